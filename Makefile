@@ -45,7 +45,7 @@ check: ## run the short set of tests (K=6.12: in kernel 6.12)
 check-full: ## run the full set, as continuous integration does (an hour)
 	$(run) --set=full $(kernel)
 
-check-weekly: ## run the tests that guard releases
+check-weekly: ## run the tests that a release has to pass
 	$(run) --set=weekly
 
 check-list: ## list the tests; make check-NAME runs one, or a group of them

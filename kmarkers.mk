@@ -6,7 +6,7 @@
 # with KMARKERS set to the directory of this file. This file adds the headers to the include
 # path, and passes the exported symbols of the kmarkers modules to modpost.
 #
-# Append to a variable, also if it was set on make's command line, where a plain "+=" has no effect.
+# Append to a variable. A plain "+=" has no effect on a variable that is set on make's command line.
 kmarkers_add = $(if $(filter command,$(origin $1)),override )$1 += $2
 # Markers record __FILE__: make it relative to the module's directory.
 $(eval $(call kmarkers_add,ccflags-y,\

@@ -25,7 +25,7 @@ static void report_refused_line(const struct patcher_control *control, const cha
 			line, control->usage);
 }
 
-/* Run a line.  Return -ENODEV before the control is opened and after it was closed. */
+/* Run a command line.  Return -ENODEV before the control is opened and after it was closed. */
 static int run_control_line(struct patcher_control *control, char *line)
 {
 	char *written = kstrdup(line, GFP_KERNEL);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Function for code that prints a long list to a seq_file while it holds a mutex. */
+/* Helper for functions that print a long list to a seq_file while they hold a mutex. */
 #ifndef BASE_LISTS_H
 #define BASE_LISTS_H
 
@@ -7,8 +7,8 @@
 #include <linux/seq_file.h>
 
 /*
- * Return true if the buffer of a seq_file has room for another line; reschedule first if needed.
- * After an overflow, seq_file calls the show function again with a larger buffer.
+ * Reschedule if needed.  Return false if the buffer of a seq_file has overflowed: no further line
+ * need be printed, because seq_file calls the show function again with a larger buffer.
  */
 static inline bool kmarkers_can_print_line(struct seq_file *m)
 {

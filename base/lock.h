@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The patcher's mutex.  Lock order: before kprobe_mutex, and before the locks of ftrace. */
+/* The patcher's mutex.  Lock order: taken before kprobe_mutex and the locks of ftrace. */
 #ifndef BASE_LOCK_H
 #define BASE_LOCK_H
 

@@ -23,7 +23,7 @@
 #define KMARKERS_REX_X		0x02
 #define KMARKERS_REX_B		0x01
 
-/* Stored as a register number in struct kmarkers_memory if the operand has no such register. */
+/* Value of @base or @index in struct kmarkers_memory if the operand has no such register. */
 #define KMARKERS_NO_REGISTER	16
 
 /**

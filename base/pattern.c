@@ -11,8 +11,8 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with a colon between two parts
- * @first_part: array: if @text has n parts, the first of them is for part number first_part[n] of
- *	names, and the others are for the parts after it.  All other parts of names match anything
+ * @first_part: array: if @text has n parts, they are patterns for n consecutive parts of a name,
+ *	beginning with part number first_part[n].  The other parts of a name match anything
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @max_parts parts.
@@ -46,7 +46,7 @@ EXPORT_SYMBOL_GPL(patcher_pattern_parse);
  * @part: index of the part
  * @name: the part of the name
  *
- * Return: true if the pattern matches @name; always true if the pattern does not have this part.
+ * Return: true if @pattern matches @name, or if @pattern does not restrict this part.
  */
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name)

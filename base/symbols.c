@@ -38,7 +38,7 @@ unsigned long kmarkers_resolve_symbol(const char *symbol)
  * @extent: filled in
  *
  * Context: any in which sprint_symbol() may be called.
- * Return: 0, or -ENOENT if no symbol contains it.
+ * Return: 0, or -ENOENT if no symbol contains @addr.
  */
 int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
 {

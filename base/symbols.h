@@ -14,9 +14,9 @@ unsigned long kmarkers_resolve_symbol(const char *symbol);
 
 /**
  * struct kmarkers_extent - address and size of a symbol
- * @start: address of its first byte
- * @size: its size in bytes
- * @name: its name; if several symbols begin at @start, the name of one of them
+ * @start: address of the symbol's first byte
+ * @size: size of the symbol in bytes
+ * @name: name of the symbol; if several symbols begin at @start, the name of one of them
  */
 struct kmarkers_extent {
 	unsigned long start;

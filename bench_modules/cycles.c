@@ -58,8 +58,8 @@ static int compare_ratios(const void *a, const void *b)
 /**
  * bench_measure_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
  *
- * The result is the mean of the middle two of four measurements.  So it hardly changes if one
- * measurement is disturbed by an interrupt, which a program cannot disable.
+ * The result is the mean of the middle two of four measurements, because an interrupt, which user
+ * space cannot disable, may disturb one measurement.
  *
  * Return: the ratio, or 0 if it cannot be measured on this machine.
  */

@@ -40,7 +40,7 @@ static bool has_module_groups(const struct module *module)
 
 /**
  * bench_check_markers_disabled() - check that all markers of modules with groups are disabled
- * @prefix: beginning of the log line, such as "not started"
+ * @prefix: beginning of the log line, such as "benchmark run not started"
  *
  * Context: may sleep.
  * Return: 0, or -EBUSY after logging the name of an enabled marker.
@@ -54,7 +54,8 @@ int bench_check_markers_disabled(const char *prefix)
 	for (marker_iter_start(&iter); iter.marker && !err; marker_iter_next(&iter)) {
 		if (!has_module_groups(iter.module) || !READ_ONCE(iter.marker->state__imv))
 			continue;
-		pr_warn("%s: marker %s is on: disconnect its probes\n", prefix, iter.marker->name);
+		pr_warn("%s: marker %s is enabled: disconnect its probes\n", prefix,
+			iter.marker->name);
 		err = -EBUSY;
 	}
 	marker_iter_stop(&iter);

@@ -88,7 +88,7 @@ static void show_unmeasurable_groups(struct seq_file *m)
 	for (i = 0; i < bench_nr_groups; i++)
 		if (bench_session.groups & (1ULL << i) && !bench_session.results[i].planned)
 			seq_printf(m, "lacks:%s=%s\n", bench_groups[i]->name,
-				   bench_groups[i]->lacks ?: "cannot be measured here");
+				   bench_groups[i]->lacks ?: "cannot be measured on this machine");
 }
 
 static int env_show(struct seq_file *m, void *unused)
@@ -129,7 +129,7 @@ struct reader {
 };
 
 /*
- * Position 0 is the header, position n is sample n - 1.  Return -ESTALE if another run has
+ * Position 0 is the CSV header, position n is sample n - 1.  Return -ESTALE if another run has
  * replaced the samples since position 0 was read.
  */
 static void *samples_start(struct seq_file *m, loff_t *pos)
@@ -269,8 +269,8 @@ static int set_config_from_text(enum bench_config_item item, const char *text)
 }
 
 /*
- * Execute a line of bench/control: a command; the name of a setting and its value; or the name of a
- * place in the kernel's code and the variant to select there (see live.h).
+ * Execute a line of bench/control: a command; the name of a setting and a value; or the name of a
+ * live benchmark and the variant to select (see live.h).
  */
 static int run_bench_control_line(char *line)
 {
@@ -283,7 +283,7 @@ static int run_bench_control_line(char *line)
 		item = bench_find_config_item(line);
 		if (item >= 0)
 			return set_config_from_text(item, value + 1);
-		live = bench_live_find_place(line);
+		live = bench_live_find_benchmark(line);
 		if (live)
 			return bench_live_select_variant(live, value + 1);
 		*value = ' ';

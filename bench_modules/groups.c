@@ -6,7 +6,7 @@
 #include "groups.h"
 #include "ops.h"
 
-static const struct bench_group *const own[] = {
+static const struct bench_group *const builtin_groups[] = {
 	&bench_empty_loop,
 	&bench_memcpy_4096,
 	&bench_density_empty,
@@ -61,6 +61,6 @@ unsigned int bench_nr_groups;
 /* Copy the built-in groups to bench_groups[].  Call this before any other use of bench_groups[]. */
 void bench_groups_init(void)
 {
-	memcpy(bench_groups, own, sizeof(own));
-	bench_nr_groups = ARRAY_SIZE(own);
+	memcpy(bench_groups, builtin_groups, sizeof(builtin_groups));
+	bench_nr_groups = ARRAY_SIZE(builtin_groups);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Switch code of the running kernel between variants.  Each place with variants has a debugfs file
- * in bench/.  Writing the name of a variant to that file selects the variant; "original" is the
- * kernel's own code.  The program kmlive selects variants and measures them.
+ * Switch code of the running kernel between variants.  Each live benchmark (struct bench_live) has
+ * a debugfs file in bench/.  Writing the name of a variant to that file selects the variant;
+ * "original" is the kernel's own code.  The program kmlive selects variants and measures them.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -20,7 +20,7 @@
 
 #define MAX_NAME	32
 
-static struct bench_live *const places[] = { &bench_live_getppid, &bench_live_packets };
+static struct bench_live *const benchmarks[] = { &bench_live_getppid, &bench_live_packets };
 
 static DEFINE_MUTEX(lock);
 
@@ -37,20 +37,20 @@ static int install_live_variant(struct bench_live *live, unsigned int variant)
 	return err;
 }
 
-/* Return the place with this name, or NULL. */
-struct bench_live *bench_live_find_place(const char *name)
+/* Return the live benchmark with this name, or NULL. */
+struct bench_live *bench_live_find_benchmark(const char *name)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(places); i++)
-		if (!strcmp(name, places[i]->name))
-			return places[i];
+	for (i = 0; i < ARRAY_SIZE(benchmarks); i++)
+		if (!strcmp(name, benchmarks[i]->name))
+			return benchmarks[i];
 	return NULL;
 }
 
 /**
- * bench_live_select_variant() - select a variant of a place
- * @live: the place
+ * bench_live_select_variant() - select a variant of a live benchmark
+ * @live: the live benchmark
  * @name: name of the variant
  *
  * Context: may sleep.
@@ -95,16 +95,16 @@ static int live_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_STORE_ATTRIBUTE(live);
 
 /*
- * Print the number of executions of each variant, one variant per line.  Skip places that do not
- * count executions.
+ * Print the number of executions of each variant, one variant per line.  Skip live benchmarks that
+ * do not count executions.
  */
 static int hits_show(struct seq_file *m, void *unused)
 {
 	const struct bench_live *live;
 	unsigned int i, j;
 
-	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		live = places[i];
+	for (i = 0; i < ARRAY_SIZE(benchmarks); i++) {
+		live = benchmarks[i];
 		for (j = 0; live->hits && j < live->nr_variants; j++)
 			seq_printf(m, "%s %s %llu\n", live->name, live->variants[j], live->hits(j));
 	}
@@ -117,32 +117,32 @@ void bench_live_show_usage(struct seq_file *m)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(places); i++)
-		seq_printf(m, "%s%s VARIANT", i ? " | " : "", places[i]->name);
+	for (i = 0; i < ARRAY_SIZE(benchmarks); i++)
+		seq_printf(m, "%s%s VARIANT", i ? " | " : "", benchmarks[i]->name);
 	seq_putc(m, '\n');
 }
 
 /**
- * bench_live_init() - create the debugfs files of all places
+ * bench_live_init() - create the debugfs files of all live benchmarks
  * @dir: the directory bench/
  */
 void bench_live_init(struct dentry *dir)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(places); i++)
-		debugfs_create_file(places[i]->name, 0600, dir, places[i], &live_fops);
+	for (i = 0; i < ARRAY_SIZE(benchmarks); i++)
+		debugfs_create_file(benchmarks[i]->name, 0600, dir, benchmarks[i], &live_fops);
 	/* Under lockdown, a debugfs file can be read only if its mode has no write permission. */
 	debugfs_create_file("hits", 0400, dir, NULL, &hits_fops);
 }
 
-/* Select the kernel's own code at all places.  Call this after the debugfs files were removed. */
+/* Restore the kernel's own code.  Call this after the debugfs files were removed. */
 void bench_live_exit(void)
 {
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(places); i++)
-		bench_live_select_variant(places[i], places[i]->variants[0]);
-	/* Wait for a grace period: a removed hook may still be running on another CPU. */
+	for (i = 0; i < ARRAY_SIZE(benchmarks); i++)
+		bench_live_select_variant(benchmarks[i], benchmarks[i]->variants[0]);
+	/* Wait for an RCU grace period: a removed hook may still be running on another CPU. */
 	synchronize_rcu();
 }

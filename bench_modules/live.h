@@ -8,8 +8,8 @@
 struct dentry;
 
 /**
- * struct bench_live - a place in the kernel's code that can be switched between variants
- * @name: name of the place's file in bench/, which is also the name of its command
+ * struct bench_live - a live benchmark: code of the kernel that is switched between variants
+ * @name: name of the benchmark, of the debugfs file in bench/, and of the command in bench/control
  * @variants: names of the variants; the first is "original", the kernel's own code
  * @nr_variants: number of variants
  * @now: index of the selected variant in @variants
@@ -35,7 +35,7 @@ struct seq_file;
 void bench_live_init(struct dentry *dir);
 void bench_live_exit(void);
 void bench_live_show_usage(struct seq_file *m);
-struct bench_live *bench_live_find_place(const char *name);
+struct bench_live *bench_live_find_benchmark(const char *name);
 int bench_live_select_variant(struct bench_live *live, const char *name);
 
 #endif /* BENCH_MODULES_LIVE_H */

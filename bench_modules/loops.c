@@ -68,7 +68,7 @@ static void choose_loop_counts(u32 smallest, u32 loops[BENCH_LOOP_COUNTS])
 	}
 }
 
-/* Check the duration of a window of @passes iterations, estimated from a single iteration. */
+/* Return -E2BIG if @passes iterations, estimated from one, would take longer than LONGEST_NS. */
 static int check_window_duration(const struct bench_group *group,
 				 const struct bench_variant *variant, u32 passes)
 {
@@ -76,7 +76,7 @@ static int check_window_duration(const struct bench_group *group,
 
 	if (passes <= most)
 		return 0;
-	pr_err("%s/%s: %u loops may keep interrupts off for over %llu ms: maximum is %llu loops\n",
+	pr_err("benchmark %s, variant %s: loop count %u may keep interrupts off for over %llu ms: use at most %llu\n",
 	       group->name, variant->name, passes, LONGEST_NS / 1000000, most);
 	return -E2BIG;
 }
@@ -104,14 +104,14 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 	}
 	while ((ns = measure_shortest_window_ns(&group->variants[variant], passes)) < SHORTEST_NS) {
 		if (passes == MOST_PASSES) {
-			pr_err("%s: cannot be measured: the clock is not advancing\n",
+			pr_err("benchmark %s: cannot be measured: the clock does not advance\n",
 			       group->name);
 			return -ETIME;
 		}
 		passes *= 2;
 	}
 	if (!group->variants[variant].op[0](passes)) {
-		pr_err("%s: cannot be measured: the TSC is not advancing\n", group->name);
+		pr_err("benchmark %s: cannot be measured: the TSC does not advance\n", group->name);
 		return -ERANGE;
 	}
 	choose_loop_counts(round_up_loop_count(div64_u64(passes * SHORTEST_NS + ns - 1, ns)),

@@ -16,7 +16,7 @@
 
 static unsigned int blocks = 100;
 module_param(blocks, uint, 0400);
-MODULE_PARM_DESC(blocks, "initial value of bench/config/blocks, 1 to 100000 (default: 100)");
+MODULE_PARM_DESC(blocks, "number of blocks of a benchmark run, 1 to 100000; initial value of the debugfs file bench/config/blocks (default: 100)");
 
 static int __init bench_init(void)
 {
@@ -26,7 +26,8 @@ static int __init bench_init(void)
 		return err;
 	bench_session.config.blocks = blocks;
 	if (bench_check_config(&bench_session.config, nr_cpu_ids)) {
-		pr_err("parameter blocks=%u is out of range, 1 to %u\n", blocks, BENCH_MAX_BLOCKS);
+		pr_err("module not loaded: parameter blocks=%u is not in the range from 1 to %u\n",
+		       blocks, BENCH_MAX_BLOCKS);
 		return -EINVAL;
 	}
 	bench_groups_init();

@@ -87,7 +87,7 @@ void bench_watch_record_gap(struct bench_watch *watch, unsigned int timer_irqs)
 	u64 gap;
 
 	gap = filter_timer_gap(watch->now - watch->last, interrupted || watch->disturbed,
-			       watch->calibrated, &watch->own);
+			       watch->calibrated, &watch->timer_gap);
 	if (gap > watch->longest)
 		watch->longest = gap;
 	watch->disturbed = interrupted;

@@ -14,7 +14,7 @@
  * @last: previous reading of the clock, in TSC ticks
  * @now: latest reading of the clock, in TSC ticks
  * @longest: longest gap since the last request, in TSC ticks
- * @own: longest gap of the calibration that contained a timer interrupt, in TSC ticks
+ * @timer_gap: longest gap of the calibration that contained a timer interrupt, in TSC ticks
  * @irqs: number of timer interrupts of the CPU, read after @last
  * @asked: number of requests, read before @now
  * @disturbed: true if a timer interrupt occurred between the last two readings of @irqs
@@ -25,7 +25,7 @@ struct bench_watch {
 	u64 last;
 	u64 now;
 	u64 longest;
-	u64 own;
+	u64 timer_gap;
 	unsigned int irqs;
 	u32 asked;
 	bool disturbed;
@@ -44,8 +44,8 @@ void bench_watch_record_gap(struct bench_watch *watch, unsigned int timer_irqs);
 
 /*
  * Return the longest gap between two readings of the clock since the last call, in TSC ticks.
- * Gaps that the CPU's timer interrupt alone causes are left out, since they always occur.  The
- * first call waits a tenth of a second for the calibration, which measures such gaps.
+ * Gaps that the CPU's timer interrupt alone causes are ignored.  The first call waits 100 ms for
+ * the end of the calibration, which measures how long such gaps are.
  */
 u64 bench_observer_read_gap(void);
 

@@ -92,18 +92,18 @@ static const struct bench_variant scaling_variants[] = {
  * struct method - a method to switch sites, and the variants that measure it
  * @id: the method
  * @most: maximum number of sites that are measured; some methods would take seconds for more
- * @on: variant that measures the time to switch sites on; if @turns is true, the time to switch
- *	them off in odd blocks
+ * @on: variant that measures the time to switch sites on; if @alternates is true, the time to
+ *	switch sites off in odd blocks
  * @off: variant that measures the time to switch sites off again, or NONE
  * @gap: variant that measures the longest gap during the switch that @on measures, or NONE
- * @turns: true to switch sites only once in a block, because a switch takes long: on in even
+ * @alternates: true to switch sites only once in a block, because a switch takes long: on in even
  *	blocks, off in odd blocks
  */
 struct method {
 	enum sites_method id;
 	u32 most;
 	u8 on, off, gap;
-	bool turns;
+	bool alternates;
 };
 
 static const struct method methods[] = {
@@ -111,8 +111,8 @@ static const struct method methods[] = {
 	{ SITES_CHUNKED, LARGE, CHUNKED, CHUNKED_OFF, CHUNKED_GAP },
 	{ SITES_ONE_BY_ONE, MOST_ONE_BY_ONE, ONE_BY_ONE, NONE, ONE_BY_ONE_GAP },
 #ifdef __KERNEL__
-	{ SITES_KEY_ONE, SITES_KEYS, KEY_ONE, NONE, KEY_ONE_GAP, .turns = true },
-	{ SITES_KEYS_MANY, SITES_KEYS, KEYS_MANY, NONE, KEYS_MANY_GAP, .turns = true },
+	{ SITES_KEY_ONE, SITES_KEYS, KEY_ONE, NONE, KEY_ONE_GAP, .alternates = true },
+	{ SITES_KEYS_MANY, SITES_KEYS, KEYS_MANY, NONE, KEYS_MANY_GAP, .alternates = true },
 	{ SITES_STOP_MACHINE, LARGE, STOPPED, STOPPED_OFF, STOPPED_GAP },
 #else
 	{ SITES_STORES, SITES_MOST, STORES, NONE, NONE },
@@ -222,8 +222,8 @@ static void measure_idle_gap(u64 ticks, struct window *window)
 }
 
 /*
- * State of a block that stores samples: address of the next sample, variants of the group, number
- * of the block, and position of the next sample in the block.
+ * State of store_sample(): address of the next sample, variants of the group, number of the block,
+ * and position of the next sample in the block.
  */
 struct sink {
 	struct bench_sample *next;
@@ -272,7 +272,7 @@ static unsigned int count_method_samples(const struct method *method)
 }
 
 /*
- * Switch sites on, and store the samples.  If the method takes turns, switch them off in odd blocks
+ * Switch sites on, and store the samples.  If @method->alternates, switch sites off in odd blocks
  * instead.
  */
 static int measure_switching_sites_on(struct sink *sink, const struct method *method, u32 nr)
@@ -282,7 +282,8 @@ static int measure_switching_sites_on(struct sink *sink, const struct method *me
 	int err;
 
 	patcher_read_stats(&before);
-	err = measure_site_switch(method->id, nr, !method->turns || !(sink->block & 1), &window);
+	err = measure_site_switch(method->id, nr, !method->alternates || !(sink->block & 1),
+				  &window);
 	patcher_read_stats(&after);
 	store_sample(sink, method->on, nr, window.ticks);
 	if (method->gap != NONE)
@@ -310,8 +311,9 @@ static int measure_switching_sites_off(struct sink *sink, const struct method *m
 }
 
 /*
- * Store in @pairs the pairs of a method and a number of sites that are measured, each pair as one
- * number.  Return how many there are.
+ * Collect the pairs (method, number of sites) that are measured.  A pair is stored as the index of
+ * the method in methods[], times ARRAY_SIZE(sizes), plus an index in sizes[].  Return the number of
+ * pairs.
  */
 static unsigned int collect_measured_pairs(u8 *pairs)
 {
@@ -350,7 +352,7 @@ static int measure_scaling_block(u32 block, struct bench_sample *samples)
 		err = sites->set(SITES_BATCHED, SITES_MOST, true) ?:
 		      sites->set(SITES_BATCHED, SITES_MOST, false);
 	for (nr = collect_measured_pairs(pairs); nr && !err; nr--, sink.position++) {
-		unsigned int pick = bench_random(nr);
+		unsigned int pick = bench_draw_random(nr);
 		const struct method *method = &methods[pairs[pick] / ARRAY_SIZE(sizes)];
 		u32 size = sizes[pairs[pick] % ARRAY_SIZE(sizes)];
 

@@ -95,7 +95,7 @@ CALLER(fprobe, "fprobe", "call", alone, entry_off,
 
 #define LACKS_BPF	"no BPF program is attached (kmlive attach does that)"
 
-/* Return true if a function has a probe: then it begins with a call, a jump or an int3. */
+/* Return true if a function has a probe, that is, begins with a call, a jump or an int3. */
 static bool has_probe_at_entry(const void *function)
 {
 	const u8 *code = function;

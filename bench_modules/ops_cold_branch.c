@@ -8,7 +8,7 @@
  * - a comparison of a number with an immediate value, or with four random bytes of such a buffer.
  * This repeats a measurement that was made for immediate values in 2008.
  *
- * In cold-branch, every iteration contains a fence, also that of the baseline.  The fence prevents
+ * In cold-branch, every iteration contains a fence, even in the baseline.  The fence prevents
  * out-of-order execution from hiding the latency of the load.  cold-branch-overlapped has no fence.
  * The difference between the two benchmarks is the latency that out-of-order execution hides.
  *
@@ -33,7 +33,7 @@
 #define LEAST_ORDER	24
 #define MOST_ORDER	29
 #define MOST_CHUNKS	(1 << (MOST_ORDER - BENCH_CHUNK_ORDER))
-#define TIMES		8
+#define TIMES		8	/* size of the buffer as a multiple of the last-level cache */
 
 static u8 *small_pages[MOST_CHUNKS], *huge_pages[MOST_CHUNKS];
 static unsigned int cold_order;
@@ -125,11 +125,11 @@ static unsigned int choose_buffer_order(void)
 }
 
 /**
- * bench_read_cold_buffer() - read the size of the last buffer of cold data
- * @buffer: set to its size, in bytes
+ * bench_read_cold_buffer() - read the sizes of the cold-branch buffer and of the last-level cache
+ * @buffer: set to the size of the buffer of the last cold-branch benchmark, in bytes
  * @cache: set to the size of the last-level cache, in bytes
  *
- * Return: false if there was no buffer, or if the CPU is emulated and so has no caches.
+ * Return: true; false if there was no buffer, or if the CPU is emulated and so has no caches.
  */
 bool bench_read_cold_buffer(u64 *buffer, u64 *cache)
 {

@@ -24,9 +24,9 @@
 
 #define LINE		64
 /*
- * Number of bytes that are flushed and read.  It is the same for all variants, and larger than the
- * code of any variant.  The bytes behind a variant belong to the next variants, or to benchmarks
- * that are linked after this file.
+ * Number of bytes that are flushed and read: the same for all variants, and larger than the code of
+ * any variant.  The bytes behind a variant belong to the next variants, or to benchmarks that are
+ * linked after this file.
  */
 #define CODE_BYTES	(16 << 10)
 /*
@@ -36,7 +36,7 @@
 #define TIMES		4
 #define LARGEST_ORDER	26
 
-static enum { IN_L1, IN_L2, IN_L3, IN_MEMORY } place;
+static enum { IN_L1, IN_L2, IN_L3, IN_MEMORY } cache_level;
 static u8 *walk_buffer;
 static unsigned int walk_order;
 static u64 walk_state = 1;
@@ -62,12 +62,12 @@ static void load_code_as_data(const u8 *code)
 /* Move the CODE_BYTES at @code into the cache level that the group measures. */
 static noinline void move_code_to_cache_level(const u8 *code)
 {
-	if (place == IN_L1)
+	if (cache_level == IN_L1)
 		return;
 	flush_code_from_caches(code);
-	if (place != IN_MEMORY)
+	if (cache_level != IN_MEMORY)
 		load_code_as_data(code);
-	if (place == IN_L3)
+	if (cache_level == IN_L3)
 		evict_caches_by_walk(walk_buffer, walk_order, TIMES << (walk_order - 8),
 				     &walk_state);
 }
@@ -129,7 +129,7 @@ static const struct bench_variant cold_variants[] = {
 
 static int setup_icache_l1(void)
 {
-	place = IN_L1;
+	cache_level = IN_L1;
 	return 0;
 }
 
@@ -141,7 +141,7 @@ static int select_cache_level(int level)
 {
 	if (kmarkers_is_emulated())
 		return -ENODEV;
-	place = level;
+	cache_level = level;
 	return 0;
 }
 
@@ -188,9 +188,9 @@ static int setup_icache_memory(void)
 }
 
 /*
- * The loop counts of cold-icache-l1 are chosen at run time, because its iterations need no
- * preparation.  The other benchmarks have fixed loop counts.  cold-icache-l3 has the fewest
- * iterations and blocks, because each eviction takes a millisecond.
+ * The loop counts of cold-icache-l1 are chosen at run time, because no code is evicted before an
+ * iteration.  The other groups have fixed loop counts.  cold-icache-l3 has the fewest iterations
+ * and blocks, because each eviction takes a millisecond.
  */
 const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_icache_l1);
 const struct bench_group bench_cold_icache_l2 =

@@ -3,7 +3,7 @@
  * density-*: the cost of 1, 4 and 16 dormant markers in each iteration of a loop.  A wide core
  * executes a single marker in issue slots that would be idle anyway.  So the cost of a marker is
  * the slope of an iteration's time over its number of markers.  In the variants imv-compare and
- * variable-compare, comparisons with a threshold stand in the places of the markers.
+ * variable-compare, comparisons with a threshold replace the markers.
  *
  * The cost also depends on the neighbouring instructions: some cores fuse a nop with the
  * instruction before it, and then the nop needs no issue slot.  Therefore three benchmarks place
@@ -25,8 +25,8 @@
 /*
  * FULL() is 54 instructions that use every issue slot: two additions for each load, which suits
  * the execution units of cores with four to eight slots.  An addition depends on none of the five
- * additions before it.  The instructions use no register that a marker needs.  RUN() takes them in
- * groups of three (T1, T2, T3), so that markers can be inserted between the groups.
+ * additions before it.  The instructions use no register that a marker needs.  Markers are inserted
+ * between groups of three instructions (T1, T2, T3).  RUN() executes adjacent groups.
  */
 #define T1		"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
 #define T2		"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"
@@ -132,8 +132,8 @@ static noinline void empty_function(void)
 }
 
 /*
- * The 54 instructions of FULL() with a call in the middle, and three places where a marker can be
- * inserted.
+ * The 54 instructions of FULL() with a call in the middle.  A marker can be inserted at the head,
+ * after the call, or among the instructions after the call.
  */
 #define CALLING(first, middle, after)					\
 	first(); RUN(NINE NINE NINE); empty_function(); after();	\

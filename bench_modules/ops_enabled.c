@@ -86,8 +86,8 @@ static void copy_varargs(const char *fmt, ...)
 
 #ifdef WITH_KPROBES
 /*
- * The same as copy_varargs(), with a kprobe on it.  notrace omits the ftrace nop at the entry,
- * which the kprobe would use instead of a breakpoint.
+ * The same as copy_varargs(), but a kprobe is registered on this copy.  notrace omits the ftrace
+ * nop at the entry, which the kprobe would use instead of a breakpoint.
  */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {
@@ -99,7 +99,7 @@ static int empty_kprobe_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* An empty post handler, because of which the kernel does not optimise the kprobe to a jump. */
+/* An empty post handler.  The kernel does not optimise a kprobe with a post handler to a jump. */
 static void empty_kprobe_post_handler(struct kprobe *kprobe, struct pt_regs *regs,
 				      unsigned long flags)
 {
@@ -285,7 +285,8 @@ static int enable_trace_events(void)
 	while ((err = switch_both_trace_events(true)) && --tries)
 		msleep(20);
 	if (err)
-		pr_warn("marker-enabled: not measured: its trace events cannot be enabled: error %d\n", err);
+		pr_warn("benchmark marker-enabled: not measured: cannot enable trace events: error %d\n",
+			err);
 	return err;
 }
 

@@ -24,8 +24,8 @@
 #endif
 
 /*
- * Define an empty function.  Its nop leaves room for the jump of an optimised kprobe.  The comment
- * in the assembly differs between these functions, so the compiler does not merge them.
+ * Define an empty function.  An optimised kprobe can replace the nop of five bytes by a jump.  The
+ * comment in the assembly differs between these functions, so the compiler does not merge them.
  */
 #define CALLED(id, ...)							\
 static noinline __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
@@ -123,7 +123,7 @@ static int empty_pre_handler(struct kprobe *kprobe, struct pt_regs *regs)
 	return 0;
 }
 
-/* An empty post handler, because of which the kernel does not optimise the kprobe to a jump. */
+/* An empty post handler.  The kernel does not optimise a kprobe with a post handler to a jump. */
 static void empty_post_handler(struct kprobe *kprobe, struct pt_regs *regs, unsigned long flags)
 {
 }

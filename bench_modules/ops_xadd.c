@@ -78,5 +78,5 @@ const struct bench_group bench_xadd_prefix_contended = {
 	.nr_variants = ARRAY_SIZE(xadd_variants),
 	.setup = start_contending_thread,
 	.teardown = stop_contending_thread,
-	.lacks = "no second CPU",
+	.lacks = "no second CPU is available for the thread that contends for the cache line",
 };

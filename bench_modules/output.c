@@ -88,7 +88,7 @@ void bench_show_sample(struct seq_file *m, const struct bench_group *group,
  * bench_show_samples() - print the samples of all complete blocks, as CSV of schema 2
  * @m: output
  * @group: the group
- * @result: its samples
+ * @result: samples of the group
  *
  * The columns are described in Documentation/data.md.
  */
@@ -227,7 +227,7 @@ static void show_medians_by_size(struct seq_file *m, const struct bench_group *g
  * bench_show_summary() - print minimum, median and maximum of each variant, in TSC ticks per loop
  * @m: output
  * @group: the group
- * @result: its samples
+ * @result: samples of the group
  *
  * If the group has a block function, print only the median of each variant at each size.
  *

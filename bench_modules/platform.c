@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Implementation of platform.h in the kernel: context switches and core cycles. */
+/* Kernel implementation of platform.h: count context switches and core cycles. */
 #include <linux/export.h>
 #include <linux/sched.h>
 #include <asm/cpufeature.h>

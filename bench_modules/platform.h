@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions that the harness needs, implemented for the kernel and for a program. */
+/* Functions of the benchmark harness that are implemented twice: for the kernel and user space. */
 #ifndef BENCH_MODULES_PLATFORM_H
 #define BENCH_MODULES_PLATFORM_H
 

@@ -60,24 +60,26 @@ static int choose_group_slot(const struct bench_group *group, const struct modul
 int bench_add_group(const struct bench_group *group, struct module *module)
 {
 	const char *why = bench_find_group_error(group);
-	int place;
+	int slot;
 
 	if (why) {
-		pr_err("%s: benchmark %s: %s\n", module->name, group->name ?: "(null)", why);
+		pr_err("module %s: benchmark %s is not added: %s\n", module->name,
+		       group->name ?: "(null)", why);
 		return -EINVAL;
 	}
 	mutex_lock(&bench_session.lock);
-	place = choose_group_slot(group, module);
-	if (place >= 0) {
-		bench_set_group_owner(place, module);
-		bench_groups[place] = group;
-		bench_nr_groups = max_t(unsigned int, bench_nr_groups, place + 1);
-		bench_create_group_files(place);
+	slot = choose_group_slot(group, module);
+	if (slot >= 0) {
+		bench_set_group_owner(slot, module);
+		bench_groups[slot] = group;
+		bench_nr_groups = max_t(unsigned int, bench_nr_groups, slot + 1);
+		bench_create_group_files(slot);
 	}
 	mutex_unlock(&bench_session.lock);
-	if (place < 0)
-		pr_err("%s: benchmark %s is not added: error %d\n", module->name, group->name, place);
-	return place < 0 ? place : 0;
+	if (slot < 0)
+		pr_err("module %s: benchmark %s is not added: error %d\n", module->name,
+		       group->name, slot);
+	return slot < 0 ? slot : 0;
 }
 EXPORT_SYMBOL_GPL(bench_add_group);
 
@@ -102,7 +104,7 @@ void bench_remove_group(const struct bench_group *group)
 	 */
 	bench_remove_group_files(group);
 	mutex_lock(&bench_session.lock);
-	bench_drop_group(i);
+	bench_clear_group_slot(i);
 	bench_set_group_owner(i, NULL);
 	mutex_unlock(&bench_session.lock);
 }
@@ -122,7 +124,7 @@ static int handle_bench_module_event(struct notifier_block *nb, unsigned long ev
 		group = bench_get_group_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
 		if (!group)
 			continue;
-		pr_warn("%s did not remove its benchmark %s: removed with the module\n",
+		pr_warn("module %s did not remove benchmark %s: removed while the module unloads\n",
 			module->name, group->name);
 		bench_remove_group(group);
 	}

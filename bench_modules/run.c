@@ -26,7 +26,7 @@
  */
 #define EIGHTHS		8
 
-/* State of the random number generator.  There is only one run at a time. */
+/* State of the random number generator.  It needs no lock, because there is one run at a time. */
 static u64 sequence;
 
 /*
@@ -43,12 +43,12 @@ static u64 draw_random_number(void)
 }
 
 /**
- * bench_random() - return a random number, which the seed of the run determines
+ * bench_draw_random() - return a random number, which the seed of the run determines
  * @below: upper bound, exclusive; not 0
  *
  * Context: in the block function of a group.
  */
-u32 bench_random(u32 below)
+u32 bench_draw_random(u32 below)
 {
 	return draw_random_number() % below;
 }
@@ -93,8 +93,8 @@ static unsigned int count_group_layouts(const struct bench_group *group)
 
 /*
  * Choose the order of @nr layouts.  If @nr is a multiple of 8, the first 8 blocks use one layout in
- * each section of a cache line, and so do the next 8 blocks, and so on.  So a run of few blocks
- * covers all sections.  The order of layouts within a section is random.
+ * each 8-byte section of a cache line, and so do the next 8 blocks, and so on.  So even a run of 8
+ * blocks covers all sections.  The order of the layouts that begin in one section is random.
  */
 static void plan_layout_order(struct plan *plan, unsigned int nr)
 {
@@ -153,8 +153,8 @@ static int time_window(bench_op *op, u64 ratio, struct bench_sample *sample)
 }
 
 /*
- * Time a variant at each loop count, in random order, and store the samples.  If @samples is NULL,
- * the run is for warming up: run the variant at only one loop count.
+ * Time a variant at each loop count, in random order, and store the samples.  If @samples is NULL
+ * (warm-up), time the variant at only one loop count, and store nothing.
  */
 static int time_variant(const struct bench_group *group, struct plan *plan, u64 ratio,
 			struct bench_sample sample, struct bench_sample *samples)
@@ -170,14 +170,14 @@ static int time_variant(const struct bench_group *group, struct plan *plan, u64 
 		bench_delay(draw_random_number() % MOST_DITHER);
 		err = time_window(op, ratio, &sample);
 		if (err)
-			pr_err("%s: the TSC went backwards, so the run fails\n", group->name);
+			pr_err("benchmark %s: run failed: the TSC went backwards\n", group->name);
 		else if (samples)
 			samples[i] = sample;
 	}
 	return err;
 }
 
-/* Measure each variant once, in the order of the plan, at the layout of the block. */
+/* Measure each variant once, in the order and at the layout that the plan has for this block. */
 static int time_all_variants(const struct bench_group *group, struct plan *plan, u32 block,
 			     struct bench_sample *samples)
 {
@@ -261,7 +261,7 @@ static int run_block_function(const struct bench_group *group, u32 block, unsign
 	for (i = 0; i < step && !err; i++) {
 		if (samples[i].variant < group->nr_variants)
 			continue;
-		pr_err("%s: the block function stored variant %u, but the group has %u variants\n",
+		pr_err("benchmark %s: run failed: a sample has variant %u, but there are %u variants\n",
 		       group->name, samples[i].variant, group->nr_variants);
 		err = -EINVAL;
 	}
@@ -323,7 +323,7 @@ static int measure_blocks(const struct bench_group *group, struct bench_result *
  * bench_alloc_result() - allocate the samples of a run
  * @group: the group that will be measured
  * @config: configuration that bench_check_config() accepted
- * @result: filled in; its old samples are freed
+ * @result: filled in; old samples in it are freed
  *
  * Context: may sleep; the caller has exclusive access to @result.
  * Return: 0; -ENOMEM; or, after logging the numbers, -EINVAL if a block has no samples, or -E2BIG
@@ -337,7 +337,7 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 
 	bench_free_result(result);
 	if (!step || planned > BENCH_MOST_SAMPLES) {
-		pr_err("%s: not started: %u blocks of %u samples, but a run takes 1 to %u samples\n",
+		pr_err("benchmark %s: not started: %u blocks of %u samples, but a run has 1 to %u samples\n",
 		       group->name, bench_count_planned_blocks(group, config), step,
 		       BENCH_MOST_SAMPLES);
 		return step ? -E2BIG : -EINVAL;
@@ -358,8 +358,9 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
  * @should_stop: called before every block; true ends the run
  *
  * Context: may sleep; the caller has pinned the thread to a CPU.
- * Return: 0; -EINTR if @should_stop ended the run (complete blocks are kept); or an error of the
- * clock or of the group's setup, select or block function.
+ * Return: 0; -EINTR if @should_stop ended the run (complete blocks are kept); -ERANGE if the TSC
+ * went backwards; or an error of bench_find_loop_counts() or of the group's setup, select or block
+ * function.
  */
 int bench_run_group(const struct bench_group *group, struct bench_result *result,
 		    bool (*should_stop)(void))

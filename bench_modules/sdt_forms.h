@@ -12,7 +12,7 @@
 typedef void form_handler(u32 id, unsigned long arg);
 
 /**
- * struct form_probe - the state of a probe of these implementations
+ * struct form_probe - the state of an SDT probe in the implementations of this file
  * @id: number that is passed to the handler; 0 while the probe is disabled
  */
 struct form_probe {
@@ -24,8 +24,8 @@ extern form_handler *bench_form_handler;
 extern bool bench_form_gate;
 
 /*
- * Call the handler if the probe is enabled.  This function makes the check, so a site consists of a
- * call only.
+ * Call the handler if the probe is enabled.  This function tests the probe's id, so that a site
+ * consists of a call only.
  */
 void bench_call_handler_if_enabled(const struct form_probe *probe, unsigned long arg);
 

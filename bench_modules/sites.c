@@ -32,13 +32,13 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 
 static const char owner[] = "bench";
-/* The records hold 32-bit offsets to the sites, so this array must lie near the module's text. */
+/* Records hold 32-bit offsets to sites, so the array must be within 2 GiB of the module's text. */
 static struct patcher_site records[SITES_MOST];
 static struct patcher_table table = { .sites = records, .owner = owner };
 static struct patcher_poke *pokes;
 static u8 *buffer;
 
-/* Contains the sites.  This function is never called; the patcher treats it as any other code. */
+/* The code of the sites.  This function is never called, but patched like any other code. */
 static noinline __used notrace void contain_patch_sites(void)
 {
 	asm volatile("bench_first_site:\n\t"
@@ -112,7 +112,8 @@ static void teardown_sites(void)
 	int err = switch_off_sites();
 
 	if (err)
-		pr_err("cannot patch the sites back to nops: error %d\n", err);
+		pr_err("cannot patch benchmark sites back to nops: error %d: later runs may fail\n",
+		       err);
 	patcher_unregister(&table);
 	kvfree(buffer);
 	kvfree(pokes);

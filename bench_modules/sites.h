@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A large number of patch sites, and methods to switch them.  The sites are in a module of their
- * own, because they take much memory.
+ * A large number of patch sites, and methods to switch them.  The sites take much memory, so they
+ * are in a separate module, kmarkers_bench_sites.
  */
 #ifndef BENCH_MODULES_SITES_H
 #define BENCH_MODULES_SITES_H
@@ -33,7 +33,6 @@ enum sites_method {
 	SITES_STOP_MACHINE,	/* stores of a batch to a buffer, under stop_machine() */
 	SITES_STORES,		/* only the stores of a batch, through a second mapping */
 	SITES_BY_HAND,		/* mapping and rounds of a batch, with one store per round */
-	SITES_WAYS,
 };
 
 /**

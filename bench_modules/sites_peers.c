@@ -43,8 +43,8 @@ static struct static_key own_keys[OWN_KEYS] __used;
 	KEY_SITE("shared_keys + " #index " * %c0")			\
 	".endr\n"
 
-/* Contains the sites of the static keys.  This function is never called. */
-static noinline __used notrace void hold_static_key_sites(void)
+/* The code of the static keys' sites.  This function is never called. */
+static noinline __used notrace void contain_static_key_sites(void)
 {
 	asm volatile(SHARED_SITES(1, 0)
 		     SHARED_SITES(10, 1)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Methods to switch sites without the patcher: static keys and stop_machine() in the kernel; in a
- * program, the stores of a batch alone, or its mapping and synchronisation.
+ * Methods to switch sites without the patcher: static keys and stop_machine() in the kernel; in
+ * user space, only the stores of a batch, or only the mapping and synchronisation of a batch.
  */
 #ifndef BENCH_MODULES_SITES_PEERS_H
 #define BENCH_MODULES_SITES_PEERS_H

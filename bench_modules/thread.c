@@ -25,11 +25,11 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* Return true if the run must end: a stop is requested, or a marker is not disabled as required. */
+/* Return true if the run must end: on request, or if a marker is enabled that must be disabled. */
 static bool must_stop_measuring(void)
 {
 	if (!bench_groups[bench_session.current_group]->arms &&
-	    bench_check_markers_disabled("run failed"))
+	    bench_check_markers_disabled("benchmark run failed"))
 		WRITE_ONCE(bench_session.err, -EBUSY);
 	return bench_session.err || kthread_should_stop();
 }
@@ -44,7 +44,7 @@ static int measure_session_group(unsigned int i)
 
 	if (err && err != -EINTR)
 		return err;
-	return bench_session.err ?: bench_check_markers_disabled("run failed") ?: err;
+	return bench_session.err ?: bench_check_markers_disabled("benchmark run failed") ?: err;
 }
 
 static enum bench_state measure_session_groups(void)
@@ -114,8 +114,8 @@ static void free_results(struct bench_result *results)
 }
 
 /*
- * Allocate the samples of a group.  Fail if they need more than half of the available memory, so
- * that the OOM killer is not invoked.
+ * Allocate the samples of a group.  To avoid the OOM killer, fail if the samples need more than
+ * half of the available memory.
  */
 static int alloc_group_result(const struct bench_group *group, struct bench_result *result)
 {
@@ -125,7 +125,7 @@ static int alloc_group_result(const struct bench_group *group, struct bench_resu
 
 	if (bytes <= free)
 		return bench_alloc_result(group, &bench_session.config, result);
-	pr_err("not started: samples of %s need %llu MiB, limit %llu MiB: reduce config/blocks\n",
+	pr_err("benchmark run not started: samples of %s need %llu MiB, but only %llu MiB, half of the available memory, may be used: reduce bench/config/blocks\n",
 	       group->name, bytes >> 20, free >> 20);
 	return -ENOMEM;
 }
@@ -149,7 +149,7 @@ static struct bench_result *alloc_run_results(u64 groups)
 }
 
 /*
- * Replace the old results of each group in @groups by those of the new run, and free the old ones.
+ * Replace the old results of each group in @groups by @results, and free the old results.
  */
 static void replace_results(struct bench_result *results, u64 groups)
 {
@@ -180,10 +180,11 @@ static int start_benchmark_run(u64 groups)
 		return -EBUSY;
 	stop_bench_thread();
 	if (!cpu_online(bench_session.config.cpu)) {
-		pr_err("not started: CPU %u is offline\n", bench_session.config.cpu);
+		pr_err("benchmark run not started: CPU %u is offline: change bench/config/cpu\n",
+		       bench_session.config.cpu);
 		return -EINVAL;
 	}
-	err = bench_check_markers_disabled("not started");
+	err = bench_check_markers_disabled("benchmark run not started");
 	if (err)
 		return err;
 	results = alloc_run_results(groups);
@@ -220,7 +221,7 @@ static int reset_results(void)
 	return 0;
 }
 
-/* Run a command of bench/control.  The text is modified.  Return 0 or the error for the writer. */
+/* Run a command that was written to bench/control.  Return 0 or an error.  Modifies @text. */
 int bench_run_command(char *text)
 {
 	enum bench_verb verb;
@@ -244,7 +245,7 @@ out:
 }
 
 /* Remove group @number and its samples, and stop a run that includes the group. */
-void bench_drop_group(unsigned int number)
+void bench_clear_group_slot(unsigned int number)
 {
 	lockdep_assert_held(&bench_session.lock);
 	if (bench_is_running() && bench_session.groups & (1ULL << number))

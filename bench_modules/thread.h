@@ -34,7 +34,7 @@ struct bench_session {
 extern struct bench_session bench_session;
 
 int bench_run_command(char *text);
-void bench_drop_group(unsigned int number);
+void bench_clear_group_slot(unsigned int number);
 bool bench_is_running(void);
 void bench_thread_exit(void);
 

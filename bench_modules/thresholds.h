@@ -24,8 +24,9 @@ yes:
 }
 
 /*
- * Test whatever number is in a register, so that only the comparison takes instructions.  The asm
- * is volatile, or the compiler would keep one such number for all tests, at the cost of moves.
+ * Compare whatever number is in a register, because loading a number would take an instruction.
+ * Without volatile, the compiler would merge the asm statements of all tests, and add instructions
+ * that move the one number between registers.
  */
 #define TEST_ANY_NUMBER(is_above)					\
 do {									\

@@ -22,7 +22,7 @@ static const char *find_layout_error(const struct bench_variant *variant, unsign
 	unsigned int i;
 
 	if (!nr || nr > BENCH_LAYOUTS)
-		return "its first variant needs 1 to " __stringify(BENCH_LAYOUTS) " layouts";
+		return "the first variant needs 1 to " __stringify(BENCH_LAYOUTS) " layouts";
 	if (variant->nr_layouts != nr)
 		return "a variant has more or fewer layouts than the first";
 	for (i = 0; i < nr; i++)
@@ -74,7 +74,7 @@ static const char *find_variant_error(const struct bench_group *group, unsigned 
 	unsigned int i;
 
 	if (!is_valid_name(variant->name))
-		return "a variant has no name of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
+		return "the name of a variant is not 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - or _";
 	for (i = 0; i < number; i++)
 		if (!strcmp(group->variants[i].name, variant->name))
 			return "two variants have the same name";
@@ -89,8 +89,8 @@ static const char *find_variants_error(const struct bench_group *group)
 
 	if (!group->variants || group->nr_variants < least ||
 	    group->nr_variants > BENCH_MAX_VARIANTS)
-		return "it does not have 2 to " __stringify(BENCH_MAX_VARIANTS)
-		       " variants (with a block function: 1 or more)";
+		return "the number of variants is not 2 to " __stringify(BENCH_MAX_VARIANTS)
+		       " (with a block function: 1 or more)";
 	for (i = 0; i < group->nr_variants && !why; i++)
 		why = find_variant_error(group, i);
 	return why;
@@ -99,9 +99,9 @@ static const char *find_variants_error(const struct bench_group *group)
 static const char *find_block_error(const struct bench_group *group)
 {
 	if (group->block && !group->block_samples)
-		return "it has a block function and no block_samples";
+		return "the field .block is set, but .block_samples is not";
 	if (!group->block && group->block_samples)
-		return "it has block_samples and no block function";
+		return "the field .block_samples is set, but .block is not";
 	return group->block && !group->block_samples() ? "its blocks have no samples" : NULL;
 }
 
@@ -116,16 +116,16 @@ const char *bench_find_group_error(const struct bench_group *group)
 	const char *why;
 
 	if (!is_valid_name(group->name))
-		return "its name is not of 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - and _";
+		return "its name is not 1 to " __stringify(BENCH_MAX_NAME) " letters, digits, - or _";
 	if (bench_is_reserved_word(group->name))
-		return "its name is a command of bench/control";
+		return "its name is a command or a setting of bench/control";
 	if (group->lacks && strchr(group->lacks, '\n'))
-		return "its field .lacks has more than one line";
+		return "the field .lacks has more than one line";
 	why = find_variants_error(group) ?: find_block_error(group);
 	if (why || group->block)
 		return why;
 	if (!is_second_variant_clone(group))
-		return "its second variant is not the clone of the first, named NAME-clone";
+		return "the name of the second variant is not that of the first followed by -clone";
 	return are_loop_counts_valid(group->loops) ? NULL :
-	       "its three loop counts do not ascend from 1";
+	       "the three loop counts neither ascend from 1 or more nor are all 0";
 }

@@ -19,7 +19,7 @@ static __always_inline u8 *pick_walk_line(u8 *buffer, unsigned int order, u64 st
 }
 
 #define EVICT_ORDER	23	/* log2 of the buffer size: 8 MiB, several times L2 */
-#define EVICT_STEPS	65536
+#define EVICT_STEPS	65536	/* number of writes that evict L1 and L2 */
 
 /*
  * Evict caches by writes to random lines of a buffer.  A linear sweep would leave some old lines in

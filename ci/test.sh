@@ -15,8 +15,8 @@ esac
 cd "$(dirname "$0")/.." || exit 2
 PATH=$PWD/build/venv/bin:$PATH
 
-# kernel_name [NAME]: print NAME, or by default the name of the first kernel in kernels.txt
-kernel_name() {
+# print_kernel_name [NAME]: print NAME, or by default the name of the first kernel in kernels.txt
+print_kernel_name() {
 	[ -z "$1" ] || { echo "$1" && return; }
 	sed -n '/^[^#]/{s/ .*//p;q;}' kernels.txt
 }
@@ -31,7 +31,7 @@ case "$#:${1-}" in
 	exec scripts/kmarkers check native
 	;;
 1:vm | 2:vm)
-	name=$(kernel_name "${2-}")
+	name=$(print_kernel_name "${2-}")
 	scripts/setup "$name" || exit
 	exec scripts/kmarkers check matrix --kernel "$name"
 	;;

@@ -27,7 +27,7 @@ static int switch_entry_event(const char *pattern, bool on)
 	       entry_rule_add(pattern, ENTRY_EVENT);
 }
 
-/* Remove all rules of a pattern.  There is no opposite command, so @on must be true. */
+/* Command "none": remove all rules of a pattern.  @on is false for "-none", which is invalid. */
 static int remove_rules_of_pattern(const char *pattern, bool on)
 {
 	int err, other;
@@ -52,8 +52,8 @@ static const struct patcher_verb verbs[] = {
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @line has another form or verb; or an error of entry_rule_add(),
- * entry_rule_remove() or entry_events_register().
+ * Return: 0; -EINVAL if @line has neither form, or an unknown verb; or an error of
+ * entry_rule_add(), entry_rule_remove() or entry_events_register().
  */
 int entry_run_command(char *line)
 {

@@ -6,8 +6,8 @@
  * A function with the action "event" is enabled only while its trace event is enabled. An enabled
  * event holds a reference to this module, because each hit runs code of this module.
  *
- * The module kmarkers_events creates the events. It is needed only after a command has requested an
- * event.
+ * The module kmarkers_events creates the events. This module is needed only after a command has
+ * requested an event.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -34,14 +34,14 @@ static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 static const struct kmarkers_event_calls *calls;
 
 /*
- * True once this module is being unloaded: then it offers no events any more. Guarded by the
- * registry's lock.
+ * True once this module is being unloaded, and offers no events any more. Guarded by the registry's
+ * lock.
  */
-static bool closed;
+static bool is_unloading;
 
 /*
- * True if the module of a table is live, so that its events may be offered. @table->ready is not
- * set if the module was live before the event source was registered.
+ * True if the module of a table is live, so that the table's events may be offered. @table->ready
+ * is not set if the module was live before the event source was registered.
  */
 static bool is_entry_module_live(const struct entry_table *table)
 {
@@ -89,15 +89,15 @@ static int offer_table_events(const struct entry_table *table,
 	return err;
 }
 
-static int offer_all_events(struct module *module, const struct kmarkers_event_offer *wanted,
-			    kmarkers_event_visitor *visit, void *data)
+static int offer_matching_events(struct module *module, const struct kmarkers_event_offer *wanted,
+				 kmarkers_event_visitor *visit, void *data)
 {
 	struct entry_table *table;
 	int err = 0;
 
 	mutex_lock(&entry_registry.lock);
 	list_for_each_entry(table, &entry_registry.tables, node) {
-		if (closed || (module && table->sites.module != module) ||
+		if (is_unloading || (module && table->sites.module != module) ||
 		    !is_entry_module_live(table))
 			continue;
 		err = offer_table_events(table, wanted, visit, data);
@@ -110,13 +110,13 @@ static int offer_all_events(struct module *module, const struct kmarkers_event_o
 
 static int visit_events(struct module *module, kmarkers_event_visitor *visit, void *data)
 {
-	return offer_all_events(module, NULL, visit, data);
+	return offer_matching_events(module, NULL, visit, data);
 }
 
 static int visit_wanted_event(const struct kmarkers_event_offer *wanted,
 			      kmarkers_event_visitor *visit, void *data)
 {
-	return offer_all_events(NULL, wanted, visit, data);
+	return offer_matching_events(NULL, wanted, visit, data);
 }
 
 static struct list_head *find_event_users(const struct kmarkers_event_offer *event)
@@ -233,9 +233,9 @@ void entry_events_exit(void)
 	if (!calls)
 		return;
 	mutex_lock(&entry_registry.lock);
-	closed = true;
+	is_unloading = true;
 	mutex_unlock(&entry_registry.lock);
-	/* As nothing is offered any more, this removes all events of this source. */
+	/* This source offers no event any more, so update() removes all events of this source. */
 	calls->update(&source);
 	calls->leave(&source);
 	kmarkers_events_put();

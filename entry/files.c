@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Files in debugfs, and the module parameter "control", which accepts the same commands. */
+/* The debugfs files in entry/, and the module parameter "control", which runs the same commands. */
 #include <linux/debugfs.h>
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -21,7 +21,7 @@ static struct dentry *dir;
 
 PATCHER_CONTROL(control, entry_run_command,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN none");
-MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
+MODULE_PARM_DESC(control, "takes the commands of the debugfs file entry/control, also under kernel lockdown");
 
 static ssize_t entry_control_write(struct file *file, const char __user *buf, size_t count,
 				   loff_t *ppos)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Files in debugfs, and the module parameter "control". */
+/* The debugfs files in entry/, and the module parameter "control". */
 #ifndef ENTRY_FILES_H
 #define ENTRY_FILES_H
 

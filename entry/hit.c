@@ -47,9 +47,9 @@ static atomic_long_t unwatched;
 
 /*
  * Save all caller-saved registers and call entry_handle_hit().  The compiler has emitted a nop, not
- * a call, so the registers are in use: at an entry they hold the function's arguments, and at an
- * exit its return value or the arguments of a tail call.  The flags are not in use there.  The
- * first bytes are an endbr64, because the address of entry_call() is taken.
+ * a call, so the registers are in use: at an entry they hold the arguments of the function, and at
+ * an exit the return value or the arguments of a tail call.  The flags are not in use at entries
+ * and exits.  The first bytes are an endbr64, because the address of entry_call() is taken.
  */
 asm(".pushsection .text\n"
 	"	.balign 16\n"
@@ -116,7 +116,7 @@ static struct entry_table *find_table_of_site(unsigned long addr, unsigned int *
 	return NULL;
 }
 
-/* Write a record to each trace instance in which the event is enabled. Preemption is disabled. */
+/* Write a record for each trace buffer that records the event, and for perf, without preemption. */
 static __always_inline void write_event_records(bool is_exit, unsigned long addr,
 						unsigned long caller)
 {

@@ -3,7 +3,9 @@
 #ifndef ENTRY_HIT_H
 #define ENTRY_HIT_H
 
-/* The function that enabled sites call. It preserves all registers; C code must not call it. */
+/*
+ * The function that enabled sites call: preserves all registers, and must not be called by C code.
+ */
 void entry_call(void);
 
 /*

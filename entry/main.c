@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_entry: registers the recorded functions of modules that are loaded. */
+/* Module kmarkers_entry: registers the recorded functions of other modules. */
 #include <linux/module.h>
 #include <linux/notifier.h>
 
@@ -11,10 +11,10 @@
 #include "tables.h"
 
 /*
- * The module notifier is called in three states.  COMING: before the module's init function.
- * LIVE: after its init function; this matters for a module that was COMING when kmarkers_entry
- * was loaded.  GOING: after its exit function, or after its init function failed; the functions
- * that set its parameters may still run.
+ * The module notifier is called in three states of a module.  COMING: before the init function.
+ * LIVE: after the init function; this matters for a module that was COMING when kmarkers_entry
+ * was loaded.  GOING: after the exit function, or after the init function failed; the functions
+ * that set the module's parameters may still run.
  */
 static int handle_entry_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -58,7 +58,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* Unregister the notifier last: it drops the tables of modules unloaded meanwhile. */
+	/* Until all sites are nops, the notifier must drop the tables of modules being unloaded. */
 	entry_unregister_all_modules();
 	unregister_module_notifier(&module_notifier);
 }

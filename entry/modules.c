@@ -29,7 +29,7 @@ static struct module *module_of_node(struct list_head *node)
 
 /*
  * Store at most @max_modules live modules in @modules, and return the number of all live modules.
- * Leave out modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a
+ * Ignore modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a
  * module, the module is freed without a call of our notifier.
  */
 static unsigned int collect_live_modules(struct module **modules, unsigned int max_modules)
@@ -53,7 +53,7 @@ static unsigned int collect_live_modules(struct module **modules, unsigned int m
 }
 
 /**
- * entry_for_each_module() - call a function for each live module
+ * entry_for_each_live_module() - call a function for each live module
  * @each: the function
  *
  * The caller has registered its module notifier, which takes the registry's lock in
@@ -63,7 +63,7 @@ static unsigned int collect_live_modules(struct module **modules, unsigned int m
  * Context: may sleep; the registry's lock is held.
  * Return: 0 or -ENOMEM.
  */
-int entry_for_each_module(void (*each)(struct module *module))
+int entry_for_each_live_module(void (*each)(struct module *module))
 {
 	unsigned int i, most = collect_live_modules(NULL, 0), nr;
 	struct module **modules = kvcalloc(most ?: 1, sizeof(*modules), GFP_KERNEL);

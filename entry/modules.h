@@ -5,6 +5,6 @@
 
 struct module;
 
-int entry_for_each_module(void (*each)(struct module *module));
+int entry_for_each_live_module(void (*each)(struct module *module));
 
 #endif /* ENTRY_MODULES_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Find the function symbol of each site of a module, once, when the sites are registered.  For each
- * lookup by address, the kernel searches all symbols of the module; here the function symbols are
- * sorted, and then walked beside the sites.
+ * lookup by address, the kernel would search all symbols of the module.  Here the function symbols
+ * are sorted, and then walked in parallel with the sites.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -20,7 +20,7 @@
  * struct function_symbol - a function symbol of a module
  * @addr: address of the first byte of the function
  * @index: index of the symbol in the module's symbol table
- * @name: position of its name in the module's string table
+ * @name: position of the symbol's name in the module's string table
  */
 struct function_symbol {
 	unsigned long addr;
@@ -70,7 +70,7 @@ static unsigned int collect_function_symbols(struct function_symbol *found,
 }
 
 /*
- * Store for each site the index of the last function symbol at or before its address, or 0.  Of
+ * Store for each site the index of the last function symbol at or before the site, or 0.  Of
  * several symbols with the same address, take the first in the order of compare_function_symbols().
  */
 static void assign_symbols(struct entry_table *table, const struct function_symbol *found,
@@ -91,15 +91,15 @@ static void assign_symbols(struct entry_table *table, const struct function_symb
 
 /**
  * entry_find_symbols() - find the function symbol of each site of a table
- * @table: its sites are sorted; the field symbols is filled in, to be freed by kvfree().  The module
- *	is in MODULE_STATE_COMING or LIVE, and the caller keeps it from being freed
+ * @table: the table, with sorted sites; the field symbols is set, to be freed by kvfree().  The
+ *	caller keeps the module, in MODULE_STATE_COMING or LIVE, from being freed
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
  */
 int entry_find_symbols(struct entry_table *table)
 {
-	/* Leave out symbols of init text, which the kernel may free while this function runs. */
+	/* Without the symbols of init text, which the kernel may free while this function runs. */
 	const struct mod_kallsyms *symbols = &table->sites.module->core_kallsyms;
 	unsigned int nr = collect_function_symbols(NULL, symbols);
 	struct function_symbol *found = kvcalloc(nr ?: 1, sizeof(*found), GFP_KERNEL);
@@ -139,7 +139,8 @@ const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
  * The compiler moves the rarely executed code of a function f to a separate part, whose symbol is
  * f.cold, or f.cold.1 with older compilers.
  *
- * Return: @name if it has no such suffix; else @function, which then holds the name without it.
+ * Return: @name if @name has no such suffix; else @function, which then holds @name without the
+ * suffix.
  */
 const char *entry_strip_cold_suffix(char *function, const char *name)
 {

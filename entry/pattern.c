@@ -5,8 +5,8 @@
 #include "pattern.h"
 
 /*
- * The part of a site's name that the first part of a pattern matches, by the number of parts of the
- * pattern: a pattern of one part matches functions, one of two or three parts begins with a module.
+ * For each number of parts of a pattern: the part of a site's name that the first of them is for.
+ * A pattern of one part matches functions; a pattern of two or three parts begins with a module.
  */
 static const s8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,
@@ -19,8 +19,8 @@ static const s8 first_part[ENTRY_PARTS + 1] = {
  * @pattern: filled in
  * @text: function, module:function or module:function:kind
  *
- * Return: 0; -EINVAL if @text has too many parts or is too long, or if its kind matches neither
- * "entry" nor "exit".
+ * Return: 0; -EINVAL if @text has too many parts or is too long, or if the part for the kind
+ * matches neither "entry" nor "exit".
  */
 int entry_pattern_parse(struct patcher_pattern *pattern, const char *text)
 {

@@ -38,7 +38,7 @@ enum {
  * @counts: number of hits of each site; NULL until a rule with the action "count"
  *	matches a site
  * @symbols: index in the module's symbol table of the function symbol of each site; 0 for none
- * @ready: true once the module is fully registered, so its trace events may be offered
+ * @ready: true once the module is fully registered, so that trace events may be offered
  * @changed: true if a site may have to be enabled or disabled: after each change of the sites'
  *	actions or of the users of a trace event, and as long as a site could not be disabled
  */
@@ -52,11 +52,11 @@ struct entry_table {
 };
 
 /**
- * struct entry_user - a trace event file that receives records
+ * struct entry_user - a user of the trace event of entries or of exits: a trace buffer or perf
  * @node: link in the registry's list for entries or for exits; hits of sites read the list without
  *	the lock
- * @rcu: used to free the user after a grace period, when no hit uses it
- * @to: the trace event file, which is passed to write()
+ * @rcu: used to free this struct after a grace period, when no hit uses it
+ * @to: the user as kmarkers_events identifies it; passed to write()
  */
 struct entry_user {
 	struct list_head node;
@@ -69,7 +69,8 @@ struct entry_user {
  * @lock: protects the registry; taken before the patcher's lock
  * @tables: list of struct entry_table
  * @users: two lists of struct entry_user: for the event of entries, and for the event of exits
- * @write: function that writes a record to a trace event file; set before the first user is added
+ * @write: function of kmarkers_events that writes a record for a user; set before the first user is
+ *	added
  */
 struct entry_registry {
 	struct mutex lock;
@@ -93,7 +94,7 @@ static inline void entry_update_flags(struct patcher_compact_site *site, u32 cle
 	list_for_each_entry(t, &entry_registry.tables, node)		\
 		if ((t)->changed)
 
-/* Iterate over all sites: s points to the site, t to its table, i is its index. */
+/* Iterate over all sites: s points to the site, t to its table, i is its index in the table. */
 #define entry_for_each_site(s, t, i)					\
 	list_for_each_entry(t, &entry_registry.tables, node)		\
 		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->sites.compact[i], 1); (i)++)

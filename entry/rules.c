@@ -3,7 +3,7 @@
  * Rules: a rule applies an action to the hits of all sites that match a pattern, including sites of
  * modules loaded later.
  *
- * A change of rules has two steps, because it must change nothing if memory runs out. First the new
+ * A change of rules has two steps, so that nothing is changed if memory runs out. First the new
  * actions of the sites are stored as a plan, in the sites' data beside the current actions. Then
  * the planned and the current actions are swapped, and the instructions are updated. If the update
  * fails, the actions are swapped back. A change of a rule that names a module walks only the sites
@@ -75,8 +75,8 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 }
 
 /*
- * Find the sites of a table that match a rule, and set the bits of @plan in the data of each.
- * Return the number of these sites.
+ * Set the bits of @plan in the data of each site of a table that matches a rule. Return the number
+ * of these sites.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {
@@ -215,7 +215,7 @@ static int add_rule(struct rule *rule)
 	if (err)
 		list_del(&rule->node);
 	else if (!rule->matched)
-		pr_info("%s: matches no function yet; applies to modules loaded later\n",
+		pr_info("pattern %s: matches no function yet; applies to modules loaded later\n",
 			rule->pattern.text);
 	return err;
 }
@@ -276,7 +276,7 @@ static int remove_rule(struct rule *rule)
  * Return: 0; -ENOENT if there is no such rule; -ENOMEM with nothing changed; or an error of
  * patcher_apply(), such as -EBUSY because of a kprobe: then the rule was removed, but a site could
  * not be disabled. The hits of that site are ignored, and the next removal of a rule tries again to
- * disable it.
+ * disable the site.
  */
 int entry_rule_remove(const char *pattern, u32 action)
 {
@@ -308,7 +308,7 @@ void entry_rules_clear(void)
 }
 
 /*
- * Add a new table to the registry, apply the rules to it, and enable the sites that they match.
+ * Add a new table to the registry, apply the rules to the table, and enable the matching sites.
  * Return 0, -ENOMEM or an error of the patcher.
  */
 int entry_add_table_and_apply_rules(struct entry_table *table)
@@ -327,7 +327,7 @@ int entry_add_table_and_apply_rules(struct entry_table *table)
 	return err;
 }
 
-/* Disable the sites of a table, and remove it. After a grace period no hit uses the table. */
+/* Disable the sites of a table, and remove the table. After a grace period no hit uses it. */
 void entry_disable_and_remove_table(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);

@@ -22,7 +22,7 @@ static const u8 nop[ENTRY_INSN_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
  * @stuck: array with a bool for each site, in the same order; NULL if the sites are to be enabled
  * @nr: number of sites
  * @actions: for entries and for exits, the actions for which a site has to be enabled: counting,
- *	and recording a trace event if that has users
+ *	and also recording a trace event if this event has users
  */
 struct changes {
 	struct patcher_poke *pokes;
@@ -31,21 +31,21 @@ struct changes {
 	u32 actions[ENTRY_KINDS];
 };
 
-/* True if the site should be enabled: its hits are counted, or recorded as a trace event. */
-static __always_inline bool has_action(const struct changes *changes,
-				       const struct patcher_compact_site *site)
+/* True if the hits of a site are counted, or recorded as a trace event that has users. */
+static __always_inline bool should_site_be_enabled(const struct changes *changes,
+						   const struct patcher_compact_site *site)
 {
 	return site->data & changes->actions[site->data & ENTRY_EXIT];
 }
 
 /*
- * True if @on is true, and the site is disabled but its hits have an action; or if @on is false,
- * and the site is enabled but its hits have no action.
+ * True if a site must be switched: if @on is true, from disabled to enabled because the hits have
+ * an action; if @on is false, from enabled to disabled because the hits have no action.
  */
 static __always_inline bool needs_entry_change(const struct changes *changes,
 					       const struct patcher_compact_site *site, bool on)
 {
-	return !(site->data & ENTRY_ON) == on && has_action(changes, site) == on;
+	return !(site->data & ENTRY_ON) == on && should_site_be_enabled(changes, site) == on;
 }
 
 static __always_inline void make_entry_poke(struct patcher_poke *poke,
@@ -95,8 +95,8 @@ static __always_inline void make_entry_pokes(const struct changes *changes, bool
 }
 
 /*
- * Mark the sites of a table that were enabled.  A stuck site whose hits now have an action is
- * rightly enabled, so it is no longer marked as stuck.
+ * Mark the sites of a table that were enabled.  Remove the mark "stuck" of a site whose hits now
+ * have an action, because this site should be enabled.
  */
 static void mark_enabled_sites(struct entry_table *table, const struct changes *changes)
 {
@@ -104,7 +104,7 @@ static void mark_enabled_sites(struct entry_table *table, const struct changes *
 	bool changed = false;
 
 	for (; site < end; site++) {
-		if (has_action(changes, site))
+		if (should_site_be_enabled(changes, site))
 			entry_update_flags(site, ENTRY_STUCK, ENTRY_ON);
 		else if (site->data & ENTRY_ON)
 			changed = true;
@@ -113,12 +113,13 @@ static void mark_enabled_sites(struct entry_table *table, const struct changes *
 }
 
 /*
- * Mark the sites of a table that were disabled, and those that could not be.  @stuck has an element
- * for each site of the table that had to be disabled.  Set @news to true if a site is stuck that was
- * not before.  Return the element of @stuck after those of this table.
+ * Mark the sites of a table that were disabled, and those that could not be disabled.  @stuck has
+ * an element for each site of the table that had to be disabled.  Set @newly_stuck to true if a
+ * site is stuck that was not stuck before.  Return the address of the element of @stuck after those
+ * of this table.
  */
 static const bool *mark_disabled_sites(struct entry_table *table, const struct changes *changes,
-				       const bool *stuck, bool *news)
+				       const bool *stuck, bool *newly_stuck)
 {
 	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;
 	bool changed = false;
@@ -131,7 +132,7 @@ static const bool *mark_disabled_sites(struct entry_table *table, const struct c
 			continue;
 		}
 		if (!(site->data & ENTRY_STUCK))
-			*news = true;
+			*newly_stuck = true;
 		entry_update_flags(site, 0, ENTRY_STUCK);
 		changed = true;
 	}
@@ -159,7 +160,7 @@ static int disable_entry_sites(const struct changes *changes)
 {
 	const bool *stuck = changes->stuck;
 	struct entry_table *table;
-	bool news = false;
+	bool newly_stuck = false;
 	int err = 0;
 
 	make_entry_pokes(changes, false);
@@ -169,8 +170,8 @@ static int disable_entry_sites(const struct changes *changes)
 	if (err == -ENOMEM)
 		return err;
 	entry_for_each_changed_table(table)
-		stuck = mark_disabled_sites(table, changes, stuck, &news);
-	return news ? err : 0;
+		stuck = mark_disabled_sites(table, changes, stuck, &newly_stuck);
+	return newly_stuck ? err : 0;
 }
 
 static int switch_entry_sites(bool on)
@@ -195,7 +196,7 @@ static int switch_entry_sites(bool on)
 	return err;
 }
 
-/* Make the next change look at all tables, because the users of a trace event have changed. */
+/* Mark all tables as changed, because the users of a trace event have changed. */
 void entry_mark_all_tables_changed(void)
 {
 	struct entry_table *table;

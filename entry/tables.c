@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Register the recorded functions of a module when it is loaded, and unregister them when it is
- * unloaded.
+ * Register the recorded functions of a module when the module is loaded, and unregister these
+ * functions when the module is unloaded.
  */
 #include <linux/cpu.h>
 #include <linux/delay.h>
@@ -26,7 +26,7 @@
  * True once kmarkers_entry is being unloaded: no more tables are added. Guarded by the registry's
  * lock.
  */
-static bool leaving;
+static bool is_unloading;
 
 /* True if the whole instruction is in text of the module that is not freed after init. */
 static bool is_insn_in_permanent_text(struct module *module, unsigned long addr)
@@ -44,10 +44,10 @@ static void write_site_record(struct patcher_compact_site *to, unsigned long add
 }
 
 /*
- * Move the records of text that is not freed after init to the front of the array, and return their
- * number.  Clear the addresses in the rest of the array, so that no record of init text is left,
- * because after init the memory of that text may be reused before kmarkers_entry is loaded a second
- * time.
+ * Move the records of text that is not freed after init to the front of the array, and return the
+ * number of these records.  Clear the addresses in the rest of the array, so that no record of init
+ * text is left: after init the memory of that text may be reused before kmarkers_entry is loaded a
+ * second time.
  */
 static unsigned int keep_permanent_text_records(struct module *module,
 						struct patcher_compact_site *sites,
@@ -90,7 +90,7 @@ static int register_entry_table(struct entry_table *table)
 
 	if (err)
 		return err;
-	/* Now the sites are sorted. */
+	/* patcher_register() has sorted the sites, as entry_find_symbols() requires. */
 	err = entry_find_symbols(table) ?: entry_add_table_and_apply_rules(table);
 	if (err)
 		patcher_unregister(&table->sites);
@@ -142,27 +142,27 @@ static int add_table_of_module(struct module *module)
  */
 static int register_module_records(struct module *module)
 {
-	return leaving || find_entry_table(module) ? 0 : add_table_of_module(module);
+	return is_unloading || find_entry_table(module) ? 0 : add_table_of_module(module);
 }
 
-static void register_records_or_log(struct module *module)
+static void register_records_and_log_error(struct module *module)
 {
 	int err = register_module_records(module);
 
 	if (err)
-		pr_err("%s: its recorded functions cannot be registered and stay off: error %d\n",
+		pr_err("module %s: its recorded functions cannot be registered and stay off: error %d\n",
 		       module->name, err);
 }
 
 /**
- * entry_register_module() - register the recorded functions of a module, if it has any
+ * entry_register_module() - register the recorded functions of a module, if there are any
  * @module: a module that is live, or one in MODULE_STATE_COMING, whose code does not run yet
  * @is_live: true if the module is live
  *
- * An error does not keep the module from being loaded.  If its table is malformed, if memory is
- * short, or if a site that a rule matches cannot be enabled, all its sites stay nops.  In the
- * state COMING an error is ignored, because the registration is retried when the module is
- * live.  An error of the retry is logged.
+ * An error does not keep the module from being loaded.  If the module's table is malformed, if
+ * memory is short, or if a site that a rule matches cannot be enabled, all sites of the module stay
+ * nops.  In the state COMING an error is ignored, because the registration is tried again when the
+ * module is live.  An error of this second attempt is logged.
  *
  * Context: may sleep.
  */
@@ -170,7 +170,7 @@ void entry_register_module(struct module *module, bool is_live)
 {
 	mutex_lock(&entry_registry.lock);
 	if (is_live)
-		register_records_or_log(module);
+		register_records_and_log_error(module);
 	else
 		register_module_records(module);
 	mutex_unlock(&entry_registry.lock);
@@ -187,7 +187,7 @@ int entry_register_loaded_modules(void)
 	int err;
 
 	mutex_lock(&entry_registry.lock);
-	err = entry_for_each_module(register_records_or_log);
+	err = entry_for_each_live_module(register_records_and_log_error);
 	mutex_unlock(&entry_registry.lock);
 	return err;
 }
@@ -207,7 +207,7 @@ void entry_unregister_module(struct module *module)
 	if (table) {
 		entry_disable_and_remove_table(table);
 		patcher_drop(&table->sites);
-		/* Hits of other modules' sites may be reading the table: wait for them. */
+		/* Wait for hits of other modules' sites, which may be reading the table. */
 		synchronize_rcu();
 		free_entry_table(table);
 	}
@@ -215,24 +215,24 @@ void entry_unregister_module(struct module *module)
 }
 
 /*
- * Remove all rules, and disable all sites. Retry until every site is a nop, because an enabled site
+ * Remove all rules, and disable all sites. Try until every site is a nop, because an enabled site
  * calls code of this module, which is being unloaded. An attempt fails while a site has a kprobe,
- * or if memory is short. Each attempt may log a line, so the intervals grow from 0.1 s to 5 s.
+ * or if memory is short. Each attempt may log a line, so the pauses grow from 0.1 s to 5 s.
  */
 static void disable_all_sites(void)
 {
-	unsigned int turns = 0;
+	unsigned int attempts = 0;
 	int err;
 
 	entry_rules_clear();
 	err = entry_disable_sites_without_actions();
 	while (entry_is_any_site_enabled()) {
-		if (!turns++)
+		if (!attempts++)
 			pr_warn("cannot unload yet: waiting for %s\n",
 				err == -ENOMEM ? "memory" :
 				"a kprobe on a recorded function to be removed");
 		mutex_unlock(&entry_registry.lock);
-		msleep(100 * min(turns, 50U));
+		msleep(100 * min(attempts, 50U));
 		mutex_lock(&entry_registry.lock);
 		entry_disable_sites_without_actions();
 	}
@@ -245,8 +245,8 @@ static void do_nothing(struct work_struct *work)
 /*
  * Wait until no idle task is in entry_call() any more, because synchronize_rcu_tasks() does not
  * wait for idle tasks.  Run a work item on each online CPU: when the work item runs, the idle task
- * of its CPU has left entry_call(), since that task is not preempted, and calls the scheduler only
- * in its own loop.
+ * of the CPU has left entry_call(), since an idle task is not preempted, and calls the scheduler
+ * only in the idle loop.
  */
 static void wait_for_idle_tasks(void)
 {
@@ -269,14 +269,14 @@ static void wait_for_idle_tasks(void)
  * On return all sites are nops, no task is in entry_call(), and no more tables are added.
  *
  * Context: may sleep; the module notifier is still registered, because modules may be unloaded
- * while this waits for a kprobe to be removed.
+ * while this function waits for a kprobe to be removed.
  */
 void entry_unregister_all_modules(void)
 {
 	struct entry_table *table, *next;
 
 	mutex_lock(&entry_registry.lock);
-	leaving = true;
+	is_unloading = true;
 	disable_all_sites();
 	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
 		list_del_rcu(&table->node);

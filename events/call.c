@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Define the fields of a trace event, print its records, add the event to the trace core and remove
- * the event. All functions but print_record() are called with event_mutex held, or from init and
- * exit.
+ * Define the fields of a trace event, print records of the event, add the event to the trace core
+ * and remove the event. All functions but print_record() are called with event_mutex held, or from
+ * init and exit.
  *
  * A program that has opened the tracefs file "format" of an event may read it after the event was
  * removed, and some kernels then read the struct trace_event_call. So an event that was added to
@@ -39,7 +39,7 @@
 
 #define KEPT_BITS	10
 
-/* Removed events, kept for reuse. */
+/* Hash table of removed events, kept for reuse. */
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
 /*
@@ -51,33 +51,33 @@ static struct module departed = { .state = MODULE_STATE_GOING };
 /*
  * Print the text of a record. If the text does not fit into the rest of @to, print nothing and mark
  * @to as full; the trace core then prints the record again, into an empty buffer. A text longer
- * than TEXT_MOST is cut, and ends in three dots.
+ * than TEXT_MOST is truncated, and ends in three dots.
  */
 static void print_record_text(struct trace_seq *to, const struct kmarkers_event *event,
 			      const unsigned long *slots)
 {
 	static const char dots[] = "...";
 	unsigned int nr;
-	size_t room;
+	size_t size;
 	char *text;
 
 	if (to->full)
 		return;
-	room = min_t(size_t, seq_buf_get_buf(&to->seq, &text), TEXT_MOST);
-	nr = room ? kmarkers_format_print(text, room, event->format, slots) : 0;
-	if (nr + 1 >= room && room < TEXT_MOST) {
+	size = min_t(size_t, seq_buf_get_buf(&to->seq, &text), TEXT_MOST);
+	nr = size ? kmarkers_format_print(text, size, event->format, slots) : 0;
+	if (nr + 1 >= size && size < TEXT_MOST) {
 		to->full = 1;
 		return;
 	}
-	if (nr + 1 >= room)
+	if (nr + 1 >= size)
 		memcpy(text + nr - strlen(dots), dots, strlen(dots));
 	seq_buf_commit(&to->seq, nr);
 }
 
 /*
  * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of an
- * event that was removed, and the type number of these records may now be that of another event. So
- * check that the record can have the layout of this event.
+ * event that was removed, and this event may have got the type number of these records. So check
+ * that the record can have the layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *type)
@@ -147,7 +147,7 @@ static int prepare_event_call(struct kmarkers_event *event)
 {
 	struct record_layout *layout;
 
-	if (event->known) {
+	if (event->was_added) {
 		init_event_call(event);
 		return 0;
 	}
@@ -168,8 +168,8 @@ static bool is_valid_event_name(const char *name)
 
 /*
  * Return true if an offer, a source's request for a trace event, has a valid system and name. In
- * tracefs, the directory of an event is beside the files enable and filter, so the event must not
- * have one of these names.
+ * tracefs, the directory of an event is beside the files enable and filter, so an event must not be
+ * named enable or filter.
  */
 bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer)
 {
@@ -195,7 +195,7 @@ static struct kmarkers_event *take_removed_event(const struct kmarkers_event_off
 		/* If the trace core's module notifier removed the event, @added is still true. */
 		event->added = false;
 		event->used = false;
-		event->leaves = false;
+		event->is_removed = false;
 		event->orphan = false;
 		return event;
 	}
@@ -248,7 +248,7 @@ int kmarkers_event_add_to_core(struct kmarkers_event *event)
 	if (err)
 		return err;
 	event->added = true;
-	event->known = true;
+	event->was_added = true;
 	/*
 	 * In kernels without reference counts of events, trace_add_event_call() has set the event's
 	 * module to NULL, so set it to the owner.
@@ -285,7 +285,8 @@ void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *modul
 
 /*
  * Detach an unreferenced event from its module, before the event is removed. From then on no task
- * can take a reference to the event, and a write to the file enable of its system skips the event.
+ * can take a reference to the event, and writing to the file enable of the system does not enable
+ * the event.
  */
 void kmarkers_event_block_new_refs(struct kmarkers_event *event)
 {
@@ -333,7 +334,7 @@ static void free_event_memory(struct kmarkers_event *event)
 void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event)
 {
 	kmarkers_event_drop_users(event);
-	if (event->known)
+	if (event->was_added)
 		hash_add(kept, &event->node, hash_removed_event_name(event->name));
 	else
 		free_event_memory(event);

@@ -28,16 +28,17 @@ struct record_layout;
  * @tracepoint: tracepoint that gives the event its name for BPF; it is never hit
  * @users: list of struct event_user: the buffers that record the event, and perf
  * @layout: layout of the records; set when the event is first added to the trace core
- * @fields: array that describes the fields to the trace core; an element whose type is NULL ends it
+ * @fields: array that describes the fields to the trace core; an element without type is the last
  * @owner: module that offers the event; NULL for an orphan, and after
  *	kmarkers_event_block_new_refs()
  * @added: true while the event is registered with the trace core
- * @known: true once the event has been registered with the trace core
- * @used: true once the event has been enabled; from then on, buffers may hold its records
- * @leaves: true if no module offers the event and the event is to be removed; it cannot be enabled
+ * @was_added: true once the event has been registered with the trace core
+ * @used: true once the event has been enabled; from then on, buffers may hold records of the event
+ * @is_removed: true if the event is being removed, because no module offers it; it cannot be
+ *	enabled
  * @orphan: true if no module offers the event but the event is still referenced: see orphans.c
- * @offered_by: the owner if it still offers the event, else another module that does, or NULL.
- *	Valid only while the offers of a source are updated
+ * @offered_by: module that offers the event, the owner if the owner still offers the event; NULL if
+ *	no module offers the event.  Valid only while the offers of a source are updated
  * @system: name of the event's system: the parent directory in tracefs
  * @format: marker format, such as "sector %llu", of the first offer
  * @name: name of the event
@@ -54,9 +55,9 @@ struct kmarkers_event {
 	struct trace_event_fields *fields;
 	struct module *owner;
 	bool added;
-	bool known;
+	bool was_added;
 	bool used;
-	bool leaves;
+	bool is_removed;
 	bool orphan;
 	struct module *offered_by;
 	char *system;
@@ -75,7 +76,7 @@ struct kmarkers_event {
  * @bytes: size of a record that @register_writer writes, in bytes
  * @offsets: offsets of the fields in that record, in bytes
  * @connected: true if the source calls write() or probe() for the user
- * @failed: true if the user is not connected because its batch could not be
+ * @failed: true if the user is not connected because connecting its batch failed
  * @warned: true if the log says that the user could not be connected
  */
 struct event_user {

@@ -6,14 +6,14 @@
  * The trace core exports one function for this, trace_set_clr_event().  It walks over all events,
  * and switches either all events of one system or a single event.  To switch several events in a
  * single walk, this file changes their system to SELECTED for the time of the call.  If another
- * task meanwhile switches all events of their own system, the selected events are not switched, as
- * if that task had run before this call.  If another task switches a single selected event, that
- * task gets an error.
+ * task switches all events of the original system during this call, the selected events are not
+ * switched, as if that task had run before this call.  If another task switches a single selected
+ * event, that task gets an error.
  *
- * A referenced event keeps its system and is switched in a walk of its own.  An event probe holds a
- * reference to its event and finds it by system and name, also to remove its trigger.  If the trace
- * core does not find the event then, it ignores the error and frees the probe, and the trigger
- * uses freed memory.
+ * The system of a referenced event is not changed; such an event is switched in a walk of its own.
+ * An event probe holds a reference to its event, and finds the event by system and name, also to
+ * remove its trigger.  If the trace core did not find the event then, it would ignore the error and
+ * free the probe, and the trigger would use freed memory.
  *
  * The users that the trace core adds or removes during the walk are connected or disconnected as a
  * batch: see users.c.
@@ -44,7 +44,8 @@ static DEFINE_MUTEX(enabling);
  * @system: name of the system
  * @names: names of the events, without duplicates
  * @nr: number of names
- * @referenced: bitmap of the selected events that are referenced, so do not have the system SELECTED
+ * @referenced: bitmap of the selected events that are referenced, so do not have the system
+ *	SELECTED
  */
 struct event_set {
 	struct kmarkers_event_source *source;
@@ -54,25 +55,26 @@ struct event_set {
 	unsigned long *referenced;
 };
 
-static bool can_be_enabled(struct kmarkers_event *event)
+static bool can_event_be_enabled(struct kmarkers_event *event)
 {
-	return event && event->added && !event->leaves && !event->orphan;
+	return event && event->added && !event->is_removed && !event->orphan;
 }
 
-static bool has_users(struct kmarkers_event *event)
+static bool event_has_users(struct kmarkers_event *event)
 {
 	return event && !list_empty(&event->users);
 }
 
-static bool has_failed_user(struct kmarkers_event *event)
+static bool event_has_failed_user(struct kmarkers_event *event)
 {
 	return event && kmarkers_event_has_failed_user(event);
 }
 
 /*
- * Select each event of @set for which @is_selected() returns true: change its system to SELECTED or,
- * if it is referenced, set its bit in @set->referenced.  Return the number of events with the system
- * SELECTED.  No task takes a reference to one of these by its name.
+ * Select each event of @set for which @is_selected() returns true: change its system to SELECTED
+ * or, if the event is referenced, set its bit in @set->referenced.  Return the number of events
+ * with the system SELECTED.  No task can take a reference to one of these by the original system
+ * and name.
  */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*is_selected)(struct kmarkers_event *event))
@@ -107,7 +109,7 @@ static int switch_selected_events(const struct event_set *set, unsigned int nr, 
 	for_each_set_bit(i, set->referenced, set->nr) {
 		int alone = trace_set_clr_event(set->system, set->names[i], on);
 
-		/* An event that was removed meanwhile is not found. */
+		/* -EINVAL: the event is not found, because it was removed since it was selected. */
 		if (alone != -EINVAL)
 			err = err ?: alone;
 	}
@@ -136,9 +138,9 @@ static int check_events_exist(const struct event_set *set)
 	int err = 0;
 
 	for (i = 0; i < set->nr; i++) {
-		if (can_be_enabled(kmarkers_event_find(set->system, set->names[i])))
+		if (can_event_be_enabled(kmarkers_event_find(set->system, set->names[i])))
 			continue;
-		pr_info("%.64s: has no trace event; for the reason, see the messages from when its module was loaded\n",
+		pr_info("trace event %.64s does not exist: the reason was logged when its module was loaded\n",
 			set->names[i]);
 		err = -EINVAL;
 	}
@@ -153,7 +155,7 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	mutex_lock(kmarkers_event_names.lock);
 	err = check_events_exist(set);
 	if (!err) {
-		nr = select_events(set, can_be_enabled);
+		nr = select_events(set, can_event_be_enabled);
 		kmarkers_event_batch_begin();
 	}
 	mutex_unlock(kmarkers_event_names.lock);
@@ -164,13 +166,11 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	unselect_events(set);
 	err = kmarkers_event_batch_connect(set->source, links, err);
 	if (err)
-		nr = select_events(set, has_failed_user);
+		nr = select_events(set, event_has_failed_user);
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
-	/*
-	 * Disable the events that are selected now: those with a user that could not be connected.
-	 */
+	/* Disable the selected events: now those with a user that could not be connected. */
 	switch_selected_events(set, nr, false);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);
@@ -183,7 +183,7 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
 	unsigned int nr;
 
 	mutex_lock(kmarkers_event_names.lock);
-	nr = select_events(set, has_users);
+	nr = select_events(set, event_has_users);
 	kmarkers_event_batch_begin();
 	mutex_unlock(kmarkers_event_names.lock);
 	switch_selected_events(set, nr, false);

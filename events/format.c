@@ -157,8 +157,8 @@ static void put_spaces(struct output *out, int nr)
 }
 
 /*
- * Increase the length of the text after snprintf() was called to append @printed characters to it.
- * If they did not fit into the buffer, the buffer is full now.
+ * Increase the length of the text after snprintf() was called to append @printed characters.  If
+ * these did not fit into the buffer, the buffer is full now.
  */
 static void add_printed_length(struct output *out, int printed)
 {
@@ -214,7 +214,7 @@ static void put_padded_string(struct output *out, const struct format_conversion
 		put_spaces(out, width);
 }
 
-/* Print a %c, padded to its width.  Do not print a NUL, because it would end the text. */
+/* Print a %c, padded to the width.  Do not print a NUL, because a NUL would end the text. */
 static void put_padded_char(struct output *out, const struct format_conversion *conv, char c)
 {
 	char string[] = { c, '\0' };
@@ -287,8 +287,8 @@ static void put_number(struct output *out, const struct format_conversion *conv,
 }
 
 /*
- * Print a conversion.  @slot is its first argument: a width or precision given as * takes a slot of
- * its own.  Return the slot of the next conversion.
+ * Print a conversion.  @slot is the first argument of the conversion; a width or precision given as
+ * * takes a slot of its own.  Return the slot of the next conversion.
  */
 static const unsigned long *put_argument(struct output *out, struct format_conversion *conv,
 					 const unsigned long *slot)
@@ -324,7 +324,7 @@ static const unsigned long *put_argument(struct output *out, struct format_conve
  * @text: buffer for the text
  * @size: size of the buffer, at least 1
  * @format: the marker's format
- * @slots: the arguments, eight bytes each; for a string, its address
+ * @slots: the arguments, eight bytes each; for a string, the address of the string
  *
  * A string that cannot be read is printed as "(fault)".  A conversion that
  * kmarkers_format_parse_conversion() does not accept ends the text, because the type of its

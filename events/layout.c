@@ -92,8 +92,8 @@ static const char *find_word_start(const char *text, const char *end)
 
 /*
  * Set the name of a field to the word in front of its conversion: sector for "sector %llu",
- * "sector=%llu" and "sector: 0x%llx".  A # followed by letters is skipped, since it gave LTTng the
- * type to store: "ip #p%ld" gives ip.  The text in front of the conversion begins at @text and ends
+ * "sector=%llu" and "sector: 0x%llx".  A # followed by letters, which told LTTng the type to store,
+ * is skipped: "ip #p%ld" gives ip.  The text in front of the conversion begins at @text and ends
  * before @end.  If this text has no usable word, the name stays empty.
  */
 static void set_field_name(struct record_layout *layout, const char *text, const char *end)
@@ -115,8 +115,8 @@ static void set_field_name(struct record_layout *layout, const char *text, const
 }
 
 /*
- * Name each field that has no name by its position: arg1, arg2, ...  If another field got such a
- * name from the format, rename that other field by its own position, too.
+ * Name each field that has no name by its position: arg1, arg2, ...  If a field got such a name
+ * from the format, rename this field by its position, too.
  */
 static void set_positional_names(struct record_layout *layout)
 {

@@ -22,7 +22,7 @@
 
 /**
  * struct layout_field - the field of an argument in a record
- * @name: name of the field: the word in front of its conversion in the format, or arg1, arg2, ...
+ * @name: name of the field: the word in front of the conversion in the format, or arg1, arg2, ...
  * @type: C type of the field, or __data_loc char[] for a string
  * @bytes: size of the field, in bytes
  * @offset: offset of the field in the record, in bytes

@@ -10,8 +10,9 @@
 #include "sources.h"
 
 /*
- * In MODULE_STATE_GOING, hand over or remove the events of the module. The notifiers of the
- * sources, which have a higher priority, have already dropped the module's objects.
+ * In MODULE_STATE_GOING, remove each event that the module owns, or make another module that offers
+ * the event its owner. The notifiers of the sources, which have a higher priority, have already
+ * dropped the module's objects.
  */
 static int handle_going(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -26,7 +27,7 @@ static struct notifier_block going_notifier = {
 };
 
 /*
- * In MODULE_STATE_LIVE, create the trace events of the module: its init has succeeded and can no
+ * In MODULE_STATE_LIVE, create the trace events of the module, whose init has succeeded and can no
  * longer fail. In MODULE_STATE_GOING, free the module's events that the trace core's notifier has
  * removed; that notifier runs before this one.
  */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Registry of all trace events. It creates an event for each offer (a source's request for a trace
- * event), and adds events to the trace core or removes them, immediately or in a work item. Callers
- * hold event_mutex.
+ * Registry of all trace events: creates an event for each offer (a source's request for a trace
+ * event), and adds events to the trace core or removes events, immediately or in a work item.
+ * Callers hold event_mutex.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -27,11 +27,12 @@ struct event_names kmarkers_event_names = {
 static void process_pending_events(struct work_struct *work);
 static DECLARE_WORK(pending_work, process_pending_events);
 
-void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source)
+void kmarkers_event_changes_init(struct event_changes *changes,
+				 struct kmarkers_event_source *source)
 {
-	newcomers->source = source;
-	INIT_LIST_HEAD(&newcomers->fresh);
-	INIT_LIST_HEAD(&newcomers->stale);
+	changes->source = source;
+	INIT_LIST_HEAD(&changes->created);
+	INIT_LIST_HEAD(&changes->stale);
 }
 
 static u32 hash_event_name(const char *name)
@@ -54,9 +55,9 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
  * kmarkers_event_make_orphan() - make an orphan of a referenced event that no module offers
  * @event: the event; if it is enabled in a buffer, hits are not recorded before adopt_orphan()
  *
- * A task that enables an orphan gets an error, also through the file enable of its system.  The flag
- * TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core from
- * disabling the orphan.
+ * A task that enables an orphan, directly or by the file enable of the system, gets an error.  The
+ * flag TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core
+ * from disabling the orphan.
  */
 void kmarkers_event_make_orphan(struct kmarkers_event *event)
 {
@@ -80,7 +81,7 @@ static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_sou
 	module_put(THIS_MODULE);
 }
 
-/* Tell the source that made an offer that an event with the offer's format exists. */
+/* Set the flag that tells the source of an offer that an event with the offer's format exists. */
 static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 {
 	if (offer->event_exists)
@@ -88,13 +89,13 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 }
 
 /*
- * Use @event, which has the name of @offer, for @offer if their formats are equal.  Return false if
- * the caller must create an event, because @event has another format and was queued for removal.
- * Otherwise return true, even in the two cases in which @event cannot be used.  If @event has
- * another format and stays, this is logged.  If the trace core is about to remove @event,
- * kmarkers_events_handle_module_gone() creates an event for @offer later.
+ * Use @event, which has the name of @offer, for @offer if @event and @offer have the same format.
+ * Return false if the caller must create an event, because @event has another format and was queued
+ * for removal.  Otherwise return true, even in the two cases in which @event cannot be used: @event
+ * has another format and is not being removed, which is logged; or the trace core is about to
+ * remove @event, after which kmarkers_events_handle_module_gone() creates an event for @offer.
  */
-static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_event *event,
+static bool reuse_event_for_offer(struct event_changes *changes, struct kmarkers_event *event,
 				  const struct kmarkers_event_offer *offer)
 {
 	bool same = !strcmp(event->format, offer->format);
@@ -102,19 +103,19 @@ static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_e
 	if (same)
 		set_event_exists_flag(offer);
 	if (event->orphan && same) {
-		adopt_orphan(event, newcomers->source, offer->module);
+		adopt_orphan(event, changes->source, offer->module);
 		return true;
 	}
-	if (!list_empty(&event->list) && event->leaves && same) {
-		event->leaves = false;
+	if (!list_empty(&event->list) && event->is_removed && same) {
+		event->is_removed = false;
 		list_del_init(&event->list);
 		kmarkers_event_set_owner(event, offer->module);
-	} else if (!list_empty(&event->list) && event->leaves) {
+	} else if (!list_empty(&event->list) && event->is_removed) {
 		hash_del(&event->node);
-		list_move_tail(&event->list, &newcomers->stale);
+		list_move_tail(&event->list, &changes->stale);
 		return false;
-	} else if (!same && !event->leaves) {
-		pr_warn("%s in %s: not recorded by its trace event: format \"%s\" differs from the event's format \"%s\"\n",
+	} else if (!same && !event->is_removed) {
+		pr_warn("trace event %s: hits in %s are not recorded: format \"%s\" differs from the event's format \"%s\"\n",
 			offer->name, offer->place, offer->format, event->format);
 	}
 	return true;
@@ -122,7 +123,7 @@ static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_e
 
 /**
  * kmarkers_event_accept_offer() - create or reuse the trace event that an offer requests
- * @data: the struct newcomers to which a new event is added
+ * @data: the struct event_changes to which a new event is added
  * @offer: the offer, a source's request for a trace event
  *
  * If no event is created or reused for the offer, the reason is logged.
@@ -132,23 +133,23 @@ static bool reuse_event_for_offer(struct newcomers *newcomers, struct kmarkers_e
 int kmarkers_event_accept_offer(void *data, const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = kmarkers_event_find(offer->system, offer->name);
-	struct newcomers *newcomers = data;
+	struct event_changes *changes = data;
 
-	if (event && reuse_event_for_offer(newcomers, event, offer))
+	if (event && reuse_event_for_offer(changes, event, offer))
 		return 0;
 	if (!kmarkers_event_is_valid_offer(offer)) {
-		pr_warn("%.64s in %s: no trace event: not a valid event name\n", offer->name,
-			offer->place);
+		pr_warn("trace event %.64s for %s not created: not a valid event name\n",
+			offer->name, offer->place);
 		return 0;
 	}
 	event = kmarkers_event_make(offer);
 	if (!event) {
-		pr_warn("%s: no trace event: no memory\n", offer->name);
+		pr_warn("trace event %s not created: no memory\n", offer->name);
 		return 0;
 	}
-	event->source = newcomers->source;
+	event->source = changes->source;
 	hash_add(kmarkers_event_names.names, &event->node, hash_event_name(event->name));
-	list_add_tail(&event->list, &newcomers->fresh);
+	list_add_tail(&event->list, &changes->created);
 	set_event_exists_flag(offer);
 	return 0;
 }
@@ -159,7 +160,7 @@ static void add_event_or_free(struct kmarkers_event *event)
 
 	if (!err)
 		return;
-	pr_warn("%s: no trace event: %s: error %d\n", event->name,
+	pr_warn("trace event %s not created: %s: error %d\n", event->name,
 		err == -EINVAL ? "format cannot be printed" :
 		err == -E2BIG ? "too many or too long arguments" : "cannot be added", err);
 	hash_del(&event->node);
@@ -175,32 +176,32 @@ static void add_event_or_free(struct kmarkers_event *event)
 void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 {
 	struct kmarkers_event_offer wanted = kmarkers_event_make_offer(event);
-	struct newcomers newcomers;
+	struct event_changes changes;
 
 	hash_del(&event->node);
-	kmarkers_newcomers_init(&newcomers, event->source);
+	kmarkers_event_changes_init(&changes, event->source);
 	wanted.format = NULL;
 	/*
-	 * The module whose offer find() finds cannot finish unloading now, because
+	 * A module whose offer find() finds cannot finish unloading now, because
 	 * kmarkers_events_handle_module_going() must wait for event_mutex.
 	 */
 	if (event->source)
-		event->source->find(&wanted, kmarkers_event_accept_offer, &newcomers);
+		event->source->find(&wanted, kmarkers_event_accept_offer, &changes);
 	kmarkers_event_free_or_keep_for_reuse(event);
-	if (list_empty(&newcomers.fresh))
+	if (list_empty(&changes.created))
 		return;
-	event = list_first_entry(&newcomers.fresh, struct kmarkers_event, list);
+	event = list_first_entry(&changes.created, struct kmarkers_event, list);
 	list_del_init(&event->list);
 	add_event_or_free(event);
 }
 
 /*
- * Make an orphan of an event that the trace core does not remove: a trigger has enabled it since it was
- * found to be unused.
+ * Make an orphan of an event that the trace core refuses to remove, because a trigger has enabled
+ * the event since the event was found to be unused.
  */
 static void keep_event_as_orphan(struct kmarkers_event *event)
 {
-	event->leaves = false;
+	event->is_removed = false;
 	kmarkers_event_set_owner(event, NULL);
 	kmarkers_event_make_orphan(event);
 }
@@ -209,7 +210,7 @@ static void keep_event_as_orphan(struct kmarkers_event *event)
 static void add_or_remove_event(struct kmarkers_event *event)
 {
 	list_del_init(&event->list);
-	if (!event->leaves)
+	if (!event->is_removed)
 		add_event_or_free(event);
 	else if (!kmarkers_event_remove_from_core(event))
 		kmarkers_event_unhash_and_free(event);

@@ -17,7 +17,7 @@ struct kmarkers_event;
  * struct event_names - all trace events
  * @lock: the kernel's event_mutex; NULL if trace events cannot be added to this kernel
  * @names: hash table of all trace events, by name
- * @pending: events that a work item adds to the trace core or, if their @leaves is set, removes
+ * @pending: events that a work item adds to the trace core or, if @is_removed is set, removes
  */
 struct event_names {
 	struct mutex *lock;
@@ -32,19 +32,20 @@ extern struct event_names kmarkers_event_names;
 	hash_for_each_safe(kmarkers_event_names.names, bucket, next, event, node)
 
 /**
- * struct newcomers - events to be added and removed because of new offers (requests for events)
+ * struct event_changes - events to be added and removed because of new offers (requests for events)
  * @source: event source that makes the offers
- * @fresh: list of events that were created for offers, to be added to the trace core
+ * @created: list of events that were created for offers, to be added to the trace core
  * @stale: list of events with the name of an offer but another format, to be removed
  */
-struct newcomers {
+struct event_changes {
 	struct kmarkers_event_source *source;
-	struct list_head fresh;
+	struct list_head created;
 	struct list_head stale;
 };
 
-void kmarkers_newcomers_init(struct newcomers *newcomers, struct kmarkers_event_source *source);
-int kmarkers_event_accept_offer(void *newcomers, const struct kmarkers_event_offer *offer);
+void kmarkers_event_changes_init(struct event_changes *changes,
+				 struct kmarkers_event_source *source);
+int kmarkers_event_accept_offer(void *changes, const struct kmarkers_event_offer *offer);
 struct kmarkers_event *kmarkers_event_find(const char *system, const char *name);
 void kmarkers_event_make_orphan(struct kmarkers_event *event);
 void kmarkers_event_unhash_and_free(struct kmarkers_event *event);

@@ -3,9 +3,9 @@
  * References to events, and orphans: events that are no longer offered but still referenced.
  *
  * perf, event probes, and those triggers and commands of ftrace that enable or disable an event
- * take a reference to the event with trace_event_try_get_ref().  Event probes hold their reference
- * even while the event is disabled.  All of them then read the struct trace_event_call of the
- * event, its class and its fields.
+ * take a reference to the event with trace_event_try_get_ref().  An event probe holds the reference
+ * even while the event is disabled.  All holders of a reference read the struct trace_event_call of
+ * the event, its class and its fields.
  *
  * The trace core counts references either in the event (TRACE_EVENT_FL_DYNAMIC) or in the module of
  * the event.  This module sets the flag, so references are counted in the event.  The reference
@@ -15,14 +15,14 @@
  * module, kmarkers_events.  While an event is referenced,
  *
  * - the commands "detach" and "-event" fail with -EBUSY;
- * - a module that offers the event may be unloaded.  If another module offers it, too, that module
- *   becomes the owner, and nothing else changes.  If no other module offers the event, the event
- *   becomes an *orphan*: only triggers and event probes can enable it, and it is removed once it is
- *   neither referenced nor enabled in a buffer.  If a module offers the event before that, the orphan
- *   becomes an ordinary event;
- * - this module stays loaded, because each source that has joined and each orphan holds a reference
- *   to it;
- * - if perf uses the event, the owner stays loaded, because users.c takes a reference to it.
+ * - a module that offers the event may be unloaded.  If another module also offers the event, that
+ *   module becomes the owner, and nothing else changes.  If no other module offers the event, the
+ *   event becomes an *orphan*: only triggers and event probes can enable the event, and the event
+ *   is removed once it is neither referenced nor enabled in a buffer.  If a module offers the event
+ *   before that, the orphan becomes an ordinary event;
+ * - this module stays loaded, because each registered source and each orphan holds a reference to
+ *   this module;
+ * - if perf uses the event, the owner stays loaded, because users.c takes a reference to the owner.
  *
  * The trace core does not report when a reference is put, so a work item checks all orphans once a
  * second.
@@ -50,7 +50,7 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
 		return false;
 	event->orphan = false;
 	kmarkers_event_unhash_and_free(event);
-	/* From now on this module may be unloaded, but its exit waits for this work item. */
+	/* Now this module may be unloaded, but the exit function waits for this work item. */
 	module_put(THIS_MODULE);
 	return true;
 }
@@ -59,7 +59,7 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
  * Work item: remove the orphans that are not used any more, and connect the users that could not be
  * connected.  On exit no orphan is left, because each orphan holds a reference to this module.
  */
-void kmarkers_events_check(struct work_struct *work)
+void kmarkers_events_check_orphans_and_users(struct work_struct *work)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;
@@ -94,7 +94,7 @@ void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source
 	for_each_event_safe(event, next, bucket) {
 		if (event->source != source)
 			continue;
-		if (!event->orphan && event->added && !event->leaves &&
+		if (!event->orphan && event->added && !event->is_removed &&
 		    kmarkers_event_is_in_use(event))
 			kmarkers_event_make_orphan(event);
 		if (!event->orphan)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Orphans: events that are no longer offered but still referenced; in the kernel only. */
+/* Orphans: events that no module offers but that are still referenced; in the kernel only. */
 #ifndef EVENTS_ORPHANS_H
 #define EVENTS_ORPHANS_H
 
@@ -7,6 +7,6 @@ struct kmarkers_event_source;
 struct work_struct;
 
 void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source);
-void kmarkers_events_check(struct work_struct *work);
+void kmarkers_events_check_orphans_and_users(struct work_struct *work);
 
 #endif /* EVENTS_ORPHANS_H */

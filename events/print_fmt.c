@@ -11,16 +11,16 @@
 #include "layout.h"
 #include "print_fmt.h"
 
-/* A text buffer.  @nr is the number of characters written; only the first @room are stored. */
+/* A text buffer.  @nr is the number of characters written; only the first @capacity are stored. */
 struct writer {
 	char *text;
-	unsigned int room;
+	unsigned int capacity;
 	unsigned int nr;
 };
 
 static void write_char(struct writer *to, char c)
 {
-	if (to->nr < to->room)
+	if (to->nr < to->capacity)
 		to->text[to->nr] = c;
 	to->nr++;
 }
@@ -54,7 +54,7 @@ static void write_quoted_char(struct writer *to, char c)
 
 /**
  * struct conversion_text - a conversion as it is written into print_fmt
- * @how: the conversion as parsed from the marker's format
+ * @how: the conversion, parsed from the marker's format
  * @value: the record field that the conversion prints
  * @star: the record field that gives the width or the precision if that is written as *; else NULL
  * @prefix: "0x", "0X" or "", written as text in front of a number
@@ -64,9 +64,9 @@ static void write_quoted_char(struct writer *to, char c)
  * @width: minimum number of characters, FORMAT_NONE, or FORMAT_FROM_ARGUMENT for a *
  * @precision: the precision, FORMAT_NONE, or FORMAT_FROM_ARGUMENT for a *
  *
- * Tracers print like the printf() of C, not like the kernel's.  libtraceevent of Debian 12 does not
- * support %c, %td, the flags + and blank, and two stars in a conversion: it consumes no argument
- * for such a conversion, and the next conversion prints that argument.
+ * Tracers print like the printf() of C, not like the printf() of the kernel.  libtraceevent of
+ * Debian 12 does not support %c, %td, the flags + and blank, and two stars in a conversion: it
+ * skips such a conversion but not the argument, which the next conversion then prints.
  */
 struct conversion_text {
 	struct format_conversion how;
@@ -138,8 +138,8 @@ static void set_number_format(struct conversion_text *conv)
 
 /*
  * Fill in @conv for a conversion.  @field is the first record field of the conversion; return the
- * first field of the next conversion.  A string is written without precision, because its copy in
- * the record has been cut already.
+ * first field of the next conversion.  A string is written without precision, because the copy of
+ * the string in the record has been truncated already.
  */
 static const struct layout_field *set_conversion_text(struct conversion_text *conv,
 						      const struct layout_field *field)
@@ -351,7 +351,7 @@ char *kmarkers_make_print_fmt(const struct record_layout *layout, const char *fo
 	to.text = kzalloc(to.nr, GFP_KERNEL);
 	if (!to.text)
 		return NULL;
-	to.room = to.nr;
+	to.capacity = to.nr;
 	to.nr = 0;
 	write_print_fmt(&to, layout, format);
 	return to.text;

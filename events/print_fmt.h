@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The print_fmt of a trace event, which tracers in user space use to print its records. */
+/* The print_fmt of a trace event, by which tracers in user space print records of the event. */
 #ifndef EVENTS_PRINT_FMT_H
 #define EVENTS_PRINT_FMT_H
 

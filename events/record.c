@@ -28,13 +28,13 @@ static const char *get_readable_string(unsigned long slot, unsigned int most)
 	return most && copy_from_kernel_nofault(&c, string, 1) ? fault : string;
 }
 
-/* Return the length of a string, at most @most and less than @room. */
-static unsigned int count_string_chars(const char *string, unsigned int most, unsigned int room)
+/* Return the length of a string, at most @most and less than @size. */
+static unsigned int count_string_chars(const char *string, unsigned int most, unsigned int size)
 {
 	unsigned int nr = 0;
 	char c;
 
-	while (nr < most && nr + 1 < room && !copy_from_kernel_nofault(&c, string + nr, 1) && c)
+	while (nr < most && nr + 1 < size && !copy_from_kernel_nofault(&c, string + nr, 1) && c)
 		nr++;
 	return nr;
 }
@@ -51,10 +51,10 @@ static unsigned int compute_string_size(const struct layout_field *field,
 					const unsigned long *slots, unsigned int index,
 					unsigned int max_bytes)
 {
-	unsigned int room = max_bytes < LAYOUT_STRING ? max_bytes : LAYOUT_STRING;
+	unsigned int size = max_bytes < LAYOUT_STRING ? max_bytes : LAYOUT_STRING;
 	unsigned int most = get_max_string_length(field, slots);
 
-	return count_string_chars(get_readable_string(slots[index], most), most, room) + 1;
+	return count_string_chars(get_readable_string(slots[index], most), most, size) + 1;
 }
 
 /**
@@ -71,7 +71,7 @@ static unsigned int compute_string_size(const struct layout_field *field,
 unsigned int kmarkers_layout_compute_size(const struct record_layout *layout,
 					  const unsigned long *slots, u16 *lengths)
 {
-	/* Leave room for at least the NUL of each later string. */
+	/* Reserve at least one byte, for the NUL, for each later string. */
 	unsigned int i, bytes = layout->bytes, later = layout->nr;
 
 	for (i = 0; i < layout->nr; i++) {
@@ -189,11 +189,11 @@ static const char *find_string_in_record(const void *record, unsigned int bytes,
  * @layout: the fields of the record
  * @record: the record
  * @bytes: size of the record, or LAYOUT_RECORD if it is not known
- * @slots: set to the arguments; for a string or an array, to its address in the record
+ * @slots: set to the arguments; for a string or an array, to the address of its copy in the record
  *
  * Context: any.
- * Return: true; or false if the record cannot have this layout, because it is too short or a string
- * does not end inside it.
+ * Return: true; or false if the record cannot have this layout, because the record is too short or
+ * a string does not end inside the record.
  */
 bool kmarkers_layout_read_record(const struct record_layout *layout, const void *record,
 				 unsigned int bytes, unsigned long *slots)

@@ -5,10 +5,11 @@
  * records the marker, and no other probe is connected to the marker.
  *
  * A register writer stores eight bytes for each field, in the order of the fields' offsets. Each
- * store overwrites the excess bytes that the previous store has written. The record has room for
- * the excess bytes of the last store.
+ * store overwrites the excess bytes that the previous store has written. The size of the record
+ * includes the excess bytes of the last store.
  *
- * Every hit runs this code, so it is compiled without the stack protector, like markers/call.c.
+ * Every hit runs this code, so this file is compiled without the stack protector, like
+ * markers/call.c.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -74,7 +75,7 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 
 /**
  * kmarkers_event_choose_register_writer() - choose the register writer of a user of an event
- * @user: the user, a trace buffer or perf; its event and file are set
+ * @user: the user, a trace buffer or perf, with event and file set
  *
  * perf gets no register writer. A trace buffer gets none if the event has more than EVENT_REGISTERS
  * arguments, or a string or an array as argument.

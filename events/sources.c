@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Event sources: create, hand over and remove trace events as modules are loaded and unloaded, and
- * as sources change their offers (requests for trace events).
+ * Event sources: create and remove trace events, and change the owners of events, as modules are
+ * loaded and unloaded and as sources change their offers (requests for trace events).
  *
  * All offers with the same system and name make one event, with the format of the first offer.  The
- * owner of an event is a module that offers it.  While perf uses the event, the owner stays loaded.
- * When the owner is unloaded, the event is handed over to another module that offers it, or is
- * removed, or becomes an orphan: see orphans.c.
+ * owner of an event is a module that offers the event.  While perf uses the event, the owner stays
+ * loaded.  When the owner is unloaded, another module that offers the event becomes the owner, or
+ * the event is removed or becomes an orphan: see orphans.c.
  *
  * Adding an event creates up to nine files in tracefs, which takes time.  So insmod waits only
  * until the first AT_ONCE events of a module are added, and rmmod only until the first AT_ONCE are
- * removed.  A work item adds or removes the others.
+ * removed.  A work item adds or removes all further events.
  *
  * If an event was ever enabled, buffers may hold its records, and it may have triggers.  Only the
  * trace core can empty the buffers.  So when the owner of an event that was ever enabled is
@@ -58,8 +58,9 @@ static void unlock_events(void)
 }
 
 /*
- * Connect the users that could not be connected before, of all events: a source that joins again has
- * adopted the orphans of its former events.  The sources hold no lock now.
+ * Connect the users of all events that could not be connected before, for example because the
+ * source of an event was unregistered and is registered again.  The caller holds no lock of a
+ * source.
  */
 static void connect_waiting_users(void)
 {
@@ -68,20 +69,20 @@ static void connect_waiting_users(void)
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		if (!event->orphan && !event->leaves)
+		if (!event->orphan && !event->is_removed)
 			kmarkers_event_connect_users(event);
 }
 
 static void add_offered_events(struct kmarkers_event_source *source, struct module *module)
 {
-	struct newcomers newcomers;
+	struct event_changes changes;
 
 	if (!source->ready(module))
 		return;
-	kmarkers_newcomers_init(&newcomers, source);
-	source->visit(module, kmarkers_event_accept_offer, &newcomers);
-	kmarkers_events_process_all(&newcomers.stale);
-	kmarkers_events_process_first(&newcomers.fresh);
+	kmarkers_event_changes_init(&changes, source);
+	source->visit(module, kmarkers_event_accept_offer, &changes);
+	kmarkers_events_process_all(&changes.stale);
+	kmarkers_events_process_first(&changes.created);
 }
 
 /**
@@ -114,8 +115,8 @@ static int set_owner_from_offer(void *data, const struct kmarkers_event_offer *o
 	return 1;
 }
 
-/* Hand an event over to another module that offers it. Return false if no other module does. */
-static bool hand_over_event(struct kmarkers_event *event)
+/* Make another module that offers an event its owner. Return false if no other module offers it. */
+static bool change_event_owner(struct kmarkers_event *event)
 {
 	struct kmarkers_event_offer wanted = kmarkers_event_make_offer(event);
 
@@ -123,13 +124,14 @@ static bool hand_over_event(struct kmarkers_event *event)
 }
 
 /*
- * Hand an event over to another module that offers it.  If no other module does and the event is
- * referenced, make the event an orphan.  Otherwise remove it: at once if it was never added to the
- * trace core, by the trace core if it was ever enabled, else by adding it to the list @removed.
+ * Make another module that offers an event its owner.  If no other module offers the event and the
+ * event is referenced, make the event an orphan.  Otherwise remove the event: at once if it was
+ * never added to the trace core, by the trace core if it was ever enabled, else by the caller, by
+ * adding the event to the list @removed.
  */
-static void hand_over_or_remove_event(struct kmarkers_event *event, struct list_head *removed)
+static void change_owner_or_remove_event(struct kmarkers_event *event, struct list_head *removed)
 {
-	if (hand_over_event(event))
+	if (change_event_owner(event))
 		return;
 	if (!event->added) {
 		list_del_init(&event->list);
@@ -140,8 +142,8 @@ static void hand_over_or_remove_event(struct kmarkers_event *event, struct list_
 		kmarkers_event_make_orphan(event);
 		return;
 	}
-	event->leaves = true;
-	/* Otherwise the users would get hits of a later module that has an event of this name. */
+	event->is_removed = true;
+	/* If users remained, they would get hits of a later module with an event of this name. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
 		kmarkers_event_let_core_remove(event);
@@ -152,8 +154,8 @@ static void hand_over_or_remove_event(struct kmarkers_event *event, struct list_
 }
 
 /**
- * kmarkers_events_handle_module_going() - hand over or remove the events that a module owns
- * @module: the module that is being unloaded; the sources have already dropped its objects
+ * kmarkers_events_handle_module_going() - find new owners of a module's events, or remove these
+ * @module: the module that is being unloaded, whose objects the sources have already dropped
  *
  * Context: may sleep.
  */
@@ -169,7 +171,7 @@ void kmarkers_events_handle_module_going(struct module *module)
 	lock_events();
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
-			hand_over_or_remove_event(event, &removed);
+			change_owner_or_remove_event(event, &removed);
 	kmarkers_events_process_first(&removed);
 	unlock_events();
 }
@@ -190,7 +192,7 @@ void kmarkers_events_handle_module_gone(struct module *module)
 		return;
 	lock_events();
 	for_each_event_safe(event, next, bucket)
-		if (event->leaves && event->owner == module)
+		if (event->is_removed && event->owner == module)
 			kmarkers_event_unhash_and_free(event);
 	unlock_events();
 }
@@ -206,8 +208,8 @@ static int register_event_source(struct kmarkers_event_source *source)
 }
 
 /*
- * Set @offered_by of an event to the module that offers the event.  If several modules offer it,
- * prefer the owner of the event.
+ * Set @offered_by of an event to a module that offers the event: the owner if the owner offers the
+ * event, else any module that does.
  */
 static int store_offering_module(void *data, const struct kmarkers_event_offer *offer)
 {
@@ -222,7 +224,8 @@ static int store_offering_module(void *data, const struct kmarkers_event_offer *
 
 /*
  * Mark as offered the events of a source whose owners are being unloaded.  For each of these
- * owners, kmarkers_events_handle_module_going() will run, and hand over or remove the events.
+ * owners, kmarkers_events_handle_module_going() will run later, and find a new owner or remove the
+ * events.
  */
 static void mark_events_of_going_modules_offered(const struct kmarkers_event_source *source)
 {
@@ -264,22 +267,23 @@ static void remove_unoffered_events(const struct kmarkers_event_source *source,
 	int bucket;
 
 	for_each_event_safe(event, next, bucket) {
-		if (event->source != source || event->offered_by || event->leaves || event->orphan)
+		if (event->source != source || event->offered_by || event->is_removed ||
+		    event->orphan)
 			continue;
 		if (!event->added) {
 			list_del_init(&event->list);
 			kmarkers_event_unhash_and_free(event);
 			continue;
 		}
-		event->leaves = true;
+		event->is_removed = true;
 		kmarkers_event_block_new_refs(event);
 		list_add_tail(&event->list, removed);
 	}
 }
 
 /*
- * If the owner of an event of the source does not offer the event any more, hand the event over to
- * a module that does.
+ * If the owner of an event of the source does not offer the event any more, make a module that does
+ * the new owner.
  */
 static void update_event_owners(const struct kmarkers_event_source *source)
 {
@@ -288,14 +292,14 @@ static void update_event_owners(const struct kmarkers_event_source *source)
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		if (event->source == source && event->offered_by && !event->leaves &&
+		if (event->source == source && event->offered_by && !event->is_removed &&
 		    !event->orphan && event->owner != event->offered_by)
 			kmarkers_event_set_owner(event, event->offered_by);
 }
 
 static int apply_changed_offers(struct kmarkers_event_source *source)
 {
-	struct newcomers newcomers;
+	struct event_changes changes;
 	struct kmarkers_event *event;
 	struct hlist_node *next;
 	LIST_HEAD(removed);
@@ -309,11 +313,11 @@ static int apply_changed_offers(struct kmarkers_event_source *source)
 		return -EBUSY;
 	update_event_owners(source);
 	remove_unoffered_events(source, &removed);
-	kmarkers_newcomers_init(&newcomers, source);
-	source->visit(NULL, kmarkers_event_accept_offer, &newcomers);
-	kmarkers_events_process_all(&newcomers.stale);
+	kmarkers_event_changes_init(&changes, source);
+	source->visit(NULL, kmarkers_event_accept_offer, &changes);
+	kmarkers_events_process_all(&changes.stale);
 	kmarkers_events_process_first(&removed);
-	kmarkers_events_process_first(&newcomers.fresh);
+	kmarkers_events_process_first(&changes.created);
 	connect_waiting_users();
 	return 0;
 }
@@ -332,13 +336,13 @@ static int update_source_events(struct kmarkers_event_source *source)
 static void create_offered_event(struct kmarkers_event_source *source,
 				 const struct kmarkers_event_offer *offer)
 {
-	struct newcomers newcomers;
+	struct event_changes changes;
 
 	lock_events();
-	kmarkers_newcomers_init(&newcomers, source);
-	kmarkers_event_accept_offer(&newcomers, offer);
-	kmarkers_events_process_all(&newcomers.stale);
-	kmarkers_events_process_all(&newcomers.fresh);
+	kmarkers_event_changes_init(&changes, source);
+	kmarkers_event_accept_offer(&changes, offer);
+	kmarkers_events_process_all(&changes.stale);
+	kmarkers_events_process_all(&changes.created);
 	connect_waiting_users();
 	unlock_events();
 }
@@ -349,7 +353,7 @@ static int withdraw_unused_event(struct kmarkers_event *event)
 
 	if (kmarkers_event_is_in_use(event))
 		return -EBUSY;
-	if (hand_over_event(event))
+	if (change_event_owner(event))
 		return 0;
 	err = kmarkers_event_remove_from_core(event);
 	if (!err)
@@ -364,7 +368,7 @@ static int withdraw_event(const struct kmarkers_event_offer *offer)
 
 	lock_events();
 	event = kmarkers_event_find(offer->system, offer->name);
-	if (event && event->added && !event->leaves && !strcmp(event->format, offer->format))
+	if (event && event->added && !event->is_removed && !strcmp(event->format, offer->format))
 		err = withdraw_unused_event(event);
 	unlock_events();
 	return err;
@@ -416,10 +420,10 @@ int __init kmarkers_events_init(void)
 	struct mutex *lock = (struct mutex *)patcher_find_symbol("event_mutex");
 
 	if (!lock || kmarkers_event_find_core_functions()) {
-		pr_warn("no trace events: event_mutex, or a function that adds or removes events, cannot be found\n");
+		pr_warn("trace events cannot be created: event_mutex, or a function that adds or removes events, not found\n");
 		return 0;
 	}
-	if (kmarkers_event_create_queue(kmarkers_events_check))
+	if (kmarkers_event_create_queue(kmarkers_events_check_orphans_and_users))
 		return -ENOMEM;
 	kmarkers_event_names.lock = lock;
 	return 0;

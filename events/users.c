@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Users of events.  Each trace buffer that records an event is a user of the event, and so is
- * perf.  A user is connected to the source of the event, which then passes each hit to the user.  A
- * task may collect the users that it adds, or those that it removes, in a batch, and connect or
- * disconnect all of them at once.  All functions are called with event_mutex held.
+ * perf.  A user is connected to the source of the event, which then calls write() or probe() with
+ * the user for each hit.  A task may collect the users that it adds, or those that it removes, in a
+ * batch, and connect or disconnect all these users at once.  All functions are called with
+ * event_mutex held.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -27,8 +28,8 @@
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 
 /*
- * The batch: users that @task collects, to connect or disconnect them at once. Without a batch,
- * @task is NULL.
+ * The batch: users that @task collects, to connect or disconnect all of them in one call. Without a
+ * batch, @task is NULL.
  */
 static struct {
 	struct task_struct *task;
@@ -37,7 +38,7 @@ static struct {
 	.users = LIST_HEAD_INIT(batch.users),
 };
 
-static bool has_current_task_batch(void)
+static bool current_task_has_batch(void)
 {
 	return batch.task == current;
 }
@@ -61,19 +62,20 @@ static int disconnect_user(struct event_user *user)
 }
 
 /*
- * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the event
- * stays enabled, and a work item tries once a second to connect the user.  If the source of the event
- * is gone, or the event is being removed, the user stays unconnected until the event is offered again.
+ * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the
+ * event stays enabled, and a work item tries once a second to connect the user.  If the source of
+ * the event was unregistered, or the event is being removed, the user is not connected before the
+ * event is offered again.
  */
 static void try_connect_user(struct event_user *user)
 {
 	const struct kmarkers_event *event = user->event;
-	int err = event->source && !event->leaves ? connect_user(user) : 0;
+	int err = event->source && !event->is_removed ? connect_user(user) : 0;
 
 	if (!err)
 		return;
 	if (!user->warned)
-		pr_warn("%s: its trace event is enabled for a trigger, but cannot record hits: error %d\n",
+		pr_warn("trace event %s: enabled for a trigger, but cannot record hits: error %d; retried every second\n",
 			event->name, err);
 	user->warned = true;
 	kmarkers_event_queue_check();
@@ -81,9 +83,9 @@ static void try_connect_user(struct event_user *user)
 
 /*
  * Return true if the trace core enables an event in a buffer for a trigger or an event probe: it
- * soft-disables the event, and has raised sm_ref before it calls kmarkers_event_reg().  If that
- * fails, the trace core does not lower sm_ref, and no task can disable the event any more.  So it
- * must succeed.
+ * soft-disables the event, and has raised sm_ref before it calls kmarkers_event_reg().  If
+ * kmarkers_event_reg() failed, the trace core would not lower sm_ref, and no task could disable the
+ * event any more.  So kmarkers_event_reg() must succeed.
  */
 static bool is_enabled_for_trigger(struct trace_event_file *file)
 {
@@ -103,7 +105,7 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 	user->owner = owner;
 	INIT_LIST_HEAD(&user->batch);
 	kmarkers_event_choose_register_writer(user);
-	if (has_current_task_batch())
+	if (current_task_has_batch())
 		list_add_tail(&user->batch, &batch.users);
 	else if (is_enabled_for_trigger(file))
 		try_connect_user(user);
@@ -121,16 +123,16 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 /*
  * Add a user of an event: the buffer of @file, or perf if @file is NULL.  The user holds a
  * reference to this module.  Otherwise this module could be unloaded, because a module whose
- * functions an event records does not depend on this module.  If the user is perf, it also holds a
- * reference to the owner of the event, because perf itself takes one only in kernels that count
- * references in modules.
+ * functions an event records does not depend on this module.  If the user is perf, the user also
+ * holds a reference to the owner of the event, because perf itself takes such a reference only in
+ * kernels that count references in modules.
  */
 static int add_event_user(struct kmarkers_event *event, struct trace_event_file *file)
 {
 	struct module *owner = file ? NULL : event->owner;
 	int err = -ENODEV;
 
-	if ((event->leaves || event->orphan) && !is_enabled_for_trigger(file))
+	if ((event->is_removed || event->orphan) && !is_enabled_for_trigger(file))
 		return err;
 	if (!try_module_get(THIS_MODULE))
 		return err;
@@ -146,7 +148,7 @@ static int add_event_user(struct kmarkers_event *event, struct trace_event_file 
 
 /*
  * Wait for a grace period and free the users that were disconnected.  Log and disable the users
- * that could not be disconnected, and do not free them: hits may still read them.
+ * that could not be disconnected, and do not free these users, because hits may still read them.
  *
  * Before the trace core of newer kernels frees a buffer, it waits for readers of a kind of RCU that
  * hits do not use.  So wait here until no hit uses the buffer.
@@ -161,8 +163,8 @@ static void free_disconnected_users(const struct kmarkers_event_link *links, uns
 		if (!links[i].err)
 			continue;
 		WRITE_ONCE(user->file, &nowhere);
-		pr_err("%s: its trace event cannot be disconnected: error %d\n", user->event->name,
-		       links[i].err);
+		pr_err("trace event %s: cannot be disconnected from its source, so hits are discarded: error %d\n",
+		       user->event->name, links[i].err);
 	}
 	synchronize_rcu_expedited();
 	for (i = 0; i < nr; i++) {
@@ -183,7 +185,7 @@ static void remove_event_user(struct event_user *user)
 
 	list_del(&user->node);
 	list_del_init(&user->batch);
-	if (has_current_task_batch()) {
+	if (current_task_has_batch()) {
 		list_add_tail(&user->batch, &batch.users);
 		return;
 	}
@@ -286,7 +288,7 @@ void kmarkers_event_disconnect_users(struct kmarkers_event *event)
 		int err = user->connected ? disconnect_user(user) : 0;
 
 		if (err)
-			pr_err("%s: its trace event cannot be disconnected: error %d\n",
+			pr_err("trace event %s: cannot be disconnected from its source: error %d\n",
 			       event->name, err);
 		user->connected = false;
 	}

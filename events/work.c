@@ -2,7 +2,7 @@
 /*
  * Workqueue of the trace events.  It runs two work items: the one that adds or removes the pending
  * events (names.c), and the one that checks orphans and unconnected users (orphans.c).  This file
- * depends on no other file of this module, so that all others may queue these work items.
+ * depends on no other file of this module, so that all other files may queue these work items.
  */
 #include <linux/errno.h>
 #include <linux/init.h>
@@ -26,7 +26,7 @@ int __init kmarkers_event_create_queue(work_func_t check)
 	return queue ? 0 : -ENOMEM;
 }
 
-/* Cancel the check, wait for the other work item, and destroy the workqueue. */
+/* Cancel the work item check_work, wait for all others, and destroy the workqueue. */
 void kmarkers_event_destroy_queue(void)
 {
 	cancel_delayed_work_sync(&check_work);
@@ -39,15 +39,15 @@ void kmarkers_event_queue_work(struct work_struct *work)
 }
 
 /*
- * In a second, remove the orphans that are not used any more, and connect the users that could not be
- * connected; repeat this while any are left.
+ * Queue check_work to run in a second: it removes the orphans that are not used any more, connects
+ * the users that could not be connected, and queues itself again while any of these are left.
  */
 void kmarkers_event_queue_check(void)
 {
 	queue_delayed_work(queue, &check_work, HZ);
 }
 
-/* Wait until the queued work items have run; the check is only waited for if its second is over. */
+/* Wait until the queued work items have run, except a check_work whose delay has not expired. */
 void kmarkers_event_flush_queue(void)
 {
 	flush_workqueue(queue);

@@ -60,7 +60,7 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
 }
 
 /*
- * Return true if a user records hits now.  Do not read the event of a user with a file: if the user
+ * Return true if a user records hits now.  The event of a user with a file is not read: if the user
  * could not be disconnected, the event may have been removed, and the file is soft-disabled.
  */
 static __always_inline bool is_user_recording(const struct event_user *user,

@@ -42,7 +42,7 @@ static int compare_changes(const void *a, const void *b)
 
 /*
  * Fill in a poke for each site of a table that reads the changed variable.  If @pokes is
- * NULL, the sites are only counted.  Set @sites_intact to false if a site does not hold an
+ * NULL, only count these sites.  Set @sites_intact to false if a site does not hold an
  * instruction that reads an immediate value.  Return the number of sites, or -EINVAL if a site
  * reads the variable with another size than @change has.
  */
@@ -66,8 +66,8 @@ static int collect_pokes_in_table(const struct imv_table *table, const struct im
 }
 
 /*
- * Call collect_pokes_in_table() for all tables and all changes.  Return the number of sites, or
- * -EINVAL.
+ * Call collect_pokes_in_table() for all tables and all changes.  Return the total number of sites,
+ * or -EINVAL.
  */
 static int collect_pokes_in_all_tables(const struct imv_change *changes, unsigned int nr,
 				       struct patcher_poke *pokes, bool *sites_intact)
@@ -119,7 +119,7 @@ static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 
 /**
  * imv_set_many() - change several immediate values in one batch
- * @changes: variables, each at most once, and their new values; sorted in place
+ * @changes: the changed variables, each at most once, with new values; sorted in place
  * @nr: number of changes
  *
  * Context: may sleep.

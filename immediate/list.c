@@ -16,7 +16,7 @@
 #include "tables.h"
 #include "updates.h"
 
-/* A variable, a module, and the number of sites in the module that read the variable. */
+/* Number of sites in a module that read an immediate value, which is the variable at @var. */
 struct usage {
 	unsigned long var;
 	struct module *module;
@@ -43,7 +43,7 @@ static unsigned int count_imv_sites(void)
 	return nr;
 }
 
-/* Collect one element for each pair of variable and module.  Return the number of elements. */
+/* Fill the array @usage, an element for each pair of variable and module; return their number. */
 static unsigned int collect_variable_usage(struct usage *usage)
 {
 	const struct imv_table *table;

@@ -58,8 +58,8 @@ static int compare_site_variables(const void *a, const void *b)
 }
 
 /*
- * Fill in by_var, and reserve counters for the variables.  The patcher has already sorted the
- * records that by_var points to, so they no longer move.
+ * Fill in by_var, and reserve a counter of changes for each variable.  The patcher has already
+ * sorted the records to which by_var points, so these records no longer move.
  */
 static int sort_sites_by_variable(struct imv_table *table)
 {
@@ -94,7 +94,7 @@ static int register_imv_table(struct imv_table *table)
 /**
  * imv_add_table() - register the sites of a module
  * @module: the module being loaded; NULL in user space
- * @span: the records of its sites
+ * @span: the records of the module's sites
  *
  * On return every site reads the current value of its variable.
  *
@@ -135,10 +135,10 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
  * imv_unregister_module_sites() - unregister the sites of a module
  * @module: the module being unloaded
  *
- * The set functions of the module's parameters may still run, and continue to read the values that
- * the sites hold now.  Breakpoint handlers may use the sites until an RCU grace period has passed.
- * The kernel waits for a grace period before it frees the module's memory, in free_module() and
- * after a failed load.
+ * The functions that set the module's parameters may still run; for them, immediate values keep the
+ * values that the sites hold now.  Breakpoint handlers may use the sites until an RCU grace period
+ * has passed.  The kernel waits for a grace period before it frees the module's memory, in
+ * free_module() and after a failed load.
  *
  * Context: may sleep.
  */

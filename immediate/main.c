@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The module kmarkers_immediate: its module notifier and its files in debugfs. */
+/* Init, exit and module notifier of the module kmarkers_immediate. */
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
@@ -20,7 +20,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
-/* Return what a site was written as, for a message that continues with the name of the value. */
+/* Return the macro that a site was written with, for a message that continues with the value. */
 static const char *describe_reading_macro(const struct patcher_site *site)
 {
 	if (site->flags & IMV_COMPARE)
@@ -30,7 +30,7 @@ static const char *describe_reading_macro(const struct patcher_site *site)
 	return site->flags & IMV_BRANCH ? "imv_branch() of" : "imv_read() of";
 }
 
-/* Log each site that is in text which is freed after init. */
+/* Log each site in init text, which is freed after init. */
 static void report_sites_in_init_text(const struct module *module, const struct kmarkers_span *span)
 {
 	const struct patcher_site *site;
@@ -45,7 +45,7 @@ static void report_sites_in_init_text(const struct module *module, const struct 
 		suffix = strstr(name, "__imv");
 		if (suffix)
 			*suffix = '\0';
-		pr_err("%s: %s %s is in %ps, which is freed after init: use _imv_read(), or make its function noinline and not __init\n",
+		pr_err("module %s: %s %s is in %ps, which is freed after init: use _imv_read(), or make its function noinline and not __init\n",
 		       module->name, describe_reading_macro(site), name, (void *)addr);
 	}
 }
@@ -57,7 +57,8 @@ static int register_value_table(struct module *module, const struct kmarkers_spa
 	if (err == -EPERM)
 		report_sites_in_init_text(module, span);
 	if (err)
-		pr_err("%s: table of immediate values refused: error %d\n", module->name, err);
+		pr_err("module %s: table of immediate values refused, so the module is not loaded: error %d\n",
+		       module->name, err);
 	return err;
 }
 
@@ -85,10 +86,10 @@ static void drop_module_values(struct module *module)
 }
 
 /*
- * Module notifier.  It gets MODULE_STATE_COMING after relocation and before the module's init
- * function; an error aborts the load.  It gets MODULE_STATE_GOING after the exit function or after
- * a failed init.  The kernel removes the module's parameter files later, so their set functions may
- * still run.
+ * Module notifier.  MODULE_STATE_COMING is sent after relocation and before the module's init
+ * function; an error aborts the load.  MODULE_STATE_GOING is sent after the exit function or after
+ * a failed init.  The kernel removes the files of the module's parameters later, so functions that
+ * set parameters may still run.
  */
 static int handle_imv_module_event(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -105,8 +106,8 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
  * With priority 3, this notifier runs after the notifier of kmarkers_markers (priority 4), which
  * sets immediate values of the module being loaded; this notifier then patches all sites of the
  * module in one batch.  This notifier also runs before the kernel's notifier that registers kprobe
- * events waiting for the module (priority 1; in newer and in stable kernels 2), because a site with
- * a kprobe's int3 would be refused.
+ * events waiting for the module (priority 1; in newer and in stable kernels 2), because a table
+ * that has a site with the int3 of a kprobe would be refused.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_imv_module_event,

@@ -14,8 +14,8 @@
 
 /*
  * Return the size in bytes of the immediate in a site's mov or cmp.  Values of 1 or 2 bytes are
- * read with a 32-bit mov, except for values of 1 byte in modules built with older headers.  They
- * are compared by a 32-bit cmp, except for values of 1 byte that are compared with bytes.
+ * read with a 32-bit mov, except for values of 1 byte in modules built with older headers.  Values
+ * of 1 or 2 bytes are compared by a 32-bit cmp, except for values of 1 byte compared with bytes.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {
@@ -113,7 +113,7 @@ bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u
 	return intact;
 }
 
-/* Return true if the fields of a record are valid.  The patcher checks its address later. */
+/* Return true if a record is valid, except for its address, which the patcher checks later. */
 bool imv_is_site_record_valid(const struct patcher_site *site)
 {
 	switch (site->flags) {

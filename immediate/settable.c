@@ -70,12 +70,12 @@ static int set_settable_value(const struct imv_settable *settable, s64 value)
 	return imv_set_many(&change, 1);
 }
 
-/* If @err is -EINVAL, which refuses a write, log the range of allowed values.  Return @err. */
+/* If @err is -EINVAL, which refuses a written value, log the allowed range.  Return @err. */
 static int report_allowed_range(const struct imv_settable *settable, int err)
 {
 	if (err == -EINVAL)
-		pr_info_ratelimited("%s must be a number from %lld to %lld\n", settable->name,
-				    settable->min, settable->max);
+		pr_info_ratelimited("immediate value %s must be a number from %lld to %lld\n",
+				    settable->name, settable->min, settable->max);
 	return err;
 }
 
@@ -119,7 +119,7 @@ static const struct imv_settable *find_settable(const char *wanted_name)
 
 /*
  * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set, so that the module
- * which contains the value is not freed meanwhile.
+ * that contains the value is not freed before.
  */
 static int run_set_command(char *line)
 {
@@ -139,7 +139,8 @@ static int run_set_command(char *line)
 		err = -ENOENT;
 	mutex_unlock(&lock);
 	if (err == -ENOENT)
-		pr_info("no settable value %s: see immediate/values in debugfs\n", words[0]);
+		pr_info("immediate value %s cannot be set: it has no file in the debugfs directory immediate/values\n",
+			words[0]);
 	return err;
 }
 
@@ -157,7 +158,7 @@ static void create_value_file(struct module *module, struct imv_settable *settab
 /**
  * imv_settable_add_module() - create the debugfs files of a module's settable values
  * @module: the module being loaded
- * @span: the records of its settable values
+ * @span: the records of the module's settable values
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
@@ -183,7 +184,7 @@ int imv_settable_add_module(struct module *module, const struct kmarkers_span *s
 	return 0;
 }
 
-/* Remove the files of a module, and wait for reads and writes in progress. */
+/* Remove the debugfs files of a module, and wait for reads and writes in progress. */
 static void remove_value_files(const struct settable_table *table)
 {
 	unsigned int i;
@@ -194,7 +195,7 @@ static void remove_value_files(const struct settable_table *table)
 
 /**
  * imv_settable_drop_module() - remove the debugfs files of a module's settable values
- * @module: the module being unloaded; the set functions of its parameters may still run
+ * @module: the module being unloaded; functions that set its parameters may still run
  *
  * Context: may sleep; called by module notifiers, never twice at the same time for one module.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Immediate values that root may change; in the kernel only. */
+/* Immediate values that root may change through debugfs; in the kernel only. */
 #ifndef IMMEDIATE_SETTABLE_H
 #define IMMEDIATE_SETTABLE_H
 

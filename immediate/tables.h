@@ -27,7 +27,7 @@ struct imv_table {
 extern const char *const imv_owner;
 
 struct imv_tables {
-	struct mutex lock;	/* taken before patcher_lock(); also protects the values */
+	struct mutex lock;	/* taken before patcher_lock(); also protects the variables */
 	struct list_head list;
 };
 

@@ -13,6 +13,7 @@
 #include "tables.h"
 #include "updates.h"
 
+/* Number of changes of an immediate value, which is the variable at @var. */
 struct update {
 	unsigned long var;
 	unsigned long count;
@@ -20,7 +21,7 @@ struct update {
 
 static struct {
 	struct update *list;
-	unsigned int nr, room;
+	unsigned int nr, capacity;
 } updates;
 
 static unsigned long get_update_variable(const void *list, unsigned int i)
@@ -42,10 +43,10 @@ static int reserve_update_counters(unsigned int nr)
 {
 	struct update *list;
 
-	if (nr <= updates.room)
+	if (nr <= updates.capacity)
 		return 0;
-	if (nr < 2 * updates.room)
-		nr = 2 * updates.room;
+	if (nr < 2 * updates.capacity)
+		nr = 2 * updates.capacity;
 	list = kvcalloc(nr, sizeof(*list), GFP_KERNEL);
 	if (!list)
 		return -ENOMEM;
@@ -53,11 +54,14 @@ static int reserve_update_counters(unsigned int nr)
 		memcpy(list, updates.list, updates.nr * sizeof(*list));
 	kvfree(updates.list);
 	updates.list = list;
-	updates.room = nr;
+	updates.capacity = nr;
 	return 0;
 }
 
-/* Count the variables that @sites read and that have no counter.  @sites are sorted by variable. */
+/*
+ * Return the number of variables without a counter that @sites read.  @sites are sorted by
+ * variable.
+ */
 static unsigned int count_missing_counters(const struct patcher_site *const *sites, unsigned int nr)
 {
 	unsigned long var, last = 0;
@@ -87,7 +91,7 @@ int imv_add_update_counters(const struct patcher_site *const *sites, unsigned in
 	if (err)
 		return err;
 
-	/* Merge the variables of the sites into the sorted counters, beginning at the end. */
+	/* Merge counters for the variables of the sites into the sorted array, from the end. */
 	updates.nr += missing;
 	for (to = updates.nr; to > old; ) {
 		unsigned long var = patcher_site_key(sites[nr - 1]);
@@ -105,8 +109,8 @@ int imv_add_update_counters(const struct patcher_site *const *sites, unsigned in
 }
 
 /**
- * imv_count_updates() - count changes that were made
- * @changes: the changes; a variable that no site reads is not counted
+ * imv_count_updates() - count changes of immediate values
+ * @changes: the changes that were made; changes of a variable that no site reads are not counted
  * @nr: number of changes
  */
 void imv_count_updates(const struct imv_change *changes, unsigned int nr)
@@ -123,7 +127,7 @@ void imv_count_updates(const struct imv_change *changes, unsigned int nr)
 
 /**
  * imv_get_update_count() - return the number of times that an immediate value was changed
- * @var: address of the variable behind the value
+ * @var: address of the variable that holds the value
  */
 unsigned long imv_get_update_count(const void *var)
 {
@@ -148,5 +152,5 @@ void imv_drop_update_counters(struct module *module)
 		return;
 	kvfree(updates.list);
 	updates.list = NULL;
-	updates.room = 0;
+	updates.capacity = 0;
 }

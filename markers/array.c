@@ -10,8 +10,8 @@
 
 #include "array.h"
 
-#define FIRST_ROOM	2	/* number of probes of the smallest array; a power of two */
-/* Up to this number of live probes, a probe is always removed by copying the array. */
+#define MIN_CAPACITY	2	/* capacity of the smallest array, in probes; a power of two */
+/* An array with at most this number of live probes is copied for each removal of a probe. */
 #define COPY_MOST	16
 
 static unsigned int hash_probe(const struct probe_array *array, marker_probe_func *func,
@@ -24,7 +24,7 @@ static unsigned int hash_probe(const struct probe_array *array, marker_probe_fun
 
 /*
  * Return the position of the probe @func with the private data @private, or -ENOENT.  The hash
- * table uses open addressing and has twice as many slots as there is room for probes.
+ * table uses open addressing; the number of slots is twice the capacity of the array.
  */
 int marker_array_find_probe(const struct probe_array *array, marker_probe_func *func, void *private)
 {
@@ -43,19 +43,19 @@ int marker_array_find_probe(const struct probe_array *array, marker_probe_func *
 }
 
 /*
- * Allocate an empty array with room for @room probes, a terminating element and the slots of the
- * hash table.
+ * Allocate an empty array for @capacity probes and a terminating element, and the slots of the hash
+ * table.
  */
-static struct probe_array *alloc_probe_array(unsigned int room)
+static struct probe_array *alloc_probe_array(unsigned int capacity)
 {
-	size_t probes = sizeof(struct probe_array) + (room + 1) * sizeof(struct marker_probe);
+	size_t probes = sizeof(struct probe_array) + (capacity + 1) * sizeof(struct marker_probe);
 	struct probe_array *array;
 
-	array = kzalloc(probes + 2 * room * sizeof(u32), GFP_KERNEL);
+	array = kzalloc(probes + 2 * capacity * sizeof(u32), GFP_KERNEL);
 	if (!array)
 		return NULL;
-	array->room = room;
-	array->mask = 2 * room - 1;
+	array->capacity = capacity;
+	array->mask = 2 * capacity - 1;
 	array->slots = (void *)array + probes;
 	return array;
 }
@@ -74,11 +74,11 @@ static void append_probe(struct probe_array *array, marker_probe_func *func, voi
 	smp_store_release(&probe->func, func);
 }
 
-/* Copy @array, but not the probe at position @skip and probes that were removed in place. */
+/* Copy @array without the probe at position @skip and without probes that were removed in place. */
 static struct probe_array *copy_probe_array(const struct probe_array *array, unsigned int skip,
-					    marker_probe_func *noop, unsigned int room)
+					    marker_probe_func *noop, unsigned int capacity)
 {
-	struct probe_array *copy = alloc_probe_array(room);
+	struct probe_array *copy = alloc_probe_array(capacity);
 	unsigned int i;
 
 	for (i = 0; copy && array && i < array->nr; i++)
@@ -88,16 +88,16 @@ static struct probe_array *copy_probe_array(const struct probe_array *array, uns
 }
 
 /*
- * Return the number of probes for which a copy of @array gets memory: twice the number of live
- * probes, rounded up to a power of two.
+ * Return the capacity of a copy of @array, in probes: twice the number of live probes, rounded up
+ * to a power of two.
  */
-static unsigned int compute_copy_room(const struct probe_array *array)
+static unsigned int compute_copy_capacity(const struct probe_array *array)
 {
-	unsigned int room = FIRST_ROOM;
+	unsigned int capacity = MIN_CAPACITY;
 
-	while (array && room < 2 * array->live)
-		room *= 2;
-	return room;
+	while (array && capacity < 2 * array->live)
+		capacity *= 2;
+	return capacity;
 }
 
 /**
@@ -109,8 +109,8 @@ static unsigned int compute_copy_room(const struct probe_array *array)
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  *
- * A full array is replaced by a copy with twice the room, so the time to add many probes is
- * proportional to their number.
+ * A full array is replaced by a copy with twice the capacity, so the time to add many probes is
+ * proportional to the number of probes.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -120,11 +120,11 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 	struct probe_array *now = *array, *copy;
 
 	*old = NULL;
-	if (now && now->nr < now->room) {
+	if (now && now->nr < now->capacity) {
 		append_probe(now, func, private);
 		return 0;
 	}
-	copy = copy_probe_array(now, -1U, noop, compute_copy_room(now));
+	copy = copy_probe_array(now, -1U, noop, compute_copy_capacity(now));
 	if (!copy)
 		return -ENOMEM;
 	append_probe(copy, func, private);
@@ -145,7 +145,7 @@ static struct probe_array *remove_one_of_many_probes(struct probe_array *array, 
 	struct probe_array *copy = NULL;
 
 	if (array->live <= COPY_MOST || array->live <= array->nr / 2)
-		copy = copy_probe_array(array, index, noop, compute_copy_room(array));
+		copy = copy_probe_array(array, index, noop, compute_copy_capacity(array));
 	if (copy)
 		return copy;
 	array->live--;
@@ -154,7 +154,7 @@ static struct probe_array *remove_one_of_many_probes(struct probe_array *array, 
 }
 
 /**
- * marker_array_remove_probe() - remove a probe from an array; cannot fail
+ * marker_array_remove_probe() - remove a probe from an array, which never fails
  * @array: the array; may be set to a new array or to NULL, which the caller publishes
  * @index: position of the probe
  * @noop: no-op function that replaces the probe if it is removed in place

@@ -13,7 +13,7 @@
  * @rcu: used to free the array after a grace period
  * @nr: number of used elements of @probe, including probes that were removed in place
  * @live: number of probes that were not removed
- * @room: number of probes for which there is memory
+ * @capacity: maximum number of probes
  * @mask: number of @slots, a power of two, minus 1
  * @slots: hash table of positions in @probe, counted from 1; 0 marks a free slot
  * @probe: the probes; an element whose func is NULL ends the array
@@ -26,7 +26,7 @@ struct probe_array {
 	struct rcu_head rcu;
 	unsigned int nr;
 	unsigned int live;
-	unsigned int room;
+	unsigned int capacity;
 	unsigned int mask;
 	u32 *slots;
 	struct marker_probe probe[];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Call the probes of a marker.  Every hit of an enabled marker runs this code, so this file is
- * compiled without the stack protector.  Otherwise the compiler would add the stack protector,
- * because a va_list is an array.
+ * compiled without the stack protector, which the compiler would otherwise add because a va_list is
+ * an array.
  */
 #include <linux/compiler.h>
 #include <linux/export.h>
@@ -12,7 +12,7 @@
 #include <kmarkers/marker.h>
 
 /*
- * Call the probes of @hit_marker. It is a macro because va_start() needs @last, the last named
+ * Call the probes of @hit_marker. This is a macro because va_start() needs @last, the last named
  * parameter of the function.
  *
  * The marker, the private data and the format are kept in memory: callee-saved registers for them
@@ -49,11 +49,11 @@ do {									\
 } while (0)
 
 /**
- * marker_call_probes() - call the probes of a marker, with its own format and no private data
+ * marker_call_probes() - call the probes of a marker, with the marker's format and no call_private
  * @marker: the marker
  *
- * trace_mark() calls this function while the marker is on. It takes nothing that is the same at
- * each hit, so the code of a site that is not likely to run stays short.
+ * trace_mark() calls this function while the marker is on. The format, which is the same at each
+ * hit, is not an argument: this keeps the code of a site that is not likely to run short.
  *
  * Context: any.
  */
@@ -66,7 +66,7 @@ EXPORT_SYMBOL_GPL(marker_call_probes);
 /**
  * marker_probe_call() - call the probes of a marker
  * @marker: the marker
- * @call_private: passed to the probes
+ * @call_private: passed to the probes as call_private
  * @fmt: the marker's format
  *
  * trace_mark_flavour() calls this function while the marker is on, if its call_data is not NULL.

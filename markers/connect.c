@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Connect probes to names of markers, and disconnect them.  A call can connect or disconnect probes
- * of any number of names.  The sites (patched instructions) of all these names are switched in one
- * batch.
+ * Connect probes to names of markers, and disconnect probes.  A call can connect or disconnect
+ * probes of any number of names.  The sites (patched instructions) of all these names are switched
+ * in one batch.
  *
  * All markers of a name read one RCU array of (probe, private data) pairs, so a probe is never
- * called with the private data of another probe.  To switch on the markers of a name, their sites
- * are switched first and the array is published afterwards; to switch the markers off, the array is
- * unpublished first.  A site that is on calls no probe while no array is published.
+ * called with the private data of another probe.  To switch the markers of a name on, the sites of
+ * the markers are switched first and the array is published afterwards; to switch the markers off,
+ * the array is unpublished first.  A site that is on calls no probe while no array is published.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -36,8 +36,8 @@ static void publish_probes(struct marker_entry *entry, struct probe_array *array
 }
 
 /*
- * Patch the stubs of the typed markers of a name to jump to their iterators, which call all probes
- * of a marker.  After an error a stub may still call its only probe directly.
+ * Patch the stub of each typed marker of a name to jump to the marker's iterator, which calls all
+ * probes of the marker.  After an error a stub may still call the only probe directly.
  */
 static int patch_stubs_to_iterators(struct marker_entry *entry)
 {
@@ -96,7 +96,7 @@ static int prepare_probe_link(struct marker_link *link)
 	int err;
 
 	if (format && !is_format_accepted(entry, format)) {
-		pr_warn("%s: a probe with format \"%s\" is refused: the format of this marker name is \"%s\"\n",
+		pr_warn("marker %s: a probe with format \"%s\" is refused: the format of this marker name is \"%s\"\n",
 			entry->name, format, entry->format);
 		return -EPERM;
 	}
@@ -122,7 +122,7 @@ static unsigned int count_markers(const struct marker_entry *entry)
 
 /*
  * Add the markers of a name that have the format of the name to a batch, to be switched @on or off.
- * A marker that has typed probes, too, stays on.
+ * A marker that also has typed probes is not switched off.
  */
 static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {
@@ -133,18 +133,18 @@ static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *
 			marker_switch_add(batch, marker, on || count_typed_probes(marker));
 }
 
-/* Switch the sites of all names that got their first probe or lost their last probe. */
+/* Switch the sites of each name that got a first probe or lost its last probe. */
 static int switch_sites_of_names(const struct marker_link *links, unsigned int nr, bool on)
 {
 	struct marker_switch batch;
-	unsigned int i, room = 0;
+	unsigned int i, nr_markers = 0;
 	int err;
 
 	for (i = 0; i < nr; i++)
-		room += links[i].switches ? count_markers(links[i].entry) : 0;
-	if (!room)
+		nr_markers += links[i].switches ? count_markers(links[i].entry) : 0;
+	if (!nr_markers)
 		return 0;
-	err = marker_switch_begin(&batch, room);
+	err = marker_switch_begin(&batch, nr_markers);
 	if (err)
 		return err;
 	for (i = 0; i < nr && !err; i++) {
@@ -227,8 +227,8 @@ static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 	unsigned int i;
 
 	/*
-	 * Ignore an error: a site that stays on calls no probe.  The next time that the name loses
-	 * its last probe, the site is switched off again.
+	 * Ignore an error: a site that remains on calls no probe.  When the name loses its last
+	 * probe the next time, switching the site off is tried again.
 	 */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)
@@ -308,8 +308,9 @@ int marker_connect_probes(struct marker_link *links, unsigned int nr)
 
 /**
  * marker_disconnect_probes() - disconnect probes of many names
- * @links: the probes and their names.  The @err of each link is set: to 0; to -ENOENT if the probe
- *	was not connected; or to an error of patcher_apply(), after which the probe stays connected
+ * @links: the probes, each with a name.  The @err of each link is set: to 0; to -ENOENT if the
+ *	probe was not connected; or to an error of patcher_apply(), after which the probe stays
+ *	connected
  * @nr: number of links
  *
  * The probes may run until marker_synchronize_unregister().

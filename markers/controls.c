@@ -17,7 +17,7 @@
 #include "connect.h"
 #include "controls.h"
 #include "events.h"
-#include "look.h"
+#include "list.h"
 #include "rules.h"
 
 #define NAME_BITS	10
@@ -76,7 +76,7 @@ static void fill_count_link(struct marker_link *link, struct marker_control *con
 
 /*
  * Connect the probe "count" to those names in the array @names to which it is not connected yet.
- * After an error it is connected to none of them.
+ * After an error the probe is connected to none of these names.
  */
 static int connect_count_probes(struct marker_control **names, unsigned int nr,
 				struct marker_link *links)
@@ -97,7 +97,7 @@ static int connect_count_probes(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* Disconnect the probe "count" from all names in @names.  On return it no longer runs for them. */
+/* Disconnect the probe "count" from all names in @names.  On return no such probe is running. */
 static void disconnect_count_probes(struct marker_control **names, unsigned int nr,
 				    struct marker_link *links)
 {
@@ -164,8 +164,8 @@ int marker_control_apply(struct marker_control *control, const struct control_co
 }
 
 /*
- * Run a command for all names that match the pattern of a rule, then change the rule, so that it
- * also holds for names that are added later.
+ * Run a command for all names that match the pattern of a rule, then change the rule, so that the
+ * command also applies to names that are added later.
  */
 static int apply_command_and_change_rule(struct marker_rule *rule,
 					 const struct control_command *command)
@@ -190,7 +190,7 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
 	if (!marker_rules_disable(rule, command->del) && !nr && !command->add)
 		return -ENOENT;
 	if (!nr && command->add)
-		pr_info("%s: matches no marker yet; applies to modules loaded later\n",
+		pr_info("pattern %s: matches no marker yet; applies to modules loaded later\n",
 			rule->pattern.text);
 	return 0;
 }
@@ -220,13 +220,13 @@ int marker_controls_apply(const char *pattern, const struct control_command *com
 	}
 	mutex_unlock(&controls.lock);
 	if (err == -ENOENT)
-		pr_info("no marker matches %s\n", pattern);
+		pr_info("pattern %s: matches no marker, so nothing was disabled\n", pattern);
 	return err;
 }
 
 /*
  * Run @command, which is "trace" or "count", for those new names of a module that match a rule with
- * this command.  If @command fails for one name, it is still run for the other names.
+ * this command.  If @command fails for one name, @command is still run for all others.
  */
 static void apply_rules_to_new_names(const struct module *module,
 				     const struct control_command *command)
@@ -240,7 +240,7 @@ static void apply_rules_to_new_names(const struct module *module,
 		return;
 	names = kvcalloc(controls.nr + 1, sizeof(*names), GFP_KERNEL);
 	if (!names) {
-		pr_warn("no memory: '%s' commands are not applied to the markers of a new module; write them to markers/control again\n",
+		pr_warn("new module: no memory to apply '%s' commands to its markers; write them to markers/control again\n",
 			command->word);
 		return;
 	}
@@ -251,7 +251,7 @@ static void apply_rules_to_new_names(const struct module *module,
 	err = nr ? apply_command_to_controls(names, nr, command) : 0;
 	for (i = 0; err && i < nr; i++)
 		if (apply_command_to_controls(&names[i], 1, command))
-			pr_warn("%.64s: command '%s' failed for this new marker; write it to markers/control again\n",
+			pr_warn("marker %.64s: command '%s' failed for this new marker; write it to markers/control again\n",
 				names[i]->name, command->word);
 	kvfree(names);
 }
@@ -341,7 +341,7 @@ int marker_controls_show(struct seq_file *m)
 	return 0;
 }
 
-static void collect_controls_without_marker(struct list_head *gone)
+static void collect_controls_without_marker(struct list_head *removed)
 {
 	struct marker_control *control;
 	struct hlist_node *next;
@@ -352,17 +352,17 @@ static void collect_controls_without_marker(struct list_head *gone)
 			continue;
 		hash_del(&control->node);	/* marker_control_apply() now returns -ENODEV */
 		controls.nr--;
-		list_add_tail(&control->list, gone);
+		list_add_tail(&control->list, removed);
 	}
 }
 
-static void disconnect_gone_count_probes(struct list_head *gone)
+static void disconnect_removed_count_probes(struct list_head *removed)
 {
 	struct marker_control *control;
 	struct marker_link link;
 	bool any = false;
 
-	list_for_each_entry(control, gone, list) {
+	list_for_each_entry(control, removed, list) {
 		if (!control->counts)
 			continue;
 		fill_count_link(&link, control);
@@ -374,16 +374,16 @@ static void disconnect_gone_count_probes(struct list_head *gone)
 }
 
 /**
- * marker_controls_remove_gone() - remove the controls of names that have no marker any more
- * @gone: list to which these controls are added; on return their probes "count" are disconnected
+ * marker_controls_remove_without_markers() - remove the controls of names without markers
+ * @removed: list to which these controls are added; on return their probes "count" are disconnected
  *
  * Context: may sleep.
  */
-void marker_controls_remove_gone(struct list_head *gone)
+void marker_controls_remove_without_markers(struct list_head *removed)
 {
 	mutex_lock(&controls.lock);
-	collect_controls_without_marker(gone);
-	disconnect_gone_count_probes(gone);
+	collect_controls_without_marker(removed);
+	disconnect_removed_count_probes(removed);
 	mutex_unlock(&controls.lock);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Controls.  A control is an object for one marker name, which the files in the debugfs directory
- * of the name use.
+ * Controls.  A control is the object of one marker name that the files in the debugfs directory of
+ * the name use.
  */
 #ifndef MARKERS_CONTROLS_H
 #define MARKERS_CONTROLS_H
@@ -24,10 +24,11 @@ struct seq_file;
  * @module: the module that was loaded when the control was created; NULL for a function's marker
  * @is_new: true until rules have been applied to the trace event of the name
  * @counts: true while the probe "count" is connected
- * @hits: per-CPU hit counters of the probe "count"; NULL until it is first connected
+ * @hits: per-CPU hit counters of the probe "count"; NULL until this probe is first connected
  * @name: the name
  *
- * A control is freed only after its directory was removed, so the files need no reference to it.
+ * A control is freed only after its directory was removed, so the files hold no reference to the
+ * control.
  */
 struct marker_control {
 	struct hlist_node node;
@@ -44,7 +45,7 @@ int marker_control_apply(struct marker_control *control, const struct control_co
 int marker_controls_apply(const char *pattern, const struct control_command *command);
 int marker_controls_add(struct module *module, struct list_head *new);
 void marker_controls_enable_new_events(const struct module *module);
-void marker_controls_remove_gone(struct list_head *gone);
+void marker_controls_remove_without_markers(struct list_head *removed);
 int marker_controls_show(struct seq_file *m);
 void marker_control_free(struct marker_control *control);
 

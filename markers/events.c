@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Event source for markers: each marker name is one trace event, which kmarkers_events creates.
+ * Event source for markers: for each marker name, kmarkers_events creates one trace event.
  */
 #include <linux/errno.h>
 #include <linux/init.h>
@@ -117,7 +117,7 @@ static struct kmarkers_event_source source = {
 };
 
 /*
- * If @probe records a trace event, return a function that records the event and takes its arguments
+ * If @probe records a trace event, return a function that records the event and takes the arguments
  * in CPU registers; NULL if there is no such function, or for any other probe.
  */
 static marker_typed_func *get_register_probe_of_event(const struct marker_probe *probe)
@@ -130,7 +130,7 @@ static marker_typed_func *get_register_probe_of_event(const struct marker_probe 
 /**
  * marker_events_init() - offer markers as trace events
  *
- * If this kernel has no trace events for modules, markers work without them.
+ * If this kernel has no trace events for modules, markers work without trace events.
  */
 void __init marker_events_init(void)
 {
@@ -182,7 +182,7 @@ bool marker_event_is_enabled(const char *name)
 	return joined && kmarkers_event_calls.is_enabled(SYSTEM, name);
 }
 
-/* Return an offer for the trace event of a function's marker; it points to strings of @function. */
+/* Return an offer for the trace event of a function's marker, with pointers into @function. */
 static struct kmarkers_event_offer make_event_offer(const struct function_marker *function)
 {
 	return (struct kmarkers_event_offer) {

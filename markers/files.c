@@ -3,9 +3,9 @@
  * The directories in debugfs, one for each name of markers, and the files in them.
  *
  * Directories are created and removed when modules are loaded and unloaded.  Removing a directory
- * waits for operations on its files, so two locks are needed.  The lock of this source file is held
- * while directories are created and removed; no operation on a debugfs file takes this lock.  The
- * lock of controls.c protects the data that operations on debugfs files use.
+ * waits for operations on the files in it, so two locks are needed.  The lock of this source file
+ * is held while directories are created and removed; no operation on a debugfs file takes this
+ * lock.  The lock of controls.c protects the data that operations on debugfs files use.
  */
 #include <linux/debugfs.h>
 #include <linux/err.h>
@@ -173,7 +173,7 @@ static void create_control_directory(struct marker_control *control)
 	struct dentry *dir;
 
 	if (!is_valid_directory_name(control->name)) {
-		pr_warn("%.64s: not a valid directory name, so it has no directory; use markers/control\n",
+		pr_warn("marker %.64s: not a valid directory name, so it has no directory; use markers/control\n",
 			control->name);
 		return;
 	}
@@ -217,11 +217,11 @@ int marker_files_add_directories(struct module *module)
 void marker_files_remove_directories(void)
 {
 	struct marker_control *control, *next;
-	LIST_HEAD(gone);
+	LIST_HEAD(removed);
 
 	mutex_lock(&tree.lock);
-	marker_controls_remove_gone(&gone);
-	list_for_each_entry_safe(control, next, &gone, list) {
+	marker_controls_remove_without_markers(&removed);
+	list_for_each_entry_safe(control, next, &removed, list) {
 		debugfs_remove_recursive(control->dir);
 		marker_control_free(control);
 	}

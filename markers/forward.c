@@ -6,7 +6,7 @@
 
 #define FEW_ARGS	8
 
-/* Fetch @nr arguments: each variadic integer or pointer has the size of an unsigned long. */
+/* Fetch @nr arguments; a variadic integer or pointer takes as many bytes as an unsigned long. */
 static void fetch_args(unsigned long *slots, unsigned int nr, va_list *args)
 {
 	unsigned int i;

@@ -84,8 +84,8 @@ static struct module *find_module_at(unsigned long addr)
 
 /*
  * Set the owner of a function marker: the module at @addr, which must be MODULE_STATE_LIVE, or this
- * module for a function of the kernel.  A module that is LIVE while functions.c holds its lock is
- * not freed before marker_functions_detach_from_module() has detached the marker.
+ * module for a function of the kernel.  A module that is LIVE while the caller holds the lock of
+ * functions.c is not freed before marker_functions_detach_from_module() has detached the marker.
  */
 static int set_owner_module(struct function_marker *function, unsigned long addr,
 			    const char *symbol)
@@ -105,7 +105,7 @@ static int set_owner_module(struct function_marker *function, unsigned long addr
 	function->owner = module;
 	rcu_read_unlock();
 	if (err)
-		pr_info("%.64s: cannot attach a marker: %s\n", symbol, err == -EPERM ?
+		pr_info("function %.64s: cannot attach a marker: %s\n", symbol, err == -EPERM ?
 			"the function is freed after init" :
 			"its module is being loaded or unloaded");
 	return err;
@@ -122,9 +122,9 @@ static int set_function_filter(struct function_marker *function, const char *sym
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_function(ops, symbol, addr);
 	if (err == -ENOENT)
-		pr_info("%.64s: cannot attach a marker: no such function\n", symbol);
+		pr_info("function %.64s: cannot attach a marker: no such function\n", symbol);
 	if (err == -EPERM)
-		pr_info("%.64s: cannot attach a marker: ftrace cannot trace it\n", symbol);
+		pr_info("function %.64s: cannot attach a marker: ftrace cannot trace it\n", symbol);
 	return err;
 }
 
@@ -162,23 +162,24 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	if (!strcmp(function->function, symbol))
 		return 0;
 	/*
-	 * Either @symbol is an alias, or the module was freed and another one is at @addr now.  In
-	 * the second case, looking up @symbol once more does not give @addr.
+	 * Either @symbol is an alias, or the module was freed and another module is at @addr now.
+	 * In the second case, looking up @symbol once more does not give @addr.
 	 */
 	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;
 }
 
 /*
- * Unregister a function marker from ftrace and free the marker.  If ftrace cannot unregister it,
- * return an error; the marker stays allocated.
+ * Unregister a function marker from ftrace and free the marker.  If ftrace cannot unregister the
+ * marker, return an error and do not free the marker.
  */
 int marker_ftrace_free(struct function_marker *function)
 {
 	int err = marker_ftrace_switch(&function->marker, false);
 
 	if (err) {
-		pr_warn("%s: cannot be unregistered from ftrace: error %d\n", function->name, err);
+		pr_warn("marker %s: cannot be unregistered from ftrace, so this module stays loaded: error %d\n",
+			function->name, err);
 		return err;
 	}
 	compat_ftrace_free_filter(&function->ops);

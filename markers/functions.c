@@ -15,7 +15,7 @@
 #include "files.h"
 #include "ftrace.h"
 #include "functions.h"
-#include "look.h"
+#include "list.h"
 #include "tables.h"
 
 static DEFINE_MUTEX(attaching);		/* taken before the locks of files.c and controls.c */
@@ -53,7 +53,8 @@ static int make_function_marker(const char *symbol, const char *name,
 	int err;
 
 	if (marker_exists(name, NULL)) {
-		pr_info("%s: a marker with this name already exists\n", name);
+		pr_info("marker %s: a marker with this name already exists: choose another name\n",
+			name);
 		return -EEXIST;
 	}
 	function = kzalloc(sizeof(*function), GFP_KERNEL);
@@ -163,7 +164,7 @@ void marker_functions_detach_from_module(const struct module *module)
 	list_for_each_entry_safe(function, next, &attached, node) {
 		if (strcmp(function->module, module->name))
 			continue;
-		pr_info("%s: detached, because module %s is being unloaded\n",
+		pr_info("marker %s: detached, because module %s is being unloaded\n",
 			function->name, module->name);
 		detach_function_marker(function);
 	}

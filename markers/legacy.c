@@ -34,14 +34,14 @@ static int connect_probe_of_2006_api(struct marker_entry *entry, const char *for
 
 	if (!count_markers_with_format(entry, format)) {
 		list_for_each_entry(marker, &entry->markers, node)
-			pr_warn("%s in %s(): probe not set: format \"%s\" is not the probe's \"%s\"\n",
+			pr_warn("marker %s in %s(): probe not set: format \"%s\" is not the probe's format \"%s\"\n",
 				marker->name, marker->func, marker->format, format);
 		return 0;
 	}
 	err = marker_connect_probe(entry, format, marker_call_2006_probe, probe);
 	/* -EBUSY is no failure: an earlier call has connected the probe. */
 	if (err && err != -EBUSY) {
-		pr_warn("%s: probe not set: error %d\n", entry->name, err);
+		pr_warn("marker %s: probe not set: error %d\n", entry->name, err);
 		return 0;
 	}
 	return count_markers_with_format(entry, entry->format);
@@ -54,7 +54,7 @@ static int connect_probe_of_2006_api(struct marker_entry *entry, const char *for
  * @probe: the probe
  *
  * Markers of that name in modules that are loaded later are connected as well.  If a probe that is
- * connected is set again, a hit still calls it only once.
+ * connected is set again, a hit still calls the probe only once.
  *
  * Context: may sleep.
  * Return: number of markers that call the probe now; 0 means failure, with a reason in the log.
@@ -72,7 +72,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 		count = connect_probe_of_2006_api(entry, format, probe.probe);
 		marker_name_put(entry);
 	} else {
-		pr_warn("%s: probe not set: no such marker\n", name);
+		pr_warn("marker %s: probe not set: no such marker\n", name);
 	}
 	mutex_unlock(&marker_registry.lock);
 	return count;
@@ -138,7 +138,7 @@ int marker_list_probe(union marker_any_probe probe)
 			cond_resched();
 			if (!is_marker_listed(entry, marker, probe.probe))
 				continue;
-			pr_info("%s in %s(), format \"%s\"\n", marker->name,
+			pr_info("marker %s in %s(), format \"%s\"\n", marker->name,
 				marker->func, marker->format);
 			count++;
 		}

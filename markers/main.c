@@ -16,7 +16,7 @@
 #include "events.h"
 #include "files.h"
 #include "functions.h"
-#include "look.h"
+#include "list.h"
 #include "names.h"
 #include "raw.h"
 #include "stubs.h"
@@ -40,12 +40,12 @@ static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 
 	if (!within_module(code, module))
 		return false;
-	pr_warn("%s left its probe %ps of marker %s registered; it is disconnected now\n",
+	pr_warn("module %s: unloaded with its probe %ps of marker %s registered: probe disconnected, as its code is freed\n",
 		module->name, (void *)code, name);
 	return true;
 }
 
-/* Return the marker whose state__imv is at the address @state, or NULL if no marker has it. */
+/* Return the marker whose state__imv is at the address @state, or NULL if there is none. */
 static const struct marker *find_marker_by_state_addr(const struct kmarkers_span *markers,
 						      unsigned long state)
 {
@@ -84,7 +84,7 @@ static int refuse_markers_in_init_text(struct module *module, const struct kmark
 		marker = find_marker_by_state_addr(markers, patcher_site_key(site));
 		if (!marker)
 			continue;
-		pr_err("%s: marker %s (%s:%u, %s) is in %ps, which is freed after init: use _trace_mark(), or make its function noinline and not __init\n",
+		pr_err("module %s: marker %s (%s:%u, %s) is in %ps, which is freed after init: use _trace_mark(), or make its function noinline and not __init\n",
 		       module->name, marker->name, marker->file, marker->line, marker->func,
 		       (void *)addr);
 		err = -EPERM;
@@ -123,7 +123,7 @@ static void unregister_unloading_module(struct module *module)
 {
 	marker_functions_detach_from_module(module);
 	marker_raw_flush();
-	marker_tables_disconnect_gone(is_probe_in_module, module);
+	marker_tables_disconnect_if(is_probe_in_module, module);
 	unregister_module_markers(module);
 }
 
@@ -141,7 +141,8 @@ static int handle_module_state(struct notifier_block *nb, unsigned long event, v
 	if (event == MODULE_STATE_COMING) {
 		err = register_module_markers(module);
 		if (err) {
-			pr_err("%s: table of markers refused: error %d\n", module->name, err);
+			pr_err("module %s: table of markers refused, so the module is not loaded: error %d\n",
+			       module->name, err);
 			unregister_module_markers(module);
 		}
 	} else if (event == MODULE_STATE_GOING) {
@@ -152,8 +153,8 @@ static int handle_module_state(struct notifier_block *nb, unsigned long event, v
 
 /*
  * This notifier runs before the notifier of immediate values, which writes the states of markers
- * into their sites.  It also runs before the notifier of kmarkers_events, as <kmarkers/event.h>
- * requires.
+ * into the markers' sites.  It also runs before the notifier of kmarkers_events, as
+ * <kmarkers/event.h> requires.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_module_state,
@@ -221,8 +222,8 @@ static int __init markers_init(void)
 }
 
 /*
- * No module with markers is loaded now, and no marker is attached to a function, because each of
- * them would hold a reference to this module.
+ * No module with markers is loaded now, and no marker is attached to a function, because each such
+ * module or marker would hold a reference to this module.
  */
 static void __exit markers_exit(void)
 {

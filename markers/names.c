@@ -84,7 +84,7 @@ struct marker_entry *marker_name_find(const char *name)
 	return NULL;
 }
 
-/* Find a name or create it.  The caller must call marker_name_put() afterwards. */
+/* Find or create the entry of a name.  The caller must call marker_name_put() afterwards. */
 struct marker_entry *marker_name_get(const char *name)
 {
 	struct marker_entry *entry = marker_name_find(name);
@@ -117,7 +117,7 @@ void marker_name_put(struct marker_entry *entry)
 	kfree(entry);
 }
 
-/* Set the format of a name that has none.  Markers and probes added later must have this format. */
+/* Set the format of a name without one.  Markers and probes added later must have this format. */
 int marker_name_set_format(struct marker_entry *entry, const char *format)
 {
 	lockdep_assert_held(&marker_registry.lock);
@@ -129,7 +129,7 @@ int marker_name_set_format(struct marker_entry *entry, const char *format)
 
 void marker_name_log_format_mismatch(const struct marker_entry *entry, const struct marker *marker)
 {
-	pr_warn("%s in %s(): format \"%s\" is not the registered format \"%s\", so the marker stays off\n",
+	pr_warn("marker %s in %s(): format \"%s\" is not the registered format \"%s\", so the marker stays off\n",
 		marker->name, marker->func, marker->format, entry->format);
 }
 

@@ -33,7 +33,7 @@ struct marker_entry {
  * struct marker_table - the markers of a module
  * @node: link in the list of all tables
  * @module: the module; NULL in user space, and for a marker attached to a function
- * @records: array of offsets, each from its own address to a struct marker
+ * @records: array of offsets, each from the address of the array element to a struct marker
  * @nr: number of records
  * @ready: true once the markers may become trace events
  */

@@ -88,7 +88,7 @@ int marker_probe_unregister(const char *name, marker_probe_func *probe, void *pr
 EXPORT_SYMBOL_GPL(marker_probe_unregister);
 
 /**
- * marker_probe_unregister_private_data() - disconnect a probe whose name is not known
+ * marker_probe_unregister_private_data() - disconnect a probe from a name that need not be given
  * @probe: as registered
  * @probe_private: as registered
  *
@@ -169,8 +169,8 @@ void marker_synchronize_unregister(void)
 }
 EXPORT_SYMBOL_GPL(marker_synchronize_unregister);
 
-static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gone *is_gone,
-					   void *data)
+static unsigned int disconnect_matching_probes(struct marker_entry *entry,
+					       probe_predicate *must_disconnect, void *data)
 {
 	unsigned int i = 0, count = 0;
 
@@ -178,32 +178,32 @@ static unsigned int disconnect_gone_probes(struct marker_entry *entry, probe_gon
 		const struct marker_probe *probe = &entry->probes->probe[i];
 
 		if (probe->func == marker_array_do_nothing ||
-		    !is_gone(data, entry->name, marker_probe_get_code_addr(probe))) {
+		    !must_disconnect(data, entry->name, marker_probe_get_code_addr(probe))) {
 			i++;
 			continue;
 		}
 		if (marker_disconnect_probe(entry, probe->func, probe->private)) {
-			pr_err("%s: cannot disconnect a probe of an unloading module; hits may call its freed code\n",
+			pr_err("marker %s: cannot disconnect a probe of an unloading module; hits may call freed code\n",
 			       entry->name);
 			return count;
 		}
 		count++;
-		/* A new array may have the probes at other positions, so begin at its start. */
+		/* In a new array, probes may be at other positions, so begin at the start. */
 		i = 0;
 	}
 	return count;
 }
 
 /**
- * marker_probes_disconnect_gone() - disconnect every probe whose code is being unloaded
- * @is_gone: returns true if the code of a probe is being unloaded
- * @data: passed to @is_gone
+ * marker_probes_disconnect_if() - disconnect all probes for which a function returns true
+ * @must_disconnect: the function, which tests whether the code of a probe is being unloaded
+ * @data: passed to @must_disconnect
  *
  * The probes may run until a grace period has passed.
  *
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_probes_disconnect_gone(probe_gone *is_gone, void *data)
+unsigned int marker_probes_disconnect_if(probe_predicate *must_disconnect, void *data)
 {
 	struct marker_entry *entry;
 	struct hlist_node *next;
@@ -211,7 +211,7 @@ unsigned int marker_probes_disconnect_gone(probe_gone *is_gone, void *data)
 
 	lockdep_assert_held(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
-		count += disconnect_gone_probes(entry, is_gone, data);
+		count += disconnect_matching_probes(entry, must_disconnect, data);
 		marker_name_put(entry);
 	}
 	return count;

@@ -37,8 +37,8 @@ static int update_raw_probe(struct marker_typed *typed)
 	if (!err)
 		raw->connected = wanted;
 	else
-		pr_err("%s: BPF programs cannot be %sconnected: error %d\n", typed->marker.name,
-		       wanted ? "" : "dis", err);
+		pr_err("marker %s: BPF programs cannot be %s: error %d\n", typed->marker.name,
+		       wanted ? "connected" : "disconnected", err);
 	return err;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Rules: patterns of marker names, each with the commands that were run for it.  The commands also
- * hold for matching names of modules that are loaded later.  The lock of controls.c protects the
- * rules.
+ * Rules: patterns of marker names, each with the commands that were run for the pattern.  The
+ * commands also apply to matching names of modules that are loaded later.  The lock of controls.c
+ * protects the rules.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* Argument of patcher_pattern_parse(): a pattern of one part has this part at position 0. */
+/* Argument of patcher_pattern_parse(): the only part of a pattern is for part 0 of a name. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);

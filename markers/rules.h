@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Rules: patterns of marker names, with commands that also hold for names added later. */
+/* Rules: patterns of marker names, with commands that also apply to names added later. */
 #ifndef MARKERS_RULES_H
 #define MARKERS_RULES_H
 

@@ -11,8 +11,8 @@
  * between the two instructions of the slot.  A CPU at that place would call the new probe with the
  * private data of the old probe.
  *
- * The slot jumps to a typed probe.  For a probe that is registered by name, it jumps to a function
- * that does the same and takes the arguments in CPU registers: see stubs.h.
+ * The slot jumps to a typed probe.  For a probe that is registered by name, the slot jumps to a
+ * function that does the same and takes the arguments in CPU registers: see stubs.h.
  *
  * The iterator is correct for any number of probes; the slot is a shortcut.  A change to the probes
  * of a marker therefore first patches the entry to jump to the iterator.  If the marker has exactly
@@ -129,7 +129,7 @@ static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe
 		return err;
 	fill_mov_poke(&pokes[0], typed->stub + SLOT_MOV, probe->private);
 	cond_synchronize_rcu(typed->idle);
-	/* In user space, the wait for a grace period can time out: then leave the slot unused. */
+	/* In user space, the wait for a grace period can time out: do not change the slot then. */
 	if (!rcu_wait_succeeded(typed->idle))
 		return -EBUSY;
 	return patcher_apply(owner, pokes, 2);
@@ -154,7 +154,7 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-/* Set @slot to the register probe of the only probe in @array.  Return false if it has none. */
+/* Set @slot to the register probe of the only live probe in @array.  Return false without one. */
 static bool fill_slot_with_register_probe(const struct probe_array *array,
 					  struct marker_probe *slot)
 {
@@ -234,7 +234,7 @@ static int fill_iterator_poke(struct patcher_poke *poke, const struct patcher_si
 			     (unsigned long)get_site_marker(site)->iterator);
 }
 
-/* Patch every stub of a new table to jump to its iterator.  After an error no stub is patched. */
+/* Patch each stub of a new table to jump to the marker's iterator; after an error, patch none. */
 static int patch_new_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
@@ -255,8 +255,8 @@ static int patch_new_stubs(const struct patcher_table *table)
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
 		/*
-		 * RCU's counter of grace periods starts below 0.  So if idle stayed 0, it could
-		 * stand for a future grace period.
+		 * RCU's counter of grace periods starts below 0, so the value 0 could stand for a
+		 * future grace period.
 		 */
 		typed->idle = idle;
 	}

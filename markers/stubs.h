@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Stubs of typed markers.  The sites of a marker call its stub, which jumps to the only probe of
- * the marker or to the iterator, a function that calls all probes.
+ * Stubs of typed markers.  The sites of a marker call the marker's stub, which jumps to the only
+ * probe of the marker or to the iterator, a function that calls all probes.
  */
 #ifndef MARKERS_STUBS_H
 #define MARKERS_STUBS_H

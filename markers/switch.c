@@ -18,15 +18,15 @@
 #include "switch.h"
 #include "tracepoint.h"
 
-/* Begin a batch of at most @room markers to be switched.  Return 0 or -ENOMEM. */
-int marker_switch_begin(struct marker_switch *batch, unsigned int room)
+/* Begin a batch of at most @max_markers markers to be switched.  Return 0 or -ENOMEM. */
+int marker_switch_begin(struct marker_switch *batch, unsigned int max_markers)
 {
 	batch->nr = 0;
-	batch->changes = kvcalloc(room, sizeof(*batch->changes), GFP_KERNEL);
+	batch->changes = kvcalloc(max_markers, sizeof(*batch->changes), GFP_KERNEL);
 	return batch->changes ? 0 : -ENOMEM;
 }
 
-/* Add a marker to a batch, to be switched to the state @on, unless it has this state already. */
+/* Add a marker to a batch, to be switched to the state @on, unless @on is its present state. */
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on)
 {
 	if (marker->state__imv == on)
@@ -93,8 +93,8 @@ static int prepare_marker_for_switch(struct marker *marker)
  * marker_switch_register_hooks() - register the hooks of the markers of a name
  * @entry: the name of the markers
  *
- * This prepares switching the markers on.  The stubs of typed markers are patched to jump to their
- * iterators, too.
+ * This prepares switching the markers on.  The stub of each typed marker is also patched to jump to
+ * the marker's iterator.
  *
  * Return: 0, or an error, after which marker_switch_unregister_hooks() must be called.
  */

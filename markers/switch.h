@@ -12,7 +12,7 @@ struct marker_table;
 
 /**
  * struct marker_switch - a batch of markers that are switched on or off together
- * @changes: one for each marker: the new value of its state, which is an immediate value
+ * @changes: for each marker, the new value of the marker's state, which is an immediate value
  * @nr: number of @changes
  */
 struct marker_switch {
@@ -20,7 +20,7 @@ struct marker_switch {
 	unsigned int nr;
 };
 
-int marker_switch_begin(struct marker_switch *batch, unsigned int room);
+int marker_switch_begin(struct marker_switch *batch, unsigned int max_markers);
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on);
 int marker_switch_end(struct marker_switch *batch, int err);
 void marker_switch_off_table(const struct marker_table *table);

@@ -35,7 +35,7 @@ static void remove_marker_from_name(struct marker *marker)
 }
 
 /*
- * Unregister the markers of a table.  Their code may still run: MODULE_STATE_GOING is sent before
+ * Unregister the markers of a table.  Marked code may still run: MODULE_STATE_GOING is sent before
  * the kernel removes the files of the module's parameters, and a function that sets a parameter
  * may hit markers.  So unpublish the probes, switch the sites off, wait for a grace period, and
  * only then free the data that hits read.
@@ -66,8 +66,8 @@ static void drop_table_markers(struct marker_table *table)
 }
 
 /*
- * Add a marker to the list of its name, unless it is in this list already: if the compiler has
- * duplicated the marker's code, the table has several records of the same marker.
+ * Add a marker to the list of its name, unless an earlier record of the table has added it: if the
+ * compiler has duplicated the marker's code, the table has several records of the same marker.
  */
 static int add_marker_to_name(struct marker *marker)
 {
@@ -137,9 +137,9 @@ static int add_table_markers(struct marker_table *table)
 /**
  * marker_tables_add() - register the markers of a module
  * @module: the module being loaded; NULL in user space
- * @span: the records of its markers
+ * @span: the records of the module's markers
  *
- * On return the markers are connected to the probes registered under their names.  The function
+ * On return each marker is connected to the probes registered under its name.  The function
  * must be called before the module's immediate values are registered, because that registration
  * patches the sites of the markers.
  *
@@ -335,20 +335,20 @@ const struct marker *marker_tables_find_ready(const char *name, const char *form
 }
 
 /**
- * marker_tables_disconnect_gone() - disconnect every probe whose code is being unloaded
- * @is_gone: returns true if the code of a probe is being unloaded
- * @data: passed to @is_gone
+ * marker_tables_disconnect_if() - disconnect all probes for which a function returns true
+ * @must_disconnect: the function, which tests whether the code of a probe is being unloaded
+ * @data: passed to @must_disconnect
  *
  * Context: may sleep; on return none of these probes still runs.
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_tables_disconnect_gone(probe_gone *is_gone, void *data)
+unsigned int marker_tables_disconnect_if(probe_predicate *must_disconnect, void *data)
 {
 	unsigned int count;
 
 	mutex_lock(&marker_registry.lock);
-	count = marker_probes_disconnect_gone(is_gone, data);
-	count += marker_typed_disconnect_gone(is_gone, data);
+	count = marker_probes_disconnect_if(must_disconnect, data);
+	count += marker_typed_disconnect_if(must_disconnect, data);
 	mutex_unlock(&marker_registry.lock);
 	if (count)
 		marker_synchronize_unregister();

@@ -18,6 +18,6 @@ bool marker_tables_set_ready(struct module *module);
 int marker_tables_visit_ready(struct module *module, marker_ready_visitor *visit, void *data);
 const struct marker *marker_tables_find_ready(const char *name, const char *format,
 					      struct module **module);
-unsigned int marker_tables_disconnect_gone(probe_gone *is_gone, void *data);
+unsigned int marker_tables_disconnect_if(probe_predicate *must_disconnect, void *data);
 
 #endif /* MARKERS_TABLES_H */

@@ -44,7 +44,7 @@ static int connect_callback(struct marker_tp *tp)
 	if (!err)
 		list_add(&tp->node, &connected);
 	else
-		pr_warn("%s in %s(): %ps cannot be connected to the tracepoint %s%s: error %d\n",
+		pr_warn("marker %s in %s(): callback %ps cannot be connected to the tracepoint %s%s: error %d\n",
 			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name,
 			err == -EEXIST ? ", since it is connected already" : "", err);
 	return err;
@@ -63,8 +63,8 @@ static void disconnect_callback(struct marker_tp *tp)
  * @marker: a marker in the callback
  * @on: true to connect the callback, false to disconnect it
  *
- * A callback stays connected while another marker in the callback is on.  While the marker's module
- * is still being loaded nothing is done: marker_tracepoints_connect() connects the callback later.
+ * A callback is not disconnected while another marker in the callback is on.  While the marker's
+ * module is being loaded nothing is done: marker_tracepoints_connect() connects the callback later.
  *
  * Context: may sleep.
  * Return: 0; -EEXIST if other code has connected the callback; or an error of the tracepoint core.
@@ -95,8 +95,8 @@ static int allow_and_connect_callback(struct marker *marker)
  * marker_tracepoints_connect() - connect those callbacks of a module whose markers have probes
  * @module: the module being loaded
  *
- * The callbacks may run from now on.  So this function is called after the module's text was
- * patched, and after the kernel has initialised the module's jump labels and tracepoints.
+ * The callbacks may run once they are connected.  So this function is called after the module's
+ * text was patched, and after the kernel has initialised the module's jump labels and tracepoints.
  *
  * Context: may sleep.
  * Return: 0, or an error of the tracepoint core.

@@ -160,8 +160,8 @@ int marker_typed_unregister(struct marker_typed *typed, marker_typed_func *probe
 }
 EXPORT_SYMBOL_GPL(marker_typed_unregister);
 
-static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, probe_gone *is_gone,
-						 void *data)
+static unsigned int disconnect_matching_typed_probes(struct marker_typed *typed,
+						     probe_predicate *must_disconnect, void *data)
 {
 	unsigned int i = 0, count = 0;
 
@@ -169,12 +169,12 @@ static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, pro
 		marker_probe_func *func = typed->array->probe[i].func;
 
 		if (func == get_typed_noop(typed) ||
-		    !is_gone(data, typed->marker.name, (unsigned long)func)) {
+		    !must_disconnect(data, typed->marker.name, (unsigned long)func)) {
 			i++;
 			continue;
 		}
 		if (remove_typed_probe(typed, i)) {
-			pr_err("%s: cannot disconnect a probe of an unloading module; hits may call its freed code\n",
+			pr_err("marker %s: cannot disconnect a probe of an unloading module; hits may call freed code\n",
 			       typed->marker.name);
 			return count;
 		}
@@ -185,15 +185,15 @@ static unsigned int disconnect_gone_typed_probes(struct marker_typed *typed, pro
 }
 
 /**
- * marker_typed_disconnect_gone() - disconnect every typed probe whose code is being unloaded
- * @is_gone: returns true if the code of a probe is being unloaded
- * @data: passed to @is_gone
+ * marker_typed_disconnect_if() - disconnect all typed probes for which a function returns true
+ * @must_disconnect: the function, which tests whether the code of a probe is being unloaded
+ * @data: passed to @must_disconnect
  *
  * The probes may run until a grace period has passed.
  *
  * Return: number of probes that were disconnected.
  */
-unsigned int marker_typed_disconnect_gone(probe_gone *is_gone, void *data)
+unsigned int marker_typed_disconnect_if(probe_predicate *must_disconnect, void *data)
 {
 	struct marker_table *table;
 	unsigned int i, count = 0;
@@ -205,7 +205,8 @@ unsigned int marker_typed_disconnect_gone(probe_gone *is_gone, void *data)
 			struct marker_typed *typed = get_typed_marker(marker);
 
 			if (typed)
-				count += disconnect_gone_typed_probes(typed, is_gone, data);
+				count += disconnect_matching_typed_probes(typed, must_disconnect,
+									  data);
 		}
 	}
 	return count;
@@ -225,7 +226,7 @@ void marker_typed_unpublish_probes(struct marker *marker)
 		return;
 	err = marker_stub_use_iterator(marker);
 	if (err)
-		pr_err("%s: its stub cannot be patched: error %d; hits may still call its probe until its site is off\n",
+		pr_err("marker %s: its stub cannot be patched: error %d; hits may call its probe until its sites are off\n",
 		       marker->name, err);
 	rcu_assign_pointer(typed->probes, NULL);
 }

@@ -10,7 +10,7 @@ struct marker_typed;
 
 int marker_typed_connect_probe(struct marker_typed *typed, void (*probe)(void), void *private);
 int marker_typed_disconnect_probe(struct marker_typed *typed, void (*probe)(void), void *private);
-unsigned int marker_typed_disconnect_gone(probe_gone *is_gone, void *data);
+unsigned int marker_typed_disconnect_if(probe_predicate *must_disconnect, void *data);
 void marker_typed_unpublish_probes(struct marker *marker);
 void marker_typed_free_probes(struct marker *marker);
 

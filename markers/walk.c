@@ -8,8 +8,8 @@
 #include "names.h"
 
 /*
- * Search the list of tables, beginning at the element @node, for a table that has markers, and set
- * the iterator to the first marker of that table; if no table has markers, to the end.
+ * Search the list of tables, beginning at the element @node, for a table that has markers.  Set the
+ * iterator to the first marker of that table, or to the end if there is no such table.
  */
 static void move_to_nonempty_table(struct marker_iter *iter, struct list_head *node)
 {
@@ -54,7 +54,7 @@ EXPORT_SYMBOL_GPL(marker_iter_reset);
  *
  * Until marker_iter_stop() no marker is added or removed and no probe can be registered.  If
  * marker_iter_start() is called after marker_iter_stop(), the iteration continues at the position
- * that it had reached.
+ * reached before.
  *
  * Context: may sleep.
  */

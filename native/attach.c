@@ -2,8 +2,8 @@
 /*
  * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run.
  * This needs no BPF library, only system calls.  A program that cannot be attached is reported, and
- * its benchmark is skipped.  A background process keeps the programs attached until it gets a
- * signal or process PID ends; its process id is printed.  If pidfd_open(PID) fails, nothing is
+ * its benchmark is skipped.  A background process, whose process id is printed, keeps the programs
+ * attached until it gets a signal or process PID ends.  If pidfd_open(PID) fails, nothing is
  * attached.
  */
 #include <errno.h>
@@ -224,7 +224,8 @@ int native_attach_bpf_programs(const char *pid)
 	pid_t child;
 
 	if (pidfd < 0) {
-		fprintf(stderr, "kmlive: %s: %s\n", pid, strerror(errno));
+		fprintf(stderr, "kmlive: attach: cannot watch process %s: %s\n", pid,
+			strerror(errno));
 		return 1;
 	}
 	attach_all_programs();

@@ -151,8 +151,8 @@ static void count_variant_events(const struct bench_group *group, unsigned int n
 			continue;
 		events = native_count_loop_events(fds[i], &group->variants[number], loops, &share);
 		if (isnan(events))
-			fprintf(stderr, "kmbench: SKIP counter %s of %s: the counter did not run\n",
-				counters[i].name, group->variants[number].name);
+			fprintf(stderr, "kmbench: SKIP counter %s of %s, variant %s: the counter did not run\n",
+				counters[i].name, group->name, group->variants[number].name);
 		else
 			fprintf(file, "%s,%s,%s,%.4f,%.3f\n", group->name,
 				group->variants[number].name, counters[i].name, events, share);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Report a failed step of kmarkers_start(), or another operation that failed. */
+/* Print why a step of kmarkers_start(), or another operation of the library, failed. */
 #include <string.h>
 
 #include <linux/printk.h>

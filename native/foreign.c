@@ -2,7 +2,8 @@
 /*
  * Breakpoints that tracers and debuggers have stored into the program's text.  The tracer handles
  * a breakpoint only at its address in a mapping of the program's file.  In a copy of the text, the
- * breakpoint would raise an unhandled SIGTRAP and end the program.  So a copy must not contain any.
+ * breakpoint would raise an unhandled SIGTRAP and end the program.  So breakpoints are removed from
+ * each copy.
  */
 #include <string.h>
 

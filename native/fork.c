@@ -58,7 +58,8 @@ static void finish_fork_in_child(void)
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 
-static int watch_error;
+/* Error of register_fork_handlers(), for native_check_fork_handlers(). */
+static int setup_error;
 
 /*
  * Register these handlers before the program registers handlers of its own.  In the child, the
@@ -68,14 +69,14 @@ static int watch_error;
  */
 static __attribute__((constructor(101))) void register_fork_handlers(void)
 {
-	watch_error = native_rcu_register_thread_exit() ?:
+	setup_error = native_rcu_register_thread_exit() ?:
 		      pthread_atfork(prepare_for_fork, finish_fork_in_parent, finish_fork_in_child);
 }
 
 int native_check_fork_handlers(void)
 {
-	if (!watch_error)
+	if (!setup_error)
 		return 0;
 	return native_report_failure("cannot register handlers of fork() and thread exit",
-				     -watch_error);
+				     -setup_error);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Implementation of bench_modules/platform.h in user space: context switches and core cycles. */
+/* User-space implementation of platform.h: count context switches and core cycles. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>

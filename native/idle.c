@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Choose the CPU to measure on: the one that is idlest while this process sleeps; and move to
- * another one when other programs use it.  /proc/stat has the times of each CPU, which the kernel
- * counts in ticks of 10 ms.
+ * Choose the CPU to measure on: the CPU that is idlest while this process sleeps.  Later, choose
+ * another CPU when other programs use the first one.  /proc/stat has the busy and idle times of
+ * each CPU, which the kernel counts in ticks of 10 ms.
  */
 #include <sched.h>
 #include <stdbool.h>
@@ -13,12 +13,14 @@
 
 #include "idle.h"
 
+/* Time for which the process sleeps before the first choice. */
 #define PILOT_MS	100
-/* The time between two looks at the CPUs while benchmarks run. */
+/* Minimum time between two readings of /proc/stat while benchmarks run. */
 #define LOOK_SECONDS	1
 /*
- * Shares of idle time that differ by less than this, in percent, are equal: two ticks of the
- * pilot.  Of equal CPUs the last is chosen, so that a quiet machine has the same in every run.
+ * CPUs are equally idle if their shares of idle time differ by less than 20 percentage points, that
+ * is, two ticks of PILOT_MS.  Of equally idle CPUs the one with the highest number is chosen, so
+ * that all runs on a quiet machine use the same CPU.
  */
 #define EQUAL		20
 
@@ -26,7 +28,7 @@ struct cpu_times {
 	unsigned long long idle, all;
 };
 
-/* Read the times of all CPUs since the machine was started; those of absent CPUs stay 0. */
+/* Read the times of all CPUs since the machine was started.  Set the times of absent CPUs to 0. */
 static bool read_cpu_times(struct cpu_times *times)
 {
 	FILE *file = fopen("/proc/stat", "re");
@@ -49,7 +51,7 @@ static bool read_cpu_times(struct cpu_times *times)
 	return file;
 }
 
-/* Return the share of idle time in percent.  A CPU whose times stand still is idle. */
+/* Return the share of idle time in percent: 100 for a CPU whose times have not advanced. */
 static int compute_idle_percent(const struct cpu_times *before, const struct cpu_times *after)
 {
 	unsigned long long all = after->all - before->all, idle = after->idle - before->idle;
@@ -87,8 +89,8 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size)
 		highest = share[cpu] > highest ? share[cpu] : highest;
 	}
 	if (known)
-		snprintf(why, size, "idle for %d %% of %d ms; others: %d to %d %%", share[chosen],
-			 PILOT_MS, least, highest);
+		snprintf(why, size, "idle for %d %% of %d ms; other CPUs: %d to %d %%",
+			 share[chosen], PILOT_MS, least, highest);
 	return chosen;
 }
 
@@ -101,7 +103,7 @@ static unsigned long long get_thread_ticks(void)
 	return (spent.tv_sec * 1000 + spent.tv_nsec / 1000000) * sysconf(_SC_CLK_TCK) / 1000;
 }
 
-int native_find_idler_cpu(int current, const cpu_set_t *allowed, char *why, size_t size)
+int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, size_t size)
 {
 	static struct cpu_times before[CPU_SETSIZE], after[CPU_SETSIZE];
 	static unsigned long long ticks_before;
@@ -116,7 +118,7 @@ int native_find_idler_cpu(int current, const cpu_set_t *allowed, char *why, size
 	if (!read_cpu_times(after))
 		return current;
 	ticks = get_thread_ticks();
-	/* For this thread, its own CPU was as good as idle while the thread ran. */
+	/* Count the time of this thread as idle time of the CPU: only other programs disturb. */
 	after[current].idle += ticks - ticks_before;
 	own = compute_idle_percent(&before[current], &after[current]);
 	after[current].idle -= ticks - ticks_before;
@@ -130,8 +132,8 @@ int native_find_idler_cpu(int current, const cpu_set_t *allowed, char *why, size
 	if (!looked.tv_sec || most < own + EQUAL)
 		chosen = current;
 	if (chosen != current)
-		snprintf(why, size, "which other programs used for %d %%; this one was idle for %d %%",
-			 100 - own, most);
+		snprintf(why, size, "which other programs used for %d %%; CPU %d was %d %% idle",
+			 100 - own, chosen, most);
 	memcpy(before, after, sizeof(before));
 	ticks_before = ticks;
 	looked = now;

@@ -110,7 +110,7 @@ static int run_live_group(const struct bench_group *group, const struct bench_co
 		err = -errno;
 	}
 	if (err)
-		fprintf(stderr, "kmlive: %s: %s\n", group->name, strerror(-err));
+		fprintf(stderr, "kmlive: benchmark %s failed: %s\n", group->name, strerror(-err));
 	bench_free_result(&result);
 	return err;
 }
@@ -124,7 +124,7 @@ static int run_named_groups(char **names, const struct bench_config *config, con
 			if (!strcmp(*names, groups[i]->name))
 				break;
 		if (i == ARRAY_SIZE(groups)) {
-			fprintf(stderr, "kmlive: there is no benchmark %s\n", *names);
+			fprintf(stderr, "kmlive: no benchmark named '%s'\n", *names);
 			return -EINVAL;
 		}
 		if (run_live_group(groups[i], config, dir))

@@ -10,7 +10,7 @@
 /* The open file DIR/live, to which a run writes lines of key=value for the file env. */
 extern FILE *native_live_env;
 
-int native_select_live_variant(const char *place, const char *variant);
+int native_select_live_variant(const char *benchmark, const char *variant);
 
 extern const struct bench_group native_macro_ping;
 extern const struct bench_group native_macro_hackbench;

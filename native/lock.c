@@ -15,7 +15,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	unsigned long tickets;	/* number of tickets given out */
-	unsigned long turn;	/* the ticket that is admitted next */
+	unsigned long admitted;	/* the ticket whose thread is admitted, or is admitted next */
 	unsigned int inside;	/* number of threads that hold mutexes */
 } gate = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,
@@ -28,13 +28,14 @@ static void wait_until_admitted(void)
 
 	pthread_mutex_lock(&gate.lock);
 	ticket = gate.tickets++;
-	while (gate.turn != ticket)
+	while (gate.admitted != ticket)
 		pthread_cond_wait(&gate.moved, &gate.lock);
 }
 
-static void end_gate_turn(void)
+/* Admit the thread with the next ticket. */
+static void admit_next_thread(void)
 {
-	gate.turn++;
+	gate.admitted++;
 	pthread_cond_broadcast(&gate.moved);
 	pthread_mutex_unlock(&gate.lock);
 }
@@ -48,7 +49,7 @@ void native_gate_enter(void)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	wait_until_admitted();
 	gate.inside++;
-	end_gate_turn();
+	admit_next_thread();
 }
 
 void native_gate_leave(void)
@@ -72,7 +73,7 @@ void native_gate_close(void)
 void native_gate_open(void)
 {
 	pthread_mutex_lock(&gate.lock);
-	end_gate_turn();
+	admit_next_thread();
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
@@ -81,6 +82,6 @@ void native_gate_renew(void)
 	pthread_mutex_init(&gate.lock, NULL);
 	pthread_cond_init(&gate.moved, NULL);
 	gate.tickets = 0;
-	gate.turn = 0;
+	gate.admitted = 0;
 	pthread_setcancelstate(cancel_state, NULL);
 }

@@ -21,11 +21,11 @@
 #include "live.h"
 #include "../bench_modules/nops.h"
 
-#define PLACE		"packets-live"
+#define LIVE_NAME	"packets-live"
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
 /* With these loop counts, all windows of a variant end before the coarse clock ticks again. */
 #define LOOPS		{ 2, 4, 8 }
-#define PROOF		64	/* number of operations in which hook executions are counted */
+#define CHECKS		64	/* number of operations in which hook executions are counted */
 #define SECOND_NS	1000000000ULL
 /* From <linux/icmp.h>, which conflicts with the headers of libc. */
 #define ICMP_FILTER	1
@@ -41,18 +41,18 @@ static struct {
 static u8 message[100];
 
 /* Send a packet and receive the answer.  Exit on failure, which would invalidate the results. */
-static void exchange_packet(const void *packet, size_t size)
+static void send_and_receive_packet(const void *packet, size_t size)
 {
 	u8 answer[256];
 
 	if (send(from, packet, size, 0) == size && recv(to, answer, sizeof(answer), 0) > 0)
 		return;
-	perror("kmlive: a packet did not come back");
+	perror("kmlive: a packet or the reply was not received");
 	exit(1);
 }
 
-BENCH_OPS(ping, exchange_packet(&request, sizeof(request)))
-BENCH_OPS(hackbench, exchange_packet(message, sizeof(message)))
+BENCH_OPS(ping, send_and_receive_packet(&request, sizeof(request)))
+BENCH_OPS(hackbench, send_and_receive_packet(message, sizeof(message)))
 
 /* All variants time the same function of this program; they differ in the hook in the kernel. */
 static const struct bench_variant ping_variants[] = {
@@ -83,13 +83,13 @@ static u64 read_clock_ns(clockid_t clock)
 }
 
 /*
- * Select a variant, and wait for a tick of the coarse clock, so that no tick occurs in its
- * windows.  The first exchange after a tick takes longer, since the kernel derives an identifier
- * from the time.  So make the first exchange here, untimed.
+ * Select a variant, and wait for a tick of the coarse clock, so that no tick occurs in the windows
+ * of the variant.  The first packet after a tick takes longer, because the kernel adds a random
+ * number to the IP ID when jiffies have changed.  So send the first packet here, untimed.
  */
 static int select_hook_variant(const struct bench_group *group, unsigned int variant)
 {
-	int err = native_select_live_variant(PLACE, group->variants[variant].name);
+	int err = native_select_live_variant(LIVE_NAME, group->variants[variant].name);
 	u64 tick = read_clock_ns(CLOCK_MONOTONIC_COARSE);
 
 	if (err)
@@ -117,7 +117,7 @@ static u64 read_hook_hits(const char *name)
 	FILE *file = fopen(HITS, "r");
 	char variant[32];
 
-	while (file && fscanf(file, PLACE " %31s %llu ", variant, &now) == 2)
+	while (file && fscanf(file, LIVE_NAME " %31s %llu ", variant, &now) == 2)
 		if (!strcmp(variant, name))
 			hits = now;
 	if (file)
@@ -143,16 +143,16 @@ static int check_hook_hits(const struct bench_group *group)
 
 		if (err)
 			return err;
-		variant->op[0](PROOF);
+		variant->op[0](CHECKS);
 		ns = read_clock_ns(CLOCK_MONOTONIC) - start;
 		hits = read_hook_hits(variant->name) - before;
-		if (original ? hits : hits < PROOF) {
-			fprintf(stderr, "kmlive: %s/%s: hook ran %llu times in %u operations\n",
-				group->name, variant->name, (unsigned long long)hits, PROOF);
+		if (original ? hits : hits < CHECKS) {
+			fprintf(stderr, "kmlive: %s, variant %s: the hook ran %llu times in %u operations\n",
+				group->name, variant->name, (unsigned long long)hits, CHECKS);
 			return -ENODATA;
 		}
 		fprintf(native_live_env, "hits:%s:%s=%llu in an operation, %llu in a second\n",
-			group->name, variant->name, (unsigned long long)hits / PROOF,
+			group->name, variant->name, (unsigned long long)hits / CHECKS,
 			(unsigned long long)(hits * SECOND_NS / (ns ?: 1)));
 	}
 	return 0;
@@ -207,7 +207,7 @@ static void close_macro_sockets(void)
 	if (from >= 0)
 		close(from);
 	from = to = -1;
-	native_select_live_variant(PLACE, "original");
+	native_select_live_variant(LIVE_NAME, "original");
 }
 
 /*

@@ -65,8 +65,8 @@ struct options {
 };
 
 /*
- * The configuration of a run whose CPU kmbench chooses, and the CPUs among which it does; NULL if
- * the user has chosen one.
+ * The configuration of the run, if kmbench chooses the CPU among allowed_cpus and may change it
+ * between blocks; NULL if the user has chosen the CPU.
  */
 static struct bench_config *movable;
 static cpu_set_t allowed_cpus;
@@ -80,11 +80,11 @@ static int pin_thread_to_cpu(unsigned int cpu)
 	return sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Move to another CPU if other programs use this one, and say so. */
+/* If other programs use the CPU of this thread, move to another CPU, and print a message. */
 static void move_from_busy_cpu(void)
 {
 	char why[80];
-	int old = movable->cpu, cpu = native_find_idler_cpu(old, &allowed_cpus, why, sizeof(why));
+	int old = movable->cpu, cpu = native_find_quieter_cpu(old, &allowed_cpus, why, sizeof(why));
 
 	if (cpu == old || pin_thread_to_cpu(cpu))
 		return;
@@ -92,7 +92,7 @@ static void move_from_busy_cpu(void)
 	fprintf(stderr, "\nkmbench: measuring on CPU %d, no longer on CPU %d, %s\n", cpu, old, why);
 }
 
-/* Between two blocks, show the progress, and look at the CPUs. */
+/* Called between two blocks: show the progress, and move to another CPU if this one is busy. */
 static bool should_stop_run(void)
 {
 	native_progress_show();
@@ -122,8 +122,8 @@ static void show_env(FILE *file, const struct bench_config *config)
 }
 
 /*
- * Pin the process to the chosen CPU.  If none was chosen, try to pin it to the idlest CPU, and say
- * why it is this one.
+ * Pin the process to the chosen CPU.  If none was chosen, try to pin the process to the idlest CPU,
+ * and print which CPU this is and why.
  */
 static int pin_process_to_cpu(struct options *options)
 {
@@ -155,13 +155,13 @@ static int pin_process_to_cpu(struct options *options)
 static bool check_machine_features(void)
 {
 	if (!native_machine_has_invariant_tsc())
-		fputs("kmbench: SKIP tsc_khz: without an invariant TSC, ticks differ in duration\n",
+		fputs("kmbench: SKIP tsc_khz: the TSC is not invariant: ticks vary in duration\n",
 		      stderr);
 	/* This call prints a message if core cycles can only be estimated. */
 	bench_find_cycles_source();
 	if (!kmarkers_start())
 		return true;
-	fprintf(stderr, "kmbench: SKIP all benchmarks: no live patching here\n");
+	fprintf(stderr, "kmbench: SKIP all benchmarks: live patching does not work here\n");
 	return false;
 }
 
@@ -241,8 +241,8 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	int err = 0;
 
 	/*
-	 * Write env now, so that an error ends the run early.  Rewrite env at the end, with the
-	 * reasons why variants are missing.
+	 * Write the file env now, so that a write error ends the run early.  Rewrite the file at
+	 * the end, with the reasons why variants are missing.
 	 */
 	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
 		return -EIO;
@@ -267,7 +267,7 @@ static void list_groups(void)
 
 	native_load_other_tracers();
 	for (i = 0; i < bench_nr_groups; i++) {
-		if (!(native_get_usual_groups() & (1ULL << i)))
+		if (!(native_get_default_groups() & (1ULL << i)))
 			continue;
 		printf("%s:", bench_groups[i]->name);
 		for (j = 0; j < bench_groups[i]->nr_variants; j++)
@@ -282,7 +282,7 @@ static int parse_group_names(char **names, int nr, u64 *groups)
 	enum bench_verb verb;
 	int i;
 
-	*groups = nr ? 0 : native_get_usual_groups();
+	*groups = nr ? 0 : native_get_default_groups();
 	for (i = 0; i < nr; i++) {
 		char *name = strdup(names[i]);
 		u64 one;

@@ -13,8 +13,8 @@ static pthread_t thread;
 static bool stop;
 
 /*
- * Main function of the thread.  A program cannot count the interrupts of its CPU, so the measured
- * gaps include those that interrupts cause.  The variant idle-stall shows how long these are.
+ * Main function of the thread.  A program cannot count the interrupts of a CPU, so the measured
+ * gaps include those that interrupts cause.  The variant idle-stall shows how long such gaps are.
  */
 static void *run_observer_thread(void *unused)
 {

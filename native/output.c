@@ -39,7 +39,7 @@ int native_create_output_dir(const char *dir)
 	else if (has_env_file(dir))
 		why = "the directory contains another run";
 	if (why)
-		fprintf(stderr, "kmbench: %s: %s\n", dir, why);
+		fprintf(stderr, "kmbench: cannot write to directory %s: %s\n", dir, why);
 	return why ? -EIO : 0;
 }
 
@@ -49,7 +49,7 @@ FILE *native_create_output_file(const char *dir, const char *name, const char *s
 	FILE *file = path ? fopen(path, "w") : NULL;
 
 	if (!file)
-		fprintf(stderr, "kmbench: %s: %s\n", path ?: name, strerror(errno));
+		fprintf(stderr, "kmbench: cannot create %s: %s\n", path ?: name, strerror(errno));
 	free(path);
 	return file;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The groups of kmbench are the built-in ones and, behind them, `planted`.  Users' programs link
- * registered.c instead.
+ * The groups of kmbench: the built-in groups, then the group `planted`.  Users' programs are linked
+ * with registered.c instead of this file.
  */
 #include "../bench_modules/control.h"
 #include "../bench_modules/groups.h"
@@ -17,7 +17,7 @@ int native_check_registered_groups(void)
 	return 0;
 }
 
-u64 native_get_usual_groups(void)
+u64 native_get_default_groups(void)
 {
 	return bench_get_group_mask() & ~(1ULL << (bench_nr_groups - 1));
 }

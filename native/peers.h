@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* Load the dormant sites of other tracers that are measured beside ours, and report missing ones. */
+/* Load the peers: probes of other tracers that are compared with markers.  Report missing peers. */
 void native_load_other_tracers(void);
 
 /*

@@ -17,7 +17,7 @@ static unsigned int compute_heap_offset(unsigned long long seed)
 	return (seed * SPREAD >> 48 & 0xff) * 16;
 }
 
-/* Move the heap: allocate a block that is never freed.  Later allocations lie behind it. */
+/* Move the heap: allocate a block that is never freed.  Later allocations have higher addresses. */
 void native_move_heap(unsigned long long seed)
 {
 	static void *kept;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * planted: instructions whose cost is known, by which `kmarkers bench --self-test` tests the way
- * from the windows to the verdict.  A pass is a chain of CHAIN dependent instructions that take one
- * core cycle each.  A variant has one more link, or nops beside the chain.  The analysis, which
- * knows the expected costs, is scripts/kmtools/method/selftest.py.
+ * planted: instructions of known cost, with which `kmarkers bench --self-test` tests measurement
+ * and analysis, from the timed windows to the verdict.  The baseline executes a chain of CHAIN
+ * dependent instructions, which take one core cycle each.  A variant executes one more instruction
+ * in the chain, or nops in addition.  scripts/kmtools/method/selftest.py has the expected costs.
  *
  * The chain ends with zero, so that the load can use it as an offset.  `and $0` has to wait for its
  * register, while `xor` and `sub` of a register with itself do not.  No link adds a small constant,
@@ -15,7 +15,7 @@
 #include <kmarkers/bench.h>
 #include "planted.h"
 
-/* With this length, 1 % of the baseline, which is its margin, is the cost of an addition. */
+/* With this length, an addition costs 1 % of the baseline, which is the margin of the verdict. */
 #define CHAIN		100
 #define NOP		".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The benchmark whose costs are known.  It runs only if it is named. */
+/* A benchmark of instructions of known cost.  It runs only if the command line names it. */
 #ifndef NATIVE_PLANTED_H
 #define NATIVE_PLANTED_H
 

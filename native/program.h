@@ -26,7 +26,8 @@ struct native_program {
 const struct native_program *native_get_program(void);
 
 /*
- * Copy the name of the mapping that contains an address to @name.  Return false if there is none.
+ * Copy the name of the mapping that contains @addr to @name.  Return false if no mapping with a
+ * name contains @addr.
  */
 bool native_find_mapping_name(unsigned long addr, char *name, size_t size);
 

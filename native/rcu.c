@@ -89,7 +89,8 @@ static struct reader *take_new_reader(void)
 {
 	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,
 				   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	static const char no_memory[] = "kmarkers: no memory for the RCU state of a new thread\n";
+	static const char no_memory[] =
+		"kmarkers: no memory for the RCU state of a thread: the program is aborted\n";
 
 	if (chunk == MAP_FAILED) {
 		if (write(STDERR_FILENO, no_memory, sizeof(no_memory) - 1) >= 0)
@@ -252,7 +253,7 @@ static struct {
 	.end = &freed.first,
 };
 
-void native_rcu_free(struct rcu_head *head, void *object)
+void native_rcu_defer_free(struct rcu_head *head, void *object)
 {
 	unsigned long oldest;
 

@@ -34,7 +34,7 @@ void native_write_groups_to_env(FILE *file)
 {
 }
 
-u64 native_get_usual_groups(void)
+u64 native_get_default_groups(void)
 {
 	return bench_get_group_mask();
 }
@@ -55,7 +55,7 @@ int native_check_registered_groups(void)
 			if (!strcmp(bench_groups[j]->name, bench_groups[i]->name))
 				why = "its name is registered twice";
 		if (why) {
-			fprintf(stderr, "kmbench: benchmark %s: %s\n",
+			fprintf(stderr, "kmbench: benchmark %s is not valid: %s\n",
 				bench_groups[i]->name ?: "(null)", why);
 			return -EINVAL;
 		}

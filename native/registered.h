@@ -7,11 +7,11 @@
 
 #include <linux/types.h>
 
-/* Report a benchmark that is not valid.  Return 0 or -EINVAL. */
+/* Check all groups, and print the first error.  Return 0 or -EINVAL. */
 int native_check_registered_groups(void);
 
-/* Return a bit mask of the groups that are listed, and that run if none is named. */
-u64 native_get_usual_groups(void);
+/* Return a bit mask of the groups that are listed, and that run if the command line names none. */
+u64 native_get_default_groups(void);
 
 /* Print lines of the file env about the groups, as they were measured. */
 void native_write_groups_to_env(FILE *file);

@@ -14,7 +14,7 @@
 
 #include "../immediate/load.h"
 #include "../immediate/symbol.h"
-#include "../markers/look.h"
+#include "../markers/list.h"
 #include "../markers/stubs.h"
 #include "../markers/tables.h"
 #include "../sdt/tables.h"

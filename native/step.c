@@ -59,7 +59,7 @@ static void *execute_step_site_repeatedly(void *unused)
 	return NULL;
 }
 
-static void make_jump(u8 *insn, long distance)
+static void encode_jump(u8 *insn, long distance)
 {
 	s32 displacement = distance;
 
@@ -106,7 +106,8 @@ void __wrap_patcher_text_sync(void);
 void __wrap_patcher_text_sync(void)
 {
 	static const char *const titles[] = {
-		"round 1: first byte is int3", "round 2: the rest is new", "round 3: first byte is new",
+		"round 1: first byte is int3", "round 2: bytes 2 to 5 are new",
+		"round 3: first byte is new",
 	};
 
 	__real_patcher_text_sync();
@@ -126,7 +127,7 @@ static int replace_instruction(void)
 	if (err)
 		return err;
 	memcpy(poke.old, nop, INSN);
-	make_jump(poke.new, step_target - (step_site + INSN));
+	encode_jump(poke.new, step_target - (step_site + INSN));
 	replacing = true;
 	err = patcher_apply(owner, &poke, 1);
 	replacing = false;
@@ -150,7 +151,7 @@ static int step_with_int3(void)
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);
 	patcher_read_stats(&stats);
-	printf("The thread reached int3 %lu times; the handler of the breakpoint let it go on.\n",
+	printf("The thread hit int3 %lu times.  Each time, the breakpoint handler resumed the thread.\n",
 	       stats.hits);
 	return err;
 }
@@ -171,7 +172,7 @@ static void show_torn_instruction(const char *title, u8 *code)
 {
 	printf("%-32s%02x %02x %02x %02x %02x   ", title, code[0], code[1], code[2], code[3], code[4]);
 	if (sigsetjmp(trapped, 1))
-		printf("went to the instruction + %ld, where there is no code\n",
+		printf("jumped to the instruction + %ld, where there is no code\n",
 		       (long)(trap_ip - 1 - (unsigned long)code));
 	else
 		puts(((int (*)(void))code)() ? "jumped" : "passed");
@@ -201,7 +202,7 @@ static int step_without_int3(void)
 	memcpy(code, nop, INSN);
 	memcpy(code + INSN, pass, sizeof(pass));
 	memcpy(code + TARGET, land, sizeof(land));
-	make_jump(jump, TARGET - INSN);
+	encode_jump(jump, TARGET - INSN);
 	show_torn_instruction("before", code);
 	for (i = 0; i < INSN; i++) {
 		code[i] = jump[i];

@@ -53,7 +53,7 @@ void patcher_text_sync(void)
 		 * membarrier(2) was allowed in patcher_text_map() and is denied now.  So the batch
 		 * can be neither completed nor undone, and the program must end.
 		 */
-		perror("kmarkers: membarrier");
+		perror("kmarkers: membarrier(2) failed in a batch, so the program is aborted");
 		abort();
 	}
 	serialise_core();

@@ -157,7 +157,7 @@ bool patcher_is_one_cpu_online(void)
 	return false;
 }
 
-void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 

@@ -94,12 +94,13 @@ int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 	sigdelset(&action.sa_mask, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
-		return native_report_failure("SIGTRAP is blocked", -EPERM);
+		return native_report_failure("SIGTRAP is blocked: breakpoints end the program",
+					     -EPERM);
 	/* If this handler is installed already, do not store it as the previous handler. */
 	if (native_is_trap_handler_installed())
 		return 0;
 	handle_int3 = handle;
 	if (sigaction(SIGTRAP, &action, &previous))
-		return native_report_failure("cannot handle SIGTRAP", -errno);
+		return native_report_failure("cannot install a handler of SIGTRAP", -errno);
 	return 0;
 }

@@ -108,8 +108,8 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 
 /*
  * Return the number of pokes at the start of @pokes that need no check_poke(), and move @cursor
- * behind their sites.  Nearly all pokes need no such check: see count_common_pokes().  The caller
- * has checked the owner of cursor->table.
+ * behind the sites of these pokes.  Nearly all pokes need no such check: see count_common_pokes().
+ * The caller has checked the owner of cursor->table.
  */
 static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
 				      const struct patcher_poke *pokes, unsigned int nr)
@@ -213,7 +213,7 @@ static int map_and_write_pokes(struct patcher_poke *pokes, unsigned int nr, unsi
 	return err;
 }
 
-/* Check a batch, then write it with @write, @chunk sites at a time. */
+/* Check a batch, then write the batch with @write, @chunk sites at a time. */
 static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 		       unsigned int chunk, check_batch_function *check,
 		       patcher_write_function *write)
@@ -312,8 +312,8 @@ static bool are_pokes_unexecuted(const struct patcher_table *table,
  * @nr: number of replacements, at least 1
  *
  * None of the module's code has run yet, so the bytes are stored without breakpoints and
- * with one round of synchronisation.  A program's code runs before its tables are registered,
- * so in a program this function does the same as patcher_apply().
+ * with one round of synchronisation.  In user space, code runs before the tables are registered,
+ * so this function does the same as patcher_apply().
  *
  * Context: may sleep; module notifier, MODULE_STATE_COMING.
  * Return: as patcher_apply().
@@ -329,7 +329,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
- * from or to int3.  Without the int3, the bytes must be exactly one instruction.
+ * from or to int3.  The bytes that hold no int3, old or new, must be exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)
@@ -394,7 +394,8 @@ static unsigned int *sort_pokes_and_return_order(struct patcher_poke *pokes, uns
  * @apply: function that makes a number of replacements as one batch
  * @owner: the owner in the tables of all sites
  * @pokes: the replacements
- * @order: for each element of @pokes, its index in @stuck; NULL if both indices are equal
+ * @order: for each element of @pokes, the index of the replacement in @stuck; NULL if both indices
+ *	are equal
  * @stuck: set to true for each replacement that cannot be made
  */
 struct split_batch {
@@ -493,7 +494,7 @@ static int check_prefix_pokes(const char *owner, const struct patcher_poke *poke
 }
 
 /* Return true if a batch stores a DS prefix, which is safe only while one CPU is online. */
-static bool removes_lock_prefix(const struct patcher_poke *pokes, unsigned int nr)
+static bool pokes_remove_lock_prefix(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
@@ -532,7 +533,7 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	if (!err) {
 		patcher_text_lock(false);
 		patcher_record_longest_ns(&patcher_get_stats_locked()->longest_wait_ns, start);
-		err = removes_lock_prefix(pokes, nr) && !patcher_is_one_cpu_online() ? -EBUSY :
+		err = pokes_remove_lock_prefix(pokes, nr) && !patcher_is_one_cpu_online() ? -EBUSY :
 		      patcher_text_check_kprobes(pokes, nr, true);
 		if (!err)
 			err = map_and_write_pokes(pokes, nr, nr, patcher_write_prefixes);

@@ -2,9 +2,9 @@
 /*
  * Check that no other code uses bytes of core text, by registering kprobes there.
  *
- * Registering a disabled kprobe changes no byte, but register_kprobe() makes all checks of the
- * kernel: it returns -EILSEQ if no instruction begins at the address, and -EINVAL if the address
- * must not be probed (noinstr, a jump label, a static call, freed text, no text).  It sets
+ * Registering a disabled kprobe changes no byte of text, but register_kprobe() makes all of the
+ * kernel's checks: it returns -EILSEQ if no instruction begins at the address, and -EINVAL if the
+ * address must not be probed (noinstr, a jump label, a static call, freed text, no text).  It sets
  * KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at the
  * address.
  */
@@ -21,8 +21,8 @@
 #include "claim_check.h"
 
 /*
- * Number of addresses before a site at which a kprobe could overlap the site: a kprobe may be
- * optimised, and is then a jump of 5 bytes.
+ * Number of addresses before a site at which a kprobe could overlap the site, because an optimised
+ * kprobe is a jump of 5 bytes.
  */
 #define REACH		(KMARKERS_JMP_LEN - 1)
 #define MAX_PROBES	(REACH + PATCHER_INSN_MAX + 1)
@@ -125,12 +125,12 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 	}
 	for (i = 1; i < len; i++) {
 		if (check->errors[REACH + i] != -EILSEQ) {
-			*reason = "its length spans more than one instruction";
+			*reason = "the given length spans more than one instruction";
 			return -EINVAL;
 		}
 	}
 	if (check->errors[REACH + len] == -EILSEQ) {
-		*reason = "the instruction is longer";
+		*reason = "the instruction is longer than the given length";
 		return -EINVAL;
 	}
 	return 0;
@@ -138,8 +138,8 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 
 /**
  * patcher_check_core_write() - check that one instruction of core text may be written now
- * @addr: address of its first byte
- * @len: its length in bytes
+ * @addr: address of the instruction's first byte
+ * @len: length of the instruction in bytes
  *
  * Context: as patcher_check_core_pokes().
  * Return: as patcher_check_core_pokes().
@@ -161,7 +161,7 @@ int patcher_check_core_write(unsigned long addr, unsigned int len)
 	unregister_disabled_kprobes(check);
 	kfree(check);
 	if (err)
-		pr_info("change of %pS refused: %s\n", (void *)addr, reason);
+		pr_info("instruction change at %pS refused: %s\n", (void *)addr, reason);
 	return err;
 }
 

@@ -44,7 +44,7 @@ static int register_core_site(struct patcher_core_site *core)
 	core->table.module = NULL;
 	core->table.owner = core->owner;
 	/*
-	 * If a kprobe was armed since the check above, this copy begins with its int3.  If a kprobe
+	 * If a kprobe was armed since the check above, this copy begins with an int3.  If a kprobe
 	 * is armed after the copy is made, patcher_register_core_table() returns -EINVAL.
 	 */
 	memcpy(core->original, core->addr, core->len);
@@ -56,7 +56,8 @@ static int register_core_site(struct patcher_core_site *core)
 
 /**
  * patcher_core_register() - register one instruction of core text as a site
- * @core: function, offset, len and owner filled in; must stay valid until unregistered
+ * @core: the site, with function, offset, len and owner filled in; must stay valid until it is
+ *	unregistered
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is
@@ -100,7 +101,7 @@ static int check_original_bytes(const struct patcher_core_site *core)
  *
  * Context: may sleep.
  * Return: 0; -EINVAL if @core is not registered; -EILSEQ if the site does not hold
- * its original bytes; -EBUSY if other code has set a breakpoint there.
+ * its original bytes; -EBUSY if other code has set a breakpoint at the site.
  */
 int patcher_core_unregister(struct patcher_core_site *core)
 {
@@ -114,8 +115,8 @@ int patcher_core_unregister(struct patcher_core_site *core)
 	if (!err)
 		synchronize_rcu();
 	else if (err != -EINVAL)
-		pr_err("cannot unregister site %pS of %s: %s\n", core->addr, core->owner,
-		       err == -EBUSY ? "other code has set a breakpoint there"
+		pr_err("site %pS of owner %s cannot be unregistered: %s\n", core->addr, core->owner,
+		       err == -EBUSY ? "other code has set a breakpoint there: remove it first"
 				     : "its original bytes were not restored");
 	return err;
 }

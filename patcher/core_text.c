@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Core text, the kernel's own text: its bounds, and text_mutex, which all writers of it take. */
+/*
+ * Bounds of core text, the kernel's own text, and text_mutex, which all writers of core text take.
+ */
 #include <linux/errno.h>
 #include <linux/init.h>
 #include <linux/mutex.h>

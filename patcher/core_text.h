@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Core text, the kernel's own text: its bounds and its lock. */
+/* Bounds and lock of core text, the kernel's own text. */
 #ifndef PATCHER_CORE_TEXT_H
 #define PATCHER_CORE_TEXT_H
 

@@ -23,9 +23,9 @@
 
 /*
  * Name prefixes of functions that must not be changed, although ftrace can trace them, because they
- * may run between a breakpoint and patcher_handle_int3().  They belong to the notifier chain, the
- * checks of its pointers, notifiers of the same priority as the patcher's, the kernel's
- * debuggers, RCU, and the instrumentation of all of these in debug kernels.
+ * may run between a breakpoint and patcher_handle_int3().  They belong to the die notifier chain,
+ * the checks of pointers to notifiers, notifiers of the same priority as the patcher's notifier,
+ * the kernel's debuggers, RCU, and the instrumentation of all of these in debug kernels.
  * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks
  * that a site in each of them is refused.
  */
@@ -97,7 +97,9 @@ bool patcher_may_run_in_int3(const char *name, unsigned long addr)
 	       (!kmarkers_find_extent(addr, &extent) && is_on_handler_path(extent.name));
 }
 
-/* Find a function that may be changed.  If it exists but must not be changed, log that. */
+/*
+ * Find a function that may be changed.  If the function exists but must not be changed, log that.
+ */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
 	int err = resolve_core_function(name, extent);
@@ -107,7 +109,7 @@ int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 	err = patcher_may_run_in_int3(name, extent->start) ? -EPERM :
 	      check_ftrace_entry(extent);
 	if (err == -EPERM)
-		pr_info("%s refused: the breakpoint handler uses it, or ftrace cannot trace it\n",
+		pr_info("change of function %s refused: the breakpoint handler uses it, or ftrace cannot trace it\n",
 			name);
 	return err;
 }
@@ -137,8 +139,8 @@ static noinline int find_function_start(const char *name, unsigned long *start)
 /*
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
  * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls
- * lead to tracking code in the padding before the function.  If the first byte is int3, the
- * result may be true, too: patcher_check_core_write() refuses such a call later, and logs why.
+ * lead to tracking code in the padding before the function.  The result may also be true for an
+ * int3: patcher_check_core_write() refuses such a call later, and logs the reason.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {

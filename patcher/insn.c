@@ -128,9 +128,9 @@ NOKPROBE_SYMBOL(decode_branch);
 
 /**
  * patcher_insn_decode() - decode one instruction
- * @bytes: its first byte
+ * @bytes: address of the instruction's first byte
  * @max: number of bytes that may be read
- * @insn: filled in
+ * @insn: set to the decoded instruction
  *
  * Instructions that can be decoded are nops of any length (with 66, 2e and 3e prefixes),
  * jmp rel8 and rel32, call rel32, jcc rel8 and rel32, mov $imm of 8, 16, 32 and 64 bits
@@ -248,10 +248,10 @@ static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
 	u32 b = insn->imm, difference = a - b;
 	unsigned long flags = (a ^ b ^ difference) & X86_EFLAGS_AF;
 
-	/* Bit n of the constant is 1 if n has an odd number of bits. */
+	/* Bit n of the constant is 1 if an odd number of bits is set in n. */
 	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
 		flags |= X86_EFLAGS_PF;
-	/* With the operands in the upper bits, the other flags of 8 bits are those of 32 bits. */
+	/* Shifted to the highest byte, operands of 8 bits set the other flags as 32-bit ones do. */
 	a <<= 32 - 8 * insn->size;
 	b <<= 32 - 8 * insn->size;
 	difference = a - b;
@@ -269,7 +269,7 @@ NOKPROBE_SYMBOL(emulate_cmp);
 
 /*
  * Push the return address of a call, and return the call's target.  The kernel's entry code
- * leaves room above the frame of a breakpoint for this push (asm_exc_int3, since
+ * leaves a gap above the frame of a breakpoint for this push (asm_exc_int3, since
  * commit 2700fefdb2d9, 2019).
  */
 static unsigned long emulate_call(unsigned long next, s64 displacement, struct pt_regs *regs)
@@ -283,7 +283,7 @@ NOKPROBE_SYMBOL(emulate_call);
 /**
  * patcher_insn_emulate() - change @regs as if the instruction at @addr had been executed
  * @insn: the instruction
- * @addr: its address
+ * @addr: address of the instruction
  * @regs: registers of the interrupted context; ip is set to the next instruction
  *
  * Context: any, NMI included.

@@ -25,7 +25,7 @@ enum patcher_insn_kind {
 /**
  * struct patcher_insn - a decoded instruction
  * @kind: nop, jmp, jcc, call, mov or cmp
- * @len: its length in bytes, prefixes included
+ * @len: length of the instruction in bytes, prefixes included
  * @cond: condition code, the low four bits of the opcode; only for a jcc
  * @reg: the hardware's register number (0 ax ... 15 r15); only for a mov or cmp
  * @size: length of the immediate or of the displacement in bytes; 0 for a nop

@@ -12,8 +12,8 @@
  * An optimised kprobe is a jump of 5 bytes, which is safe only if no other jump leads behind
  * its first byte.  The kernel searches for such jumps once, when the first kprobe is
  * registered at an address.  At that time there may be a nop where the patcher writes a jump
- * later.  So while a jump of the patcher leads behind the first byte of a kprobe that has
- * passed this check, the kprobe must not be optimised, even if it is disarmed now.  The
+ * later.  So while a jump of the patcher leads behind the first byte of a kprobe for which this
+ * search has found no jump, the kprobe must not be optimised, even if it is disarmed now.  The
  * kernel never optimises a kprobe if another kprobe with a post_handler is at the same
  * address.  The patcher registers such a kprobe, called a guard, before it writes the jump,
  * and unregisters the guard after it has removed the jump.
@@ -77,7 +77,7 @@ int __init patcher_kprobes_init(void)
 	    extent.size >= BUCKETS * sizeof(*kprobes.table) &&
 	    extent.size < 2 * BUCKETS * sizeof(*kprobes.table))
 		return 0;
-	pr_err("kprobe_mutex or kprobe_table not found, or of unknown size: kernel not supported\n");
+	pr_err("kernel not supported: kprobe_mutex or kprobe_table not found, or kprobe_table of unknown size\n");
 	return -ENOENT;
 }
 
@@ -101,7 +101,7 @@ static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *
 }
 
 /**
- * jumps_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
+ * bytes_jump_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
  * @bytes: one instruction, or a run of several
  * @len: number of bytes
  * @has_several_insns: true if the bytes are a run: each byte is then tried as the start of an
@@ -111,8 +111,8 @@ static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *
  *
  * Return: true if a jump or a call leads to one of the 4 bytes after @kprobe_addr.
  */
-static bool jumps_into_kprobe(const u8 *bytes, unsigned int len, bool has_several_insns,
-			      unsigned long addr, unsigned long kprobe_addr)
+static bool bytes_jump_into_kprobe(const u8 *bytes, unsigned int len, bool has_several_insns,
+				   unsigned long addr, unsigned long kprobe_addr)
 {
 	struct patcher_insn insn;
 	unsigned int i;
@@ -136,8 +136,9 @@ find_jump_into_kprobe(unsigned long kprobe_addr, const struct patcher_poke *poke
 
 	for (i = 0; i < nr; i++)
 		if (pokes[i].len <= PATCHER_INSN_MAX &&
-		    jumps_into_kprobe(pokes[i].new, pokes[i].len, pokes[i].flags & PATCHER_SITE_RUN,
-				      (unsigned long)pokes[i].addr, kprobe_addr))
+		    bytes_jump_into_kprobe(pokes[i].new, pokes[i].len,
+					   pokes[i].flags & PATCHER_SITE_RUN,
+					   (unsigned long)pokes[i].addr, kprobe_addr))
 			return &pokes[i];
 	return NULL;
 }
@@ -157,9 +158,9 @@ static bool can_kprobe_be_optimised(const struct kprobe *kp)
 
 /*
  * Return true if the module that contains the guard's address was unloaded.  The kernel has then
- * removed the guard's post_handler.
+ * removed the guard's post_handler, so the guard no longer keeps kprobes from being optimised.
  */
-static bool is_guard_gone(const struct guard_kprobe *guard)
+static bool is_guard_in_unloaded_module(const struct guard_kprobe *guard)
 {
 	return guard->kp.flags & KPROBE_FLAG_GONE;
 }
@@ -169,7 +170,7 @@ static bool has_guard_kprobe(const struct kprobe *kp)
 	const struct guard_kprobe *guard;
 
 	list_for_each_entry(guard, &kprobes.guards, node)
-		if (guard->kp.addr == kp->addr && !is_guard_gone(guard))
+		if (guard->kp.addr == kp->addr && !is_guard_in_unloaded_module(guard))
 			return true;
 	return false;
 }
@@ -229,10 +230,10 @@ int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr)
 	if (!find_blocking_kprobe(pokes, nr, &obstacle))
 		return 0;
 	if (obstacle.from)
-		pr_info("change of %pS refused: it would jump into a kprobe at %pS\n",
+		pr_info("instruction change at %pS refused: it would jump into the new kprobe at %pS: try again\n",
 			obstacle.from->addr, obstacle.kp->addr);
 	else
-		pr_info("change refused: a kprobe is registered at %pS: unregister it first\n",
+		pr_info("instruction change refused: a kprobe is registered at %pS: unregister it first\n",
 			obstacle.kp->addr);
 	return -EBUSY;
 }
@@ -278,7 +279,7 @@ EXPORT_SYMBOL_GPL(patcher_find_probed);
 
 /*
  * The post_handler of a guard.  It runs only if the guard is hit before add_guard_kprobe() disables
- * it.
+ * the guard.
  */
 static void guard_post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -362,8 +363,8 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 	list_for_each_entry(guard, &kprobes.guards, node)
 		/* An int3 of other code hides the instruction of the site: keep the guard. */
 		if (bytes[0] == KMARKERS_INT3 ||
-		    jumps_into_kprobe(bytes, site->len, site->flags & PATCHER_SITE_RUN,
-				      (unsigned long)bytes, (unsigned long)guard->kp.addr))
+		    bytes_jump_into_kprobe(bytes, site->len, site->flags & PATCHER_SITE_RUN,
+					   (unsigned long)bytes, (unsigned long)guard->kp.addr))
 			guard->needed = true;
 }
 
@@ -380,7 +381,8 @@ static void unmark_guards_without_kprobes(void)
 
 	patcher_kprobes_lock();
 	list_for_each_entry(guard, &kprobes.guards, node)
-		if (guard->kp.list.next == guard->kp.list.prev || is_guard_gone(guard))
+		if (guard->kp.list.next == guard->kp.list.prev ||
+		    is_guard_in_unloaded_module(guard))
 			guard->needed = false;
 	patcher_kprobes_unlock();
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Checks for kprobes of other code, and guards against their optimisation. */
+/* Detection of kprobes of other code, and guards against the optimisation of these kprobes. */
 #ifndef PATCHER_KPROBES_H
 #define PATCHER_KPROBES_H
 

@@ -67,7 +67,7 @@ static int sites_show(struct seq_file *m, void *unused)
 DEFINE_SHOW_ATTRIBUTE(sites);
 
 /*
- * Die notifier.  do_int3() calls it with interrupts off, in an NMI-like context, for
+ * Die notifier.  do_int3() calls this function with interrupts off, in an NMI-like context, for
  * breakpoints in the kernel and in user space.
  */
 static int handle_die_event(struct notifier_block *nb, unsigned long event, void *data)

@@ -39,7 +39,7 @@ struct current_batch {
 /* The breakpoint handler reads this object without holding patcher_lock(). */
 static struct current_batch current_batch;
 
-static bool holds_only_nops(const u8 *bytes, unsigned int len)
+static bool bytes_are_only_nops(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 	unsigned int at;
@@ -50,24 +50,24 @@ static bool holds_only_nops(const u8 *bytes, unsigned int len)
 			return false;
 	return true;
 }
-NOKPROBE_SYMBOL(holds_only_nops);
+NOKPROBE_SYMBOL(bytes_are_only_nops);
 
 /* Return true if the bytes of a site are only nops, or a jump to the end of the site. */
-static bool has_no_effect(const u8 *bytes, unsigned int len)
+static bool bytes_have_no_effect(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
-	if (holds_only_nops(bytes, len))
+	if (bytes_are_only_nops(bytes, len))
 		return true;
 	return !patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
 	       insn.len + insn.imm == len;
 }
-NOKPROBE_SYMBOL(has_no_effect);
+NOKPROBE_SYMBOL(bytes_have_no_effect);
 
 /*
  * Choose the instruction to emulate at a breakpoint: the new bytes if they are one
- * instruction.  Else, if the site holds several instructions (PATCHER_SITE_RUN) and its new or old
- * bytes have no effect, choose a nop of the site's length.  Return: 0, or -EINVAL if neither is
+ * instruction.  Else, if the site holds several instructions (PATCHER_SITE_RUN) and the new or the
+ * old bytes have no effect, choose a nop of the site's length.  Return 0, or -EINVAL if neither is
  * possible.
  */
 int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher_insn *insn)
@@ -76,7 +76,8 @@ int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher
 		return 0;
 	if (!(poke->flags & PATCHER_SITE_RUN))
 		return -EINVAL;
-	if (!has_no_effect(poke->new, poke->len) && !has_no_effect(poke->old, poke->len))
+	if (!bytes_have_no_effect(poke->new, poke->len) &&
+	    !bytes_have_no_effect(poke->old, poke->len))
 		return -EINVAL;
 	memset(insn, 0, sizeof(*insn));
 	insn->kind = PATCHER_INSN_NOP;
@@ -127,7 +128,7 @@ static void increment_batch_number(struct current_batch *batch)
  * Return true if the old bytes of any site are several instructions, so that a task may be
  * preempted between them.
  */
-static bool replaces_several_insns(const struct patcher_poke *pokes, unsigned int nr)
+static bool pokes_replace_several_insns(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
@@ -150,7 +151,7 @@ static bool replaces_several_insns(const struct patcher_poke *pokes, unsigned in
  *	3. first bytes := new	| synchronise: no CPU still fetches an int3
  *	withdraw the batch, wait for handlers that read it
  *
- * If a handler finds no published batch, the int3 for which it was entered has been replaced
+ * If a handler finds no published batch, the int3 that the CPU has executed was replaced
  * since.  The handler returns to the site, which then holds a complete instruction.  If the site
  * still holds an int3, other code has set it: see is_foreign_int3().
  *
@@ -176,7 +177,7 @@ static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 		WRITE_ONCE(*pokes[i].alias, KMARKERS_INT3);
 	}
 	sync_all_cpus();
-	if (flags & PATCHER_SITE_RUN && replaces_several_insns(pokes, nr))
+	if (flags & PATCHER_SITE_RUN && pokes_replace_several_insns(pokes, nr))
 		patcher_text_wait_for_tasks();
 
 	for (i = 0; i < nr; i++)
@@ -186,7 +187,7 @@ static void apply_poke_chunk(struct patcher_poke *pokes, unsigned int nr)
 	write_first_bytes(pokes, nr);
 	sync_all_cpus();
 
-	patcher_text_store_int3s_again(pokes, nr);
+	patcher_text_store_first_bytes_again(pokes, nr);
 	patcher_record_longest_ns(&patcher_get_stats_locked()->longest_trap_ns, start);
 
 	atomic_dec(&batch->refs);
@@ -230,7 +231,7 @@ void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned i
 {
 	increment_batch_number(&current_batch);
 	patcher_write_prefixes(pokes, nr, chunk);
-	patcher_text_store_int3s_again(pokes, nr);
+	patcher_text_store_first_bytes_again(pokes, nr);
 }
 
 static bool get_current_batch(struct current_batch *batch)

@@ -79,7 +79,7 @@ static int find_and_redirect_call(struct patcher_redirect *redirect)
 		return err;
 	encode_call_to_replacement(insn, redirect);
 	err = replace_call_insn(core->addr, core->original, insn);
-	/* Nothing was written: unregister the site without restoring its bytes. */
+	/* After an error no byte was written: unregister the site without restoring its bytes. */
 	if (err)
 		patcher_unregister(&core->table);
 	return err;
@@ -116,13 +116,13 @@ static int redirect_call_once(struct patcher_redirect *redirect)
 
 /**
  * patcher_redirect_call() - redirect a call inside a kernel function
- * @redirect: function, callee and replacement filled in; must stay valid until
+ * @redirect: the call, with function, callee and replacement filled in; must stay valid until
  *	patcher_restore_call()
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
- * if the replacement is not in text that stays as long as its module does; -EBUSY if the
- * call is redirected already; or an error of patcher_core_register() or patcher_apply().
+ * if the replacement is not in text that stays in memory until its module is unloaded; -EBUSY if
+ * the call is redirected already; or an error of patcher_core_register() or patcher_apply().
  */
 int patcher_redirect_call(struct patcher_redirect *redirect)
 {
@@ -167,7 +167,7 @@ static int restore_original_call(struct patcher_redirect *redirect)
  * patcher_restore_call() - restore a redirected call
  * @redirect: as passed to patcher_redirect_call()
  *
- * After it has returned 0, the call has its original bytes and no task is in the
+ * After this function has returned 0, the call has its original bytes and no task is in the
  * replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
@@ -248,7 +248,7 @@ static int register_detour(struct patcher_detour *detour)
 
 /**
  * patcher_redirect_function() - redirect a whole kernel function
- * @detour: function and replacement filled in; must stay valid until
+ * @detour: the detour, with function and replacement filled in; must stay valid until
  *	patcher_restore_function()
  *
  * A function's entry belongs to ftrace, so an ftrace callback changes the instruction
@@ -258,8 +258,8 @@ static int register_detour(struct patcher_detour *detour)
  * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no
  * such traceable function (functions of modules are refused: when a module is freed, its
  * function would stay in the filter); -EPERM if the function may run while a breakpoint is
- * handled; -EBUSY if other code redirects it, @detour is in use or kernel.ftrace_enabled is
- * 0; -ENOMEM; or another error of ftrace.
+ * handled; -EBUSY if other code redirects the function, @detour is in use or kernel.ftrace_enabled
+ * is 0; -ENOMEM; or another error of ftrace.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -295,7 +295,7 @@ static int unregister_detour(struct patcher_detour *detour)
  * patcher_restore_function() - restore a redirected function
  * @detour: as passed to patcher_redirect_function()
  *
- * After it has returned 0, no task is in the replacement.
+ * After this function has returned 0, no task is in the replacement.
  *
  * Context: may sleep; waits for a tasks-RCU grace period.
  * Return: 0; -EINVAL if @detour is not in use; or an error of ftrace.

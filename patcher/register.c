@@ -51,7 +51,8 @@ static int check_and_register_table(struct patcher_table *table, bool is_permitt
 
 /**
  * patcher_register() - register a table of sites
- * @table: sites, nr, module and owner filled in; must stay valid until unregistered
+ * @table: the table, with sites, nr, module and owner filled in; must stay valid until it is
+ *	unregistered
  *
  * Each site must hold one instruction of its recorded length that patcher_insn_decode()
  * accepts, except for sites with PATCHER_SITE_RUN or PATCHER_SITE_PREFIX.
@@ -104,7 +105,7 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* CPUs still execute core text: wait for handlers that run now and may need the site. */
+	/* CPUs still execute core text: wait for breakpoint handlers that may be using the site. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del_table(table);

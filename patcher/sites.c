@@ -124,8 +124,8 @@ static bool overlaps_other_table(const struct patcher_table *table)
  * patcher_sites_add_table() - sort and check a table, and publish it to the handler
  * @table: the table; its records are sorted in place
  *
- * Return: 0, -EINVAL if two of its sites overlap, -EBUSY if one overlaps a site
- * of another table.
+ * Return: 0; -EINVAL if @table has no site, or if two sites of @table overlap; -EBUSY if a site of
+ * @table overlaps a site of another table.
  */
 int patcher_sites_add_table(struct patcher_table *table)
 {
@@ -153,7 +153,7 @@ void patcher_sites_del_table(struct patcher_table *table)
 	list_del_rcu(&table->node);
 }
 
-/* Return true if a table is registered.  Only its address is used, not its contents. */
+/* Return true if a table is registered.  Only the address of @table is used, not the contents. */
 bool patcher_sites_has_table(const struct patcher_table *table)
 {
 	const struct patcher_table *other;

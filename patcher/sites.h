@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The list of registered tables, each sorted by address; the breakpoint handler searches it. */
+/* The list of registered tables of sites, which the breakpoint handler searches. */
 #ifndef PATCHER_SITES_H
 #define PATCHER_SITES_H
 
@@ -7,8 +7,8 @@
 
 /**
  * struct patcher_cursor - position of a walk through the tables
- * @table: table of the last site found, NULL before the first
- * @next: index of the record after that site
+ * @table: table of the last site that was found; NULL before the first site is found
+ * @next: index in @table of the record after that site
  */
 struct patcher_cursor {
 	const struct patcher_table *table;

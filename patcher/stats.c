@@ -18,14 +18,14 @@ struct patcher_stats *patcher_get_stats_locked(void)
 	return &counters;
 }
 
-/* Called by the breakpoint handler: count a breakpoint for which it has emulated an instruction. */
+/* Called by the breakpoint handler after it has emulated an instruction: count the breakpoint. */
 void patcher_count_emulated_int3(void)
 {
 	atomic_long_inc(&hits);
 }
 NOKPROBE_SYMBOL(patcher_count_emulated_int3);
 
-/* Called by the breakpoint handler: count a breakpoint whose int3 was replaced meanwhile. */
+/* Called by the breakpoint handler: count an int3 that was replaced after a CPU had fetched it. */
 void patcher_count_stale_int3(void)
 {
 	atomic_long_inc(&stale);

@@ -13,7 +13,7 @@ void patcher_count_batch(int err, unsigned int nr, u64 ns);
 void patcher_count_emulated_int3(void);
 void patcher_count_stale_int3(void);
 
-/* Set @longest to the number of nanoseconds since @start, if that is larger. */
+/* Set @longest to the number of nanoseconds since @start if this number is larger than @longest. */
 static inline void patcher_record_longest_ns(unsigned long *longest, u64 start)
 {
 	unsigned long ns = ktime_get_ns() - start;

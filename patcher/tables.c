@@ -34,7 +34,10 @@ static bool is_in_module(struct module *module, const void *start, unsigned long
 	       within_module_core(last, module);
 }
 
-/* Check the head of a chunk.  The field @version has the same offset in all table versions. */
+/*
+ * Check the head of a chunk, the records that one C file adds to a table.  The field @version has
+ * the same offset in all table versions.
+ */
 static int check_chunk_head(struct module *module, const struct kmarkers_chunk *chunk,
 			    const void *symbol)
 {
@@ -42,7 +45,7 @@ static int check_chunk_head(struct module *module, const struct kmarkers_chunk *
 		return -EINVAL;
 	if (chunk->version == KMARKERS_TABLE_VERSION)
 		return 0;
-	pr_err("%s: compiled with table version %u, but version %u is required: compile it again\n",
+	pr_err("module %s: compiled with table version %u, but version %u is required: compile the module again\n",
 	       module->name, chunk->version, KMARKERS_TABLE_VERSION);
 	return -ENOEXEC;
 }
@@ -65,10 +68,10 @@ static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk 
  * @kind: name of the module parameters that point to chunks of records: KMARKERS_SYMBOL(kind)
  * @symbol: address of the symbol that the heads of these records refer to
  * @record_bytes: size of a record in bytes
- * @span: filled in; empty if there are no records
+ * @span: set to the first and the last record; empty if there are no records
  *
- * Return: 0; -ENOEXEC, logged, if the records have another table version; -EINVAL if a head
- * is malformed.
+ * Return: 0; -ENOEXEC, which is logged, if the records have another table version; -EINVAL if a
+ * head is malformed.
  */
 int patcher_find_records(struct module *module, const char *kind, const void *symbol,
 			 unsigned int record_bytes, struct kmarkers_span *span)
@@ -107,14 +110,14 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
  * @module: a module in MODULE_STATE_COMING in which no records of any kind were found
  * @symbol: address of the symbol that the heads of such tables refer to
  *
- * Return: 0; -ENOEXEC, logged, if the module refers to the symbol.  Such a module has tables, but
- * its sites would never be patched.
+ * Return: 0; -ENOEXEC, which is logged, if the module refers to the symbol.  Such a module has
+ * tables, but its sites would never be patched.
  */
 int patcher_check_tables(struct module *module, const void *symbol)
 {
 	if (!refers_to_symbol(module, symbol))
 		return 0;
-	pr_err("%s: its kmarkers tables cannot be found: it has table version 1, or lost its section __param: compile it again\n",
+	pr_err("module %s: its kmarkers tables cannot be found: it has table version 1, or lost its section __param: compile the module again\n",
 	       module->name);
 	return -ENOEXEC;
 }
@@ -123,7 +126,7 @@ EXPORT_SYMBOL_GPL(patcher_check_tables);
 /**
  * patcher_check_version() - refuse a kmarkers module of another version than kmarkers_patcher
  * @module: the module that is being loaded
- * @version: KMARKERS_VERSION that it was compiled with
+ * @version: KMARKERS_VERSION that @module was compiled with
  *
  * The symbol CRCs of CONFIG_MODVERSIONS are not sufficient, because they detect only changes of
  * shared declarations.
@@ -135,7 +138,7 @@ int patcher_check_version(struct module *module, const char *version)
 {
 	if (!strcmp(version, KMARKERS_VERSION))
 		return 0;
-	pr_err("%s is version %s, but version %s is loaded: unload all modules of kmarkers first\n",
+	pr_err("module %s has version %s, but version %s of kmarkers is loaded: unload all modules of kmarkers first\n",
 	       module->name, version, KMARKERS_VERSION);
 	return -ENOEXEC;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* patcher/text.h for the kernel: map text for writing, and synchronise all CPUs. */
+/* Implementation of patcher/text.h for the kernel: map text for writing, synchronise all CPUs. */
 #include <linux/cpu.h>
 #include <linux/irqflags.h>
 #include <linux/kernel.h>
@@ -78,8 +78,8 @@ static unsigned int count_pokes_before(const struct patcher_poke *pokes, unsigne
 
 /*
  * Walk the distinct pages that the pokes change, in the order of their addresses.  If @pages is not
- * NULL, store the pages there.  If @base is not NULL, it is the address at which these pages are
- * mapped one after another: set the alias of each poke.  Return the number of pages.
+ * NULL, store the pages in @pages.  If @base is not NULL, set the alias of each poke: @base is the
+ * address at which these pages are mapped one after another.  Return the number of pages.
  */
 static unsigned int walk_text_pages(struct page **pages, u8 *base, struct patcher_poke *pokes,
 				    unsigned int nr)
@@ -88,7 +88,7 @@ static unsigned int walk_text_pages(struct page **pages, u8 *base, struct patche
 	unsigned int i = 0, next, count;
 
 	for (count = 0; i < nr; count++) {
-		/* The first poke left may begin on the last page, and end on the page after it. */
+		/* The next poke may begin on the last page and end on the following page. */
 		page = max(PAGE_OF(pokes[i].addr), page_end);
 		page_end = page + PAGE_SIZE;
 		next = i + count_pokes_before(&pokes[i], nr - i, page_end);
@@ -208,7 +208,7 @@ static bool are_on_same_page(const u8 *a, const u8 *b)
  * thread to the page, until the first thread looks up the mapping of the page once more.  INVLPG
  * forces this look-up.
  */
-void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i, first = 0;
 

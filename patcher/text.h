@@ -11,7 +11,7 @@
 
 /**
  * struct patcher_text_alias - writable, never executable view of the text of one batch
- * @base: address of its first byte
+ * @base: address of the first byte of the mapping
  * @nr_pages: number of pages mapped
  */
 struct patcher_text_alias {
@@ -72,8 +72,8 @@ int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr
 void patcher_text_drop_guards(void);
 
 /*
- * Make every CPU execute a serialising instruction.  On return, all CPUs have executed one, and
- * see every store made before the call.
+ * Make every CPU execute a serialising instruction.  On return, all CPUs have executed such an
+ * instruction, and see every store made before the call.
  */
 void patcher_text_sync(void);
 
@@ -94,6 +94,6 @@ bool patcher_is_one_cpu_online(void);
  * Store the first byte of each poke once more, under an emulator only: an emulated CPU may still
  * execute an int3 that is no longer in memory.
  */
-void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr);
+void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned int nr);
 
 #endif /* PATCHER_TEXT_H */

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Stops make with an error if the path of this directory contains a blank or another character that
-# makefiles, also those of Kbuild, cannot handle in a file name.
+# makefiles, including those of Kbuild, cannot handle in a file name.
 hash := \#
 odd := $(strip $(foreach each,: % ; ' & " $(hash) $$ ( ) * ? [ ] < > | ` \,$(findstring $(each),$(CURDIR))) \
 	$(if $(filter-out 1,$(words $(CURDIR))),blank))
 ifneq ($(odd),)
-$(error this directory's name holds a $(firstword $(odd)), which make cannot work with; move it: $(CURDIR))
+$(error the path of this directory contains a $(firstword $(odd)), which make cannot handle: move the directory: $(CURDIR))
 endif

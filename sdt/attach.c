@@ -88,8 +88,8 @@ static void revert_added_handlers(void)
 }
 
 /*
- * After handlers were removed: drop the handler set of each disabled site that has none any more,
- * and update what hits of the other sites call.
+ * After handlers were removed: drop the handler set of each disabled site that has no handler any
+ * more, and update what hits of all other sites call.
  */
 static void update_handler_sets(void)
 {
@@ -131,7 +131,7 @@ static void report_unarmable_notes(const struct sdt_table *table, const struct s
 		if (!sdt_note_is_unarmable(table, i))
 			matches->others++;
 		else if (matches->unarmable++ < MAX_REPORTED)
-			pr_info("%s: a note cannot be armed: %s\n",
+			pr_info("SDT probe %s: a note cannot be armed: %s\n",
 				sdt_probe_of(sdt_get_site(table, i))->name, table->notes[i].reason);
 	}
 }
@@ -150,7 +150,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
-/* Return the number of sites that a pattern matches. Do not count further than @most. */
+/* Return the number of sites that a pattern matches. Stop counting at @most. */
 unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;
@@ -187,9 +187,9 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * In a program without symbols, refuse a pattern that has a function or an offset but matches no
- * site: without symbols, the function of a site is known only if the definition of its probe names
- * it. The kernel always has symbols.
+ * In a user-space program without symbols, refuse a pattern that has a function or an offset but
+ * matches no site: without symbols, sites have a function name only if the probe's definition gives
+ * one. The kernel always has symbols.
  */
 static int check_pattern_symbols(const struct sdt_pattern *pattern)
 {
@@ -207,7 +207,7 @@ static int add_attachment(struct attachment *attachment)
 	if (!err) {
 		list_add_tail(&attachment->node, &attachments);
 		if (!attachment->matched)
-			pr_info("%s: matches no site yet; applies to modules loaded later\n",
+			pr_info("pattern %s: matches no site yet; applies to modules loaded later\n",
 				attachment->pattern.names.text);
 	} else {
 		revert_added_handlers();
@@ -291,7 +291,7 @@ static int remove_attachment(struct attachment *attachment)
  * Context: may sleep.
  * Return: 0; -ENOENT if the handler was not attached; or an error of patcher_apply() or
  * patcher_store_traps(). After such an error some sites stay enabled without a handler; the next
- * call for any handler tries again to disable them.
+ * call for any handler tries again to disable these sites.
  */
 int sdt_detach(const char *pattern, sdt_handler *handler, void *private)
 {

@@ -11,8 +11,8 @@
 #include "events.h"
 
 /*
- * Undo the commands "event" and "count" of a pattern. Remove the events first: if that fails,
- * nothing is changed. @on is false for "-none", which is no command.
+ * Undo the commands "event" and "count" of a pattern. First remove the events: if that fails,
+ * nothing is changed. @on is false for "-none", which is not a command.
  */
 static int undo_event_and_count(const char *pattern, bool on)
 {
@@ -39,7 +39,7 @@ static const struct patcher_verb verbs[] = {
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @line has another form or verb; or an error of the command.
+ * Return: 0; -EINVAL if @line has neither form, or an unknown verb; or an error of the command.
  */
 int sdt_run_command(char *line)
 {

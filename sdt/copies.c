@@ -58,19 +58,19 @@ static int compare_jump_ends(const void *a, const void *b)
 	       compare_numbers((unsigned long)x->state, (unsigned long)y->state);
 }
 
-/* True if two jump ends are in the same group: then they belong to copies of one site. */
+/* True if two jump ends are in the same group, so that they belong to copies of one site. */
 static bool are_ends_of_same_site(const struct jump_end *x, const struct jump_end *y)
 {
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
 }
 
-/* Return the address that a site's jump leads to; if an endbr64 is there, the address after it. */
+/* Return the address that a site's jump leads to, behind the endbr64 if one is there. */
 static unsigned long find_jump_target(const struct patcher_site *site)
 {
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* Without a branch, the record is malformed; sdt_write_initial_nops() will refuse it. */
+	/* Without a branch the record is malformed: sdt_write_initial_nops() refuses the table. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);
@@ -126,7 +126,7 @@ static u32 hash_function_name(const struct jump_end *end)
 	return jhash(name, strlen(name), 0);
 }
 
-/* True if a function has a target but no site: then symbols of the module are missing. */
+/* True if a function has a target but no site, which means that the module lacks symbols. */
 static bool has_target_without_site(const struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;
@@ -170,7 +170,7 @@ static void group_jump_ends(struct jump_end *ends, unsigned int nr)
 	}
 }
 
-/* Link all copies of a site in a ring, and make all their targets refer to the first copy. */
+/* Link the copies of a site in a ring. Make the targets of all copies refer to the first copy. */
 static void link_copies_of_site(const struct jump_end *ends, unsigned int nr)
 {
 	struct sdt_state *first = ends->state, *last = first;

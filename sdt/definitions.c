@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The debugfs file sdt/notes. For each note, a site without an instruction of its own, it shows how
- * to probe the note with kprobe_events, perf and bpftrace: the definitions of the note.
+ * The debugfs file sdt/notes. For each note, a site without an instruction of its own, the file
+ * shows how to probe the note with kprobe_events, perf and bpftrace: the definitions of the note.
  */
 #include <linux/elf.h>
 #include <linux/fs.h>
@@ -39,7 +39,7 @@ struct definition {
 	unsigned long addr;
 };
 
-/* Count the symbols that a module defines with this name. */
+/* Return the number of symbols named @name that a module defines. */
 static unsigned int count_symbols_named(struct module *module, const char *name)
 {
 	const struct mod_kallsyms *syms;
@@ -167,8 +167,8 @@ static void show_bpftrace_command(struct seq_file *m, const struct definition *d
 }
 
 /*
- * Print definitions that give the function of the note, and its offset there. The printed perf
- * command calls modinfo(8) to find the module's file.
+ * Print definitions that give the function of the note, and the offset of the note in this
+ * function.  The printed perf command calls modinfo(8) to find the module's file.
  */
 static void show_definition_by_name(struct seq_file *m, const struct definition *definition)
 {
@@ -192,8 +192,8 @@ static void show_definition_by_name(struct seq_file *m, const struct definition 
 
 /*
  * Print a definition that gives the address of the note instead of its function, because several
- * functions of the module have the same name. Print no perf or bpftrace command: it would probe the
- * first function of that name.
+ * functions of the module have the same name. Print no perf or bpftrace command, because such a
+ * command would probe the first function of that name.
  */
 static void show_definition_by_address(struct seq_file *m, const struct definition *definition)
 {
@@ -210,7 +210,7 @@ static void show_definition_by_address(struct seq_file *m, const struct definiti
  * struct cursor - the current note while the file is read
  * @table: table of the note
  * @i: index of the note in the table
- * @function: function that contains the note; size 0 if no symbol covers its address
+ * @function: function that contains the note; size 0 if no symbol covers the note's address
  * @namesakes: number of symbols in the module that have the name of @function
  * @place: full name of the note
  */
@@ -223,8 +223,8 @@ struct cursor {
 };
 
 /*
- * Look up the name of the current note. Reuse the function of the previous note if it contains this
- * note, too, because looking up a function is slow.
+ * Look up the name of the current note. If the function of the previous note also contains this
+ * note, reuse this function, because looking up a function is slow.
  */
 static void look_up_note_name(struct cursor *cursor)
 {

@@ -7,8 +7,8 @@
  * probe's definition names a function.  While the event is enabled, all sites whose probe has this
  * provider, event name and fields are armed, including sites of modules loaded later.
  *
- * The module kmarkers_events creates the events.  It is needed only after a command has requested
- * an event.
+ * The module kmarkers_events creates the events.  This module is needed only after a command has
+ * requested an event.
  */
 #include <linux/errno.h>
 #include <linux/limits.h>
@@ -43,7 +43,7 @@ struct request {
 	struct sdt_pattern pattern;
 };
 
-/* All requests. Guarded by the registry's lock; changed only by commands, which are serialised. */
+/* All requests. Only commands, which are serialised, change the list, under the registry's lock. */
 static LIST_HEAD(requests);
 
 /*
@@ -71,9 +71,9 @@ static bool is_event_requested(const struct sdt_table *table, unsigned int i)
 }
 
 /*
- * True if the module of a table is live, so that its events may be offered. The module's state is
- * checked, too, because @table->ready is not set if the module was live before the event source was
- * registered.
+ * True if the module of a table is live, so that the table's events may be offered. The module's
+ * state is checked, too, because @table->ready is not set if the module was live before the event
+ * source was registered.
  */
 static bool is_sdt_module_live(const struct sdt_table *table)
 {
@@ -197,9 +197,9 @@ static int visit_probes_of_event(const struct kmarkers_event_offer *event,
 
 /*
  * Handler of an enabled event: write a record of the hit to the trace. Where the site passes fewer
- * arguments than the probe has, the record has zeros. The kernel subtracts one from the preemption
- * depth before it stores it in the record. Handlers are called with the depth raised by one, so the
- * record holds the depth at the site.
+ * arguments than the probe has, the record has zeros. A record holds the preemption depth minus
+ * one, as the kernel stores it. Handlers are called with the depth raised by one, so this is the
+ * depth at the site.
  */
 static void write_event_record(void *user, const struct sdt_hit *hit)
 {
@@ -226,7 +226,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 	return sdt_attach_event_handler(text, event->name, event->format, write_event_record, user);
 }
 
-/* Detach write_event_record(). Ignore an error: even a site that stays enabled does not call it. */
+/* Detach write_event_record(). Ignore an error: sites then stay enabled, but do not call it. */
 static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[PATCHER_PATTERN_BYTES];
@@ -307,7 +307,7 @@ static int remove_event_request(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Restore the request, and offer the probes of modules that were loaded meanwhile. */
+	/* Restore the request, and offer the probes of modules that were loaded without it. */
 	update_request_list(request, true);
 	calls->update(&source);
 	return err;
@@ -334,7 +334,7 @@ static int add_event_request(const char *pattern)
 	err = calls->update(&source);
 	no_event = current_request.matched && !current_request.event_exists;
 	if (!err && !current_request.matched)
-		pr_info("%s: matches no site yet; applies to modules loaded later\n",
+		pr_info("pattern %s: matches no site yet; applies to modules loaded later\n",
 			pattern);
 	set_current_request(NULL);
 	if (err || !no_event)
@@ -358,7 +358,7 @@ int sdt_show_event_requests(struct seq_file *m)
 
 /**
  * sdt_switch_event() - add or remove the trace events of probes
- * @pattern: pattern of sites; the events are those of their probes, also in modules loaded later
+ * @pattern: pattern of sites, whose probes get or lose events, also in modules loaded later
  * @on: true to add the events, false to remove them
  *
  * Context: may sleep; one call at a time.

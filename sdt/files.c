@@ -23,7 +23,7 @@ static struct dentry *dir;
 
 PATCHER_CONTROL(control, sdt_run_command,
 		"PATTERN count | PATTERN -count | PATTERN event | PATTERN -event | PATTERN promote | PATTERN -promote | PATTERN none");
-MODULE_PARM_DESC(control, "accepts the commands of the debugfs file control, also under lockdown");
+MODULE_PARM_DESC(control, "takes the commands of the debugfs file sdt/control, also under kernel lockdown");
 
 static ssize_t sdt_control_write(struct file *file, const char __user *buf, size_t count,
 				 loff_t *ppos)

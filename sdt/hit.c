@@ -12,7 +12,7 @@
 #include "sets.h"
 
 /**
- * sdt_call_all_handlers() - call all handlers of a set: the handler of sites with several handlers
+ * sdt_call_all_handlers() - call all handlers of a set, for sites with several handlers
  * @private: array of the handlers; at its end is one whose function is NULL
  * @hit: the hit
  *
@@ -22,15 +22,15 @@ void sdt_call_all_handlers(void *private, const struct sdt_hit *hit)
 {
 	const struct sdt_call *call = private;
 
-	/* The last handler is called behind the loop, where the call can be a jump. */
+	/* The last handler is called behind the loop, where the compiler can make a tail call. */
 	for (; READ_ONCE(call[1].handler); call++)
 		sdt_call_handler(call, hit);
 	sdt_call_handler(call, hit);
 }
 
 /**
- * sdt_count_and_call_all_handlers() - count a hit and call all handlers of a set: the handler of
- * sites of the flavour that is promoted to a jump when it is hit often
+ * sdt_count_and_call_all_handlers() - count a hit and call all handlers of a set, for sites of the
+ * flavour breakpoint, which are promoted to a jump if they are hit often
  * @private: array of the handlers; at its end is one whose function is NULL
  * @hit: the hit
  *
@@ -42,7 +42,7 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 	const struct sdt_call *call = private;
 
 	WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
-	/* A single handler is called by a jump, without the registers that the loop over all saves. */
+	/* A single handler is a tail call, without the loop, which saves registers. */
 	if (likely(!READ_ONCE(call[1].handler)))
 		sdt_call_handler(call, hit);
 	else
@@ -51,10 +51,10 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
- * @a6. Only what a handler may read is stored, each field once, and from the highest address
+ * @a6. Only the fields that a handler may read are stored, each once, and from the highest address
  * downwards, like the return addresses on both sides: the CPU can write adjacent stores together.
- * The compiler would use rep stos for an initializer, which takes three times as long as everything
- * else.
+ * For an initializer the compiler would use rep stos, which takes three times as long as the rest
+ * of the function.
  */
 static __always_inline void call_site_handlers(const struct sdt_target *target, unsigned int nr,
 					       unsigned long a0, unsigned long a1,
@@ -99,7 +99,8 @@ out:
 
 /*
  * Define sdt_fire_N, which a site with N arguments calls, in any context, while it is a jump. Each
- * function begins a cache line, because the CPU takes one cycle longer for each line that it fetches.
+ * function begins a cache line, because the CPU takes one cycle longer for each line that it
+ * fetches.
  */
 #define DEFINE_FIRE(n, args...)						\
 __aligned(64) void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)	\
@@ -116,7 +117,7 @@ DEFINE_FIRE(5, a0, a1, a2, a3, a4, 0, 0)
 DEFINE_FIRE(6, a0, a1, a2, a3, a4, a5, 0)
 DEFINE_FIRE(7, a0, a1, a2, a3, a4, a5, a6)
 
-/* One line for each, because the exports of the library for programs are read from these lines. */
+/* Written out, because a script reads the exports of the library for programs from these lines. */
 EXPORT_SYMBOL_GPL(sdt_fire_0);
 EXPORT_SYMBOL_GPL(sdt_fire_1);
 EXPORT_SYMBOL_GPL(sdt_fire_2);
@@ -155,7 +156,7 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 		},
 	};
 
-	/* In any other mode, another owner set the breakpoint. */
+	/* In any other mode of the site, the breakpoint was set by other code. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
 	call = rcu_dereference_raw(state->call);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_sdt: registers the SDT probes of modules that are loaded. */
+/* Module kmarkers_sdt: registers the SDT probes of other modules when these are loaded. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/mutex.h>
@@ -84,8 +84,8 @@ MODULE_PARM_DESC(promote_after,
 		 "rate in hits/s above which sites are promoted from breakpoint to jump; others are demoted; 0: sites are promoted only by command");
 
 /*
- * True if @handler is code of the module @unloaded, which is being unloaded. If so, log that the
- * module has not detached the handler.
+ * True if @handler is code of the module @unloaded, which is being unloaded. In this case log that
+ * the module has not detached the handler.
  */
 static bool is_handler_of_unloaded_module(void *unloaded, const char *pattern,
 					  unsigned long handler)
@@ -94,8 +94,8 @@ static bool is_handler_of_unloaded_module(void *unloaded, const char *pattern,
 
 	if (!within_module(handler, module))
 		return false;
-	pr_warn("%s: unloaded with its handler %ps still attached to %s: detached, as its code is freed\n", module->name,
-		(void *)handler, pattern);
+	pr_warn("module %s: unloaded with its handler %ps still attached to %s: handler detached, as its code is freed\n",
+		module->name, (void *)handler, pattern);
 	return true;
 }
 
@@ -110,7 +110,7 @@ static void report_probes_in_init_text(const struct module *module,
 		unsigned long addr = patcher_site_addr(site);
 
 		if (within_module_init(addr, module))
-			pr_err("%s: SDT probe %s:%s is in %ps, which is freed after init: make its function noinline and not __init\n",
+			pr_err("module %s: SDT probe %s:%s is in %ps, which is freed after init: make its function noinline and not __init\n",
 			       module->name, probe->provider->name, probe->name, (void *)addr);
 	}
 }
@@ -138,15 +138,15 @@ static int register_sdt_module(struct module *module)
 	if (err == -EPERM)
 		report_probes_in_init_text(module, &sites);
 	if (err)
-		pr_err("%s: table of SDT probes refused, so the module is not loaded: error %d\n",
+		pr_err("module %s: table of SDT probes refused, so the module is not loaded: error %d\n",
 		       module->name, err);
 	return err;
 }
 
 /*
  * The module notifier handles two states.  COMING: before the module's init function runs.
- * GOING: after its exit function, or after its init function failed; the functions that set its
- * parameters may still run.
+ * GOING: after the module's exit function, or after the init function failed; the functions that
+ * set the module's parameters may still run.
  */
 static int handle_sdt_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -172,7 +172,7 @@ static struct notifier_block module_notifier = {
 	.priority = 3,
 };
 
-/* Return true: when this module is unloaded, only its own handlers, set by commands, are left. */
+/* Return true: when this module is unloaded, only handlers that commands attached are left. */
 static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
 	return true;
@@ -190,7 +190,7 @@ static int __init sdt_init(void)
 	return 0;
 }
 
-/* No module with SDT probes is loaded, since each holds a reference to this module. */
+/* No module with SDT probes is loaded, since each such module holds a reference to this one. */
 static void __exit sdt_exit(void)
 {
 	sdt_files_exit();

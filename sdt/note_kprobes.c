@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Arm notes with kprobes. Each enabled note has its own kprobe. The kernel combines the kprobes at
- * one address, and optimises them to a jump where it can.
+ * one address, and optimises them to one jump where possible.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -71,7 +71,7 @@ static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 	return err == -ENOENT && READ_ONCE(table->sites.module->state) == MODULE_STATE_GOING;
 }
 
-static const char refused[] = "the kernel accepts no kprobe at its instruction";
+static const char refused[] = "the kernel accepts no kprobe at the next instruction";
 
 /*
  * True if the kernel refused a kprobe while the module is being loaded. This is no error: loading
@@ -100,7 +100,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 		return 0;
 	}
 	if (err) {
-		pr_info("%s: a note cannot be armed: no kprobe possible at %pS: error %d\n",
+		pr_info("SDT probe %s: a note cannot be armed: no kprobe possible at %pS: error %d\n",
 			sdt_probe_of(sdt_get_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
 		if (!is_error_due_to_loading(table, err))
@@ -116,9 +116,9 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 /**
  * sdt_arm_notes() - arm each note that has handlers
  *
- * The kernel refuses kprobes in a module that is being unloaded: its notes stay off, so hits in its
- * exit function are not reported. If the kernel refuses a kprobe in a module that is being loaded,
- * the note becomes unarmable.
+ * The kernel refuses kprobes in a module that is being unloaded: the module's notes stay off, so
+ * hits in the exit function are not reported. If the kernel refuses a kprobe in a module that is
+ * being loaded, the note becomes unarmable.
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0; -ENOMEM; or an error of register_kprobe(), which is logged.  After an error, some
@@ -192,8 +192,8 @@ static void unregister_idle_kprobes(void)
 }
 
 /*
- * Return the number of a note's hits for which handlers were not called, because the handler of
- * another kprobe was running on the same CPU.
+ * Return the number of missed hits of a note: hits for which no handler was called, because the
+ * handler of another kprobe was running on the same CPU.
  */
 unsigned long sdt_count_missed_hits(const struct sdt_note *note)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Register the notes of a module. A note has no instruction of its own, and is armed by a kprobe at
- * the next instruction. A note is unarmable in three cases: no instruction of its function follows
- * it; a conditional jump around the note leads to that same next instruction; or the location of an
- * argument cannot be decoded. A module with unarmable notes is loaded nevertheless.
+ * the next instruction. A note is unarmable in three cases: no instruction of the function follows
+ * the note; a conditional jump around the note leads to that same next instruction; or the location
+ * of an argument cannot be decoded. A module with unarmable notes is loaded nevertheless.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -22,9 +22,9 @@
 #include "registry.h"
 #include "tables.h"
 
-static const char behind_its_function[] = "no instruction of its function follows it";
-static const char alone_in_its_branch[] = "it is in a branch without instructions";
-static const char unreadable[] = "the location of an argument is unknown";
+static const char behind_its_function[] = "no instruction of its function follows the note";
+static const char alone_in_its_branch[] = "the note is in a branch without instructions";
+static const char unreadable[] = "the location of an argument cannot be decoded";
 
 static int check_note_record(struct module *module, const struct sdt_note_record *record)
 {
@@ -63,7 +63,7 @@ static void adjust_record_offsets(struct sdt_note_record *record, s32 moved_byte
 	record->codes -= moved_bytes;
 }
 
-/* Swap two records for sort(): each holds offsets relative to itself, which must be adjusted. */
+/* Swap two records for sort(), and adjust the offsets in the records, which are relative. */
 static void swap_note_records(void *a, void *b, int size)
 {
 	struct sdt_note_record *x = a, *y = b, tmp = *x;

@@ -20,7 +20,8 @@ enum sdt_operand_kind {
  * @kind: in a register, in memory, or a constant
  * @size: size of the argument in bytes
  * @is_signed: true if the argument is signed
- * @memory: the memory operand; if the argument is in a register, @memory.base is that register
+ * @memory: the memory operand of an argument in memory; for an argument in a register,
+ *	@memory.base is the number of the register
  * @value: displacement that is added to the address of an argument in memory, or the constant
  */
 struct sdt_operand {

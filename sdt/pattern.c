@@ -27,15 +27,15 @@ static void copy_probe_name(char *to, size_t size, const char *name)
 	to[at] = '\0';
 }
 
-/* Return the name that the probe's definition gives, @defined; if it is empty, return @actual. */
+/* Return @defined, the name in the probe's definition; if this name is empty, return @actual. */
 static const char *prefer_defined_name(const char *defined, const char *actual)
 {
 	return *defined ? defined : actual;
 }
 
 /*
- * Fill in all parts of a site's name. The function is not looked up, because that is slow: its part
- * is empty unless the probe's definition names the function.
+ * Fill in the parts of a site's name. The function is not looked up, because that is slow: the part
+ * of the function is empty unless the probe's definition names the function.
  */
 static void fill_probe_name(struct sdt_place *place, const struct sdt_table *table,
 			    const struct sdt_probe *probe)
@@ -141,7 +141,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/* Index of a pattern's first part, for each number of parts. The last part is always the name. */
+/* For each number of parts of a pattern: the part of a name that the first of them is for. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,
@@ -166,7 +166,7 @@ int sdt_pattern_parse(struct sdt_pattern *pattern, const char *text)
 		return -EINVAL;
 	pattern->has_offset = offset;
 	err = patcher_pattern_parse(&pattern->names, text, first_part, SDT_PARTS);
-	/* The offset is at the end of the last part, since no colon can follow it. */
+	/* The offset is at the end of the last part, since no colon can follow an offset. */
 	if (!err && offset)
 		*strchr((char *)pattern->names.part[SDT_NAME], '@') = '\0';
 	return err;

@@ -18,13 +18,13 @@
 static int refuse_promotion(const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_SPLIT)
-		pr_info("%s: not promoted to a jump: its site is two nops, and a task preempted between them would resume inside a jump\n",
+		pr_info("SDT probe %s: not promoted to a jump: its site is two nops, and a task preempted between them would resume inside a jump\n",
 			sdt_probe_of(site)->name);
 	else if (sdt_flavour_of(site) == SDT_NOTE)
-		pr_info("%s: not promoted to a jump: this site is an SDT note, which describes code but adds no instruction that can be replaced\n",
+		pr_info("SDT probe %s: not promoted to a jump: this site is an SDT note, which describes code but adds no instruction that can be replaced\n",
 			sdt_probe_of(site)->name);
 	else
-		pr_info("%s: not promoted to a jump: its instruction is shorter than a jump\n",
+		pr_info("SDT probe %s: not promoted to a jump: its instruction is shorter than a jump\n",
 			sdt_probe_of(site)->name);
 	return -EINVAL;
 }
@@ -49,7 +49,7 @@ static int check_pattern_is_promotable(const struct sdt_pattern *pattern)
 	return nr ? 0 : -ENOENT;
 }
 
-/* Switch sites between breakpoint and jump as requested; on an error, switch them back. */
+/* Switch sites between breakpoint and jump as requested; after an error, switch the sites back. */
 static int apply_promotions(void)
 {
 	int err = sdt_enable_sites_with_handlers();
@@ -110,8 +110,8 @@ EXPORT_SYMBOL_GPL(sdt_promote);
 #define MAX_REPORTED	8
 
 /*
- * True if an enabled site is a jump but should be a breakpoint, or the other way round. False for a
- * site without handlers, which should be disabled.
+ * True if an enabled site is a jump but should be a breakpoint, or is a breakpoint but should be a
+ * jump. False for a site without handlers, which should be disabled.
  */
 static bool is_site_mode_wrong(const struct sdt_state *state)
 {
@@ -121,14 +121,15 @@ static bool is_site_mode_wrong(const struct sdt_state *state)
 
 static void report_unchanged_site(const struct patcher_site *site, const struct sdt_state *state)
 {
-	pr_info("%s: could not be %s: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
+	pr_info("SDT probe %s: could not be %s: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
 		sdt_probe_of(site)->name, state->promoted ? "promoted" : "demoted",
 		(void *)patcher_site_addr(site));
 }
 
 /*
  * After an attempt to promote and demote sites, set @promoted of each enabled site according to its
- * actual mode. Log each site that could not be changed, unless its previous change failed, too.
+ * actual mode. Log each site that could not be changed, unless the previous attempt had failed,
+ * too.
  */
 static void update_promoted_flags(void)
 {
@@ -137,11 +138,11 @@ static void update_promoted_flags(void)
 	unsigned int i, nr = 0;
 
 	sdt_for_each_state(state, table, i) {
-		bool held = is_site_mode_wrong(state);
+		bool failed = is_site_mode_wrong(state);
 
 		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		if (held && !state->change_failed && nr++ < MAX_REPORTED)
+		if (failed && !state->change_failed && nr++ < MAX_REPORTED)
 			report_unchanged_site(sdt_get_site(table, i), state);
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
@@ -149,8 +150,8 @@ static void update_promoted_flags(void)
 		 * If no change was tried, keep @change_failed: the kprobe that made an earlier
 		 * change fail may still be there.
 		 */
-		if (held || state->was_promoted != state->promoted)
-			state->change_failed = held;
+		if (failed || state->was_promoted != state->promoted)
+			state->change_failed = failed;
 		state->was_promoted = state->promoted;
 	}
 	if (nr > MAX_REPORTED)
@@ -159,10 +160,10 @@ static void update_promoted_flags(void)
 
 /**
  * sdt_promote_hot_sites() - promote sites that were hit often, demote the others
- * @limit: sites with more hits than this since the last call are promoted
+ * @limit: sites with more than @limit hits since the last call are promoted
  *
- * A site that cannot be changed, for example because of a kprobe beside it, is left unchanged; the
- * next call tries again.
+ * A site that cannot be changed, for example because of a kprobe beside the site, is left
+ * unchanged; the next call tries again.
  *
  * Context: may sleep.
  * Return: as sdt_switch_promoted_sites().
@@ -178,7 +179,7 @@ int sdt_promote_hot_sites(unsigned int limit)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		/* Only the first copy of a site counts hits; it is the first in the table, too. */
+		/* Only the first copy of a site, also the first in the table, counts hits. */
 		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > limit;
 		WRITE_ONCE(state->hits, 0);

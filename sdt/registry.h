@@ -25,9 +25,9 @@ enum sdt_mode {
 
 /**
  * struct sdt_state - the state of a site
- * @shown: what handlers can learn about the site
- * @call: what a hit calls: the only handler of @set, or a handler that calls all; NULL if there is
- *	no set
+ * @shown: the data that handlers can read about the site: its probe and its address
+ * @call: the handler that a hit calls: the only handler of @set, or one that calls all handlers of
+ *	@set; NULL if there is no set
  * @set: set of the handlers attached to the site, protected by the registry's lock; NULL if there
  *	is none
  * @site: record of the site
@@ -109,9 +109,9 @@ struct sdt_note {
  * @notes: array with the additional state of each note; NULL if the sites are not notes
  * @targets: array of records, one for each piece of code that the jump of a site leads to
  * @nr_targets: number of targets
- * @number: number of the first note; the others are numbered from there, in the order of their
- *	addresses, and no two notes of all loaded modules have the same number
- * @ready: true once the module is fully registered, so its trace events may be offered
+ * @number: number of the first note; further notes are numbered upwards in the order of addresses,
+ *	and no two notes of all loaded modules have the same number
+ * @ready: true once the module is fully registered, so that trace events may be offered
  * @states: state of each site
  */
 struct sdt_table {

@@ -5,9 +5,10 @@
  * read them without the lock.
  *
  * Attaching a handler takes three steps.  First, the caller calls sdt_add_handler_to_site() for
- * each site.  The first call for a set copies the set and adds the handler to the copy; the other
- * sites of the set get the same copy.  Second, the caller enables the sites; if that fails, it
- * calls sdt_revert_handler_set() for each site.  Third, it calls sdt_commit_handler_sets().
+ * each site.  The first call for a set copies the set and adds the handler to the copy; all further
+ * sites of the set get the same copy.  Second, the caller enables the sites; if that fails, the
+ * caller calls sdt_revert_handler_set() for each site.  Third, the caller calls
+ * sdt_commit_handler_sets().
  */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
@@ -54,8 +55,8 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
 }
 
 /*
- * Return what a hit of a site with the handlers @set calls: the only handler, or all of them. For a
- * site that is promoted if it is hit often, this also counts the hit.
+ * Return what a hit of a site with the handlers @set calls: the only handler, or a function that
+ * calls all handlers. For a site that is promoted if hit often, the function also counts the hit.
  */
 static const struct sdt_call *choose_call(const struct patcher_site *site,
 					  const struct sdt_set *set)
@@ -73,7 +74,7 @@ static const struct sdt_call *choose_call(const struct patcher_site *site,
 
 /*
  * Replace the handler set of a site by @set, or by none if @set is NULL. If @set is the present set
- * of the site, hits call its only handler directly from now on, if the others were removed.
+ * of the site, choose anew what hits call: if a single handler is left, hits call it directly.
  */
 void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {
@@ -104,7 +105,7 @@ int sdt_add_handler_to_site(struct sdt_state *state, const struct sdt_call *call
 	return 0;
 }
 
-/* Undo sdt_add_handler_to_site() for a site, if it was called since the last commit. */
+/* Undo a call of sdt_add_handler_to_site() for a site since the last commit, if there was one. */
 void sdt_revert_handler_set(struct sdt_state *state)
 {
 	struct sdt_set *set = sdt_get_handler_set(state);

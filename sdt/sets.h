@@ -13,7 +13,7 @@ struct sdt_state;
 
 /**
  * struct sdt_call - a handler in a set
- * @handler: the handler; once it is removed, a function that does nothing
+ * @handler: the handler; after its removal, a function that does nothing
  * @private: private data of the handler
  * @attachment: the attachment that the handler belongs to, compared by address
  */
@@ -40,7 +40,7 @@ static __always_inline void sdt_call_handler(const struct sdt_call *call, const 
  * @from: while a handler is being attached, set that this one was copied from; else NULL
  * @all: a handler that calls all handlers of the set
  * @count: a handler that counts the hit for promotion, and calls all handlers of the set
- * @call: the handlers; behind the last is one whose function is NULL
+ * @call: the handlers; an element whose function is NULL ends the array
  *
  * Hits of sites read @all, @count and @call without the registry's lock.
  */

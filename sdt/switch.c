@@ -26,7 +26,8 @@
  * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, they begin
  * a nop whose last four bytes are the displacement of the jump.  If the kernel decodes the function
  * while the first byte is a breakpoint, it finds two instructions after that byte: 1f, and a9 with
- * four bytes.  They end where the nop ends, so the kernel decodes the next instruction correctly.
+ * four bytes.  The second one ends where the nop ends, so the next instruction is decoded
+ * correctly.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
@@ -47,7 +48,7 @@ struct change {
 /**
  * struct changes - changes that are applied in one batch, and flags that select them
  * @list: array of the changes
- * @pokes: array with room for a patcher_poke for each change
+ * @pokes: array with a patcher_poke for each change
  * @stuck: for each change, true if it could not be applied
  * @nr: number of changes
  * @to_off: true if the changes disable sites; false if they enable, promote or demote sites
@@ -103,12 +104,12 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* The bytes after a breakpoint may still be those of a jump: then they change, too. */
+	/* The bytes after a breakpoint may be those of a jump, and then change, too. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Fill in @change for a site. True if the site needs it, and the flags of @changes select it. */
+/* Fill in @change for a site. True if the site needs the change and @changes is of this kind. */
 static bool needs_sdt_change(struct change *change, const struct changes *changes,
 			     const struct patcher_site *site, struct sdt_state *state)
 {
@@ -171,26 +172,26 @@ static void prepare_site_changes(const struct changes *changes)
 }
 
 /*
- * Mark the sites that could not be disabled as stuck. Return the error @err if one of them was not
- * stuck before.
+ * Mark the sites that could not be disabled as stuck. Return @err, the error of the patcher, if one
+ * of these sites was not stuck before, else 0.
  */
 static int mark_stuck_sites(const struct changes *changes, int err)
 {
-	bool news = false;
+	bool newly_stuck = false;
 	unsigned int i;
 
 	for (i = 0; i < changes->nr; i++) {
 		struct sdt_state *state = changes->list[i].state;
 
-		news |= changes->stuck[i] && !state->is_stuck;
+		newly_stuck |= changes->stuck[i] && !state->is_stuck;
 		state->is_stuck = changes->stuck[i];
 	}
-	return news ? err : 0;
+	return newly_stuck ? err : 0;
 }
 
 /*
- * Drop the changes of sites that cannot be patched because of kprobes: each attempt would log a line,
- * and changes of hot sites are attempted every second.
+ * Drop the changes of sites that cannot be patched because of kprobes: each attempt to patch such a
+ * site would log a line, and changes of hot sites are attempted every second.
  */
 static void drop_changes_of_probed_sites(struct changes *changes)
 {
@@ -208,8 +209,8 @@ static void drop_changes_of_probed_sites(struct changes *changes)
 }
 
 /*
- * Apply @changes. If they enable sites, apply all of them or none. If they disable sites, or
- * promote and demote hot sites, apply as many as possible.
+ * Apply @changes. Changes that enable sites are applied all or none. Of changes that disable sites,
+ * or promote and demote hot sites, as many as possible are applied.
  */
 static int apply_site_changes(struct changes *changes)
 {

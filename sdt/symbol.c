@@ -6,8 +6,8 @@
 #include "symbol.h"
 
 /*
- * Find the function that contains @addr: see symbol.h.  Its name is stored without a suffix such as
- * .cold, which the compiler adds to the names of split-off parts of a function.
+ * Find the function that contains @addr: see symbol.h.  The function's name is stored without a
+ * suffix such as .cold, which the compiler adds to the names of split-off parts of a function.
  */
 unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size)
 {

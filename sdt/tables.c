@@ -32,7 +32,7 @@ static const u8 lengths[] = {
 	[SDT_SPLIT] = 3,
 };
 
-/* Check the record of a site, but do not read the site's instruction: its address may be wrong. */
+/* Check the record of a site without reading the instruction, whose address may be wrong. */
 static bool is_valid_site_record(const struct patcher_site *site)
 {
 	return site->size < ARRAY_SIZE(lengths) && site->len == lengths[site->size] &&
@@ -54,7 +54,7 @@ static int check_argument_counts(const struct sdt_table *table)
 
 		if (nr <= probe->nr)
 			continue;
-		pr_err("%s: a site of probe %s:%s passes %u arguments, but the probe has %u\n",
+		pr_err("module %s: a site of probe %s:%s passes %u arguments, but the probe has %u\n",
 		       module_name(table->sites.module), probe->provider->name, probe->name, nr,
 		       probe->nr);
 		return -EINVAL;
@@ -63,7 +63,7 @@ static int check_argument_counts(const struct sdt_table *table)
 }
 
 /*
- * Free a table after a grace period, because hits may still use the table. In a program, hits may
+ * Free a table after a grace period, because hits may still use the table. In user space, hits may
  * use even a table that was refused: other threads may run its sites while the table is checked.
  */
 void sdt_free_table(struct sdt_table *table)
@@ -103,7 +103,7 @@ static int enable_table_sites(struct sdt_table *table)
 	return err;
 }
 
-/* Connect the state of each site to its record. The records are sorted and do not change any more. */
+/* Fill in the state of each site. The records are sorted and are not moved any more. */
 static void fill_states(struct sdt_table *table)
 {
 	unsigned int i;

@@ -2,9 +2,9 @@
 /*
  * Derive the fields of a trace event from the declared types of a probe's arguments.
  *
- * The definition of a probe gives the types as strings. Integer types become fields of their size
- * and sign, pointers to char become strings, other pointers become pointers, and any other type
- * becomes an unsigned long in hexadecimal.
+ * The definition of a probe gives the types as strings. An integer becomes a field of the same size
+ * and sign, a pointer to char becomes a string, any other pointer becomes a pointer, and an
+ * argument of any other type becomes an unsigned long in hexadecimal.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -13,7 +13,7 @@
 
 #include "types.h"
 
-/* Buffer size of the text of a type, in bytes; longer texts are cut off. */
+/* Buffer size of the text of a type, in bytes, including the NUL; longer texts are truncated. */
 #define TYPE_TEXT_BYTES	64
 
 /* printf conversions of named integer types. Types made of C keywords are parsed with words[]. */

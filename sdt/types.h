@@ -7,7 +7,7 @@
 
 struct sdt_probe;
 
-/* Buffer size of a format: "site %pS", and a text such as " arg7 %hhu" for each of 7 arguments. */
+/* Buffer size of a format: "site %pS", then a text such as " arg7 %hhu" for each of 7 arguments. */
 #define SDT_FORMAT	96
 
 void sdt_make_event_format(char *format, const struct sdt_probe *probe);

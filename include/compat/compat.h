@@ -26,8 +26,8 @@
  * was read.  In the kernel the result is always true.  poll_state_synchronize_rcu() cannot be used
  * instead, because it may return false even then: since dd04140531b5 ("rcu: Make polled
  * grace-period API account for expedited grace periods"), v6.0, a normal and an expedited grace
- * period that overlap count as one.  In programs cond_synchronize_rcu() can time out, and the
- * result is then false: see native/include/linux/rcupdate.h.
+ * period that overlap count as one.  In user space cond_synchronize_rcu() can time out, and
+ * the result is then false: see native/include/linux/rcupdate.h.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 
@@ -102,7 +102,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 /*
  * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some stable
  * kernels.  Before v6.2, the filter is emptied instead, because an empty filter holds no memory,
- * either.  Emptying a filter allocates memory temporarily, so it is tried until it succeeds.
+ * either.  Emptying a filter allocates memory temporarily, so the call is repeated until it
+ * succeeds.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {
@@ -194,7 +195,7 @@ static inline unsigned int compat_timer_irqs(void)
 
 /*
  * cb16330d1274 ("fprobe: Pass return address to the handlers"), v6.5: on older kernels kmarkers
- * does not use fprobes, because their handlers do not get the return address.  762abbc0d09f
+ * does not use fprobes, because handlers of fprobes do not get the return address.  762abbc0d09f
  * ("fprobe: Use ftrace_regs in fprobe entry handler"), v6.14: before, entry handlers got pt_regs.
  */
 #if defined(CONFIG_FPROBE) && LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)

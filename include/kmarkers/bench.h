@@ -4,8 +4,8 @@
  *
  * A group measures one operation in several variants.  The first variant is the
  * baseline; the second is a copy of its code (the A/A clone, whose difference from the
- * baseline is noise).  Each variant is compiled at 8 code layouts in a module, and at 32
- * in a program.
+ * baseline is noise).  Each variant is compiled at 8 code layouts in a kernel module, and at 32
+ * in user space.
  *
  * A block uses one layout and runs every variant, in an order taken from a random Latin
  * square, once at every loop count of the group.  Each run is a timed window.  The cost of
@@ -81,11 +81,11 @@ enum bench_measured {
 
 /**
  * struct bench_variant - a variant of a benchmark, initialised by BENCH_ROW()
- * @name: name of letters, digits, - and _; at most BENCH_MAX_NAME characters
- * @op: array of its functions, one for each layout (offset in a cache line); unused in a group
- *	with a block function
+ * @name: name made of letters, digits, - and _; at most BENCH_MAX_NAME characters
+ * @op: array of the variant's functions, one for each layout (offset in a cache line); unused in a
+ *	group with a block function
  * @nr_layouts: number of layouts, the same for all variants of a group
- * @measured: kind of its samples; BENCH_LOOP in a group without a block function
+ * @measured: kind of the variant's samples; BENCH_LOOP in a group without a block function
  */
 struct bench_variant {
 	const char *name;
@@ -163,8 +163,8 @@ struct bench_config {
  * @nr: number of samples taken; the run is complete if it equals @planned
  * @planned: number of samples of a complete run
  * @step: number of samples of each block
- * @run: number of the run; 0 in a program
- * @config: the configuration of that run
+ * @run: number of the run; 0 in user space
+ * @config: configuration of the run
  */
 struct bench_result {
 	struct bench_sample *samples;
@@ -184,8 +184,8 @@ void bench_remove_group(const struct bench_group *group);
  * @id: name of the variable
  *
  * The other arguments are the fields of struct bench_group.  A module with several groups calls
- * bench_add_group() and bench_remove_group() for each in functions of its own.  In a program, the
- * group is registered before main() begins; there may be several.
+ * bench_add_group() and bench_remove_group() for each in functions of its own.  In user space, the
+ * group is registered before main() begins, and a program may define several groups.
  */
 #define BENCH_GROUP(id, ...)						\
 static const struct bench_group id = { __VA_ARGS__ };			\
@@ -209,7 +209,7 @@ module_exit(id##_unregister)
  */
 void bench_register(const struct bench_group *group);
 
-/* In a program, the group is registered before main() begins. */
+/* In user space, the group is registered before main() begins. */
 #define BENCH_GROUP(id, ...)						\
 static const struct bench_group id = { __VA_ARGS__ };			\
 static void __attribute__((constructor)) id##_register(void)		\
@@ -220,7 +220,7 @@ static void __attribute__((constructor)) id##_register(void)		\
 
 /**
  * BENCH_ROW() - initialise the entry of a variant in the array of its group
- * @label: its name
+ * @label: name of the variant
  * @id: the @id that was passed to BENCH_OPS()
  */
 #define BENCH_ROW(label, id)						\

@@ -69,13 +69,13 @@ static __always_inline u64 bench_tsc(void)
  * BENCH_ALIGN_HEAD() - pad with nops so that the next BENCH_HEAD() is at a layout's offset
  * @layout: a number below BENCH_LAYOUTS
  *
- * The macro stands before the loop, and BENCH_HEAD() in it.  Between the two the compiler places
- * code that prepares the loop, whose length depends on the variant.  The assembler computes this
- * length from the labels 8800 and 8801, and shortens the padding by it.  If the compiler copies
- * the loop, 8801f is the head of the same copy.  If the compiler aligned the head itself, GNU as
- * would not terminate: the kernel's flags, and elsewhere BENCH_NO_ALIGN, prevent that.  Clang's
- * assembler cannot compute the length, so with clang the code before the loop is placed at the
- * offset instead.
+ * Place this macro before the loop, and BENCH_HEAD() in the loop.  Between the two the compiler
+ * emits code that prepares the loop, whose length depends on the variant.  The assembler computes
+ * this length from the labels 8800 and 8801, and shortens the padding by this length.  If the
+ * compiler copies the loop, 8801f is the head of the same copy.  If the compiler aligned the head
+ * itself, GNU as would not terminate: the kernel's flags, and elsewhere BENCH_NO_ALIGN, prevent
+ * that.  Clang's assembler cannot compute the length, so with clang the code before the loop is
+ * placed at the offset instead.
  */
 #define BENCH_ALIGN_HEAD(layout)	__BENCH_ALIGN_HEAD(layout)
 
@@ -108,7 +108,7 @@ do {									\
 } while (1)
 
 /**
- * BENCH_WINDOW() - run the statements in a loop; set start and end to the TSC before and after it
+ * BENCH_WINDOW() - run statements in a loop; set start and end to the TSC before and after the loop
  * @layout: the layout, which determines the loop's offset in a cache line
  */
 #define BENCH_WINDOW(layout, ...)					\
@@ -124,7 +124,7 @@ do {									\
 } while (0)
 
 /**
- * BENCH_OP() - define a variant at one layout, with interrupts off in its window
+ * BENCH_OP() - define a variant at one layout, with interrupts off in the timed window
  * @id: the variant
  * @layout: the layout
  */
@@ -291,9 +291,9 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * @prepare: statement that is executed before each pass, and not timed
  *
  * If other variants have trained the branch predictors, the first pass of a window costs more
- * than the others.  If this cost were the same in all windows, it would cancel out in the slope.
- * But it is highest in the first of a variant's three windows, whose loop count is random, so it
- * would spread the slopes.
+ * than later passes.  If this extra cost were the same in all windows, it would cancel out in the
+ * slope.  But the extra cost is highest in the first of a variant's three windows, whose loop count
+ * is random, so it would spread the slopes.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)

@@ -2,11 +2,11 @@
 /*
  * A branch is an instruction that is changed between a nop and a jump to a label.
  *
- * It has 7 bytes.  In each of its forms the last 4 are the distance to the label:
+ * A branch has 7 bytes.  In each form the last 4 bytes are the distance to the label:
  *
  *	3e 0f 85 distance	jne label, as compiled: objtool follows both paths
- *	0f 1f 80 distance	nop, while it is off
- *	2e 2e e9 distance	jmp label, while it is on
+ *	0f 1f 80 distance	nop, while the branch is off
+ *	2e 2e e9 distance	jmp label, while the branch is on
  *
  * So no table has to store the distance, and a change writes only three bytes.
  */

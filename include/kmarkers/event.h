@@ -61,7 +61,7 @@
  * @system: system of the event: the name of its parent directory in tracefs
  * @name: name of the event
  * @format: format of the event's fields, as for the arguments of a marker
- * @place: place of the object in the code, for the log
+ * @place: where the object is in the code, for the log: a function, a site or a module
  * @module: the module that contains the object
  * @event_exists: if not NULL, set to true if the event exists, or is created, with this format
  *
@@ -102,8 +102,8 @@ struct kmarkers_event_link {
  *	format is NULL, with any format.  Return the function's return value, or 0 if there is
  *	no such offer
  * @connect: from now on, call write() or probe() for each hit.  Return 0 or an error
- * @disconnect: stop these calls.  Return 0, or an error, in which case they go on.  After 0 was
- *	returned and an RCU grace period has passed, no call is in progress
+ * @disconnect: stop these calls.  Return 0, or an error, in which case the calls continue.  After 0
+ *	was returned and an RCU grace period has passed, no call is in progress
  * @connect_many: connect several events, either all or none.  NULL for a source whose events are
  *	not switched by enable()
  * @disconnect_many: disconnect several events; set @err of each link
@@ -128,17 +128,17 @@ struct kmarkers_event_source {
  * @join: register a source.  This creates no events: if the source has offers already, it must
  *	call update() afterwards.  Return 0; or -ENOENT if this kernel has no trace events for
  *	modules
- * @leave: unregister a source, and remove its events.  An event that is enabled or referenced stays
- *	until it is neither, and records no hits before a source offers it again
+ * @leave: unregister a source, and remove its events.  An event that is enabled or referenced is
+ *	removed only when it is neither, and records no hits before a source offers it again
  * @update: create the events that a source offers, and remove the events that it no longer offers.
  *	Return 0; or, if an event to be removed is enabled or referenced, -EBUSY, in which case no
  *	event is changed
  * @offer: add one more offer: create its event if the event does not exist.  If the event cannot
  *	be created, the reason is logged
- * @withdraw: remove the event of an offer that the source no longer makes, or pass the event to
- *	another module that offers it.  Return 0, or -EBUSY if it is enabled or has references
+ * @withdraw: remove the event of an offer that the source no longer makes, or make another module
+ *	that offers the event its owner.  Return 0, or -EBUSY if the event is enabled or referenced
  * @enable: enable or disable events of a source, all of one system, in the main trace buffer.  This
- *	has the same effect as writing to their files enable in tracefs, but with one
+ *	has the same effect as writing to the events' files enable in tracefs, but with one
  *	connect_many() or disconnect_many().  Return 0; or an error, in which case the call has
  *	enabled no event: -EINVAL if an event does not exist, which is logged; -ENOMEM; or an error
  *	of the trace core or of the source
@@ -146,8 +146,8 @@ struct kmarkers_event_source {
  * @flush: wait until the events of all modules that were loaded or unloaded before the call have
  *	been created or removed
  * @write: record a hit of an event; gets the user that connect() was given, and the hit's arguments
- * @probe: record a hit of an event; gets the user that connect() was given, two values that it
- *	ignores, and the hit's arguments.  It is the probe function of a marker
+ * @probe: record a hit of an event, as the probe function of a marker; gets the user that connect()
+ *	was given, two ignored values, and the hit's arguments
  * @find_register_writer: return the address of a C function that records a hit for a user; its
  *	parameters are the user and the arguments of the event.  Return NULL if there is none:
  *	for perf, and for an event with more than five arguments, a string or an array

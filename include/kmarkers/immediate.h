@@ -94,15 +94,15 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 /**
  * DEFINE_IMV() - define an immediate value
- * @type: its type, of 1, 2, 4 or 8 bytes
- * @name: its name
+ * @type: type of the value, of 1, 2, 4 or 8 bytes
+ * @name: name of the value
  *
  * A static initialiser may follow; "static" may precede.
  */
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 
 /*
- * In a program, the variables are hidden, because otherwise the compiler would not treat their
+ * In user space, the variables are hidden, because otherwise the compiler would not treat their
  * addresses as constants, as the asm operands of the sites must be.
  */
 #ifdef __KERNEL__
@@ -113,26 +113,26 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 /**
  * DECLARE_IMV() - declare an immediate value that another file defines
- * @type: its type
- * @name: its name
+ * @type: type of the value
+ * @name: name of the value
  */
 #define DECLARE_IMV(type, name)		__IMV_EXTERN __typeof__(type) name##__imv
 
 /**
  * EXPORT_IMV_SYMBOL() - let other modules read and set an immediate value
- * @name: its name; not static
+ * @name: name of the value; not static
  */
 #define EXPORT_IMV_SYMBOL(name)		EXPORT_SYMBOL(name##__imv)
 
 /**
  * EXPORT_IMV_SYMBOL_GPL() - EXPORT_IMV_SYMBOL() for GPL-compatible modules only
- * @name: its name; not static
+ * @name: name of the value; not static
  */
 #define EXPORT_IMV_SYMBOL_GPL(name)	EXPORT_SYMBOL_GPL(name##__imv)
 
 /**
  * _imv_read() - read an immediate value with a plain load
- * @name: its name
+ * @name: name of the value
  *
  * The result is an lvalue.  This macro is required in __init and __exit text.
  */
@@ -179,10 +179,10 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 /**
  * imv_read() - read an immediate value
- * @name: its name
+ * @name: name of the value
  *
  * One and two bytes are read with a 32-bit mov.  A mov of 8 bits keeps the rest of the
- * register, so it waits for the register's old value.  An immediate of 16 bits needs a
+ * register, so the CPU waits for the register's old value.  An immediate of 16 bits needs a
  * prefix that changes the length of the instruction, which stalls some decoders (Intel
  * Optimization Reference Manual, 3.4.2.3).
  *
@@ -227,7 +227,7 @@ on:
 
 /**
  * imv_branch() - read a boolean immediate value as a branch
- * @name: its name; of one byte
+ * @name: name of the value; of one byte
  *
  * The code is one nop while the value is 0 and one jump while it is not; there is no
  * test and no load.
@@ -268,7 +268,7 @@ on:
 
 /**
  * imv_cmp_flip() - imv_branch() as two instructions, for benchmarks
- * @name: its name; of one byte
+ * @name: name of the value; of one byte
  *
  * The instructions are cmp of a register with itself, and jne or je.
  *
@@ -278,7 +278,7 @@ on:
 
 /**
  * imv_xor_flip() - imv_branch() as two instructions that clear a register, for benchmarks
- * @name: its name; of one byte
+ * @name: name of the value; of one byte
  *
  * The instructions are xor of a register with itself, and jne or je.
  *
@@ -328,7 +328,7 @@ __IMV_DEFINE_COMPARISON(ge)
 
 #define __IMV_IS_SIGNED(type)	((type)-1 < (type)1)
 
-/* True if both are of the same type, of one byte: they are not extended before a comparison. */
+/* True if @x and the value have the same type, of one byte, so that neither is extended. */
 #define __IMV_COMPARES_BYTES(x, name)					\
 	(sizeof(name##__imv) == 1 &&					\
 	 __builtin_types_compatible_p(__typeof__(x), __typeof__(name##__imv)))
@@ -418,7 +418,7 @@ __IMV_DEFINE_COMPARISON(ge)
 /**
  * struct imv_change - the new value of an immediate value, in a batch of changes
  * @var: address of the variable that holds the value
- * @value: its new value, in the low @size bytes
+ * @value: new value of the variable, in the low @size bytes
  * @size: size of the variable in bytes
  */
 struct imv_change {
@@ -432,14 +432,14 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
 /**
  * IMV_CHANGE() - initialise a struct imv_change
  * @name: name of the immediate value; an integer, enum or bool
- * @to: its new value
+ * @to: the new value
  */
 #define IMV_CHANGE(name, to)						\
 	{ .var = &name##__imv, .value = (u64)(__typeof__(name##__imv))(to), .size = sizeof(name##__imv) }
 
 /**
  * imv_set() - change an immediate value
- * @name: its name
+ * @name: name of the value
  * @to: the new value
  *
  * Context: may sleep.
@@ -459,10 +459,10 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
 
 /**
  * struct imv_settable - an immediate value that root may change through debugfs
- * @name: its name, also of its file
+ * @name: name of the value and of its file in debugfs
  * @var: address of the variable that holds the value
  * @size: size of the variable in bytes
- * @is_signed: true if its type is signed
+ * @is_signed: true if the type of the variable is signed
  * @min: smallest value allowed
  * @max: largest value allowed
  * @private: private to the module kmarkers_immediate
@@ -479,7 +479,7 @@ struct imv_settable {
 
 /**
  * IMV_SETTABLE() - let root change an immediate value through debugfs
- * @imv_name: its name; an integer or bool, defined above in the same file
+ * @imv_name: name of the value; an integer or bool, defined above in the same file
  * @lowest: smallest value allowed
  * @highest: largest value allowed
  *

@@ -72,7 +72,7 @@
  * GUARANTEES
  *
  * A probe is always called with the private data it was registered with.  After
- * marker_synchronize_unregister() returned, no probe unregistered before it
+ * marker_synchronize_unregister() returned, no probe unregistered before this call
  * still runs.  A marker whose format differs from the one registered under its
  * name stays off; a log line reports it.  If a module is unloaded and has not unregistered
  * its probes, they are disconnected; a log line reports this, too.  A probe that hits its own
@@ -116,7 +116,7 @@ KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
  * @probe_private: private data that was passed to marker_probe_register()
  * @call_private: pointer that the marked code passes; NULL with trace_mark()
  * @fmt: the marker's format
- * @args: its arguments
+ * @args: arguments of the marker
  */
 typedef void marker_probe_func(void *probe_private, void *call_private,
 			       const char *fmt, va_list *args);
@@ -124,7 +124,7 @@ typedef void marker_probe_func(void *probe_private, void *call_private,
 /**
  * struct marker_probe - one connected probe; the last element of an array has a NULL @func
  * @func: the probe
- * @private: its private data
+ * @private: private data of the probe
  */
 struct marker_probe {
 	marker_probe_func *func;
@@ -145,16 +145,16 @@ enum marker_flavour {
 /**
  * struct marker - a marker: one place in the code
  * @name: the marker's name
- * @format: its format
- * @func: name of the function that contains it
- * @file: its source file; NULL for a marker attached to a function
- * @line: its line number in @file
+ * @format: the marker's format
+ * @func: name of the function that contains the marker
+ * @file: source file of the marker; NULL for a marker attached to a function
+ * @line: line number of the marker in @file
  * @state__imv: 1 while probes are connected; read by the site
  * @flavour: enum marker_flavour; how the site reads @state__imv
- * @nr_args: number of its arguments
+ * @nr_args: number of arguments of the marker
  * @probes: array of the probes to call, protected by RCU; NULL if there are none
  * @node: link in the registry; private
- * @module: name of the module that contains it
+ * @module: name of the module that contains the marker
  */
 struct marker {
 	const char *name;
@@ -242,10 +242,10 @@ static inline __printf(1, 2) void __marker_check_format(const char *fmt __maybe_
 /**
  * trace_mark_flavour() - place a marker of a chosen flavour
  * @kind: generic, immediate, jump, cmp_flip or xor_flip
- * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
+ * @mark: name of the marker, an identifier of at most MARKER_NAME_MOST characters
  * @call_data: passed to the probes as call_private
- * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
- * @args: its arguments, evaluated only while a probe is connected
+ * @fmt: format of the marker, a literal; MARK_NOARGS if there are no arguments
+ * @args: arguments of the marker, evaluated only while a probe is connected
  */
 #define trace_mark_flavour(kind, mark, call_data, fmt, args...)	\
 do {									\
@@ -311,18 +311,18 @@ do {									\
 
 /**
  * trace_mark() - place a marker, as in Linux 2.6.25-2.6.31
- * @name: its name, an identifier of at most MARKER_NAME_MOST characters
- * @format: its format, a literal; MARK_NOARGS if there are no arguments
- * @args: its arguments
+ * @name: name of the marker, an identifier of at most MARKER_NAME_MOST characters
+ * @format: format of the marker, a literal; MARK_NOARGS if there are no arguments
+ * @args: arguments of the marker
  */
 #define trace_mark(name, format, args...)				\
 	trace_mark_flavour(jump, name, NULL, format, ## args)
 
 /**
  * _trace_mark() - place a marker whose state is read from memory, for __init and __exit text
- * @name: its name, an identifier of at most MARKER_NAME_MOST characters
- * @format: its format, a literal; MARK_NOARGS if there are no arguments
- * @args: its arguments
+ * @name: name of the marker, an identifier of at most MARKER_NAME_MOST characters
+ * @format: format of the marker, a literal; MARK_NOARGS if there are no arguments
+ * @args: arguments of the marker
  */
 #define _trace_mark(name, format, args...)				\
 	trace_mark_flavour(generic, name, NULL, format, ## args)
@@ -330,11 +330,11 @@ do {									\
 #ifdef __KERNEL__
 /**
  * trace_mark_tp() - place a marker in the callback of a tracepoint, as in Linux 2.6.28-2.6.31
- * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
+ * @mark: name of the marker, an identifier of at most MARKER_NAME_MOST characters
  * @tp_name: the tracepoint, whose header the file includes
  * @tp_cb: the callback that contains the marker, of the type that current kernels require
- * @fmt: its format, a literal; MARK_NOARGS if there are no arguments
- * @args: its arguments
+ * @fmt: format of the marker, a literal; MARK_NOARGS if there are no arguments
+ * @args: arguments of the marker
  *
  * The callback is connected to the tracepoint while any marker in it has probes.  It may
  * contain several markers, or several copies of a marker in an inline function.  Other code
@@ -380,7 +380,7 @@ asm(KMARKERS_RECORD(markers, "	.long __marker_" #mark " - .\n"))
 
 /**
  * GET_MARKER() - the struct marker that DEFINE_MARKER(name, format) defined
- * @mark: its name
+ * @mark: name of the marker
  */
 #define GET_MARKER(mark)	(__marker_##mark)
 
@@ -395,7 +395,7 @@ void marker_synchronize_unregister(void);
 
 /**
  * typedef marker_probe_2006 - a probe with the interface of 2006
- * @fmt: the marker's format; its arguments follow, integers and pointers
+ * @fmt: the marker's format; the marker's arguments follow, which are integers and pointers
  */
 typedef void marker_probe_2006(const char *fmt, ...);
 

@@ -52,7 +52,7 @@
  *
  * While patcher_apply() runs, each execution of a site behaves wholly as the
  * old or wholly as the new instruction.  After it returned 0, every CPU
- * executes the new one.  After an error, no byte has changed.
+ * executes the new instruction.  After an error, no byte has changed.
  *
  * ERRORS, the same everywhere
  *
@@ -99,7 +99,7 @@ struct pt_regs;
 
 /**
  * struct patcher_site - one instruction that may be replaced
- * @addr: address of its first byte, relative to this field
+ * @addr: address of the instruction's first byte, relative to this field
  * @key: address of an object of the owner, such as a variable, relative to this field
  * @len: length of the instruction in bytes
  * @size: size of the operand in bytes; only the owner uses it
@@ -115,7 +115,7 @@ struct patcher_site {
 	u16 flags;
 };
 
-/* The site is a run of several instructions; no jump leads to its second or a later one. */
+/* The site is a run of several instructions; no jump leads to the second or a later instruction. */
 #define PATCHER_SITE_RUN	0x1
 /*
  * The site is a prefix of one byte, LOCK or DS, for patcher_store_prefixes().  DS may be stored
@@ -140,7 +140,7 @@ static inline unsigned long patcher_site_key(const struct patcher_site *site)
 
 /**
  * struct patcher_compact_site - a site of a table whose sites have equal length and flags
- * @addr: address of its first byte, relative to this field
+ * @addr: address of the instruction's first byte, relative to this field
  * @data: private to the owner; moves with the record when records are sorted
  */
 struct patcher_compact_site {
@@ -232,7 +232,8 @@ static inline unsigned int patcher_get_duration_bucket(u64 ns)
  * @refused: number of batches and tables refused
  * @waits: number of RCU grace periods waited for to unregister tables
  * @longest_round_ns: longest duration of one round of CPU synchronisation
- * @longest_trap_ns: longest time that the int3s of a batch, or of a chunk of it, were in memory
+ * @longest_trap_ns: longest time that the int3s of a batch, or of a chunk of a batch, were in
+ *	memory
  * @longest_wait_ns: longest time from taking patcher_lock() until all locks of a batch were
  *	held; it includes the checks of the batch
  * @check_ns: total time of checking batches

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Raw tracepoints of typed markers: a BPF program for raw tracepoints is attached to a typed
- * marker by its name, as to a tracepoint of the kernel.
+ * marker by the marker's name, as to a tracepoint of the kernel.
  *
  * DEFINE_MARKER() defines a tracepoint that no code hits, and a record by which the
  * kernel finds the tracepoint.  When the first program is attached, the kernel enables the
  * tracepoint, and marker_raw_switch() connects a probe to the marker.  The probe calls the
  * programs of the tracepoint with the marker's arguments, each as 64 bits.
  *
- * A program gets at most twelve arguments, which is the kernel's limit.
+ * A BPF program gets at most twelve arguments, which is the kernel's limit.
  */
 #ifndef KMARKERS_RAW_H
 #define KMARKERS_RAW_H

@@ -11,16 +11,16 @@
  * disabled or about to be optimised.  Functions of the kernel check these conditions before
  * each change; the bytes are compared once more under the kernel's text_mutex.
  *
- * Other code may register a kprobe on a site after it was changed.  The kprobe executes
+ * Other code may register a kprobe on a site after the site was changed.  The kprobe executes
  * a copy of the changed instruction, and writes the copy back when it is disarmed: this is
- * harmless until the next change of the site.  This change is refused with -EBUSY until the
+ * harmless until the next change of the site.  That change is refused with -EBUSY until the
  * kprobe is unregistered, and afterwards with -EILSEQ if the kprobe left other bytes.
  *
  * If several functions have the same name, the patcher changes the one that a kprobe by this
  * name would probe, which need not be the intended one.
  *
- * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call, so its
- * counter is one too low when the replacement returns.  The kernel then refills the return
+ * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call, so the
+ * counter of calls is one too low when the replacement returns.  The kernel then refills the return
  * stack buffer once too early, which costs time but is safe.
  *
  * EXAMPLE

@@ -34,7 +34,7 @@
  *
  * If the definition of a probe leaves the module or the function empty, the name of each site has
  * the module or the function that contains the site's code.  For an inlined copy, this is the
- * function into which it was inlined.  Two underscores in the name of a probe
+ * function into which the copy was inlined.  Two underscores in the name of a probe
  * are shown as a dash.
  *
  * PATTERNS
@@ -59,7 +59,7 @@
  *	note		no instruction; a record holds the address of the site and the
  *			locations of its arguments at this address.  In a module, a note
  *			is armed by a kprobe, and other tracers can use it: see the file
- *			sdt/notes.  In a program, it is a note as in sys/sdt.h, has a
+ *			sdt/notes.  In user space, it is a note as in sys/sdt.h, has a
  *			nop, and is not registered with kmarkers
  *
  * In a module, the site of a note is the next instruction, to which other code paths may lead,
@@ -86,7 +86,7 @@
  * While a site is armed, each execution calls each of its handlers once, also during
  * promotion and demotion.  Exception: a note that a CPU executes in the handler of a kprobe
  * is missed, and counted as missed.  A handler is always called with its own private data.  After
- * sdt_synchronize() returned, no handler detached before it still runs.  A handler that hits
+ * sdt_synchronize() returned, no handler detached before this call still runs.  A handler that hits
  * a site to which it is attached recurses without end: there is no recursion guard.
  *
  * Sites must not be in __init or __exit text: a module with such a site is not loaded.
@@ -135,7 +135,7 @@ enum sdt_flavour {
 
 /**
  * struct sdt_provider - a provider of probes
- * @name: its name
+ * @name: name of the provider
  */
 struct sdt_provider {
 	const char *name;
@@ -143,11 +143,11 @@ struct sdt_provider {
 
 /**
  * struct sdt_probe - a probe
- * @provider: its provider
- * @module: its module, or "" for the module of each site
- * @function: its function, or "" for the function of each site
- * @name: its name
- * @types: types of its arguments, with commas between them
+ * @provider: provider of the probe
+ * @module: module in the definition of the probe, or "" for the module of each site
+ * @function: function in the definition of the probe, or "" for the function of each site
+ * @name: name of the probe
+ * @types: types of the arguments, with commas between them
  * @nr: maximum number of arguments; a site may pass fewer
  */
 struct sdt_probe {
@@ -161,7 +161,7 @@ struct sdt_probe {
 
 /**
  * struct sdt_origin - a site in the source code, of which the compiler may make copies
- * @probe: its probe
+ * @probe: probe of the site
  */
 struct sdt_origin {
 	struct sdt_probe *probe;
@@ -181,7 +181,7 @@ struct sdt_target {
 	s32 origin;
 };
 
-/* What is the same for all hits of a site: read it by sdt_hit_probe() and sdt_hit_ip(). */
+/* Data that all hits of a site share, to be read by sdt_hit_probe() and sdt_hit_ip(). */
 struct sdt_site {
 	const struct sdt_probe *probe;
 	unsigned long ip;
@@ -240,7 +240,7 @@ int sdt_promote(const char *pattern, bool on);
 
 /**
  * SDT_PROVIDER_DEFINE() - define a provider, in one file
- * @prov: its name; at most SDT_PROVIDER_MOST characters
+ * @prov: name of the provider; at most SDT_PROVIDER_MOST characters
  */
 #define SDT_PROVIDER_DEFINE(prov)	__SDT_PROVIDER_DEFINE(prov)
 #define __SDT_PROVIDER_DEFINE(prov)					\
@@ -252,17 +252,17 @@ int sdt_promote(const char *pattern, bool on);
 
 /**
  * SDT_PROVIDER_DECLARE() - declare a provider that another file defines
- * @prov: its name
+ * @prov: name of the provider
  */
 #define SDT_PROVIDER_DECLARE(prov)	__SDT_PROVIDER_DECLARE(prov)
 #define __SDT_PROVIDER_DECLARE(prov)	extern struct sdt_provider sdt_provider_##prov
 
 /**
  * SDT_PROBE_DECLARE() - declare a probe that another file defines
- * @prov: its provider
+ * @prov: provider of the probe
  * @mod: module in the definition of the probe, or nothing
  * @func: function in the definition of the probe, or nothing
- * @probe: its name
+ * @probe: name of the probe
  *
  * The compiler does not check the sites of a probe that is only declared: if a site passes
  * more arguments than the probe has, its module is refused when it is loaded.
@@ -343,10 +343,10 @@ int sdt_promote(const char *pattern, bool on);
 
 /**
  * SDT_PROBE_DEFINE0() - define a probe without arguments, in one file
- * @prov: its provider
+ * @prov: provider of the probe
  * @mod: a module, or nothing
  * @func: a function, or nothing
- * @probe: its name
+ * @probe: name of the probe
  */
 #define SDT_PROBE_DEFINE0(prov, mod, func, probe)			\
 	__SDT_PROBE_DEFINE_0(prov, mod, func, probe)
@@ -394,10 +394,10 @@ int sdt_promote(const char *pattern, bool on);
 
 /**
  * SDT_PROBE0() - place a site of a probe without arguments
- * @prov: its provider
+ * @prov: provider of the probe
  * @mod: module in the definition of the probe, or nothing
  * @func: function in the definition of the probe, or nothing
- * @probe: its name
+ * @probe: name of the probe
  */
 #define SDT_PROBE0(prov, mod, func, probe)				\
 	__SDT_PROBE_0(SDT_FLAVOUR, prov, mod, func, probe)
@@ -440,11 +440,11 @@ int sdt_promote(const char *pattern, bool on);
 /**
  * SDT_PROBE_FLAVOUR() - place a site of a chosen flavour
  * @flavour: jump, breakpoint, nop, split or note
- * @prov: its provider
+ * @prov: provider of the probe
  * @mod: module in the definition of the probe, or nothing
  * @func: function in the definition of the probe, or nothing
- * @probe: its name
- * @args: its arguments
+ * @probe: name of the probe
+ * @args: arguments that the site passes
  */
 #ifndef __STRICT_ANSI__
 #define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\

@@ -12,16 +12,16 @@
 #endif
 
 /**
- * SDT_PROBES_ENABLED() - always 1, because each site has a switch of its own and there is no other
+ * SDT_PROBES_ENABLED() - always 1, because sites are enabled one by one, without a common switch
  */
 #define SDT_PROBES_ENABLED()		1
 
 /**
  * SDT_PROBE_DEFINE() - define a probe without declared arguments, in one file
- * @prov: its provider
+ * @prov: provider of the probe
  * @mod: a module, or nothing
  * @func: a function, or nothing
- * @probe: its name
+ * @probe: name of the probe
  *
  * A site passes zero to seven arguments, which a handler casts.  The probe's trace event has seven
  * fields of 64 bits.
@@ -41,7 +41,7 @@
  * @func: function in the definition of the probe, or nothing
  * @probe: the name of a probe
  * @num: the number of an argument
- * @type: its type, a string
+ * @type: type of the argument, a string
  * @xtype: the type that dtrace(1) uses in scripts, or NULL
  */
 #define SDT_PROBE_ARGTYPE(prov, mod, func, probe, num, type, xtype)	\
@@ -49,10 +49,10 @@
 
 /**
  * SDT_PROBE() - place a site with up to five arguments, padded with constant zeros to five
- * @prov: its provider
+ * @prov: provider of the probe
  * @mod: module in the definition of the probe, or nothing
  * @func: function in the definition of the probe, or nothing
- * @probe: its name
+ * @probe: name of the probe
  * @a0: an argument
  * @a1: an argument
  * @a2: an argument
@@ -111,7 +111,7 @@ do {									\
 
 /*
  * Macros of illumos that FreeBSD kernel sources use: each site defines its own probe, of the
- * provider sdt.  In programs <sys/sdt.h> has macros of the same names that take a provider.
+ * provider sdt.  In user space <sys/sdt.h> has macros of the same names that take a provider.
  */
 #if (defined(__KERNEL__) || defined(NATIVE_BUILD)) && !defined(DTRACE_PROBE)
 #define __DTRACE_PROBE(name, n, list, args...)				\

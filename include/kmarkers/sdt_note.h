@@ -7,7 +7,7 @@
  * each argument, this section has a byte with the argument's size, negative for a signed type, and
  * a mov of the argument to %rax.
  *
- * In a program, a note is an ELF note for user-space tracers.  Its format is version 3 of
+ * In user space, a note is an ELF note for tracers.  Its format is version 3 of
  * https://sourceware.org/systemtap/wiki/UserSpaceProbeImplementation: the address of the site, the
  * address of a section that a prelinker moves together with the code, and 0 for no semaphore; then
  * the provider, the name, and for each argument its size, negative for a signed type, and its
@@ -64,7 +64,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
 /*
  * Constraint of an argument: a constant, a register or, in modules compiled by gcc, memory.  clang
- * would store every argument in memory if memory were allowed.  In programs, tracers may not find
+ * would store every argument in memory if memory were allowed.  In user space, tracers may not find
  * an argument in memory: gdb cannot read a static or thread-local variable, and other tracers look
  * a variable up by its name, which may not be unique.
  */
@@ -75,8 +75,8 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #endif
 
 /*
- * gdb does not know the names %r8b to %r15b.  So in a program, an argument of one byte is passed
- * in a 32-bit register; its size in the note is 1 nevertheless.
+ * gdb does not support the names %r8b to %r15b.  So in user space, an argument of one byte is
+ * passed in a 32-bit register; the size of the argument in the note is 1 nevertheless.
  */
 #if defined(__SDT_NOTE_IS_RECORD) || defined(__CHECKER__)
 #define __SDT_NOTE_WORD(a)		__SDT_NOTE_VALUE(a)

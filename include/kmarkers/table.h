@@ -11,7 +11,7 @@
  * begin/end objects.
  *
  * The head holds a reference to a symbol of the module that uses the records: a client
- * cannot be loaded without that module, and holds a reference to it while loaded.
+ * cannot be loaded without that module, and holds a reference to that module while loaded.
  *
  * In a kernel module the heads are found as module parameters: each has an entry
  * in the section __param, which strip(1) keeps, with the head's address as its
@@ -34,7 +34,7 @@
 /**
  * struct kmarkers_chunk - head of the records of one translation unit
  * @needs: address of a symbol of the module that uses the records
- * @bytes: size of all its records in bytes
+ * @bytes: size of all these records in bytes
  * @record: size of one record in bytes
  * @version: KMARKERS_TABLE_VERSION of the header that was compiled
  * @first: address of the first record, relative to this field
@@ -75,7 +75,7 @@ static inline void *kmarkers_first_record(const struct kmarkers_chunk *chunk)
  * @record_bytes: expected size of a record
  *
  * Return: 0, or -EINVAL if the head has another table version or record size, or if the total
- * size of its records is not a multiple of @record_bytes.
+ * size of the records is not a multiple of @record_bytes.
  */
 static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 				      const struct kmarkers_chunk *chunk,
@@ -150,7 +150,7 @@ extern const struct kmarkers_chunk kmarkers_chunk_##kind		\
 
 /*
  * Some linkers drop a section that is referred to only by its __start_ and __stop_ symbols, unless
- * it has the flag R.
+ * the section has the flag R.
  */
 #if !defined(__KERNEL__) && defined(__has_attribute)
 #if __has_attribute(__retain__)

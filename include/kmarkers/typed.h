@@ -10,9 +10,9 @@
  * parsed.  A single probe is called by a direct call that is patched into the
  * code; several probes are called through one RCU array.
  *
- * A typed marker is also a marker as in <kmarkers/marker.h>: it is in the same list.  A probe may
- * also be registered by the marker's name with marker_probe_register(), and then gets its arguments
- * in a va_list.
+ * A typed marker is also a marker as in <kmarkers/marker.h>, and is in the same list.  A probe may
+ * also be registered by the marker's name with marker_probe_register(), and then gets the marker's
+ * arguments in a va_list.
  *
  * EXAMPLE
  *
@@ -86,22 +86,24 @@
 KMARKERS_CHUNK(stubs, marker_tables_need_markers, 12);
 #endif
 
-/* Type to which all functions are cast for storage; they are cast back before they are called. */
+/*
+ * Type to which each function is cast for storage, and from which it is cast before it is called.
+ */
 typedef void marker_typed_func(void);
 
 /**
  * struct marker_typed - a typed marker
  * @marker: the fields that all markers have
- * @probes: array of its typed probes, protected by RCU, or NULL; the member func of each element
- *	holds a typed probe, cast to marker_probe_func
+ * @probes: array of the marker's typed probes, protected by RCU, or NULL; the member func of each
+ *	element holds a typed probe, cast to marker_probe_func
  * @iterator: function that calls all probes, those of @marker included
  * @nothing: probe of the marker's type that does nothing
- * @stub: address of the first instruction of its stub, the code that sites call; or NULL
- * @array: the array of @probes; private to the registry, protected by its lock
+ * @stub: address of the first instruction of the marker's stub, which sites call; or NULL
+ * @array: the array of @probes; private to the registry, protected by the registry's lock
  * @idle: state from get_state_synchronize_rcu(): after that grace period no CPU executes the
  *	instructions of the stub that follow the first one
  * @direct: true while the stub's instructions after the first one call a single probe
- * @raw: its raw tracepoint; NULL in user space, and on kernels without BPF programs for
+ * @raw: the marker's raw tracepoint; NULL in user space, and on kernels without BPF programs for
  *	tracepoints
  */
 struct marker_typed {
@@ -220,9 +222,9 @@ static inline void __marker_ignore(int nothing __maybe_unused, ...)
 
 /**
  * DECLARE_MARKER() - declare a typed marker, in a header
- * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
- * @proto: its parameters, in MARKER_PROTO(): integers and pointers
- * @args: their names, in MARKER_ARGS()
+ * @mark: name of the marker, an identifier of at most MARKER_NAME_MOST characters
+ * @proto: parameters of the marker, in MARKER_PROTO(): integers and pointers
+ * @args: names of the parameters, in MARKER_ARGS()
  * @fmt: the format for probes that are registered by name, a literal
  *
  * DECLARE_MARKER() lets mark_typed() be used with the marker, and declares
@@ -236,7 +238,7 @@ static inline void __marker_ignore(int nothing __maybe_unused, ...)
 
 /**
  * DECLARE_MARKER_NOARGS() - declare a typed marker without arguments
- * @mark: its name, an identifier of at most MARKER_NAME_MOST characters
+ * @mark: name of the marker, an identifier of at most MARKER_NAME_MOST characters
  */
 #define DECLARE_MARKER_NOARGS(mark)					\
 	__DECLARE_MARKER(mark, MARK_NOARGS, void, MARKER_ARGS(),	\
@@ -326,20 +328,20 @@ __DEFINE_MARKER_STUB(mark)
 
 /**
  * EXPORT_MARKER_SYMBOL() - let other modules place sites of a typed marker, and probe the marker
- * @mark: its name, as in DEFINE_MARKER(); at most MARKER_EXPORT_MOST characters
+ * @mark: name of the marker, as in DEFINE_MARKER(); at most MARKER_EXPORT_MOST characters
  */
 #define EXPORT_MARKER_SYMBOL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL, mark)
 
 /**
  * EXPORT_MARKER_SYMBOL_GPL() - EXPORT_MARKER_SYMBOL() for GPL-compatible modules only
- * @mark: its name, as in DEFINE_MARKER(); at most MARKER_EXPORT_MOST characters
+ * @mark: name of the marker, as in DEFINE_MARKER(); at most MARKER_EXPORT_MOST characters
  */
 #define EXPORT_MARKER_SYMBOL_GPL(mark)	__EXPORT_MARKER(EXPORT_SYMBOL_GPL, mark)
 
 /**
  * mark_typed() - place a site of a typed marker
- * @mark: its name, as declared
- * @args: its arguments, evaluated only while a probe is connected
+ * @mark: name of the marker, as declared
+ * @args: arguments of the marker, evaluated only while a probe is connected
  *
  * The marker costs one nop while it is off.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Markers and immediate values in a program.
+ * Markers and immediate values in user space.
  *
  * OVERVIEW
  *

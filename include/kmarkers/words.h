@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The directory kmarkers/ in debugfs, and parsing of the lines, words and numbers that are
- * written to its files.
+ * written to the files in this directory.
  *
  * A write is one line, with or without a newline at its end.  Parsing is strict: a line
  * with an invalid part is refused as a whole, before anything is changed.
@@ -11,7 +11,7 @@
  *	patcher_read_line()		yes	   no	no
  *	patcher_read_number()		yes	   no	no
  *	patcher_run_verb()		as the function of the verb
- *	the others			no	   yes	yes
+ *	all others			no	   yes	yes
  */
 #ifndef KMARKERS_WORDS_H
 #define KMARKERS_WORDS_H
@@ -29,7 +29,7 @@ int patcher_parse_number(const char *text, bool is_signed, u64 *value);
 /**
  * struct patcher_verb - a command for the objects that match a pattern
  * @word: the verb
- * @run: function that runs the command, with @on false if a dash precedes the verb.  It returns 0;
+ * @run: function that runs the command, with @on false if a dash precedes the verb.  Returns 0;
  *	-EINVAL for a malformed pattern, or if the verb cannot be used with this @on; or another
  *	error
  */

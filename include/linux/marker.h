@@ -10,9 +10,9 @@
 
 /**
  * MARK() - place a marker, as in 2006
- * @name: its name, an identifier of at most MARKER_NAME_MOST characters
- * @format: its format, a literal; MARK_NOARGS if there are no arguments
- * @args: its arguments
+ * @name: name of the marker, an identifier of at most MARKER_NAME_MOST characters
+ * @format: format of the marker, a literal; MARK_NOARGS if there are no arguments
+ * @args: arguments of the marker
  *
  * MARK() is the same as trace_mark(): both call probes of both kinds.
  */

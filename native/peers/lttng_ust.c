@@ -89,7 +89,7 @@ static void set_lttng_paths(void)
 }
 
 /*
- * Return true if the tracepoint bench_on is enabled.  A thread of LTTng in this process enables it.
+ * Return true if the tracepoint bench_on is enabled.  LTTng's thread in this process enables it.
  */
 static bool is_measured_probe_enabled(void)
 {
@@ -129,7 +129,7 @@ static const char *enable_measured_probe(void)
 	    run_lttng_command("start kmbench-%d") && wait_for_condition(is_measured_probe_enabled))
 		return NULL;
 	disable_measured_probe();
-	return "lttng could not enable the event";
+	return "lttng could not enable the event kmarkers:bench_on";
 }
 
 const struct bench_peer bench_peer = {

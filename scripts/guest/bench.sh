@@ -83,9 +83,10 @@ elif [ -n "$patterns" ] && [ -z "$names" ] && [ "$live" = 0 ]; then
 	refuse_to_measure "no benchmark in this kernel matches $patterns"
 fi
 
-# detach: end the process $peers, which attached the BPF programs, and wait until it has exited.
-# Until then, the programs hold references to kmarkers_bench, which therefore cannot be unloaded.
-detach() {
+# detach_bpf_programs: end the process $peers, which attached the BPF programs, and wait until it
+# has exited. Until then, the programs hold references to kmarkers_bench, which therefore cannot be
+# unloaded.
+detach_bpf_programs() {
 	[ -n "$peers" ] || return 0
 	kill "$peers"
 	# The files of a process are closed once it is a zombie or gone.
@@ -100,7 +101,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 		echo "bench: SKIP peer-bpf-*: BPF programs cannot be attached"
 	log=$(dmesg | tail -n 1)
 	echo "start$names" >"$control" ||
-		refuse_to_measure "the benchmarks do not start$(print_kernel_message)"
+		refuse_to_measure "the benchmarks cannot be started$(print_kernel_message)"
 	while state=$(cat "$bench/status"); do
 		echo "bench: $state"
 		case $state in
@@ -110,9 +111,9 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 	done
 	case $state in
 	done*) ;;
-	*) refuse_to_measure "the benchmarks ended: $state" ;;
+	*) refuse_to_measure "the benchmarks did not complete: $state" ;;
 	esac
-	detach
+	detach_bpf_programs
 fi
 
 if [ "$live" -gt 0 ]; then
@@ -138,7 +139,7 @@ for samples in "$bench"/*/samples; do
 	cat "$bench/$name/summary"
 done
 for module in $owned; do
-	said=$(rmmod "$module" 2>&1) || refuse_to_measure "$module does not unload: $said"
+	said=$(rmmod "$module" 2>&1) || refuse_to_measure "module $module cannot be unloaded: $said"
 done
 rmmod kmarkers_bench && rmmod kmarkers_bench_sites && rmmod kmarkers_sdt &&
 	rmmod kmarkers_markers && rmmod kmarkers_immediate && rmmod kmarkers_events &&

@@ -27,8 +27,8 @@ from kmtools.base.errors import (
     explain_error,
 )
 from kmtools.base.paths import INSTALLED, read_version, require_checkout
-from kmtools.base.processes import raise_on_signals
-from kmtools.base.text import escape_unprintable, get_terminal_width, wrap_line
+from kmtools.base.processes import raise_interrupt_on_signals
+from kmtools.base.text import escape_unprintable_chars, get_terminal_width, wrap_line
 from kmtools.commands import Run
 
 # For each command: the module of kmtools.commands with its function add_NAME_command(), and a line
@@ -36,11 +36,12 @@ from kmtools.commands import Run
 COMMANDS = {
     "bench": (
         "run",
-        "set up, build, measure in every environment that works on this machine, report",
+        "install and build what is missing, measure in every environment that works on this "
+        "machine, and report",
     ),
     "collect": ("run", "merge raw samples into the folder of a run"),
     "report": ("run", "write summary, figures and HTML page of a run, and print its main result"),
-    "table": ("run", "print the tables of a run"),
+    "table": ("run", "print a table of the results of each benchmark of a run"),
     "compare": ("comparing", "compare the results of runs, row by row"),
     "export": (
         "exporting",
@@ -53,11 +54,11 @@ COMMANDS = {
     "fleet": ("many", "compare the runs of many machines by CPU model, microcode and kernel"),
     "history": (
         "many",
-        "show the results of a machine over time, and the runs at which they shifted",
+        "show how the results of a machine changed over time, and at which runs",
     ),
     "impact": (
         "results",
-        "repeat the published estimate of 2008: the cost of two markers in getppid()",
+        "estimate the cost of two markers in getppid(), as it was published in 2008",
     ),
     "rates": (
         "results",
@@ -71,24 +72,33 @@ COMMANDS = {
         "results",
         "print the size and code of each form of instrumentation site, or list a module's sites",
     ),
-    "macro": ("macro", "time a command under kernels that you boot yourself"),
+    "macro": ("macro", "time a command under several kernels that you boot yourself"),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),
     "lab add": ("lab", "add a kernel from packages or directories of your own"),
-    "lab remove": ("lab", "remove a kernel that was added"),
-    "lab shell": ("lab", "open a shell in a test kernel with the modules and tracers"),
+    "lab remove": ("lab", "remove a kernel that lab add has added"),
+    "lab shell": (
+        "lab",
+        "boot a test kernel and open a shell in it, with the modules of kmarkers and tracers",
+    ),
     "lab compile-commands": ("lab", "write compile_commands.json, for clangd and other editors"),
-    "lab list": ("lab", "show the supported kernels and their state"),
-    "lab clean": ("lab", "remove all test kernels, emulators and build objects"),
-    "vm run": ("lab", "boot a test kernel, run a job in it, bring back its results"),
+    "lab list": ("lab", "list the test kernels: version, and whether the kernel is unpacked"),
+    "lab clean": (
+        "lab",
+        "remove all test kernels, emulators and build objects from the cache directory",
+    ),
+    "vm run": (
+        "lab",
+        "boot a test kernel, run a script in it, and copy the results to this machine",
+    ),
     "vm accel": (
         "lab",
         "print the accelerator (KVM or TCG) with which test kernels run on this machine",
     ),
-    "check": ("check", "run tests: the short set, another set, or the tests named"),
+    "check": ("check", "run tests: the short set, another set, or tests selected by name"),
     "publish": (
         "publish",
-        "write a document from results: kernels, processors, results, times, reference",
+        "write a document from stored results, such as the table of supported kernels",
     ),
 }
 
@@ -104,7 +114,8 @@ DEBIAN_NAMES = {"elftools": "pyelftools"}
 
 
 def list_commands(prefix: str = "") -> str:
-    """Return a line for each command whose name begins with a prefix: its name and its help."""
+    """Return a line for each command whose name begins with a prefix: the name, and the line of
+    help in COMMANDS."""
     names = [name for name in COMMANDS if name.startswith(prefix)]
     width = max(map(len, names), default=0)
     lines = (
@@ -139,7 +150,7 @@ def main(words: Sequence[str] | None = None) -> int:
     try:
         if own:
             streams.prepare_streams()
-        with raise_on_signals():
+        with raise_interrupt_on_signals():
             known = name in COMMANDS
             code = (
                 run_command(name, words[len(name.split()) :])
@@ -157,7 +168,8 @@ def main(words: Sequence[str] | None = None) -> int:
         if package == "kmtools":
             raise
         print(
-            f"{name}: needs the Python package {package}: {find_remedy(package)}", file=sys.stderr
+            f"{name}: needs the Python package {package}: {find_package_remedy(package)}",
+            file=sys.stderr,
         )
         return UNABLE
     except OBSTACLES as error:
@@ -167,17 +179,17 @@ def main(words: Sequence[str] | None = None) -> int:
         return 128 + int(error.args[0] if error.args else signal.SIGINT)
 
 
-def find_remedy(package: str) -> str:
-    """Return what the user can do if a Python package is missing."""
+def find_package_remedy(package: str) -> str:
+    """Return a text that tells the user how to install a missing Python package."""
     if INSTALLED:
         return f"install it, in Debian as python3-{DEBIAN_NAMES.get(package, package)}"
     return "run scripts/setup --fleet" if package in EXTRAS else "run scripts/setup"
 
 
 def print_error(name: str, error: str) -> None:
-    """Print an error message. Escape its unprintable characters, because parts of it may come from
-    another machine."""
-    lines = [escape_unprintable(line) for line in error.split("\n")]
+    """Print the error message of the command `name`. Escape unprintable characters, because parts
+    of the message may come from another machine."""
+    lines = [escape_unprintable_chars(line) for line in error.split("\n")]
     print(f"{name}: " + "\n".join(lines), file=sys.stderr)
 
 
@@ -194,9 +206,11 @@ def print_version_or_help(words: Sequence[str]) -> int:
         return DONE
     if len(asked) == 1 and list_commands(f"{asked[0]} "):
         word = asked[0]
-        raise UnableError(f"{word!r} needs one more word; kmarkers {word} --help lists them")
+        raise UnableError(
+            f"{word!r} needs one more word; kmarkers {word} --help lists the commands"
+        )
     wrong = f"no command {' '.join(asked[:2])!r}" if asked else "which command?"
-    raise UnableError(f"{wrong}; kmarkers --help lists them all")
+    raise UnableError(f"{wrong}; kmarkers --help lists all commands")
 
 
 def run_command(name: str, words: Sequence[str]) -> int:

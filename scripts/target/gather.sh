@@ -8,7 +8,7 @@
 
 bench=${1-/sys/kernel/debug/kmarkers/bench}
 if ! [ -r "$bench/env" ]; then
-	echo "$bench/env cannot be read: load the modules, measure, and be root" >&2
+	echo "$bench/env cannot be read: as root, load the modules and measure" >&2
 	exit 1
 fi
 state=$(cat "$bench/status")

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Measures on a machine of a fleet and writes the samples to FOLDER/raw.tar. A guard process in a
-# session of its own does the work. However this script ends, also by SIGKILL or a broken
+# session of its own does the work. However this script ends, even by SIGKILL or a broken
 # connection, the guard stops the measurement, restores the original code of the kernel, and unloads
-# the modules that it loaded. If the guard is killed, too, "clean" does this. FOLDER/left lists
-# modules that could not be unloaded.
+# the modules that the guard loaded. If the guard is killed, too, "clean" does this. FOLDER/left
+# lists modules that could not be unloaded.
 #
 # usage: measure.sh native FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]
 #        measure.sh modules FOLDER BLOCKS 1 SEED [BENCHMARK...]
@@ -15,8 +15,8 @@
 #   clean    stops and cleans up an earlier call with FOLDER, and waits until that is done
 # Exit codes: 0 done, 1 a step failed, 2 nothing was started.
 
-# The maximum number of attempts to end the job or to unload the modules; there are ten per second.
-most=600
+# Maximum number of attempts to end the job or to unload the modules: ten per second for a minute.
+max_tries=600
 
 die() {
 	echo "measure: $1" >&2
@@ -48,8 +48,8 @@ is_running() {
 	[ "$since" ] && [ "$since" = "$began" ]
 }
 
-# list_loaded: print the loaded modules of kmarkers, the last loaded first
-list_loaded() {
+# list_loaded_modules: print the loaded modules of kmarkers, the last loaded first
+list_loaded_modules() {
 	sed -n 's/^\(kmarkers_[a-z0-9_]*\) .*/\1/p' /proc/modules
 }
 
@@ -61,7 +61,7 @@ end_job() {
 	if [ -z "$since" ] || [ "$since" = "$began" ]; then
 		kill -s TERM -- "-$process" 2>/dev/null
 		tries=0
-		while kill -s CONT -- "-$process" 2>/dev/null && [ $tries -lt $most ]; do
+		while kill -s CONT -- "-$process" 2>/dev/null && [ $tries -lt $max_tries ]; do
 			[ $tries -ne 50 ] || kill -s KILL -- "-$process"
 			sleep 0.1
 			tries=$((tries + 1))
@@ -76,18 +76,18 @@ clean_up() {
 	[ -e "$folder/loading" ] || return 0
 	control=/sys/module/kmarkers_bench/parameters/control
 	tries=0
-	while [ -n "$(list_loaded)" ] && [ $tries -lt $most ]; do
+	while [ -n "$(list_loaded_modules)" ] && [ $tries -lt $max_tries ]; do
 		[ $tries -eq 0 ] || sleep 0.1
 		if [ -w $control ]; then
 			echo stop >$control
 			echo "getppid-live original" >$control
 		fi 2>/dev/null
-		for module in $(list_loaded); do
+		for module in $(list_loaded_modules); do
 			rmmod "$module" 2>/dev/null
 		done
 		tries=$((tries + 1))
 	done
-	list_loaded >"$folder/left"
+	list_loaded_modules >"$folder/left"
 	[ ! -s "$folder/left" ] && rm -f "$folder/loading"
 }
 
@@ -152,11 +152,11 @@ clean)
 	[ -d "$folder" ] || die "there is no folder '$folder'" 2
 	: >"$folder/over"
 	tries=0
-	while is_running alive && [ $tries -lt $((3 * most)) ]; do
+	while is_running alive && [ $tries -lt $((3 * max_tries)) ]; do
 		sleep 0.1
 		tries=$((tries + 1))
 	done
-	clean_up || die "still loaded: $(tr '\n' ' ' <"$folder/left")" 1
+	clean_up || die "modules cannot be unloaded: $(tr '\n' ' ' <"$folder/left")" 1
 	exit 0
 	;;
 *) die "'$kind' is none of native, modules and clean" 2 ;;
@@ -168,14 +168,14 @@ if [ $who = guard ]; then
 	run_guard "measure_$kind" "$@"
 fi
 case $kind in
-native) [ -x "$folder/kmbench" ] || die "$folder/kmbench is not there" 2 ;;
+native) [ -x "$folder/kmbench" ] || die "$folder/kmbench does not exist or is not executable" 2 ;;
 modules)
 	[ "$(id -u)" = 0 ] || die "loading modules needs root" 2
-	found=$(list_loaded)
-	[ -z "$found" ] || die "already loaded, not by this script: $(echo "$found" | tr '\n' ' ')" 2
+	found=$(list_loaded_modules)
+	[ -z "$found" ] || die "modules are already loaded, not by this script: $(echo "$found" | tr '\n' ' ')" 2
 	;;
 esac
-command -v setsid >/dev/null || die "there is no setsid (package util-linux)" 2
+command -v setsid >/dev/null || die "setsid is missing: install the package util-linux" 2
 rm -rf "$folder/raw" "$folder/raw.tar" "$folder/over" "$folder/left"
 mkdir -p "$folder/raw" && record_process front || exit 1
 trap 'exit 1' HUP INT TERM
@@ -183,6 +183,6 @@ setsid sh "$0" guard "$@" </dev/null >"$folder/log" 2>&1 &
 wait $!
 code=$?
 cat "$folder/log" >&2
-[ ! -s "$folder/left" ] || die "still loaded: $(tr '\n' ' ' <"$folder/left")" 1
+[ ! -s "$folder/left" ] || die "modules cannot be unloaded: $(tr '\n' ' ' <"$folder/left")" 1
 [ $code -eq 0 ] || die "measuring failed" 1
 sh "$folder/machine.sh" >"$folder/raw/machine" && tar -C "$folder/raw" -cf "$folder/raw.tar" .

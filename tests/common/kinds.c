@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Code with patch sites for every kind of instruction, for stress tests that change the sites while
- * all CPUs execute the code.  Each pass_...() executes some sites and returns a number that shows
- * which instruction each site held.
+ * all CPUs execute the code.  Each execute_...() executes some sites and returns a number that
+ * shows which instruction each site held.
  */
 #include <linux/compiler.h>
 #include <linux/kernel.h>
@@ -63,8 +63,8 @@ RECORDS(prefixes);
 
 /*
  * Emit @copies copies of four sites.  Behind each site is an addition of @step to a register that
- * belongs to this site; the addition is skipped if the site holds a jump.  It has three bytes: 83,
- * the register and @step.
+ * belongs to this site; the addition is skipped if the site holds a jump.  The addition has three
+ * bytes: 83, the register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -90,13 +90,13 @@ RECORDS(prefixes);
 	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
 })
 
-/* Each copy adds to two bits of its own in the result, so that a repeated addition is detected. */
-static noinline u64 pass_branches(void)
+/* Each copy of the sites has two bits of the result, so that a repeated addition is detected. */
+static noinline u64 execute_branches(void)
 {
 	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
 }
 
-static noinline u64 pass_many(void)
+static noinline u64 execute_many_branches(void)
 {
 	return ADD_UNLESS_JUMPED(many, MANY_COPIES, "1");
 }
@@ -123,7 +123,7 @@ static noinline u64 pass_many(void)
  * @overflow sets the overflow flag.  Behind each jump is a btsq of 5 bytes that sets a bit of the
  * result; a jump that is taken skips the btsq.
  */
-static noinline u64 pass_short(u8 flags, u8 overflow)
+static noinline u64 execute_short_jumps(u8 flags, u8 overflow)
 {
 	u64 a = (u64)flags << 8, d = 0;
 
@@ -132,8 +132,8 @@ static noinline u64 pass_short(u8 flags, u8 overflow)
 	return d;
 }
 
-/* Do the same as pass_short(), with near jumps of 6 bytes. */
-static noinline u64 pass_near(u8 flags, u8 overflow)
+/* Do the same as execute_short_jumps(), with near jumps of 6 bytes. */
+static noinline u64 execute_near_jumps(u8 flags, u8 overflow)
 {
 	u64 a = (u64)flags << 8, d = 0;
 
@@ -142,12 +142,13 @@ static noinline u64 pass_near(u8 flags, u8 overflow)
 	return d;
 }
 
-/* Three patterns of flags.  Each condition is true with some of them and false with others. */
+/* CPU flags, in the bits in which sahf loads them. */
 #define ZF	0x40
 #define SF	0x80
 #define PF	0x04
 #define CF	0x01
 
+/* Three patterns of flags.  Each condition is true with some of them and false with others. */
 static const struct {
 	u8 flags, overflow;
 } patterns[] = { { 0, 0 }, { SF | ZF | PF | CF, 1 }, { SF | CF, 0 } };
@@ -172,7 +173,7 @@ static u64 get_state_of_value(u64 value, u64 first, u64 second)
 }
 
 /* Load constants of every size, and return the state of each site in two bits. */
-static noinline u64 pass_moves(void)
+static noinline u64 execute_constant_loads(void)
 {
 	u64 a = 0, b = 0, c = 0, d = 0;
 
@@ -202,7 +203,7 @@ do {									\
 } while (0)
 
 /* Load a constant into each register but rsp and rbp.  Return the state of each site in 2 bits. */
-static noinline u64 pass_registers(void)
+static noinline u64 execute_register_loads(void)
 {
 	u64 seen = 0;
 
@@ -241,7 +242,7 @@ do {									\
 } while (0)
 
 /* Compare registers with constants.  Return the state of each site in two bits. */
-static noinline u64 pass_comparisons(void)
+static noinline u64 execute_comparisons(void)
 {
 	u64 seen = 0;
 
@@ -259,7 +260,7 @@ static noinline u64 pass_comparisons(void)
  * Execute nops of lengths that no other site has, each followed by an increment, and return the
  * number of increments.
  */
-static noinline u64 pass_nops(void)
+static noinline u64 execute_nops(void)
 {
 	u64 a = 0;
 
@@ -290,7 +291,7 @@ noinline u64 kinds_callee(u64 value)
  * are tested only in the kernel, because emulating a call pushes to the stack, where a program has
  * its red zone.
  */
-static noinline u64 pass_calls(void)
+static noinline u64 execute_calls(void)
 {
 	u64 a = 0, di;
 
@@ -308,7 +309,7 @@ u64 kinds_callee(u64 value)
 	return value;
 }
 
-static u64 pass_calls(void)
+static u64 execute_calls(void)
 {
 	return 0;
 }
@@ -350,25 +351,25 @@ u64 kinds_execute(enum kinds_pass pass)
 {
 	switch (pass) {
 	case PASS_BRANCHES:
-		return pass_branches();
+		return execute_branches();
 	case PASS_MOVES:
-		return pass_moves();
+		return execute_constant_loads();
 	case PASS_CALLS:
-		return pass_calls();
+		return execute_calls();
 	case PASS_NOPS:
-		return pass_nops();
+		return execute_nops();
 	case PASS_REGISTERS:
-		return pass_registers();
+		return execute_register_loads();
 	case PASS_COMPARISONS:
-		return pass_comparisons();
+		return execute_comparisons();
 	case PASS_MANY:
-		return pass_many();
+		return execute_many_branches();
 	default:
 		if (pass >= PASS_NEAR)
-			return pass_near(patterns[pass - PASS_NEAR].flags,
-					 patterns[pass - PASS_NEAR].overflow);
-		return pass_short(patterns[pass - PASS_SHORT].flags,
-				  patterns[pass - PASS_SHORT].overflow);
+			return execute_near_jumps(patterns[pass - PASS_NEAR].flags,
+						  patterns[pass - PASS_NEAR].overflow);
+		return execute_short_jumps(patterns[pass - PASS_SHORT].flags,
+					   patterns[pass - PASS_SHORT].overflow);
 	}
 }
 

@@ -17,8 +17,8 @@
 
 /*
  * The compiled bytes of a run, a site of several instructions: five jumps, each to the next
- * instruction, and a nop.  An emulator checks for interrupts only after a jump, so it can preempt
- * a task inside this run.  The patcher replaces the run by a jump to its end, with ud2
+ * instruction, and a nop.  An emulator checks for interrupts only after a jump, so a task can be
+ * preempted inside this run.  The patcher replaces the run by a jump to its end, with ud2
  * instructions behind the jump.  A task that was preempted inside the old run would continue at a
  * ud2, so that the test fails.
  */

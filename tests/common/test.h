@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Interface of the test cases that run both in a module and in a program.  A case returns NULL if
- * it has passed, else the text of the expectation that failed.  The cleanup function of the case
- * is called in both cases.
+ * Interface of the test cases that run both in a kernel module and in user space.  A case returns
+ * NULL if it has passed, else the text of the expectation that failed.  The cleanup function of the
+ * case is called in both cases.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H
@@ -60,48 +60,48 @@ int test_start_threads(void (*pass)(void));
 unsigned long test_stop_threads(void);
 
 /* Wait until each thread has returned at least once from a call of @pass. */
-void test_wait_pass(void);
+void test_wait_for_pass(void);
 
 /* Wait until each thread has begun a new call of @pass and has returned from that call. */
-static inline void test_wait_whole_pass(void)
+static inline void test_wait_for_whole_pass(void)
 {
-	test_wait_pass();
-	test_wait_pass();
+	test_wait_for_pass();
+	test_wait_for_pass();
 }
 
 /*
- * test_fail_allocations() prepares this task for failing allocations, and returns 0 if these are
- * possible here.  test_fail_at() makes the @nth of the task's next allocations fail; 0 lets all
- * succeed.  test_has_failed() returns true if that allocation has failed.  test_stop_failing()
- * undoes test_fail_allocations().
+ * test_prepare_failing() prepares this task for failing allocations, and returns 0 if these are
+ * possible here.  test_fail_nth_allocation() makes the @nth of the task's next allocations fail; 0
+ * lets all succeed.  test_has_allocation_failed() returns true if that allocation has failed.
+ * test_stop_failing() undoes test_prepare_failing().
  */
-int test_fail_allocations(void);
-void test_fail_at(unsigned int nth);
-bool test_has_failed(void);
+int test_prepare_failing(void);
+void test_fail_nth_allocation(unsigned int nth);
+bool test_has_allocation_failed(void);
 void test_stop_failing(void);
 
 /*
  * test_plant_breakpoint() stores an int3 at @addr without kmarkers.  The handler of this
- * breakpoint counts its executions, and continues behind the int3.  test_take_breakpoint() removes
- * the breakpoint and returns the count.
+ * breakpoint counts its executions, and continues behind the int3.  test_remove_breakpoint()
+ * removes the breakpoint and returns the count.
  */
 int test_plant_breakpoint(u8 *addr);
-unsigned int test_take_breakpoint(void);
+unsigned int test_remove_breakpoint(void);
 
 /*
- * After test_show_wrong_page(@addr), this task gets a mapping of another page whenever it maps the
- * page of @addr for writing; test_show_wrong_page(NULL) ends this.  test_wrong_page_shown()
- * returns true if the other page was mapped, test_wrong_page_untouched() if the contents of that
+ * After test_map_wrong_page(@addr), this task gets a mapping of another page whenever it maps the
+ * page of @addr for writing; test_map_wrong_page(NULL) ends this.  test_wrong_page_was_mapped()
+ * returns true if the other page was mapped, test_wrong_page_is_unchanged() if the contents of that
  * page are unchanged.
  */
-int test_show_wrong_page(const void *addr);
-bool test_wrong_page_shown(void);
-bool test_wrong_page_untouched(void);
+int test_map_wrong_page(const void *addr);
+bool test_wrong_page_was_mapped(void);
+bool test_wrong_page_is_unchanged(void);
 
 /* Return true if only one CPU is online. */
 bool test_has_one_cpu(void);
 
 /* Return true if the patcher can wait for preempted tasks: in the kernel, not in programs. */
-bool test_can_wait(void);
+bool test_can_wait_for_tasks(void);
 
 #endif /* TESTS_COMMON_TEST_H */

@@ -101,8 +101,9 @@ const char *imv_branches(void)
 	(((x) == (y)) | ((x) < (y)) << 1 | ((x) <= (y)) << 2 | ((x) > (y)) << 3 | ((x) >= (y)) << 4)
 
 /*
- * Define a value of @type, and a function that sets it to @value, and compares it with @number, as
- * a number of @type and of the type to which @type is promoted.
+ * Define an immediate value of @type, and the function compare_@id().  The function sets the value
+ * and compares it with a number: first as a number of @type, then of the type to which C promotes
+ * @type.
  */
 #define DEFINE_COMPARISON(id, type)					\
 static DEFINE_IMV(type, limit_##id);					\
@@ -223,7 +224,7 @@ const char *imv_every_alignment(void)
 	return failed;
 }
 
-/* A variable that no site reads: the patcher is not called when it changes. */
+/* A variable that no site reads: the patcher is not called when this variable changes. */
 static DEFINE_IMV(u8, unread) = 3;
 
 const char *imv_refuses_bad_changes(void)
@@ -251,7 +252,7 @@ const char *imv_refuses_bad_changes(void)
 
 static DEFINE_IMV(u32, many) = 7;
 
-static noinline u32 read_many(void)
+static noinline u32 sum_many_sites(void)
 {
 	u32 value, sum = 0;
 
@@ -267,15 +268,15 @@ const char *imv_many_sites(void)
 {
 	struct patcher_stats before, after;
 
-	EXPECT(read_many() == 7 * MANY);
+	EXPECT(sum_many_sites() == 7 * MANY);
 	patcher_read_stats(&before);
 	EXPECT(!imv_set(many, 12345));
 	patcher_read_stats(&after);
-	EXPECT(read_many() == 12345 * MANY);
+	EXPECT(sum_many_sites() == 12345 * MANY);
 	EXPECT(after.sites - before.sites == MANY);
 	EXPECT(after.rounds - before.rounds == 3);
 	EXPECT(!imv_set(many, 7));
-	EXPECT(read_many() == 7 * MANY);
+	EXPECT(sum_many_sites() == 7 * MANY);
 	return NULL;
 }
 
@@ -330,7 +331,7 @@ static noinline void check_all_values(void)
 	TIMES64(CHECK_SIZES);
 }
 
-static int set_generation(unsigned long generation)
+static int set_values_of_generation(unsigned long generation)
 {
 	struct imv_change changes[] = {
 		{ .var = &storm1__imv, .size = 1 },
@@ -355,12 +356,12 @@ const char *imv_storm(void)
 	generation = started;
 	last = generation + nr;
 	wrong = 0;
-	EXPECT(!set_generation(generation));
+	EXPECT(!set_values_of_generation(generation));
 	patcher_read_stats(&before);
 	EXPECT(!test_start_threads(check_all_values));
 	for (err = 0; generation < last && !err; ) {
 		smp_store_release(&started, ++generation);
-		err = set_generation(generation);
+		err = set_values_of_generation(generation);
 		smp_store_release(&done, generation);
 	}
 	EXPECT(test_stop_threads());
@@ -425,7 +426,7 @@ const char *imv_branch_storm(void)
 		err = imv_set(storm_branch, generation & 1);
 		smp_store_release(&branch_done, generation);
 		if (generation % 64 < 2)
-			test_wait_whole_pass();
+			test_wait_for_whole_pass();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);

@@ -55,8 +55,8 @@ static int apply_change(const u8 *old, const u8 *new)
 
 void intruder_cleanup(void)
 {
-	test_take_breakpoint();
-	test_show_wrong_page(NULL);
+	test_remove_breakpoint();
+	test_map_wrong_page(NULL);
 	if (registered)
 		patcher_unregister(&table);
 	registered = false;
@@ -76,7 +76,7 @@ const char *patcher_ignores_foreign_int3(void)
 	execute_site();
 	execute_site();
 	err = apply_change(nop, jump);
-	EXPECT(test_take_breakpoint() == 2);
+	EXPECT(test_remove_breakpoint() == 2);
 	EXPECT(err == -EILSEQ);
 	patcher_read_stats(&after);
 	EXPECT(after.hits == before.hits && after.rounds == before.rounds);
@@ -94,12 +94,12 @@ const char *patcher_refuses_a_wrong_page(void)
 
 	EXPECT(!register_site());
 	patcher_read_stats(&before);
-	EXPECT(!test_show_wrong_page(test_site_intruded));
+	EXPECT(!test_map_wrong_page(test_site_intruded));
 	err = apply_change(nop, jump);
 	/* Without this check, the test would also pass if the right page was mapped. */
-	EXPECT(test_wrong_page_shown());
-	EXPECT(test_wrong_page_untouched());
-	EXPECT(!test_show_wrong_page(NULL));
+	EXPECT(test_wrong_page_was_mapped());
+	EXPECT(test_wrong_page_is_unchanged());
+	EXPECT(!test_map_wrong_page(NULL));
 	patcher_read_stats(&after);
 	EXPECT(err == -EILSEQ);
 	EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);

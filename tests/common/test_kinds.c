@@ -207,10 +207,10 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 		smp_store_release(&done, number);
 		/* Wait until tasks that were preempted inside a run have left the run. */
 		if (pass == check_runs)
-			test_wait_pass();
+			test_wait_for_pass();
 		/* After some batches, let each thread make a whole pass without a change. */
 		if (pass == check_passes_during_flips && i % (few ? 256 : 32) < 2)
-			test_wait_whole_pass();
+			test_wait_for_whole_pass();
 		first = (first + size) % all;
 	}
 	test_stormed_ms = ms_since(start);
@@ -222,7 +222,7 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 	return NULL;
 }
 
-static const char *check_passes_at_rest(void)
+static const char *check_passes_without_flips(void)
 {
 	unsigned int i;
 
@@ -236,7 +236,7 @@ static const char *check_passes_at_rest(void)
 /* Check the results of all passes with each site in both states. */
 static const char *check_both_states(void)
 {
-	const char *failed = check_passes_at_rest();
+	const char *failed = check_passes_without_flips();
 	unsigned int i;
 	u64 first[NR_PASSES];
 
@@ -244,19 +244,19 @@ static const char *check_both_states(void)
 	for (i = 0; i < PASS_MANY; i++)
 		first[i] = kinds_execute(i);
 	EXPECT(!flip_all_sites());
-	EXPECT(!check_passes_at_rest());
+	EXPECT(!check_passes_without_flips());
 	/* The results of the two states differ, except for nops and, in programs, for calls. */
 	for (i = 0; i < PASS_MANY; i++)
 		EXPECT((kinds_execute(i) == first[i]) ==
 		       (i == PASS_NOPS ||
 			(i == PASS_CALLS && !first[i] && !get_expected_result(i))));
 	EXPECT(!flip_all_sites());
-	EXPECT(!check_passes_at_rest());
+	EXPECT(!check_passes_without_flips());
 	return NULL;
 }
 
-static const char *storm_passes(unsigned int first, unsigned int end, unsigned int flips,
-				unsigned int seconds)
+static const char *flip_while_checking_passes(unsigned int first, unsigned int end,
+					      unsigned int flips, unsigned int seconds)
 {
 	first_pass = first;
 	end_pass = end;
@@ -274,7 +274,7 @@ const char *patcher_storm_of_kinds(void)
 	EXPECT(test_kinds_end - test_kinds >= FEW);
 	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
 	failed = check_both_states();
-	return failed ?: storm_passes(0, PASS_MANY, flips, test_seconds);
+	return failed ?: flip_while_checking_passes(0, PASS_MANY, flips, test_seconds);
 }
 
 const char *patcher_storm_of_thousands(void)
@@ -282,7 +282,7 @@ const char *patcher_storm_of_thousands(void)
 	EXPECT(test_many_end - test_many >= MANY);
 	EXPECT(test_many_end - test_many <= MAX_SITES);
 	EXPECT(!register_records(test_many, test_many_end, 0));
-	return storm_passes(PASS_MANY, NR_PASSES, test_batches / 25, 0);
+	return flip_while_checking_passes(PASS_MANY, NR_PASSES, test_batches / 25, 0);
 }
 
 /* A batch of n sites in chunks of c takes 3 * ceil(n / c) IPI rounds. */
@@ -300,7 +300,7 @@ const char *patcher_rounds_per_chunk(void)
 		EXPECT(after.rounds - before.rounds == 3 * ((all + chunk - 1) / chunk));
 		EXPECT(after.batches == before.batches + 1);
 		EXPECT(after.sites == before.sites + all);
-		EXPECT(!check_passes_at_rest());
+		EXPECT(!check_passes_without_flips());
 	}
 	/* If a poke of the last chunk is wrong, no chunk is applied. */
 	for (chunk = 0; chunk < all; chunk++)
@@ -310,7 +310,7 @@ const char *patcher_rounds_per_chunk(void)
 	EXPECT(patcher_apply_chunked(owner, pokes, all, 1) == -EILSEQ);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
-	EXPECT(!check_passes_at_rest());
+	EXPECT(!check_passes_without_flips());
 	return NULL;
 }
 
@@ -321,7 +321,7 @@ const char *patcher_storm_of_runs(void)
 
 	EXPECT(nr <= MAX_SITES);
 	err = register_records(test_runs, test_runs_end, PATCHER_SITE_RUN);
-	if (!test_can_wait()) {
+	if (!test_can_wait_for_tasks()) {
 		EXPECT(err == -EPERM);
 		return NULL;
 	}
@@ -380,7 +380,7 @@ static const char *check_refused_prefixes(u8 *prefix)
 
 const char *patcher_prefixes(void)
 {
-	/* The compiler may emit the two functions in either order, so look at the record's kind. */
+	/* The compiler may emit the two functions in either order, so check the record's kind. */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
 	u8 *prefix = kinds_get_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;

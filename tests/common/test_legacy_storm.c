@@ -11,17 +11,18 @@
 #include "cases.h"
 
 /*
- * STAYING probes stay connected: every execution of the marker must call each of these exactly
- * once, with its own private data.  Another probe is connected and disconnected in turn, each time
- * with the next of COMING addresses as its private data: &dead[0], &dead[1] and so on.  dead[i] is
- * true while no probe with &dead[i] is connected; a call with &dead[i] at that time is an error.
+ * NR_CONNECTED probes stay connected: every execution of the marker must call each of these exactly
+ * once, with its own private data.  Another probe is connected and disconnected repeatedly, each
+ * time with the next of NR_ADDRESSES addresses as its private data: &dead[0], &dead[1] and so on.
+ * dead[i] is true while no probe with &dead[i] is connected; a call with &dead[i] at that time is
+ * an error.
  */
-#define STAYING		3
-#define COMING		4
+#define NR_CONNECTED	3
+#define NR_ADDRESSES	4
 
-static atomic_long_t counted[STAYING], counted_2006;
+static atomic_long_t counted[NR_CONNECTED], counted_2006;
 static unsigned long wrong;
-static bool dead[COMING];
+static bool dead[NR_ADDRESSES];
 
 static void count_hit(void *private, void *call_private, const char *fmt, va_list *args)
 {
@@ -59,17 +60,17 @@ static void hit_marker(void)
 }
 
 /*
- * Register and unregister a probe with the interface of 2.6.25 and, if @i is a multiple of COMING,
- * a probe with the interface of 2006.
+ * Register and unregister a probe with the interface of 2.6.25 and, if @i is a multiple of
+ * NR_ADDRESSES, a probe with the interface of 2006.
  */
 static int register_probe_for_a_while(unsigned int i)
 {
-	bool *mine = &dead[i % COMING];
+	bool *mine = &dead[i % NR_ADDRESSES];
 	int err;
 
 	WRITE_ONCE(*mine, false);
 	err = marker_probe_register("test_count", NULL, check_alive, mine);
-	if (!err && !(i % COMING))
+	if (!err && !(i % NR_ADDRESSES))
 		err = marker_set_probe("test_count", NULL, check_alive_2006) == 0 ||
 		      marker_remove_probe(check_alive_2006) == 0;
 	err = err ?: marker_probe_unregister("test_count", check_alive, mine);
@@ -86,7 +87,7 @@ const char *legacy_exactly_once(void)
 
 	wrong = 0;
 	atomic_long_set(&counted_2006, 0);
-	for (i = 0; i < STAYING; i++) {
+	for (i = 0; i < NR_CONNECTED; i++) {
 		atomic_long_set(&counted[i], 0);
 		EXPECT(!marker_probe_register("test_count", "%ld", count_hit, &counted[i]));
 	}
@@ -95,11 +96,11 @@ const char *legacy_exactly_once(void)
 	for (i = 0; i < test_batches / 20 && !err; i++)
 		err = register_probe_for_a_while(i);
 	passes = test_stop_threads();
-	for (i = 0; i < STAYING; i++)
+	for (i = 0; i < NR_CONNECTED; i++)
 		EXPECT(!marker_probe_unregister("test_count", count_hit, &counted[i]));
 	EXPECT(marker_remove_probe(count_2006));
 	EXPECT(!err && passes && !wrong);
-	for (i = 0; i < STAYING; i++)
+	for (i = 0; i < NR_CONNECTED; i++)
 		EXPECT(atomic_long_read(&counted[i]) == passes);
 	EXPECT(atomic_long_read(&counted_2006) == passes);
 	return NULL;

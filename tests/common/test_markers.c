@@ -21,7 +21,7 @@ struct record {
 
 static struct record records[3];
 
-static void record_probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void record_args(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
 
@@ -32,7 +32,7 @@ static void record_probe(void *private, void *call_private, const char *fmt, va_
 }
 
 /* Add the first argument to the record's number, and store @call_private if it is not NULL. */
-static void probe_sum(void *private, void *call_private, const char *fmt, va_list *args)
+static void add_first_argument(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
 
@@ -42,7 +42,7 @@ static void probe_sum(void *private, void *call_private, const char *fmt, va_lis
 		record->text = call_private;
 }
 
-static void probe_noargs(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_call(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	((struct record *)private)->calls++;
 }
@@ -56,7 +56,7 @@ static int evaluate(int value)
 	return value;
 }
 
-static noinline void hit_both(int number, const char *text)
+static noinline void hit_both_markers(int number, const char *text)
 {
 	trace_mark(test_mark, "%d %s", evaluate(number), text);
 	_trace_mark(test_mark, "%d %s", evaluate(number), text);
@@ -87,11 +87,11 @@ void markers_cleanup(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(records); i++) {
-		marker_probe_unregister("test_mark", record_probe, &records[i]);
-		marker_probe_unregister("test_format", record_probe, &records[i]);
-		marker_probe_unregister("test_flavour", probe_sum, &records[i]);
-		marker_probe_unregister("test_noargs", probe_noargs, &records[i]);
-		marker_probe_unregister("test_nowhere", record_probe, &records[i]);
+		marker_probe_unregister("test_mark", record_args, &records[i]);
+		marker_probe_unregister("test_format", record_args, &records[i]);
+		marker_probe_unregister("test_flavour", add_first_argument, &records[i]);
+		marker_probe_unregister("test_noargs", count_call, &records[i]);
+		marker_probe_unregister("test_nowhere", record_args, &records[i]);
 	}
 	marker_synchronize_unregister();
 	memset(records, 0, sizeof(records));
@@ -102,25 +102,25 @@ const char *markers_call_probes(void)
 {
 	static const char text[] = "abc";
 
-	EXPECT(!marker_probe_register("test_mark", "%d %s", record_probe, &records[0]));
-	hit_both(42, text);
+	EXPECT(!marker_probe_register("test_mark", "%d %s", record_args, &records[0]));
+	hit_both_markers(42, text);
 	EXPECT(records[0].calls == 2);
 	EXPECT(records[0].number == 42 && records[0].text == text);
 	EXPECT(!strcmp(records[0].format, "%d %s"));
 
 	/* Register a second probe: both are called, each with its own private data. */
-	EXPECT(!marker_probe_register("test_mark", NULL, record_probe, &records[1]));
-	hit_both(43, text);
+	EXPECT(!marker_probe_register("test_mark", NULL, record_args, &records[1]));
+	hit_both_markers(43, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 2);
 	EXPECT(records[0].number == 43 && records[1].number == 43);
 	EXPECT(evaluated == 4);
 
 	/* Unregister the first probe: the second one is still called. */
-	EXPECT(!marker_probe_unregister("test_mark", record_probe, &records[0]));
-	hit_both(44, text);
+	EXPECT(!marker_probe_unregister("test_mark", record_args, &records[0]));
+	hit_both_markers(44, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 4);
 
-	EXPECT(!marker_probe_register("test_noargs", MARK_NOARGS, probe_noargs, &records[2]));
+	EXPECT(!marker_probe_register("test_noargs", MARK_NOARGS, count_call, &records[2]));
 	hit_noargs();
 	EXPECT(records[2].calls == 1);
 	return NULL;
@@ -128,13 +128,13 @@ const char *markers_call_probes(void)
 
 const char *markers_evaluate_only_while_on(void)
 {
-	hit_both(1, "");
+	hit_both_markers(1, "");
 	EXPECT(evaluated == 0);
-	EXPECT(!marker_probe_register("test_mark", "%d %s", record_probe, &records[0]));
-	hit_both(1, "");
+	EXPECT(!marker_probe_register("test_mark", "%d %s", record_args, &records[0]));
+	hit_both_markers(1, "");
 	EXPECT(evaluated == 2);
-	EXPECT(!marker_probe_unregister("test_mark", record_probe, &records[0]));
-	hit_both(1, "");
+	EXPECT(!marker_probe_unregister("test_mark", record_args, &records[0]));
+	hit_both_markers(1, "");
 	EXPECT(evaluated == 2 && records[0].calls == 2);
 	return NULL;
 }
@@ -143,11 +143,11 @@ const char *markers_of_every_flavour(void)
 {
 	hit_flavours();
 	EXPECT(evaluated == 0);
-	EXPECT(!marker_probe_register("test_flavour", "%d %s", probe_sum, &records[0]));
+	EXPECT(!marker_probe_register("test_flavour", "%d %s", add_first_argument, &records[0]));
 	hit_flavours();
 	EXPECT(evaluated == 5 && records[0].calls == 5 && records[0].number == 15);
 	EXPECT(records[0].text == (void *)&records[2]);
-	EXPECT(!marker_probe_unregister("test_flavour", probe_sum, &records[0]));
+	EXPECT(!marker_probe_unregister("test_flavour", add_first_argument, &records[0]));
 	hit_flavours();
 	EXPECT(evaluated == 5 && records[0].calls == 5);
 	return NULL;
@@ -155,32 +155,32 @@ const char *markers_of_every_flavour(void)
 
 const char *markers_errors(void)
 {
-	EXPECT(marker_probe_register(NULL, NULL, record_probe, NULL) == -EINVAL);
-	EXPECT(marker_probe_register("", NULL, record_probe, NULL) == -EINVAL);
+	EXPECT(marker_probe_register(NULL, NULL, record_args, NULL) == -EINVAL);
+	EXPECT(marker_probe_register("", NULL, record_args, NULL) == -EINVAL);
 	EXPECT(marker_probe_register("test_mark", NULL, NULL, NULL) == -EINVAL);
-	EXPECT(marker_probe_unregister("test_mark", record_probe, &records[0]) == -ENOENT);
-	EXPECT(marker_probe_unregister(NULL, record_probe, &records[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister("test_mark", record_args, &records[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister(NULL, record_args, &records[0]) == -ENOENT);
 
 	/* Register a probe for a name of which no marker exists. */
-	EXPECT(!marker_probe_register("test_nowhere", "%d %s", record_probe, &records[0]));
-	EXPECT(marker_probe_register("test_nowhere", "%d %s", record_probe, &records[0]) == -EBUSY);
-	EXPECT(marker_probe_register("test_nowhere", "%d", record_probe, &records[1]) == -EPERM);
-	EXPECT(marker_probe_unregister("test_nowhere", record_probe, &records[1]) == -ENOENT);
-	EXPECT(!marker_probe_unregister("test_nowhere", record_probe, &records[0]));
-	EXPECT(marker_probe_unregister("test_nowhere", record_probe, &records[0]) == -ENOENT);
+	EXPECT(!marker_probe_register("test_nowhere", "%d %s", record_args, &records[0]));
+	EXPECT(marker_probe_register("test_nowhere", "%d %s", record_args, &records[0]) == -EBUSY);
+	EXPECT(marker_probe_register("test_nowhere", "%d", record_args, &records[1]) == -EPERM);
+	EXPECT(marker_probe_unregister("test_nowhere", record_args, &records[1]) == -ENOENT);
+	EXPECT(!marker_probe_unregister("test_nowhere", record_args, &records[0]));
+	EXPECT(marker_probe_unregister("test_nowhere", record_args, &records[0]) == -ENOENT);
 	return NULL;
 }
 
 const char *markers_formats(void)
 {
-	EXPECT(!marker_probe_register("test_format", "%d %s", record_probe, &records[0]));
+	EXPECT(!marker_probe_register("test_format", "%d %s", record_args, &records[0]));
 	hit_formats();
 	EXPECT(records[0].calls == 1);
-	EXPECT(!marker_probe_unregister("test_format", record_probe, &records[0]));
+	EXPECT(!marker_probe_unregister("test_format", record_args, &records[0]));
 
 	/* When no probe is registered for the name, a probe may set another format. */
-	EXPECT(!marker_probe_register("test_format", "%ld %s", record_probe, &records[1]));
-	EXPECT(marker_probe_register("test_format", "%d %s", record_probe, &records[0]) == -EPERM);
+	EXPECT(!marker_probe_register("test_format", "%ld %s", record_args, &records[1]));
+	EXPECT(marker_probe_register("test_format", "%d %s", record_args, &records[0]) == -EPERM);
 	hit_formats();
 	EXPECT(records[0].calls == 1 && records[1].calls == 1);
 	return NULL;
@@ -188,7 +188,7 @@ const char *markers_formats(void)
 
 /*
  * Number of calls in which probe_a() or probe_b() got the private data of the other probe or a
- * wrong argument.  The two probes are connected in turn while every CPU executes the marker.
+ * wrong argument.  The two probes are connected alternately while every CPU executes the marker.
  */
 static unsigned long mixed;
 static char tag_a, tag_b;

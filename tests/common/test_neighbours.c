@@ -25,7 +25,7 @@ static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
 /* The sites: eight nops of 5 bytes, and at the end a nop of 4 bytes and one of 1 byte. */
-static noinline __used notrace void neighbours_text(void)
+static noinline __used notrace void contain_neighbours(void)
 {
 	asm volatile("test_neighbours_text:\n\t"
 		     ".fill 8, 5, 0x00441f0f\n\t"
@@ -153,10 +153,10 @@ const char *patcher_applies_most(void)
 	 * them.  If this allocation fails, nothing must be changed or marked as stuck.
 	 */
 	fill_pokes(nop, jump);
-	if (!test_fail_allocations()) {
+	if (!test_prepare_failing()) {
 		int err;
 
-		test_fail_at(1);
+		test_fail_nth_allocation(1);
 		err = patcher_apply_most(patcher_apply, owner, pokes, NR, stuck);
 		test_stop_failing();
 		EXPECT(err == -ENOMEM && all_sites_hold(nop) && !memchr(stuck, true, sizeof(stuck)));
@@ -220,7 +220,7 @@ const char *patcher_checks_neighbours(void)
 	return failed;
 }
 
-/* The same for the sites of a compact table. */
+/* Check batches on adjacent sites of a compact table. */
 const char *patcher_compact_neighbours(void)
 {
 	is_compact = true;
@@ -253,7 +253,7 @@ const char *patcher_neighbour_owners(void)
 	return NULL;
 }
 
-/* The same for the sites of compact tables. */
+/* The last sites of a batch are in a compact table of another owner, or in no table. */
 const char *patcher_compact_owners(void)
 {
 	is_compact = true;

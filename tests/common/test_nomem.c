@@ -27,10 +27,10 @@ static bool fail_allocation(unsigned int nth, int (*operation)(void), int *err)
 {
 	bool failed;
 
-	test_fail_at(nth);
+	test_fail_nth_allocation(nth);
 	*err = operation();
-	failed = test_has_failed();
-	test_fail_at(0);
+	failed = test_has_allocation_failed();
+	test_fail_nth_allocation(0);
 	return failed;
 }
 
@@ -60,7 +60,7 @@ const char *imv_unchanged_without_memory(void)
 	unsigned int nth;
 	int err;
 
-	if (test_fail_allocations())
+	if (test_prepare_failing())
 		return "SKIP no way to make allocations fail";
 	for (nth = 1; nth < FAR && fail_allocation(nth, set_all_values, &err); nth++) {
 		EXPECT(err == -ENOMEM);
@@ -99,7 +99,7 @@ const char *markers_unchanged_without_memory(void)
 	unsigned int nth;
 	int err;
 
-	if (test_fail_allocations())
+	if (test_prepare_failing())
 		return "SKIP no way to make allocations fail";
 	for (nth = 1; nth < FAR && fail_allocation(nth, register_probe, &err); nth++) {
 		EXPECT(err == -ENOMEM);
@@ -127,7 +127,7 @@ const char *markers_unchanged_without_memory(void)
 	return NULL;
 }
 
-/* Private data of a second probe.  It is unregistered without memory; the first probe must stay. */
+/* Private data of a second probe.  Unregistering it without memory must not affect the first. */
 static unsigned int others;
 
 static int unregister_second_probe(void)
@@ -140,7 +140,7 @@ const char *unregistering_without_memory(void)
 	unsigned int nth;
 	int err = 0;
 
-	if (test_fail_allocations())
+	if (test_prepare_failing())
 		return "SKIP no way to make allocations fail";
 	EXPECT(!register_probe());
 	for (nth = 1; nth < FAR; nth++) {
@@ -188,14 +188,14 @@ static bool is_typed_probe_called(void)
 
 /*
  * If an allocation fails, registering a typed probe may fail or succeed.  A hit must call the probe
- * exactly while it is registered.
+ * exactly while the probe is registered.
  */
 const char *typed_unchanged_without_memory(void)
 {
 	unsigned int nth;
 	int err = 0;
 
-	if (test_fail_allocations())
+	if (test_prepare_failing())
 		return "SKIP no way to make allocations fail";
 	for (nth = 1; nth < FAR && fail_allocation(nth, register_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);

@@ -53,7 +53,7 @@ static noinline int execute_sites(void)
  * which makes a 16-bit mov.  From the second byte on, the bytes are a 32-bit mov, whose constant
  * consists of nops.
  */
-static noinline __used void nested_instructions(void)
+static noinline __used void contain_nested_insns(void)
 {
 	asm volatile("test_nested:\n\t"
 		     ".byte 0x66, 0xb8, 0x90, 0x90, 0x90, 0x90\n\t"
@@ -254,7 +254,7 @@ const char *patcher_refuses_bad_tables(void)
 
 /*
  * Register and unregister one more table, with one site of @len bytes that begins @offset bytes
- * behind the start of the 32-bit mov in nested_instructions().
+ * behind the start of the 32-bit mov in contain_nested_insns().
  */
 static int try_nested_site(int offset, u8 len)
 {
@@ -353,7 +353,7 @@ const char *patcher_storm_of_jumps(void)
 		err = patcher_apply(owner, pokes, 2);
 		smp_store_release(&done, i + 1);
 		if (i % 64 < 2)
-			test_wait_whole_pass();
+			test_wait_for_whole_pass();
 	}
 	EXPECT(test_stop_threads());
 	EXPECT(!err);

@@ -24,12 +24,12 @@ static void probe(void *probe_private, void *call_private, const char *fmt, va_l
 	sum += va_arg(*args, int);
 }
 
-static noinline int count_branches(void)
+static noinline int count_taken_branches(void)
 {
 	return imv_branch(flag) + imv_cmp_flip(flag) + imv_xor_flip(flag);
 }
 
-static noinline int hit(int *evaluated)
+static noinline int hit_marker(int *evaluated)
 {
 	trace_mark(test_plain, "%d", ++*evaluated);
 	return *evaluated;
@@ -41,13 +41,13 @@ static const char *check_values(void)
 		IMV_CHANGE(small, -128), IMV_CHANGE(medium, 7), IMV_CHANGE(large, 1L << 62),
 	};
 
-	EXPECT(imv_read(flag) && count_branches() == 3);
+	EXPECT(imv_read(flag) && count_taken_branches() == 3);
 	EXPECT(imv_read(small) == -5 && imv_read(medium) == 0xabcd && imv_read(large) == -1);
 	EXPECT(!strcmp(imv_read(pointer), "text"));
 	EXPECT(imv_equal(-5, small) && imv_below(-6, small) && !imv_above(-5, small));
 	EXPECT(imv_at_most(0xabcd, medium) && imv_at_least(0xabcd, medium));
 	EXPECT(!imv_below(0L, large) && imv_above(0L, large));
-	EXPECT(!imv_set(flag, false) && !imv_read(flag) && !count_branches());
+	EXPECT(!imv_set(flag, false) && !imv_read(flag) && !count_taken_branches());
 	EXPECT(!imv_set(pointer, "other") && !strcmp(imv_read(pointer), "other"));
 	EXPECT(!imv_set_many(changes, ARRAY_SIZE(changes)));
 	EXPECT(imv_read(small) == -128 && imv_read(medium) == 7 && imv_read(large) == 1L << 62);
@@ -66,11 +66,11 @@ const char *imv_plain_fallback(void)
 	failed = check_values();
 	if (failed)
 		return failed;
-	EXPECT(hit(&evaluated) == 0);
+	EXPECT(hit_marker(&evaluated) == 0);
 	EXPECT(!marker_probe_register("test_plain", "%d", probe, &sum));
-	EXPECT(hit(&evaluated) == 1 && sum == 1);
+	EXPECT(hit_marker(&evaluated) == 1 && sum == 1);
 	EXPECT(!marker_probe_unregister("test_plain", probe, &sum));
-	EXPECT(hit(&evaluated) == 1 && sum == 1);
+	EXPECT(hit_marker(&evaluated) == 1 && sum == 1);
 	patcher_read_stats(&after);
 	/* The patcher has not changed any text. */
 	EXPECT(after.batches == before.batches);

@@ -62,7 +62,7 @@ static int unregister_probes(unsigned int nr)
 	return err;
 }
 
-/* Return the time in nanoseconds.  In a program it is the CPU time of this thread. */
+/* Return nanoseconds: of the clock in the kernel, of this thread's CPU time in user space. */
 static u64 get_time_ns(void)
 {
 #ifdef __KERNEL__
@@ -107,9 +107,9 @@ static u64 time_registration_in_parts(void)
 
 /*
  * Check that registering MANY probes at once takes less than MOST times as long as registering the
- * same number in MANY / FEW = 8 parts of FEW probes.  If the time of a registration were
- * proportional to the number of probes, it would take about eight times as long.  Both times are
- * minima of several tries, because other load can only increase them.
+ * same number in MANY / FEW = 8 parts of FEW probes.  If the time of one registration were
+ * proportional to the number of probes, MANY at once would take about eight times as long.  Both
+ * times are minima of several tries, because other load can only increase the times.
  */
 static const char *check_registration_scales(void)
 {

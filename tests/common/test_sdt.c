@@ -50,7 +50,7 @@ void sdt_cleanup(void)
 {
 	unsigned int i;
 
-	test_take_breakpoint();
+	test_remove_breakpoint();
 	for (i = 0; i < ARRAY_SIZE(patterns); i++) {
 		sdt_detach(patterns[i], record_hit, &first);
 		sdt_detach(patterns[i], record_hit, &second);
@@ -401,7 +401,7 @@ const char *sdt_switches_others_off(void)
 	hit_named(2);
 	/* The site with the breakpoint stays enabled. */
 	again = sdt_detach("named", record_hit, &second);
-	EXPECT(!test_take_breakpoint());
+	EXPECT(!test_remove_breakpoint());
 	EXPECT(off && !on && !again);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 1);
 	EXPECT(site[0] == 0x2e && other[0] == 0x0f);
@@ -450,7 +450,7 @@ const char *sdt_storm_exactly_once(void)
 		err = sdt_attach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", true) ?:
 		      sdt_detach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", false);
 		if (!(i % 16))
-			test_wait_whole_pass();
+			test_wait_for_whole_pass();
 	}
 	passes = test_stop_threads();
 	sdt_detach("test:::*", ignore_hit, NULL);

@@ -186,7 +186,7 @@ static int change_repeatedly(unsigned int batches)
 		err = store_trap(nop, nop_trap);
 		/* Keep some of the breakpoints until each thread has executed the breakpoint. */
 		if (!(i % 64))
-			test_wait_whole_pass();
+			test_wait_for_whole_pass();
 		err = err ?: replace_insn(nop_trap, jump) ?: store_trap(jump, jump_trap) ?:
 		      replace_insn(jump_trap, nop);
 	}

@@ -51,7 +51,7 @@ static void probe_by_name(void *private, void *call_private, const char *fmt, va
 	record->text = va_arg(*args, const char *);
 }
 
-static void probe_noargs(void *private)
+static void count_call(void *private)
 {
 	((struct record *)private)->calls++;
 }
@@ -72,7 +72,7 @@ static u64 evaluate(u64 value)
 	return value;
 }
 
-static noinline void hit(u64 sector, const char *text)
+static noinline void hit_marker(u64 sector, const char *text)
 {
 	mark_typed(test_typed, evaluate(sector), 512, text);
 }
@@ -93,7 +93,8 @@ static noinline void hit_many(void)
 		   7ULL << 50, -8);
 }
 
-static bool has_seen(const struct record *record, unsigned long calls, u64 sector, const char *text)
+static bool has_recorded(const struct record *record, unsigned long calls, u64 sector,
+			 const char *text)
 {
 	return record->calls == calls && record->sector == sector && record->text == text;
 }
@@ -105,7 +106,7 @@ void typed_cleanup(void)
 	for (i = 0; i < ARRAY_SIZE(records); i++) {
 		marker_unregister_test_typed(probe, &records[i]);
 		marker_unregister_test_typed(second_probe, &records[i]);
-		marker_unregister_test_typed_noargs(probe_noargs, &records[i]);
+		marker_unregister_test_typed_noargs(count_call, &records[i]);
 		marker_unregister_test_typed_many(probe_many, &records[i]);
 		marker_probe_unregister("test_typed", probe_by_name, &records[i]);
 	}
@@ -119,42 +120,42 @@ const char *typed_call_probes(void)
 	static const char text[] = "abc";
 	bool *direct = &__typed_marker_test_typed.direct;
 
-	hit(1, text);
+	hit_marker(1, text);
 	EXPECT(evaluated == 0);
 	EXPECT(!marker_register_test_typed(probe, &records[0]));
 	EXPECT(*direct);
-	hit(1ULL << 40, text);
-	EXPECT(has_seen(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
+	hit_marker(1ULL << 40, text);
+	EXPECT(has_recorded(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
 	hit_elsewhere(2, text);
-	EXPECT(has_seen(&records[0], 2, 2, text) && records[0].bytes == 4096);
+	EXPECT(has_recorded(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 
 	/* Register a second probe, then unregister the first one, then the second one. */
 	EXPECT(!marker_register_test_typed(second_probe, &records[1]));
 	EXPECT(!*direct);
-	hit(3, text);
-	EXPECT(has_seen(&records[0], 3, 3, text) && has_seen(&records[1], 1, 3, text));
+	hit_marker(3, text);
+	EXPECT(has_recorded(&records[0], 3, 3, text) && has_recorded(&records[1], 1, 3, text));
 	EXPECT(!marker_unregister_test_typed(probe, &records[0]));
 	EXPECT(*direct);
-	hit(4, text);
-	EXPECT(records[0].calls == 3 && has_seen(&records[1], 2, 4, text));
+	hit_marker(4, text);
+	EXPECT(records[0].calls == 3 && has_recorded(&records[1], 2, 4, text));
 	EXPECT(!marker_unregister_test_typed(second_probe, &records[1]));
-	hit(5, text);
+	hit_marker(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* Call the stub, as a CPU does that has executed the site before it was switched off. */
+	/* Call the stub like a CPU that executed the site before the site was switched off. */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
 	/* Register the same function with other private data. */
 	EXPECT(!marker_register_test_typed(second_probe, &records[2]));
-	hit(6, text);
-	EXPECT(records[1].calls == 2 && has_seen(&records[2], 1, 6, text));
+	hit_marker(6, text);
+	EXPECT(records[1].calls == 2 && has_recorded(&records[2], 1, 6, text));
 	return NULL;
 }
 
 const char *typed_arguments(void)
 {
-	EXPECT(!marker_register_test_typed_noargs(probe_noargs, &records[0]));
+	EXPECT(!marker_register_test_typed_noargs(count_call, &records[0]));
 	hit_noargs();
 	EXPECT(records[0].calls == 1);
 	many_seen = false;
@@ -193,28 +194,28 @@ const char *typed_probes_by_name(void)
 	static const char text[] = "abc";
 
 	EXPECT(marker_probe_register("test_typed", "%d", probe_by_name, &records[0]) == 0);
-	hit(1, text);
+	hit_marker(1, text);
 	EXPECT(records[0].calls == 0 && evaluated == 0);
 	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
 
 	EXPECT(!marker_probe_register("test_typed", "sector %llu bytes %u text %s",
 				      probe_by_name, &records[0]));
-	hit(2, text);
-	EXPECT(has_seen(&records[0], 1, 2, text) && records[0].bytes == 512);
+	hit_marker(2, text);
+	EXPECT(has_recorded(&records[0], 1, 2, text) && records[0].bytes == 512);
 	EXPECT(!marker_register_test_typed(probe, &records[1]));
-	hit(3, text);
-	EXPECT(has_seen(&records[0], 2, 3, text) && has_seen(&records[1], 1, 3, text));
+	hit_marker(3, text);
+	EXPECT(has_recorded(&records[0], 2, 3, text) && has_recorded(&records[1], 1, 3, text));
 	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
-	hit(4, text);
-	EXPECT(records[0].calls == 2 && has_seen(&records[1], 2, 4, text));
+	hit_marker(4, text);
+	EXPECT(records[0].calls == 2 && has_recorded(&records[1], 2, 4, text));
 	EXPECT(!marker_probe_register("test_typed", NULL, probe_by_name, &records[0]));
-	hit(5, text);
-	EXPECT(has_seen(&records[0], 3, 5, text) && has_seen(&records[1], 3, 5, text));
+	hit_marker(5, text);
+	EXPECT(has_recorded(&records[0], 3, 5, text) && has_recorded(&records[1], 3, 5, text));
 	EXPECT(!marker_unregister_test_typed(probe, &records[1]));
-	hit(6, text);
-	EXPECT(has_seen(&records[0], 4, 6, text) && records[1].calls == 3);
+	hit_marker(6, text);
+	EXPECT(has_recorded(&records[0], 4, 6, text) && records[1].calls == 3);
 	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
-	hit(7, text);
+	hit_marker(7, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 3);
 	return NULL;
 }

@@ -127,8 +127,8 @@ static atomic_t tickets;
 static bool wanted, inside, released;
 
 /*
- * Function that the threads call.  If wanted is set, it disables preemption in one of the threads,
- * until released is set or HOLD_NS have passed.
+ * Called by each thread.  If wanted is set, disable preemption in one of the threads, until
+ * released is set or HOLD_NS have passed.
  */
 static void disable_preemption_if_wanted(void)
 {
@@ -201,7 +201,7 @@ const char *typed_storm_waits(void)
 	return NULL;
 }
 
-/* Number of calls of a probe that stays registered while other probes come and go. */
+/* Number of calls of a probe that stays registered while others are registered and unregistered. */
 static atomic_long_t counted;
 
 static void count_probe_call(void *private, unsigned long number)

@@ -21,7 +21,7 @@ here=$(realpath "$(dirname "$0")")
 release=$(basename "$kernel"/usr/lib/modules/*)
 failed=0
 # Time limits of a build in seconds. The limit of marked builds is larger, because the machine may
-# be busier while they run.
+# be busier while marked builds run.
 declare -A limit=([unmarked]=900 [marked]=2700)
 
 # Link the kernel's headers to the paths that their makefiles use.
@@ -47,18 +47,19 @@ build() {
 		cat "/var/lib/dkms/$name/$version/$release"/*/log/make.log >>"$log"
 }
 
-# warnings KIND: print the texts of the compiler's warnings, without file names and line numbers
-warnings() {
+# list_warnings KIND: print the texts of the compiler's warnings, without file names and line
+# numbers
+list_warnings() {
 	sed -n 's/^.*warning: //p' "$out/$1-$package.log" | sort -u
 }
 
-# new_warnings: print the first warning that only the marked build has
-new_warnings() {
-	comm -13 <(warnings unmarked) <(warnings marked) | head -n 1
+# print_new_warning: print the first warning that only the marked build has
+print_new_warning() {
+	comm -13 <(list_warnings unmarked) <(list_warnings marked) | head -n 1
 }
 
-# failed_line KIND: print the line of the log in which the build failed
-failed_line() {
+# print_failed_line KIND: print the line of the log in which the build failed
+print_failed_line() {
 	grep -E -m 1 'error:|\*\*\*|: not found' "$out/$1-$package.log" || grep -m 1 'Error!' "$out/$1-$package.log" ||
 		tail -n 1 "$out/$1-$package.log"
 }
@@ -97,24 +98,24 @@ for package in "${packages[@]}"; do
 		echo "${PACKAGE_NAME:-$name} ${PACKAGE_VERSION:-$version}"
 	)
 	if ! build unmarked; then
-		echo "SKIP $package: does not build unmarked: $(failed_line unmarked)"
+		echo "SKIP $package: does not build unmarked: $(print_failed_line unmarked)"
 		continue
 	fi
 	"$here/mark.py" "$sources" "$KMARKERS"
 	more=
-	if build marked && [[ $(new_warnings) == *objtool:* ]]; then
+	if build marked && [[ $(print_new_warning) == *objtool:* ]]; then
 		# objtool cannot follow the code that gcc emits for some computed gotos if exits are
 		# recorded.
-		more=", without exits: $(new_warnings)"
+		more=", without exits: $(print_new_warning)"
 		grep -rlF /entry.mk "$sources" | xargs sed -i '/entry\.mk$/i KMARKERS_ENTRY_EXITS := n'
 	fi
 	if grep -q "modpost: GPL-incompatible module" "$out/marked-$package.log"; then
 		echo "SKIP $package: its licence is not compatible with the GPL, and kmarkers exports its symbols to GPL modules only"
 	elif [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
-		echo "FAILED $package: does not build marked: $(failed_line marked)"
+		echo "FAILED $package: does not build marked: $(print_failed_line marked)"
 		failed=1
-	elif [[ $(new_warnings) ]]; then
-		echo "FAILED $package: new warning: $(new_warnings)"
+	elif [[ $(print_new_warning) ]]; then
+		echo "FAILED $package: new warning: $(print_new_warning)"
 		failed=1
 	else
 		echo "ok $package: builds marked$more"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The arena, an array of bytes that the patcher changes instead of text, and the functions of
- * patcher/text.h for it.  patcher_text_sync(), which ends each round, checks the bytes of all
- * pokes.
+ * patcher/text.h for this array. patcher_text_sync(), which ends each round, checks the bytes of
+ * all pokes.
  */
 #include <linux/errno.h>
 #include <linux/ptrace.h>
@@ -46,12 +46,12 @@ static const struct {
 	{ { 0x40, 0x80, 0xff }, 3, 4 }, { { 0x41, 0x81, 0xff }, 3, 7 },
 };
 
-void arena_instruction(struct input *in, u8 *bytes, unsigned int len)
+void arena_take_instruction(struct input *in, u8 *bytes, unsigned int len)
 {
-	unsigned int i, form = take(in, 1) % ARRAY_SIZE(forms);
+	unsigned int i, form = take_number(in, 1) % ARRAY_SIZE(forms);
 
 	for (i = 0; i < len; i++)
-		bytes[i] = take(in, 1);
+		bytes[i] = take_number(in, 1);
 	/* Search from the selected element on for an instruction of length @len. */
 	for (i = 0; i < ARRAY_SIZE(forms); i++, form++) {
 		form %= ARRAY_SIZE(forms);
@@ -68,26 +68,26 @@ void arena_fill(struct input *in)
 
 	nr_starts = 0;
 	while (at < ARENA_BYTES) {
-		form = take(in, 1) % ARRAY_SIZE(forms);
+		form = take_number(in, 1) % ARRAY_SIZE(forms);
 		if (at + forms[form].len > ARENA_BYTES)
 			form = 0;
 		starts[nr_starts++] = at;
-		memset(&arena[at], take(in, 1), forms[form].len);
+		memset(&arena[at], take_number(in, 1), forms[form].len);
 		memcpy(&arena[at], forms[form].bytes, forms[form].opcode);
 		at += forms[form].len;
 	}
 }
 
-u8 *arena_place(struct input *in)
+u8 *arena_take_address(struct input *in)
 {
-	unsigned int number = take(in, 1);
+	unsigned int number = take_number(in, 1);
 
 	if (number & 1)
 		return &arena[starts[(number >> 1) % nr_starts]];
-	return &arena[take(in, 1) % ARENA_BYTES];
+	return &arena[take_number(in, 1) % ARENA_BYTES];
 }
 
-unsigned int arena_len(const u8 *place)
+unsigned int arena_get_insn_len(const u8 *place)
 {
 	struct patcher_insn insn;
 
@@ -162,7 +162,7 @@ bool patcher_is_one_cpu_online(void)
 	return arena_alone;
 }
 
-void patcher_text_store_int3s_again(struct patcher_poke *pokes, unsigned int nr)
+void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned int nr)
 {
 }
 
@@ -186,7 +186,7 @@ static void check_breakpoint(const struct patcher_poke *poke)
 }
 
 /* Return true if the site of a poke holds the byte @first and the other bytes of @tail. */
-static bool holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
+static bool site_holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
 {
 	return poke->addr[0] == first && !memcmp(poke->addr + 1, tail + 1, poke->len - 1);
 }
@@ -197,7 +197,8 @@ static bool holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
  */
 static void check_poke(const struct patcher_poke *poke, unsigned int round)
 {
-	bool old = holds(poke, poke->old[0], poke->old), new = holds(poke, poke->new[0], poke->new);
+	bool old = site_holds(poke, poke->old[0], poke->old);
+	bool new = site_holds(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
 		/* The chunk of this poke is not in progress: the site is completely old or new. */
@@ -205,7 +206,7 @@ static void check_poke(const struct patcher_poke *poke, unsigned int round)
 		return;
 	}
 	MUST(round < 2);
-	MUST(holds(poke, INT3, round ? poke->new : poke->old));
+	MUST(site_holds(poke, INT3, round ? poke->new : poke->old));
 	check_breakpoint(poke);
 }
 

@@ -26,12 +26,12 @@ void arena_fill(struct input *in);
  * Write @len bytes selected by the input to @bytes: an instruction of this length, if there is
  * one.
  */
-void arena_instruction(struct input *in, u8 *bytes, unsigned int len);
+void arena_take_instruction(struct input *in, u8 *bytes, unsigned int len);
 
 /* Return an address in the arena selected by the input, often the start of an instruction. */
-u8 *arena_place(struct input *in);
+u8 *arena_take_address(struct input *in);
 
 /* Return the length of the instruction at @place, or 1 if it cannot be decoded. */
-unsigned int arena_len(const u8 *place);
+unsigned int arena_get_insn_len(const u8 *place);
 
 #endif /* TESTS_FUZZ_ARENA_H */

@@ -12,12 +12,12 @@
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
 	struct input input = { data, size };
-	unsigned int room = 1 + take_below(&input, 200), length, i;
+	unsigned int room = 1 + take_number_below(&input, 200), length, i;
 	unsigned long slots[MAX_SLOTS];
 	char format[MAX_FORMAT + 1], text[256];
 
 	for (i = 0; i < 4; i++)
-		slots[i] = take(&input, 8);
+		slots[i] = take_number(&input, 8);
 	/*
 	 * Pass as many arguments as a format can use.  All are random numbers: %s takes such a
 	 * number as the address of its string.
@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 4; i < MAX_SLOTS; i++)
 		slots[i] = slots[i % 4];
 	for (i = 0; i < MAX_FORMAT && input.left; i++)
-		format[i] = take(&input, 1);
+		format[i] = take_number(&input, 1);
 	format[i] = '\0';
 	memset(text, GUARD, sizeof(text));
 	length = kmarkers_format_print(text, room, format, slots);

@@ -32,7 +32,7 @@ struct input {
 };
 
 /* Take @bytes bytes of the input, or fewer at its end, and return them as a number. */
-static inline u64 take(struct input *in, unsigned int bytes)
+static inline u64 take_number(struct input *in, unsigned int bytes)
 {
 	u64 value = 0;
 
@@ -44,9 +44,9 @@ static inline u64 take(struct input *in, unsigned int bytes)
 }
 
 /* Take a byte of the input, and return it modulo @limit. */
-static inline unsigned int take_below(struct input *in, unsigned int limit)
+static inline unsigned int take_number_below(struct input *in, unsigned int limit)
 {
-	return take(in, 1) % limit;
+	return take_number(in, 1) % limit;
 }
 
 #endif /* TESTS_FUZZ_FUZZ_H */

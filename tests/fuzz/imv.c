@@ -33,38 +33,39 @@ static unsigned int count_records(unsigned int i)
 	return chunks[i].head.bytes / sizeof(struct patcher_site);
 }
 
-static void fill_record(struct input *in, struct patcher_site *site)
+static void fill_site_record(struct input *in, struct patcher_site *site)
 {
-	u8 *place = arena_place(in);
-	unsigned int kind = take_below(in, 16);
+	u8 *place = arena_take_address(in);
+	unsigned int kind = take_number_below(in, 16);
 
 	memset(site, 0, sizeof(*site));
-	site->addr = kind ? (long)place - (long)&site->addr : (long)take(in, 4);
-	site->len = kind > 1 ? arena_len(place) : take(in, 1);
-	site->size = kind > 2 ? 1 << take_below(in, 4) : take(in, 1);
-	site->flags = kind == 3 ? take(in, 2) : kind & 1 ? take_below(in, 16) << 8 : 0;
+	site->addr = kind ? (long)place - (long)&site->addr : (long)take_number(in, 4);
+	site->len = kind > 1 ? arena_get_insn_len(place) : take_number(in, 1);
+	site->size = kind > 2 ? 1 << take_number_below(in, 4) : take_number(in, 1);
+	site->flags = kind == 3 ? take_number(in, 2) :
+		      kind & 1 ? take_number_below(in, 16) << 8 : 0;
 	/* Use valid addresses of variables only, as the linker does. */
-	site->key = (long)&variables[take_below(in, VARIABLES)] - (long)&site->key;
+	site->key = (long)&variables[take_number_below(in, VARIABLES)] - (long)&site->key;
 }
 
 static void fill_chunk(struct input *in, unsigned int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
-	unsigned int i, nr = take_below(in, RECORDS + 1), kind = take_below(in, 16);
+	unsigned int i, nr = take_number_below(in, RECORDS + 1), kind = take_number_below(in, 16);
 
 	head->bytes = nr * sizeof(struct patcher_site);
 	head->first = (long)chunks[number].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
-	/* Use no length beyond the chunk, because the code that finds chunks has checked it. */
+	/* Use no length beyond the chunk, because the code that finds chunks checks lengths. */
 	if (kind == 0)
-		head->bytes = take(in, 4) % (sizeof(chunks[0].sites) + 1);
+		head->bytes = take_number(in, 4) % (sizeof(chunks[0].sites) + 1);
 	else if (kind == 1)
-		head->record = take(in, 2);
+		head->record = take_number(in, 2);
 	else if (kind == 2)
-		head->version = take(in, 2);
+		head->version = take_number(in, 2);
 	for (i = 0; i < RECORDS; i++)
-		fill_record(in, &chunks[number].sites[i]);
+		fill_site_record(in, &chunks[number].sites[i]);
 }
 
 static void clear_site_bytes(u8 *bytes, unsigned int number)
@@ -79,7 +80,7 @@ static void clear_site_bytes(u8 *bytes, unsigned int number)
 }
 
 /* Check that no byte outside of all sites has changed. */
-static void check_outside(void)
+static void check_bytes_outside_sites(void)
 {
 	u8 now[ARENA_BYTES], then[ARENA_BYTES];
 	unsigned int i;
@@ -130,15 +131,15 @@ static void check_text(void)
 {
 	unsigned int i, j;
 
-	check_outside();
+	check_bytes_outside_sites();
 	for (i = 0; i < CHUNKS; i++)
 		for (j = 0; taken[i] && j < count_records(i); j++)
 			check_site(&chunks[i].sites[j]);
 }
 
-static void do_add(struct input *in)
+static void add_table_from_input(struct input *in)
 {
-	unsigned int number = take_below(in, CHUNKS);
+	unsigned int number = take_number_below(in, CHUNKS);
 	struct kmarkers_span span = { NULL };
 
 	if (taken[number])
@@ -150,26 +151,26 @@ static void do_add(struct input *in)
 			chunks[number].head.record == sizeof(struct patcher_site);
 }
 
-static void do_drop(struct input *in)
+static void drop_table_from_input(struct input *in)
 {
-	unsigned int number = take_below(in, CHUNKS);
+	unsigned int number = take_number_below(in, CHUNKS);
 
 	imv_unregister_module_sites(MODULE(number));
 	taken[number] = false;
 	memcpy(before, arena, ARENA_BYTES);
 }
 
-static void do_set(struct input *in)
+static void set_values_from_input(struct input *in)
 {
 	struct imv_change changes[VARIABLES + 1];
-	unsigned int i, nr = take_below(in, VARIABLES + 2);
+	unsigned int i, nr = take_number_below(in, VARIABLES + 2);
 	u64 old[VARIABLES];
 	int err;
 
 	for (i = 0; i < nr; i++) {
-		changes[i].var = &variables[take_below(in, VARIABLES)];
-		changes[i].size = 1 << take_below(in, 4);
-		changes[i].value = take(in, 1) ? take(in, 8) : 0;
+		changes[i].var = &variables[take_number_below(in, VARIABLES)];
+		changes[i].size = 1 << take_number_below(in, 4);
+		changes[i].value = take_number(in, 1) ? take_number(in, 8) : 0;
 	}
 	memcpy(old, variables, sizeof(old));
 	err = imv_set_many(changes, nr);
@@ -187,16 +188,16 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	arena_fill(&in);
 	memcpy(before, arena, ARENA_BYTES);
 	for (i = 0; i < VARIABLES; i++)
-		variables[i] = take(&in, 1);
+		variables[i] = take_number(&in, 1);
 	while (in.left) {
-		unsigned int what = take_below(&in, 8);
+		unsigned int what = take_number_below(&in, 8);
 
 		if (what < 3)
-			do_add(&in);
+			add_table_from_input(&in);
 		else if (what == 3)
-			do_drop(&in);
+			drop_table_from_input(&in);
 		else
-			do_set(&in);
+			set_values_from_input(&in);
 		check_text();
 	}
 	for (i = 0; i < CHUNKS; i++) {

@@ -7,10 +7,10 @@
 static struct input input;
 
 /*
- * Decode each prefix of @code: a prefix must be refused, or decoded like the whole code.  Each
- * prefix is copied to memory of its size, so that AddressSanitizer reports a read behind it.
+ * Decode @code cut to each length: cut code must be refused, or decoded like the whole code.  Each
+ * cut is copied to memory of its size, so that AddressSanitizer reports a read behind the cut.
  */
-static void decode_prefixes(const u8 *code)
+static void decode_cut_code(const u8 *code)
 {
 	struct patcher_insn whole, cut;
 	unsigned int max;
@@ -28,7 +28,7 @@ static void decode_prefixes(const u8 *code)
 	}
 }
 
-static bool next_case(struct oracle_case *test)
+static bool make_next_case(struct oracle_case *test)
 {
 	unsigned int i;
 
@@ -36,15 +36,15 @@ static bool next_case(struct oracle_case *test)
 		return false;
 	memset(test, 0, sizeof(*test));
 	for (i = 0; i < ORACLE_MAX; i++)
-		test->code[i] = take(&input, 1);
-	test->offset = take(&input, 2) % ORACLE_OFFSETS;
-	test->regs.flags = take(&input, 2);
-	test->regs.sp = take(&input, 8);
-	test->regs.ax = take(&input, 8);
+		test->code[i] = take_number(&input, 1);
+	test->offset = take_number(&input, 2) % ORACLE_OFFSETS;
+	test->regs.flags = take_number(&input, 2);
+	test->regs.sp = take_number(&input, 8);
+	test->regs.ax = take_number(&input, 8);
 	test->regs.bx = test->regs.r12 = test->regs.r13 = ~test->regs.ax;
 	test->regs.cx = test->regs.dx = test->regs.si = test->regs.di = test->regs.ax << 1;
 	test->regs.bp = test->regs.r8 = test->regs.r9 = test->regs.r10 = test->regs.ax >> 1;
-	decode_prefixes(test->code);
+	decode_cut_code(test->code);
 	return true;
 }
 
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct oracle_result result;
 
 	input = (struct input){ data, size };
-	MUST(!oracle_run(next_case, &result));
+	MUST(!oracle_run(make_next_case, &result));
 	if (result.different)
 		oracle_print(&result);
 	MUST(!result.different);

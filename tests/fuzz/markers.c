@@ -68,37 +68,37 @@ static void *get_private(int probe)
 
 static void fill_marker(struct input *in, int number)
 {
-	marker_name[number] = take_below(in, NAMES);
-	marker_format[number] = take_below(in, FORMATS);
+	marker_name[number] = take_number_below(in, NAMES);
+	marker_format[number] = take_number_below(in, FORMATS);
 	markers[number] = (struct marker) {
 		.name = names[marker_name[number]],
 		.format = formats[marker_format[number]],
 		.func = __func__,
 		.file = __FILE__,
-		.flavour = take_below(in, MARKER_XOR_FLIP + 1),
+		.flavour = take_number_below(in, MARKER_XOR_FLIP + 1),
 	};
 }
 
-/* Fill a chunk, whose records refer to its own two markers, each any number of times. */
+/* Fill a chunk.  Its records refer to the two markers of this chunk, each any number of times. */
 static void fill_chunk(struct input *in, int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
-	unsigned int i, kind = take_below(in, 16);
+	unsigned int i, kind = take_number_below(in, 16);
 
-	head->bytes = take_below(in, RECORDS + 1) * sizeof(s32);
+	head->bytes = take_number_below(in, RECORDS + 1) * sizeof(s32);
 	head->first = (long)chunks[number].records - (long)&head->first;
 	head->record = sizeof(s32);
 	head->version = KMARKERS_TABLE_VERSION;
 	if (kind == 0)
-		head->bytes = take(in, 4) % (sizeof(chunks[0].records) + 1);
+		head->bytes = take_number(in, 4) % (sizeof(chunks[0].records) + 1);
 	else if (kind == 1)
-		head->record = take(in, 2);
+		head->record = take_number(in, 2);
 	else if (kind == 2)
-		head->version = take(in, 2);
+		head->version = take_number(in, 2);
 	fill_marker(in, number * 2);
 	fill_marker(in, number * 2 + 1);
 	for (i = 0; i < RECORDS; i++)
-		chunks[number].records[i] = (long)&markers[number * 2 + take_below(in, 2)] -
+		chunks[number].records[i] = (long)&markers[number * 2 + take_number_below(in, 2)] -
 					    (long)&chunks[number].records[i];
 }
 
@@ -153,10 +153,10 @@ static void add_to_model(int number)
 	}
 }
 
-static void do_add(struct input *in)
+static void add_table_from_input(struct input *in)
 {
 	struct kmarkers_span span = { NULL };
-	int number = take_below(in, CHUNKS);
+	int number = take_number_below(in, CHUNKS);
 
 	if (taken[number])
 		return;
@@ -194,10 +194,10 @@ static int register_in_model(struct name *name, int format, int probe)
 	return 0;
 }
 
-static void do_register(struct input *in)
+static void register_probe_from_input(struct input *in)
 {
-	int name = take_below(in, NAMES), probe = take_below(in, PROBES);
-	int format = (int)take_below(in, FORMATS + 1) - 1;
+	int name = take_number_below(in, NAMES), probe = take_number_below(in, PROBES);
+	int format = (int)take_number_below(in, FORMATS + 1) - 1;
 	int want = register_in_model(&model[name], format, probe);
 
 	MUST(marker_probe_register(names[name], format == NONE ? NULL : formats[format],
@@ -267,16 +267,17 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < NAMES; i++)
 		model[i] = (struct name) { .format = NONE };
 	while (in.left) {
-		unsigned int what = take_below(&in, 8);
+		unsigned int what = take_number_below(&in, 8);
 
 		if (what < 2)
-			do_add(&in);
+			add_table_from_input(&in);
 		else if (what == 2)
-			drop_table(take_below(&in, CHUNKS));
+			drop_table(take_number_below(&in, CHUNKS));
 		else if (what < 6)
-			do_register(&in);
+			register_probe_from_input(&in);
 		else
-			unregister_probe(take_below(&in, NAMES), take_below(&in, PROBES));
+			unregister_probe(take_number_below(&in, NAMES),
+					 take_number_below(&in, PROBES));
 		check_markers();
 	}
 	clean_up(size & 1);

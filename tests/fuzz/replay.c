@@ -22,7 +22,8 @@ static u64 draw_random(void)
 static void run_input(const u8 *data, size_t size)
 {
 	/*
-	 * Copy to memory of exactly this size, so that AddressSanitizer reports a read behind it.
+	 * Copy the input to memory of exactly its size, so that AddressSanitizer reports a read
+	 * behind the input.
 	 */
 	u8 *copy = malloc(size);
 
@@ -31,7 +32,7 @@ static void run_input(const u8 *data, size_t size)
 	free(copy);
 }
 
-static void run_random(unsigned long count)
+static void run_random_inputs(unsigned long count)
 {
 	static u8 data[MAX_SIZE];
 	unsigned long i;
@@ -76,6 +77,6 @@ int main(int argc, char **argv)
 		return failed;
 	}
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	run_random(count);
+	run_random_inputs(count);
 	return 0;
 }

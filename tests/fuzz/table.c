@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: patcher tables and batches, also wrong ones.  The input selects operations:
+ * Fuzz target: patcher tables and batches, including invalid ones.  The input selects operations:
  * registering tables, applying batches and executing breakpoints.  A model computes the expected
  * results and the expected bytes of the text.
  */
@@ -39,7 +39,7 @@ static bool is_one_instruction(const u8 *bytes, unsigned int len)
 	return !patcher_insn_decode(bytes, len, &insn) && insn.len == len;
 }
 
-static bool overlap(unsigned long a, unsigned int a_len, unsigned long b, unsigned int b_len)
+static bool ranges_overlap(unsigned long a, unsigned int a_len, unsigned long b, unsigned int b_len)
 {
 	return a < b + b_len && b < a + a_len;
 }
@@ -65,14 +65,15 @@ static bool is_site_valid(const struct patcher_site *site)
 	return is_one_instruction(addr, site->len);
 }
 
-static bool overlaps_registered(const struct patcher_site *site)
+static bool overlaps_registered_site(const struct patcher_site *site)
 {
 	unsigned int i, j;
 
 	for (i = 0; i < TABLES; i++)
 		for (j = 0; tables[i].registered && j < tables[i].table.nr; j++)
-			if (overlap(patcher_site_addr(site), site->len,
-				    patcher_site_addr(&tables[i].sites[j]), tables[i].sites[j].len))
+			if (ranges_overlap(patcher_site_addr(site), site->len,
+					   patcher_site_addr(&tables[i].sites[j]),
+					   tables[i].sites[j].len))
 				return true;
 	return false;
 }
@@ -82,35 +83,35 @@ static bool is_table_valid(const struct table *t)
 	unsigned int i, j;
 
 	for (i = 0; i < t->table.nr; i++) {
-		if (!is_site_valid(&t->sites[i]) || overlaps_registered(&t->sites[i]))
+		if (!is_site_valid(&t->sites[i]) || overlaps_registered_site(&t->sites[i]))
 			return false;
 		for (j = 0; j < i; j++)
-			if (overlap(patcher_site_addr(&t->sites[i]), t->sites[i].len,
-				    patcher_site_addr(&t->sites[j]), t->sites[j].len))
+			if (ranges_overlap(patcher_site_addr(&t->sites[i]), t->sites[i].len,
+					   patcher_site_addr(&t->sites[j]), t->sites[j].len))
 				return false;
 	}
 	return t->table.nr;
 }
 
-static void fill_site(struct input *in, struct patcher_site *site)
+static void fill_site_record(struct input *in, struct patcher_site *site)
 {
-	u8 *place = arena_place(in);
-	unsigned int kind = take_below(in, 16);
+	u8 *place = arena_take_address(in);
+	unsigned int kind = take_number_below(in, 16);
 
 	memset(site, 0, sizeof(*site));
-	site->addr = kind ? (long)place - (long)&site->addr : (long)take(in, 4);
-	site->len = kind > 1 ? arena_len(place) : take(in, 1);
+	site->addr = kind ? (long)place - (long)&site->addr : (long)take_number(in, 4);
+	site->len = kind > 1 ? arena_get_insn_len(place) : take_number(in, 1);
 	if (kind == 2)
-		site->flags = take(in, 2);
+		site->flags = take_number(in, 2);
 	else if (kind == 3)
 		site->flags = PATCHER_SITE_RUN;
 	else if (is_prefix(*place) && site->len == 1)
 		site->flags = PATCHER_SITE_PREFIX;
 }
 
-static void do_register(struct input *in)
+static void register_table_from_input(struct input *in)
 {
-	struct table *t = &tables[take_below(in, TABLES)];
+	struct table *t = &tables[take_number_below(in, TABLES)];
 	unsigned int i;
 	bool good;
 
@@ -118,18 +119,18 @@ static void do_register(struct input *in)
 		return;
 	memset(&t->table, 0, sizeof(t->table));
 	t->table.sites = t->sites;
-	t->table.nr = take_below(in, SITES + 1);
-	t->table.owner = owners[take_below(in, 2)];
+	t->table.nr = take_number_below(in, SITES + 1);
+	t->table.owner = owners[take_number_below(in, 2)];
 	for (i = 0; i < t->table.nr; i++)
-		fill_site(in, &t->sites[i]);
+		fill_site_record(in, &t->sites[i]);
 	good = is_table_valid(t);
 	t->registered = !patcher_register(&t->table);
 	MUST(t->registered == good);
 }
 
-static void do_unregister(struct input *in)
+static void unregister_table_from_input(struct input *in)
 {
-	struct table *t = &tables[take_below(in, TABLES)];
+	struct table *t = &tables[take_number_below(in, TABLES)];
 
 	if (t->registered)
 		patcher_unregister(&t->table);
@@ -154,8 +155,8 @@ static const struct patcher_site *find_site(const u8 *addr, const char **owner)
 /* Return a registered site selected by the input, or NULL. */
 static const struct patcher_site *choose_site(struct input *in)
 {
-	const struct table *t = &tables[take_below(in, TABLES)];
-	unsigned int number = take(in, 1);
+	const struct table *t = &tables[take_number_below(in, TABLES)];
+	unsigned int number = take_number(in, 1);
 
 	return t->registered ? &t->sites[number % t->table.nr] : NULL;
 }
@@ -163,23 +164,23 @@ static const struct patcher_site *choose_site(struct input *in)
 static void fill_poke(struct input *in, struct patcher_poke *poke, bool prefix)
 {
 	const struct patcher_site *site = choose_site(in);
-	unsigned int kind = take_below(in, 16);
+	unsigned int kind = take_number_below(in, 16);
 
 	memset(poke, 0, sizeof(*poke));
-	poke->addr = site && kind ? (u8 *)patcher_site_addr(site) : arena_place(in);
-	poke->len = site && kind > 1 ? site->len : take(in, 1);
+	poke->addr = site && kind ? (u8 *)patcher_site_addr(site) : arena_take_address(in);
+	poke->len = site && kind > 1 ? site->len : take_number(in, 1);
 	if (poke->len > PATCHER_INSN_MAX || !is_inside_arena(poke->addr, poke->len))
 		return;
 	memcpy(poke->old, poke->addr, poke->len);
 	if (kind == 2)
-		poke->old[take_below(in, PATCHER_INSN_MAX)] ^= 1;
+		poke->old[take_number_below(in, PATCHER_INSN_MAX)] ^= 1;
 	if (prefix && kind > 3)
-		poke->new[0] = take(in, 1) & 1 ? 0xf0 : 0x3e;
+		poke->new[0] = take_number(in, 1) & 1 ? 0xf0 : 0x3e;
 	else
-		arena_instruction(in, poke->new, poke->len);
+		arena_take_instruction(in, poke->new, poke->len);
 }
 
-static bool holds_only_nops(const u8 *bytes, unsigned int len)
+static bool bytes_are_only_nops(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
@@ -193,11 +194,11 @@ static bool holds_only_nops(const u8 *bytes, unsigned int len)
 }
 
 /* Return true if the bytes are only nops, or begin with a jump to their end. */
-static bool has_no_effect(const u8 *bytes, unsigned int len)
+static bool bytes_have_no_effect(const u8 *bytes, unsigned int len)
 {
 	struct patcher_insn insn;
 
-	return holds_only_nops(bytes, len) ||
+	return bytes_are_only_nops(bytes, len) ||
 	       (!patcher_insn_decode(bytes, len, &insn) && insn.kind == PATCHER_INSN_JMP &&
 		insn.imm == (long)len - insn.len);
 }
@@ -219,8 +220,8 @@ static bool is_poke_valid(const struct patcher_poke *poke, const char *owner, bo
 		return poke->len == 1 && is_prefix(poke->new[0]) &&
 		       (poke->new[0] == 0xf0 || arena_alone);
 	return is_one_instruction(poke->new, poke->len) ||
-	       (site->flags & PATCHER_SITE_RUN && (has_no_effect(poke->new, poke->len) ||
-						   has_no_effect(poke->old, poke->len)));
+	       (site->flags & PATCHER_SITE_RUN && (bytes_have_no_effect(poke->new, poke->len) ||
+						   bytes_have_no_effect(poke->old, poke->len)));
 }
 
 static bool is_batch_valid(unsigned int nr, const char *owner, bool prefix)
@@ -237,10 +238,11 @@ static bool is_batch_valid(unsigned int nr, const char *owner, bool prefix)
 	return nr;
 }
 
-static void do_apply(struct input *in, bool prefix)
+static void apply_batch_from_input(struct input *in, bool prefix)
 {
-	unsigned int i, nr = take_below(in, POKES + 1), chunk = take_below(in, POKES + 1);
-	const char *owner = owners[take_below(in, 2)];
+	unsigned int i, nr = take_number_below(in, POKES + 1);
+	unsigned int chunk = take_number_below(in, POKES + 1);
+	const char *owner = owners[take_number_below(in, 2)];
 	bool good;
 	int err;
 
@@ -254,9 +256,9 @@ static void do_apply(struct input *in, bool prefix)
 		memcpy(model + (pokes[i].addr - arena), pokes[i].new, pokes[i].len);
 }
 
-static void do_hit(struct input *in)
+static void hit_breakpoint_from_input(struct input *in)
 {
-	u8 *place = arena_place(in);
+	u8 *place = arena_take_address(in);
 	struct pt_regs regs, expected;
 	const char *owner;
 	bool ours = find_site(place, &owner);
@@ -269,28 +271,28 @@ static void do_hit(struct input *in)
 	MUST(!memcmp(&regs, &expected, sizeof(regs)));
 }
 
-static void do_operation(struct input *in)
+static void run_operation_from_input(struct input *in)
 {
-	unsigned int what = take(in, 1);
+	unsigned int what = take_number(in, 1);
 
 	switch (what % 8) {
 	case 0:
 	case 1:
-		do_register(in);
+		register_table_from_input(in);
 		break;
 	case 2:
-		do_unregister(in);
+		unregister_table_from_input(in);
 		break;
 	case 3:
-		do_hit(in);
+		hit_breakpoint_from_input(in);
 		break;
 	case 4:
 		arena_alone = what & 8;
 		arena_can_wait = what & 16;
-		do_apply(in, true);
+		apply_batch_from_input(in, true);
 		break;
 	default:
-		do_apply(in, false);
+		apply_batch_from_input(in, false);
 	}
 }
 
@@ -304,7 +306,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	arena_alone = false;
 	arena_can_wait = true;
 	while (in.left) {
-		do_operation(&in);
+		run_operation_from_input(&in);
 		MUST(!memcmp(model, arena, ARENA_BYTES));
 	}
 	for (i = 0; i < TABLES; i++) {

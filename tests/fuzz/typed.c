@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Fuzz target: tables of stubs of typed markers, also wrong ones, and probes that are registered
- * and unregistered.  The stubs are in the arena.  A model computes which probes each marker must
- * call.  These probes are compared with the bytes of the marker's stubs and with the probe array
- * of its iterator.
+ * Fuzz target: tables of stubs of typed markers, including invalid ones, and probes that are
+ * registered and unregistered.  The stubs are in the arena.  A model computes which probes each
+ * marker must call.  These probes are compared with the bytes of the marker's stubs and with the
+ * probe array of its iterator.
  */
 #include <linux/errno.h>
 
@@ -158,9 +158,9 @@ static int add_markers(int chunk)
 	       marker_tables_add(MODULE(chunk), &span);
 }
 
-static void do_add(struct input *in)
+static void add_table_from_input(struct input *in)
 {
-	int chunk = take_below(in, CHUNKS), i;
+	int chunk = take_number_below(in, CHUNKS), i;
 	bool good;
 
 	if (taken[chunk])
@@ -213,9 +213,10 @@ static int find_probe(int marker, int probe)
 	return -1;
 }
 
-static void do_register(struct input *in)
+static void register_probe_from_input(struct input *in)
 {
-	int marker = take_below(in, MARKERS), probe = take_below(in, PROBES), want = 0;
+	int marker = take_number_below(in, MARKERS), probe = take_number_below(in, PROBES);
+	int want = 0;
 
 	if (!taken[marker / 2])
 		return;
@@ -227,9 +228,10 @@ static void do_register(struct input *in)
 				   get_private(probe)) == want);
 }
 
-static void do_unregister(struct input *in)
+static void unregister_probe_from_input(struct input *in)
 {
-	int marker = take_below(in, MARKERS), probe = take_below(in, PROBES), want = -ENOENT;
+	int marker = take_number_below(in, MARKERS), probe = take_number_below(in, PROBES);
+	int want = -ENOENT;
 	int at = find_probe(marker, probe);
 
 	if (!taken[marker / 2])
@@ -244,7 +246,7 @@ static void do_unregister(struct input *in)
 				     get_private(probe)) == want);
 }
 
-static void toggle_by_name(int marker)
+static void toggle_probe_by_name(int marker)
 {
 	int err;
 
@@ -309,7 +311,7 @@ static void check_marker(int number)
 }
 
 /* Check all markers and stubs, and that no byte outside of stubs has changed. */
-static void check_all(void)
+static void check_markers_and_stubs(void)
 {
 	int i;
 
@@ -321,20 +323,20 @@ static void check_all(void)
 			check_marker(i);
 }
 
-static void do_operation(struct input *in)
+static void run_operation_from_input(struct input *in)
 {
-	unsigned int what = take_below(in, 16);
+	unsigned int what = take_number_below(in, 16);
 
 	if (what < 4)
-		do_add(in);
+		add_table_from_input(in);
 	else if (what == 4)
-		drop_tables(take_below(in, CHUNKS));
+		drop_tables(take_number_below(in, CHUNKS));
 	else if (what < 10)
-		do_register(in);
+		register_probe_from_input(in);
 	else if (what < 14)
-		do_unregister(in);
+		unregister_probe_from_input(in);
 	else
-		toggle_by_name(take_below(in, MARKERS));
+		toggle_probe_by_name(take_number_below(in, MARKERS));
 }
 
 int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
@@ -345,13 +347,13 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	typed_fill_arena(&in);
 	memcpy(before, arena, ARENA_BYTES);
 	while (in.left) {
-		do_operation(&in);
-		check_all();
+		run_operation_from_input(&in);
+		check_markers_and_stubs();
 	}
 	for (i = 0; i < CHUNKS; i++)
 		drop_tables(i);
 	for (i = 0; i < MARKERS; i++)
 		if (model[i].by_name)
-			toggle_by_name(i);
+			toggle_probe_by_name(i);
 	return 0;
 }

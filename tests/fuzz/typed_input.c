@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Makes the markers and stubs, also wrong ones, for the fuzz target of typed markers. */
+/* Makes markers and stubs, including invalid ones, for the fuzz target of typed markers. */
 #include <kmarkers/patcher.h>
 #include <kmarkers/typed.h>
 
@@ -46,7 +46,7 @@ void typed_fill_markers(struct input *in, int chunk)
 			.iterator = i ? iterate_odd : iterate_even,
 			.nothing = typed_no_probe,
 		};
-		if (take_below(in, 32) == 0)
+		if (take_number_below(in, 32) == 0)
 			typed_markers[number].iterator = FAR;
 		typed_tables[chunk].records[i] = (long)&typed_markers[number] -
 						 (long)&typed_tables[chunk].records[i];
@@ -58,8 +58,8 @@ void typed_fill_markers(struct input *in, int chunk)
 	};
 }
 
-static void fill_site(struct patcher_site *site, u8 *at, const struct marker_typed *key,
-		      unsigned int len)
+static void fill_site_record(struct patcher_site *site, u8 *at, const struct marker_typed *key,
+			     unsigned int len)
 {
 	site->addr = (long)at - (long)&site->addr;
 	site->key = (long)key - (long)&site->key;
@@ -68,28 +68,29 @@ static void fill_site(struct patcher_site *site, u8 *at, const struct marker_typ
 	site->flags = 0;
 }
 
-/* Change a field of one of a stub's sites, or swap two of its sites, as the input selects. */
+/* Change a field of one of a stub's sites, or swap two sites of the stub, as the input selects. */
 static void change_stub(struct input *in, int chunk, struct patcher_site *site)
 {
-	struct patcher_site *one = &site[take_below(in, 3)], tmp;
+	struct patcher_site *one = &site[take_number_below(in, 3)], tmp;
 	u8 *at = (u8 *)patcher_site_addr(one);
 	s32 distance = (long)&site[1] - (long)&site[0];
 
-	switch (take_below(in, 6)) {
+	switch (take_number_below(in, 6)) {
 	case 0:
-		one->len = take(in, 1);
+		one->len = take_number(in, 1);
 		break;
 	case 1:
-		one->flags = take(in, 2);
+		one->flags = take_number(in, 2);
 		break;
 	case 2:
-		one->addr += (int)take_below(in, 11) - 5;
+		one->addr += (int)take_number_below(in, 11) - 5;
 		break;
 	case 3:
-		fill_site(one, at, &typed_markers[chunk * 2 + take_below(in, 2)], one->len);
+		fill_site_record(one, at, &typed_markers[chunk * 2 + take_number_below(in, 2)],
+				 one->len);
 		break;
 	case 4:
-		one->addr = take(in, 4);
+		one->addr = take_number(in, 4);
 		break;
 	default:
 		/* Swap two sites, which must have no effect: the sites may be in any order. */
@@ -106,30 +107,30 @@ static void change_stub(struct input *in, int chunk, struct patcher_site *site)
 void typed_fill_stubs(struct input *in, int chunk)
 {
 	struct kmarkers_chunk *head = &typed_stubs[chunk].head;
-	unsigned int i, j, kind = take_below(in, 32);
+	unsigned int i, j, kind = take_number_below(in, 32);
 
-	head->bytes = take_below(in, STUBS + 1) * 3 * sizeof(struct patcher_site);
+	head->bytes = take_number_below(in, STUBS + 1) * 3 * sizeof(struct patcher_site);
 	head->first = (long)typed_stubs[chunk].sites - (long)&head->first;
 	head->record = sizeof(struct patcher_site);
 	head->version = KMARKERS_TABLE_VERSION;
 	if (kind == 0)
-		head->bytes = take(in, 4) % (sizeof(typed_stubs[0].sites) + 1);
+		head->bytes = take_number(in, 4) % (sizeof(typed_stubs[0].sites) + 1);
 	else if (kind == 1)
-		head->record = take(in, 2);
+		head->record = take_number(in, 2);
 	else if (kind == 2)
-		head->version = take(in, 2);
+		head->version = take_number(in, 2);
 	else if (kind == 3)
-		head->bytes = take_below(in, SITES + 1) * sizeof(struct patcher_site);
+		head->bytes = take_number_below(in, SITES + 1) * sizeof(struct patcher_site);
 	for (i = 0; i < STUBS; i++) {
 		struct patcher_site *site = &typed_stubs[chunk].sites[i * 3];
-		u8 *at = arena + take_below(in, ARENA_BYTES / STUB_ROOM) * STUB_ROOM;
-		int marker = chunk * 2 + take_below(in, 2);
+		u8 *at = arena + take_number_below(in, ARENA_BYTES / STUB_ROOM) * STUB_ROOM;
+		int marker = chunk * 2 + take_number_below(in, 2);
 
 		for (j = 0; j < 3; j++)
-			fill_site(&site[j], at + typed_stub_at[j], &typed_markers[marker],
-				  take_below(in, 4) ? typed_stub_len[j] :
-						      arena_len(at + typed_stub_at[j]));
-		if (take_below(in, 16) == 0)
+			fill_site_record(&site[j], at + typed_stub_at[j], &typed_markers[marker],
+					 take_number_below(in, 4) ? typed_stub_len[j] :
+						      arena_get_insn_len(at + typed_stub_at[j]));
+		if (take_number_below(in, 16) == 0)
 			change_stub(in, chunk, site);
 	}
 }
@@ -145,7 +146,7 @@ void typed_fill_arena(struct input *in)
 
 	arena_fill(in);
 	for (at = 0; at < ARENA_BYTES; at += STUB_ROOM) {
-		kind = take_below(in, 8);
+		kind = take_number_below(in, 8);
 		if (kind)
 			memcpy(arena + at, typed_stub_bytes, STUB_BYTES);
 		if (kind == 1)

@@ -39,7 +39,7 @@ static void append(const char *piece, size_t bytes)
 
 static void append_one_of(struct input *in, const char *const *list, unsigned int nr)
 {
-	const char *piece = list[take_below(in, nr)];
+	const char *piece = list[take_number_below(in, nr)];
 
 	append(piece, strlen(piece));
 }
@@ -49,7 +49,7 @@ static void fill_text(struct input *in)
 {
 	static const char *const signs[] = { "", "", "-", "+" };
 	static const char *const ends[] = { "", "", "\n", "\n\n", " ", "x" };
-	unsigned int kind = take_below(in, 4), nr = take_below(in, 5);
+	unsigned int kind = take_number_below(in, 4), nr = take_number_below(in, 5);
 
 	length = 0;
 	if (!kind) {
@@ -71,7 +71,7 @@ static void fill_text(struct input *in)
 	text[length] = '\0';
 }
 
-/* Return a copy in memory of exactly its size, so that a read behind its end is detected. */
+/* Return a copy in memory of exactly the same size, so that a read behind the end is detected. */
 static char *copy_text(const char *from, size_t bytes)
 {
 	char *copy = malloc(bytes + 1);

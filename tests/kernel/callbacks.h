@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tracepoint callbacks, with the prototypes that their tracepoints require. */
+/* Callbacks of tracepoints, with the prototypes that these tracepoints require. */
 #ifndef TESTS_KERNEL_CALLBACKS_H
 #define TESTS_KERNEL_CALLBACKS_H
 

@@ -86,7 +86,7 @@ static noinline long detour_replacement(void)
 	return 4343;
 }
 
-static int do_redirect(char **words)
+static int redirect_call_to_replacement(char **words)
 {
 	int err;
 
@@ -101,7 +101,7 @@ static int do_redirect(char **words)
 	return err;
 }
 
-static int do_restore(char **words)
+static int restore_redirected_call(char **words)
 {
 	int err;
 
@@ -115,7 +115,7 @@ static int do_restore(char **words)
  * Redirect a call for a second client.  If the call is redirected already, this must fail, and not
  * redirect the function's next call of the same callee.
  */
-static int do_redirect_too(char **words)
+static int redirect_call_for_second_client(char **words)
 {
 	struct patcher_redirect other = {
 		.function = words[1], .callee = words[2], .replacement = replacement,
@@ -126,7 +126,7 @@ static int do_redirect_too(char **words)
 	return err ?: patcher_restore_call(&other);
 }
 
-static int do_detour(char **words)
+static int redirect_whole_function(char **words)
 {
 	strscpy(detour_function, words[1], sizeof(detour_function));
 	detour.function = detour_function;
@@ -135,7 +135,7 @@ static int do_detour(char **words)
 	return patcher_redirect_function(&detour);
 }
 
-static int do_undetour(char **words)
+static int restore_whole_function(char **words)
 {
 	int err;
 
@@ -166,16 +166,16 @@ static int redirect_against_text_mutex(char **words)
 {
 	int err, held, restored, i;
 
-	err = do_redirect(words);
+	err = redirect_call_to_replacement(words);
 	if (err)
 		return err;
 	err = start_holding_text_mutex(redirect.core.addr);
 	if (err)
-		return do_restore(words) ?: err;
+		return restore_redirected_call(words) ?: err;
 	for (i = 0; i < RACES && !err; i++)
-		err = do_restore(words) ?: do_redirect(words);
+		err = restore_redirected_call(words) ?: redirect_call_to_replacement(words);
 	held = stop_holding_text_mutex();
-	restored = redirected ? do_restore(words) : 0;
+	restored = redirected ? restore_redirected_call(words) : 0;
 	return err ?: held ?: restored;
 }
 
@@ -184,11 +184,11 @@ static int unregister_changed_site(char **words)
 {
 	int err, refusal, restored;
 
-	err = do_redirect(words);
+	err = redirect_call_to_replacement(words);
 	if (err)
 		return err;
 	refusal = patcher_core_unregister(&redirect.core);
-	restored = do_restore(words);
+	restored = restore_redirected_call(words);
 	if (restored || refusal != -EILSEQ)
 		return restored ?: -EPROTO;
 	/* Unregistering a site that is not registered must fail. */
@@ -200,21 +200,21 @@ static int redirect_against_registrations(char **words)
 {
 	int err, registering;
 
-	err = do_redirect(words);
+	err = redirect_call_to_replacement(words);
 	if (err)
 		return err;
 	/*
-	 * The patcher refuses a site that begins inside the call.  To find that out, it registers
-	 * disabled kprobes on the bytes.
+	 * The patcher refuses a site that begins inside the call.  To check a site, the patcher
+	 * registers disabled kprobes on the bytes.
 	 */
 	err = start_registering_site(function, redirect.core.offset + 1);
 	if (err)
-		return do_restore(words) ?: err;
+		return restore_redirected_call(words) ?: err;
 	while (!err && needs_more_registrations())
-		err = do_restore(words) ?: do_redirect(words);
+		err = restore_redirected_call(words) ?: redirect_call_to_replacement(words);
 	registering = stop_registering_site();
 	if (redirected)
-		err = do_restore(words) ?: err;
+		err = restore_redirected_call(words) ?: err;
 	return err ?: registering;
 }
 
@@ -301,11 +301,11 @@ static const struct command {
 	int words;
 	int (*run)(char **words);
 } commands[] = {
-	{ "redirect", 3, do_redirect },
-	{ "redirect-too", 3, do_redirect_too },
-	{ "restore", 1, do_restore },
-	{ "detour", 2, do_detour },
-	{ "undetour", 1, do_undetour },
+	{ "redirect", 3, redirect_call_to_replacement },
+	{ "redirect-too", 3, redirect_call_for_second_client },
+	{ "restore", 1, restore_redirected_call },
+	{ "detour", 2, redirect_whole_function },
+	{ "undetour", 1, restore_whole_function },
 	{ "far", 3, redirect_out_of_reach },
 	{ "race", 3, redirect_against_text_mutex },
 	{ "left", 3, unregister_changed_site },
@@ -314,11 +314,11 @@ static const struct command {
 	{ "forget-race", 3, repeat_unregister_race },
 	{ "nothing", 1, make_incomplete_requests },
 	{ "site", 4, register_and_unregister_site },
-	{ "bytes", 3, core_bytes },
-	{ "scan", 5, core_scan },
-	{ "symbol", 2, core_symbol },
-	{ "relative", 2, core_relative },
-	{ "mappings", 2, core_mappings },
+	{ "bytes", 3, core_show_bytes },
+	{ "scan", 5, core_find_bytes },
+	{ "symbol", 2, core_show_symbol },
+	{ "relative", 2, core_show_relative_symbol },
+	{ "mappings", 2, core_count_mappings },
 };
 
 static int run_command(char *text)

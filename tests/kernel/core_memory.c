@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Commands of kmarkers_test_core that read kernel memory.  They write text to core_answer. */
+/* Commands of kmarkers_test_core that read kernel memory and write text to core_answer. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/uaccess.h>
@@ -16,7 +16,7 @@ static int copy_bytes(u8 *bytes, unsigned long addr, unsigned int len)
 	return copy_from_kernel_nofault(bytes, (void *)addr, len) ? -EFAULT : 0;
 }
 
-int core_bytes(char **words)
+int core_show_bytes(char **words)
 {
 	unsigned long addr, len;
 	u8 bytes[MAX_BYTES];
@@ -31,7 +31,7 @@ int core_bytes(char **words)
 	return err;
 }
 
-int core_scan(char **words)
+int core_find_bytes(char **words)
 {
 	unsigned long addr, len, value, mask, i;
 	unsigned int used = 0;
@@ -49,7 +49,7 @@ int core_scan(char **words)
 	return err;
 }
 
-int core_symbol(char **words)
+int core_show_symbol(char **words)
 {
 	unsigned long addr;
 	int err;
@@ -60,7 +60,7 @@ int core_symbol(char **words)
 	return err;
 }
 
-int core_relative(char **words)
+int core_show_relative_symbol(char **words)
 {
 	unsigned long addr;
 	s32 offset;
@@ -74,7 +74,7 @@ int core_relative(char **words)
 	return err;
 }
 
-int core_mappings(char **words)
+int core_count_mappings(char **words)
 {
 	unsigned long addr;
 	int err;

@@ -39,11 +39,11 @@ int stop_holding_text_mutex(void);
 extern char core_answer[CORE_MAX_ANSWER];
 
 /* Commands that only read memory: their descriptions are at the top of core.c. */
-int core_bytes(char **words);
-int core_scan(char **words);
-int core_symbol(char **words);
-int core_relative(char **words);
-int core_mappings(char **words);
+int core_show_bytes(char **words);
+int core_find_bytes(char **words);
+int core_show_symbol(char **words);
+int core_show_relative_symbol(char **words);
+int core_count_mappings(char **words);
 
 void count_mappings(unsigned long addr, char *answer, unsigned int size);
 

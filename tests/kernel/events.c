@@ -75,7 +75,7 @@ static void hit_hostile(void)
 
 	trace_mark(ev_count, "%d %n", 1, &unused);
 	if (unused)
-		pr_err("%%n in a marker's format stored a number\n");
+		pr_err("marker ev_count: %%n in the format stored a number\n");
 }
 
 static void hit_long(void)
@@ -180,7 +180,7 @@ static void hit_nested(void)
 static const struct {
 	const char *name;
 	void (*hit)(void);
-} places[] = {
+} hit_functions[] = {
 	{ "plain", hit_plain },
 	{ "noargs", hit_noargs },
 	{ "integers", hit_integers },
@@ -205,11 +205,11 @@ static int run_hit_function(char *line)
 
 	if (line && kstrtouint(line, 0, &times))
 		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		if (strcmp(name, places[i].name))
+	for (i = 0; i < ARRAY_SIZE(hit_functions); i++) {
+		if (strcmp(name, hit_functions[i].name))
 			continue;
 		while (times--)
-			places[i].hit();
+			hit_functions[i].hit();
 		return 0;
 	}
 	return -EINVAL;

@@ -32,7 +32,7 @@ DECLARE_MARKER(fd_typed,
 	"sector %llu bytes %u");
 DEFINE_MARKER(fd_typed);
 
-/* A marker with 200 arguments, more than a trace event supports.  It is never hit. */
+/* A marker that is never hit, with 200 arguments, more than a trace event supports. */
 DEFINE_MARKER(fd_two_hundred, FORTY " " FORTY " " FORTY " " FORTY " " FORTY);
 
 static void hit_request(unsigned long nr)
@@ -113,7 +113,7 @@ static void hit_taken(unsigned long nr)
 static const struct {
 	const char *name;
 	void (*hit)(unsigned long nr);
-} places[] = {
+} hit_functions[] = {
 	{ "request", hit_request },
 	{ "typed", hit_typed },
 	{ "differs", hit_differs },
@@ -148,10 +148,10 @@ static int run_hit_function(char *line)
 
 	if (line && kstrtouint(line, 0, &hits.times))
 		return -EINVAL;
-	for (i = 0; i < ARRAY_SIZE(places); i++) {
-		if (strcmp(name, places[i].name))
+	for (i = 0; i < ARRAY_SIZE(hit_functions); i++) {
+		if (strcmp(name, hit_functions[i].name))
 			continue;
-		hits.hit = places[i].hit;
+		hits.hit = hit_functions[i].hit;
 		on_each_cpu(hit_on_cpu, &hits, 1);
 		return 0;
 	}

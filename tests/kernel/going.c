@@ -59,8 +59,8 @@ static bool has_foreign_ops(const struct module *module, const struct kernel_par
 
 	if (ops < MODULES_VADDR || within_module(ops, module))
 		return false;
-	pr_info("%s: kernel_param_ops of the parameter %s are in another module\n", module->name,
-		param->name);
+	pr_info("module %s: kernel_param_ops of the parameter %s are in another module\n",
+		module->name, param->name);
 	return true;
 }
 

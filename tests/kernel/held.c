@@ -86,12 +86,12 @@ extern const s32 test_held_record, test_held_prefix_record;
 	"	.long " label " - .\n"					\
 	".popsection\n"
 
-static u8 *held_run(void)
+static u8 *get_held_run(void)
 {
 	return (u8 *)&test_held_record + test_held_record;
 }
 
-static u8 *held_prefix(void)
+static u8 *get_held_prefix(void)
 {
 	return (u8 *)&test_held_prefix_record + test_held_prefix_record;
 }
@@ -105,7 +105,7 @@ static void await_interrupt(void)
 		cpu_relax();
 }
 
-static noinline void pass_held_run(void)
+static noinline void execute_held_run(void)
 {
 	await_interrupt();
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
@@ -116,7 +116,7 @@ static noinline void pass_held_run(void)
 }
 
 /* The pending interrupt is delivered one instruction after sti: between the nop and the prefix. */
-static noinline void pass_held_prefix(void)
+static noinline void execute_held_prefix(void)
 {
 	u32 one = 1;
 
@@ -150,7 +150,7 @@ static void wake_keeper(void *unused)
 
 static bool change_has_begun(void)
 {
-	return READ_ONCE(*held_run()) == INT3;
+	return READ_ONCE(*get_held_run()) == INT3;
 }
 
 /*
@@ -176,18 +176,18 @@ static int keep_task_waiting(void *unused)
 {
 	held.number = READ_ONCE(number);
 	held.inside = !READ_ONCE(held.passed);
-	/* Pairs with the acquire in change_meanwhile(). */
+	/* Pairs with the acquire in call_change_while_preempted(). */
 	smp_store_release(&held.kept, true);
 	if (held.inside)
 		keep_cpu();
-	/* Pairs with the acquire in change_meanwhile(). */
+	/* Pairs with the acquire in call_change_while_preempted(). */
 	smp_store_release(&held.released, true);
 	return wait_for_stop();
 }
 
 static int replace_run(const u8 *from, const u8 *to)
 {
-	struct patcher_poke poke = { .addr = held_run(), .len = RUN_LEN };
+	struct patcher_poke poke = { .addr = get_held_run(), .len = RUN_LEN };
 	int err;
 
 	memcpy(poke.old, from, RUN_LEN);
@@ -205,15 +205,15 @@ static int change_run(void)
 
 static int change_prefix(void)
 {
-	struct patcher_poke poke = { .addr = held_prefix(), .len = 1 };
+	struct patcher_poke poke = { .addr = get_held_prefix(), .len = 1 };
 
-	poke.old[0] = READ_ONCE(*held_prefix());
+	poke.old[0] = READ_ONCE(*get_held_prefix());
 	poke.new[0] = LOCK;
 	return patcher_store_prefixes(owner, &poke, 1);
 }
 
 /* Call @change while the task is preempted.  This function runs on another CPU than the task. */
-static long change_meanwhile(void *change)
+static long call_change_while_preempted(void *change)
 {
 	int err;
 
@@ -291,7 +291,7 @@ static const char *preempt_task_and_change(void (*pass)(void), int (*change)(voi
 	sched_set_fifo(held.keeper);
 	EXPECT(!create_held_thread(&held.task, execute_and_wait, (void *)pass, "test_held"));
 	wake_up_process(held.task);
-	EXPECT(!work_on_cpu(here, change_meanwhile, (void *)change));
+	EXPECT(!work_on_cpu(here, call_change_while_preempted, (void *)change));
 	return held.inside ? NULL : "SKIP this kernel preempts no task there";
 }
 
@@ -299,8 +299,8 @@ static const char *change_run_while_preempted(void)
 {
 	const char *failed;
 
-	EXPECT(!register_site(held_run(), RUN_LEN, PATCHER_SITE_RUN));
-	failed = preempt_task_and_change(pass_held_run, change_run);
+	EXPECT(!register_site(get_held_run(), RUN_LEN, PATCHER_SITE_RUN));
+	failed = preempt_task_and_change(execute_held_run, change_run);
 	EXPECT(failed || held.changed);
 	EXPECT(failed || !held.early);
 	return failed;
@@ -321,7 +321,7 @@ const char *patcher_waits_for_held_task(void)
 	return "no attempt showed that the change waits for the preempted task";
 }
 
-static bool has_passed(void)
+static bool wait_until_passed(void)
 {
 	unsigned int i;
 
@@ -335,15 +335,15 @@ static const char *change_prefix_while_preempted(void)
 	const char *failed;
 
 	number = 5;
-	EXPECT(!register_site(held_prefix(), 1, PATCHER_SITE_PREFIX));
+	EXPECT(!register_site(get_held_prefix(), 1, PATCHER_SITE_PREFIX));
 	/* In later calls, the prefix is LOCK already. */
-	EXPECT(READ_ONCE(*held_prefix()) == DS || READ_ONCE(*held_prefix()) == LOCK);
-	failed = preempt_task_and_change(pass_held_prefix, change_prefix);
+	EXPECT(READ_ONCE(*get_held_prefix()) == DS || READ_ONCE(*get_held_prefix()) == LOCK);
+	failed = preempt_task_and_change(execute_held_prefix, change_prefix);
 	if (failed)
 		return failed;
 	EXPECT(held.number == 5);
-	EXPECT(READ_ONCE(*held_prefix()) == LOCK);
-	EXPECT(has_passed() && READ_ONCE(number) == 6);
+	EXPECT(READ_ONCE(*get_held_prefix()) == LOCK);
+	EXPECT(wait_until_passed() && READ_ONCE(number) == 6);
 	return NULL;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A client of the marker interfaces of 2006 to 2009.  It includes only the historical header
- * <linux/marker.h>, and uses only names of that header.
+ * A client of the marker interfaces of 2006 to 2009.  The only header of markers that this file
+ * includes is the historical <linux/marker.h>.
  *
  * Writing the name of a marker to the parameter "set" connects a probe with the prototype of 2006
  * to the marker; the parameter "connected" is the result.  Two tracepoint callbacks contain

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A hundred markers, many_000 to many_099.  Writing N to the parameter "pass" hits each of them N
+ * A hundred markers, many_000 to many_099.  Writing N to the parameter "pass" hits each marker N
  * times.
  */
 #include <linux/kernel.h>
@@ -15,12 +15,12 @@
 #define ONE(n)		{ trace_mark(many_##n, "%d", value); }
 #define TEN(n)		EACH_2(ONE, n)
 
-static noinline void hit_all(int value)
+static noinline void hit_all_markers(int value)
 {
 	EACH_3(TEN, 0)
 }
 
-DEFINE_PASS(hit_all, "write N to hit each marker N times");
+DEFINE_PASS(hit_all_markers, "write N to hit each marker N times");
 
 static int __init hundred_init(void)
 {

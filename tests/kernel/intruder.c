@@ -87,7 +87,7 @@ int test_plant_breakpoint(u8 *addr)
 	return 0;
 }
 
-unsigned int test_take_breakpoint(void)
+unsigned int test_remove_breakpoint(void)
 {
 	if (!planted.page)
 		return 0;
@@ -126,7 +126,7 @@ NOKPROBE_SYMBOL(on_walk_return);
 
 static struct kretprobe walk;
 
-static void show_right_page(void)
+static void stop_mapping_wrong_page(void)
 {
 	if (!wrong.page)
 		return;
@@ -135,11 +135,11 @@ static void show_right_page(void)
 	wrong.page = NULL;
 }
 
-int test_show_wrong_page(const void *addr)
+int test_map_wrong_page(const void *addr)
 {
 	int err;
 
-	show_right_page();
+	stop_mapping_wrong_page();
 	if (!addr)
 		return 0;
 	wrong.page = alloc_page(GFP_KERNEL | __GFP_ZERO);
@@ -160,12 +160,12 @@ int test_show_wrong_page(const void *addr)
 	return err;
 }
 
-bool test_wrong_page_shown(void)
+bool test_wrong_page_was_mapped(void)
 {
 	return wrong.shown;
 }
 
-bool test_wrong_page_untouched(void)
+bool test_wrong_page_is_unchanged(void)
 {
 	return !memchr_inv(page_address(wrong.page), 0, PAGE_SIZE);
 }

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Jumps that are switched on and off by patching.  The instruction before the target of each jump
- * is shorter than 5 bytes: if a kprobe on it were optimised into a jump of 5 bytes, that jump would
- * overwrite the target.
+ * is shorter than 5 bytes: if a kprobe on that instruction were optimised into a jump of 5 bytes,
+ * the kprobe's jump would overwrite the target.
  *
  *	branch	imv_branch()
  *	jump	a nop that becomes a jump; a patcher site of this module
  *	run	five nops that become xor, jmp and nop; a patcher site of several instructions
- *	compare	a cmp of eax with 0 that becomes one with 3; it jumps nowhere
+ *	compare	a cmp of eax with 0 that becomes one with 3, which does not jump
  *	plain	code that does not change
  *
  * Writing 0 or 1 to a parameter switches its jump off or on.  Reading a parameter calls its
@@ -34,7 +34,7 @@ asm(".pushsection .discard_test_landing, \"aw\", @progbits\n"
 	"landing_sites:\n"
 	".popsection\n");
 
-/* The site number @number: the field size of the record, which the patcher does not use. */
+/* Define a site.  @number is stored in the record's field size, which the patcher does not use. */
 #define SITE(number, flags, bytes)					\
 	"77:	.byte " bytes "\n"					\
 	".pushsection .discard_test_landing, \"aw\", @progbits\n"	\
@@ -85,7 +85,7 @@ static struct patcher_table table = {
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
-	/* When the run is on, it is xor %edx, %edx; jmp over the nop and the addition; nop. */
+	/* The run while on: xor %edx, %edx; jmp over the nop and the addition; nop. */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 	{ { 0x3d, 0, 0, 0, 0 }, { 0x3d, 3, 0, 0, 0 } },
 };
@@ -140,7 +140,7 @@ static int set_refused(const char *text, const struct kernel_param *kp)
 	return switch_site(0, true, true);
 }
 
-/* Call the function that kp->arg points to, and print its result. */
+/* Call the function that kp->arg points to, and print the result of the call. */
 static int get_result(char *text, const struct kernel_param *kp)
 {
 	int (*function)(int n, int m) = kp->arg;

@@ -27,7 +27,7 @@ static void leaver_2006(const char *fmt, ...)
 	of_2006++;
 }
 
-/* If false, only the typed probe is registered, so that the marker's stub calls it directly. */
+/* If false, only the typed probe is registered, and the marker's stub calls that probe directly. */
 static bool all = true;
 module_param(all, bool, 0444);
 

@@ -126,10 +126,10 @@ static int fail_at_set(void *unused, u64 nth)
 
 	mutex_lock(&lock);
 	if (nth && !failing) {
-		err = test_fail_allocations();
+		err = test_prepare_failing();
 		failing = true;
 	}
-	test_fail_at(nth);
+	test_fail_nth_allocation(nth);
 	mutex_unlock(&lock);
 	return err;
 }
@@ -137,7 +137,7 @@ static int fail_at_set(void *unused, u64 nth)
 /* Set @pending to 1 before the allocation has failed, and to 0 afterwards. */
 static int fail_at_get(void *unused, u64 *pending)
 {
-	*pending = !test_has_failed();
+	*pending = !test_has_allocation_failed();
 	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, fail_at_get, fail_at_set, "%llu\n");
@@ -146,7 +146,7 @@ static int __init test_init(void)
 {
 	/* Init text must use _imv_read(), a plain load. */
 	if (_imv_read(test_shared) != 0x1122334455667788ULL || test_read_shared() != 0x1122334455667788ULL) {
-		pr_err("test_shared: its sites do not hold the initial value before init\n");
+		pr_err("immediate value test_shared: sites lack the initial value before init\n");
 		return -EINVAL;
 	}
 	dir = debugfs_create_dir("kmarkers_test", NULL);

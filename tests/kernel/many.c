@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ten thousand markers of different names, many_0000 to many_9999.  Writing N to the parameter
- * "pass" hits each of them N times.
+ * "pass" hits each marker N times.
  */
 #include <linux/build_bug.h>
 #include <linux/kernel.h>
@@ -29,8 +29,8 @@ asm(".pushsection .rodata.str, \"a\", @progbits\n"
 
 /*
  * Define a function with a thousand markers, each like trace_mark(many_0000, "%d", value).  The
- * assembler repeats them, which is much faster than a compiler.  The code at label 3 runs while the
- * marker is enabled.
+ * assembler repeats the code of a marker, which is much faster than compiling a thousand.  The code
+ * at label 3 runs while the marker is enabled.
  */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\

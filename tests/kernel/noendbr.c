@@ -12,11 +12,11 @@
 
 static bool behind;
 module_param(behind, bool, 0);
-MODULE_PARM_DESC(behind, "call the instruction behind the ENDBR, which IBT forbids");
+MODULE_PARM_DESC(behind, "if set, call the instruction behind the ENDBR, which IBT forbids");
 
 void kmarkers_test_entry(void);
 
-/* ENDBR64 as bytes, since some compilers and assemblers emit none.  Without IBT it is a nop. */
+/* ENDBR64, a nop without IBT, as bytes, since some compilers and assemblers emit none. */
 asm(".pushsection .text\n"
 	".type kmarkers_test_entry, @function\n"
 	"kmarkers_test_entry:\n"

@@ -34,11 +34,11 @@
 
 static bool changes;
 module_param(changes, bool, 0400);
-MODULE_PARM_DESC(changes, "also apply batches to this module, at the same time as stress tests");
+MODULE_PARM_DESC(changes, "if set, also apply batches to this module during stress tests");
 
 static bool probes;
 module_param(probes, bool, 0400);
-MODULE_PARM_DESC(probes, "also execute sites of SDT probes and, with changes, switch them");
+MODULE_PARM_DESC(probes, "if set, also execute SDT sites and, with changes, switch these sites");
 
 enum source { TIMERS, SAMPLES, NMIS, KEYS, KPROBES, CHANGES, NR_SOURCES };
 
@@ -65,7 +65,7 @@ SDT_PROBE_DEFINE1(noise, , , jumped, "unsigned int *");
 SDT_PROBE_DEFINE1(noise, , , trapped, "unsigned int *");
 
 /*
- * Count in the variable that args[0] points to.  Each execution has its own variable, because an
+ * Increment the counter that args[0] points to.  Each execution has its own counter, because an
  * interrupt may execute the sites on the same CPU meanwhile.
  */
 static void count_hit(void *private, const struct sdt_hit *hit)
@@ -100,7 +100,7 @@ static void execute_sites(enum source source)
 	atomic_long_inc(&counts[source]);
 }
 
-/* Function with the kprobe.  It is notrace, so that the kprobe is a breakpoint. */
+/* Function with the kprobe: notrace, so that the kprobe uses a breakpoint and not ftrace. */
 static noinline notrace void probed(void)
 {
 	asm volatile("xor %%eax, %%eax" : : : "rax", "cc", "memory");
@@ -211,7 +211,7 @@ static int change_probes(bool promoted)
 	       sdt_detach("noise:::*", ignore_hit, NULL);
 }
 
-/* Apply batches to the sites of this module, while the stress tests apply theirs. */
+/* Apply batches to the sites of this module, while stress tests apply batches to other sites. */
 static int change_repeatedly(void *unused)
 {
 	bool second = false;

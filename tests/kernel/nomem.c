@@ -55,7 +55,7 @@ static bool has_kprobe_on(const char *part)
 	return false;
 }
 
-int test_fail_allocations(void)
+int test_prepare_failing(void)
 {
 	unsigned int i;
 
@@ -70,12 +70,12 @@ int test_fail_allocations(void)
 		0 : -ENOENT;
 }
 
-void test_fail_at(unsigned int nth)
+void test_fail_nth_allocation(unsigned int nth)
 {
 	fail_at = nth;
 }
 
-bool test_has_failed(void)
+bool test_has_allocation_failed(void)
 {
 	return !fail_at;
 }

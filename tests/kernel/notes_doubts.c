@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Notes that cannot be armed, and some that look similar but can be armed.  A note is an SDT site
- * without an instruction of its own; it is armed by a kprobe.  The note of the provider trefused is
- * at an instruction on which the kernel refuses a kprobe.
+ * without an instruction of its own; a kprobe on the note's address arms the note.  The note of the
+ * provider trefused is at an instruction on which the kernel refuses a kprobe.
  */
 #include <linux/compiler.h>
 #include <linux/jump_label.h>

@@ -34,13 +34,13 @@ MODULE_PARM_DESC(pass, description)
 
 #define PASS_FUNCTION(n)	pass_##n,
 
-/* Define the parameter, and a function that it executes: it calls pass_0() to pass_9(). */
+/* Define the parameter, so that a write of N calls pass_0() to pass_9() N times. */
 #define DEFINE_PASS_OF_TEN(description)					\
 static void (*const passes[])(int value) = {				\
 	EACH_1(PASS_FUNCTION)						\
 };									\
 									\
-static void pass_ten(unsigned int value)				\
+static void call_ten_passes(unsigned int value)				\
 {									\
 	unsigned int i;							\
 									\
@@ -48,6 +48,6 @@ static void pass_ten(unsigned int value)				\
 		passes[i](value);					\
 }									\
 									\
-DEFINE_PASS(pass_ten, description)
+DEFINE_PASS(call_ten_passes, description)
 
 #endif /* TESTS_KERNEL_PASS_H */

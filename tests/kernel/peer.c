@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A second test module.  It reads an immediate value of kmarkers_test before and after changing it,
- * and has a marker whose probe may be registered before this module is loaded.
+ * A second test module, which reads an immediate value of kmarkers_test before and after changing
+ * the value, and has a marker whose probe may be registered before this module is loaded.
  */
 #include <linux/module.h>
 
@@ -18,7 +18,7 @@ static noinline u64 read_shared(void)
 	return imv_read(test_shared);
 }
 
-static noinline void hit(int number)
+static noinline void hit_marker(int number)
 {
 	trace_mark(test_peer, "number %d", number);
 }
@@ -26,7 +26,8 @@ static noinline void hit(int number)
 static int __init peer_init(void)
 {
 	if (read_shared() != expect) {
-		pr_info("test_shared is 0x%llx, not 0x%llx\n", read_shared(), expect);
+		pr_info("immediate value test_shared is 0x%llx, expected 0x%llx\n", read_shared(),
+			expect);
 		return -EINVAL;
 	}
 	if (test_set_shared(expect + 1) || read_shared() != expect + 1 ||
@@ -34,13 +35,13 @@ static int __init peer_init(void)
 		return -EIO;
 	if (test_set_shared(expect) || read_shared() != expect)
 		return -EIO;
-	hit(1);
+	hit_marker(1);
 	return 0;
 }
 
 static void __exit peer_exit(void)
 {
-	hit(2);
+	hit_marker(2);
 }
 
 module_init(peer_init);

@@ -79,7 +79,7 @@ static struct attached *find_attached(const char *name, void *function, void *da
 	return NULL;
 }
 
-static int attach(const char *name, void *function, void *data)
+static int attach_program(const char *name, void *function, void *data)
 {
 	const struct bpf_raw_event_map *record = find_raw_event(name);
 	struct attached *place = find_attached(NULL, NULL, NULL);
@@ -93,7 +93,7 @@ static int attach(const char *name, void *function, void *data)
 	return err;
 }
 
-static int detach(const char *name, void *function, void *data)
+static int detach_program(const char *name, void *function, void *data)
 {
 	struct attached *place = find_attached(name, function, data);
 
@@ -105,8 +105,8 @@ static int detach(const char *name, void *function, void *data)
 
 /*
  * Wait for at most LIMIT_MS until the marker's raw tracepoint is connected, if @on, or
- * disconnected.  Return true if it is.  If another task held the lock of the marker registry,
- * attach() returns before the tracepoint is connected.
+ * disconnected.  Return true if the tracepoint is in that state then.  If another task held the
+ * lock of the marker registry, attach_program() returns before the tracepoint is connected.
  */
 static bool wait_until_connected(const struct marker_typed *typed, bool on)
 {
@@ -117,7 +117,7 @@ static bool wait_until_connected(const struct marker_typed *typed, bool on)
 	return READ_ONCE(typed->raw->connected) == on;
 }
 
-static noinline void hit(u64 sector)
+static noinline void hit_marker(u64 sector)
 {
 	mark_typed(test_typed, sector, 512, (const char *)programs);
 }
@@ -133,12 +133,12 @@ void raw_cleanup(void)
 
 	for (i = 0; i < ARRAY_SIZE(attached); i++)
 		if (attached[i].name)
-			detach(attached[i].name, attached[i].function, attached[i].data);
+			detach_program(attached[i].name, attached[i].function, attached[i].data);
 	tracepoint_synchronize_unregister();
 	memset(programs, 0, sizeof(programs));
 }
 
-static bool has_seen(const struct program *program, unsigned long calls, u64 sector)
+static bool has_recorded(const struct program *program, unsigned long calls, u64 sector)
 {
 	return program->calls == calls && program->args[0] == sector && program->args[1] == 512 &&
 	       program->args[2] == (unsigned long)programs;
@@ -152,20 +152,20 @@ const char *raw_calls_programs(void)
 	EXPECT(find_raw_event("test_typed_noargs")->num_args == 0);
 	EXPECT(find_raw_event("test_typed_many")->num_args == 8);
 	EXPECT(!find_raw_event("test_marker"));
-	hit(1);
-	EXPECT(!attach("test_typed", store_5_args, &programs[0]));
+	hit_marker(1);
+	EXPECT(!attach_program("test_typed", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(typed, true) && typed->direct);
-	hit(1ULL << 40);
-	EXPECT(has_seen(&programs[0], 1, 1ULL << 40));
-	EXPECT(!attach("test_typed", store_5_args, &programs[1]));
-	hit(3);
-	EXPECT(has_seen(&programs[0], 2, 3) && has_seen(&programs[1], 1, 3));
-	EXPECT(!detach("test_typed", store_5_args, &programs[0]));
-	hit(4);
-	EXPECT(programs[0].calls == 2 && has_seen(&programs[1], 2, 4));
-	EXPECT(!detach("test_typed", store_5_args, &programs[1]));
+	hit_marker(1ULL << 40);
+	EXPECT(has_recorded(&programs[0], 1, 1ULL << 40));
+	EXPECT(!attach_program("test_typed", store_5_args, &programs[1]));
+	hit_marker(3);
+	EXPECT(has_recorded(&programs[0], 2, 3) && has_recorded(&programs[1], 1, 3));
+	EXPECT(!detach_program("test_typed", store_5_args, &programs[0]));
+	hit_marker(4);
+	EXPECT(programs[0].calls == 2 && has_recorded(&programs[1], 2, 4));
+	EXPECT(!detach_program("test_typed", store_5_args, &programs[1]));
 	EXPECT(wait_until_connected(typed, false) && !typed->marker.state__imv);
-	hit(5);
+	hit_marker(5);
 	EXPECT(programs[0].calls == 2 && programs[1].calls == 2);
 	return NULL;
 }
@@ -177,11 +177,11 @@ const char *raw_arguments(void)
 		-1, 1ULL << 40, (unsigned long)programs, -2, 200, -6, 7, -8,
 	};
 
-	EXPECT(!attach("test_typed_many", store_12_args, &programs[0]));
+	EXPECT(!attach_program("test_typed_many", store_12_args, &programs[0]));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_many, true));
 	hit_many();
 	EXPECT(program->calls == 1 && !memcmp(program->args, wanted, sizeof(wanted)));
-	EXPECT(!attach("test_typed_noargs", store_5_args, &programs[0]));
+	EXPECT(!attach_program("test_typed_noargs", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_noargs, true));
 	mark_typed(test_typed_noargs);
 	EXPECT(program->calls == 2 && !program->args[0]);
@@ -198,24 +198,24 @@ const char *raw_after_refusal(void)
 	bool failed = true;
 	int err;
 
-	if (test_fail_allocations())
+	if (test_prepare_failing())
 		return "SKIP no way to make allocations fail";
 	for (nth = 1; nth < FAR && failed; nth++) {
-		test_fail_at(nth);
-		err = attach("test_typed", store_5_args, &programs[0]);
-		failed = test_has_failed();
-		test_fail_at(0);
+		test_fail_nth_allocation(nth);
+		err = attach_program("test_typed", store_5_args, &programs[0]);
+		failed = test_has_allocation_failed();
+		test_fail_nth_allocation(0);
 		EXPECT(!err || (failed && err == -ENOMEM));
 		refused += !!err;
-		hit(nth);
+		hit_marker(nth);
 		calls += !err;
 		EXPECT(programs[0].calls == calls);
 		if (err)
-			EXPECT(!attach("test_typed", store_5_args, &programs[0]));
+			EXPECT(!attach_program("test_typed", store_5_args, &programs[0]));
 		EXPECT(wait_until_connected(typed, true));
-		hit(nth);
-		EXPECT(has_seen(&programs[0], ++calls, nth));
-		EXPECT(!detach("test_typed", store_5_args, &programs[0]));
+		hit_marker(nth);
+		EXPECT(has_recorded(&programs[0], ++calls, nth));
+		EXPECT(!detach_program("test_typed", store_5_args, &programs[0]));
 		EXPECT(wait_until_connected(typed, false));
 	}
 	EXPECT(refused && nth < FAR);
@@ -241,12 +241,12 @@ const char *raw_exactly_once(void)
 	int err;
 
 	atomic_long_set(&counted, 0);
-	EXPECT(!attach("test_typed_storm", count_call_with_7, NULL));
+	EXPECT(!attach_program("test_typed_storm", count_call_with_7, NULL));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_storm, true));
 	err = test_start_threads(hit_storm_marker);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = attach("test_typed_storm", store_5_args, &programs[0]) ?:
-		      detach("test_typed_storm", store_5_args, &programs[0]);
+		err = attach_program("test_typed_storm", store_5_args, &programs[0]) ?:
+		      detach_program("test_typed_storm", store_5_args, &programs[0]);
 	passes = test_stop_threads();
 	EXPECT(!err && passes);
 	EXPECT(atomic_long_read(&counted) == passes);
@@ -293,13 +293,13 @@ const char *raw_storm_of_locks(void)
 	busy = false;
 	err = test_start_threads(take_registry_lock_first);
 	for (i = 0; i < test_batches / 20 && !err; i++)
-		err = attach("test_typed_storm", count_call_with_7, NULL) ?:
-		      detach("test_typed_storm", count_call_with_7, NULL);
-	err = err ?: attach("test_typed_storm", count_call_with_7, NULL);
+		err = attach_program("test_typed_storm", count_call_with_7, NULL) ?:
+		      detach_program("test_typed_storm", count_call_with_7, NULL);
+	err = err ?: attach_program("test_typed_storm", count_call_with_7, NULL);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(wait_until_connected(typed, true));
-	EXPECT(!detach("test_typed_storm", count_call_with_7, NULL));
+	EXPECT(!detach_program("test_typed_storm", count_call_with_7, NULL));
 	EXPECT(wait_until_connected(typed, false));
 	return NULL;
 }

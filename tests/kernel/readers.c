@@ -55,7 +55,7 @@ static noinline void hit_pointers(void)
 	POINTERS(HIT)
 }
 
-/* Eight numbers of 250 characters.  The text of one EIGHT fits in a page, that of three not. */
+/* Eight numbers of 250 characters.  The text of one EIGHT fits in a page, not that of three. */
 #define EIGHT	" %250d %250d %250d %250d %250d %250d %250d %250d"
 
 static noinline void hit_long(int nr)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * SDT probes of a module: one in an inline function that two other functions call, and one of each
- * flavour but note.  Writing N to the parameter pass executes their sites N times.  With hold=1,
- * the module attaches a handler of its own, and is unloaded without detaching it.
+ * flavour but note.  Writing N to the parameter pass executes all sites N times.  With hold=1, the
+ * module attaches a handler of its own, and is unloaded without detaching it.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -20,7 +20,7 @@ SDT_PROBE_DEFINE0(tsdt, , , apart);
 
 static bool hold;
 module_param(hold, bool, 0400);
-MODULE_PARM_DESC(hold, "attach a handler in init, and do not detach it in exit");
+MODULE_PARM_DESC(hold, "if set, attach a handler in init, and do not detach the handler in exit");
 
 static __always_inline void start_io(int number)
 {
@@ -69,14 +69,14 @@ static unsigned int held;
 module_param(held, uint, 0400);
 MODULE_PARM_DESC(held, "number of calls of the handler that hold=1 attaches");
 
-static void count_held(void *private, const struct sdt_hit *hit)
+static void count_hit(void *private, const struct sdt_hit *hit)
 {
 	held++;
 }
 
 static int __init test_sdt_init(void)
 {
-	return hold ? sdt_attach("tsdt:::*", count_held, NULL) : 0;
+	return hold ? sdt_attach("tsdt:::*", count_hit, NULL) : 0;
 }
 
 static void __exit test_sdt_exit(void)

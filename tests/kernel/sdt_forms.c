@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A hundred probes like those of the FreeBSD kernel, for paths, processes, the scheduler, timeouts,
- * streams, network cards, locks and memory.  They use all macros of FreeBSD's sdt(9).  Writing N to
- * the parameter pass executes the sites N times.
+ * streams, network cards, locks and memory.  The probes use all macros of FreeBSD's sdt(9).
+ * Writing N to the parameter pass executes the sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -209,7 +209,7 @@ SDT_PROBE_DEFINE5(tproc, kernel, , partly, "int", "int", "char *", "int", "int")
 SDT_PROBE_DEFINE2_XLATE(tproc, kernel, , translated, "void *", "shown_t *", "int", "int32_t");
 SDT_PROBE_ARGTYPE(tproc, , , untyped, 0, "void *", NULL);
 
-static noinline int pass_forms(void *place, const char *text, int number)
+static noinline int execute_form_sites(void *place, const char *text, int number)
 {
 	FORMS(PASS)
 	ABI_PROBE1(fork, abi_fork, return, number);
@@ -225,7 +225,7 @@ static noinline int pass_forms(void *place, const char *text, int number)
 
 static void execute_forms(unsigned int number)
 {
-	pass_forms(THIS_MODULE, "text", number);
+	execute_form_sites(THIS_MODULE, "text", number);
 }
 
 DEFINE_PASS(execute_forms, "write N to execute each site N times");

@@ -2,7 +2,7 @@
 /*
  * Probes of tsdt, a provider that kmarkers_test_sdt defines, too: one probe is equal in both
  * modules, one has an argument of another type, and one has an argument of each kind.  Writing N to
- * the parameter pass executes the sites N times.  With first=N, the module's init function does so.
+ * the parameter pass executes the sites N times; with first=N, the init function does so, too.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -10,15 +10,15 @@ module_param(stay_in_exit, bool, 0644);
 static ulong calls;
 module_param(calls, ulong, 0444);
 
-static noinline void slow_stays(void)
+static noinline void slow_in_text(void)
 {
 	calls++;
 	msleep(20);
 }
 
-static noinline void __init slow_begins(void)
+static noinline void __init slow_in_init_text(void)
 {
-	slow_stays();
+	slow_in_text();
 }
 
 /* The wait is limited, so that a failing test does not keep the module loaded. */
@@ -27,7 +27,7 @@ static int __init slow_init(void)
 	unsigned long end = jiffies + 60 * HZ;
 
 	do
-		slow_begins();
+		slow_in_init_text();
 	while (READ_ONCE(stay_in_init) && time_before(jiffies, end));
 	return 0;
 }
@@ -37,7 +37,7 @@ static void __exit slow_exit(void)
 	unsigned long end = jiffies + 60 * HZ;
 
 	while (READ_ONCE(stay_in_exit) && time_before(jiffies, end))
-		slow_stays();
+		slow_in_text();
 }
 
 module_init(slow_init);

@@ -21,14 +21,14 @@ u64 test_read_shared(void)
 }
 EXPORT_SYMBOL_GPL(test_read_shared);
 
-static int pass_repeatedly(void *data)
+static int call_pass_repeatedly(void *data)
 {
 	unsigned long *count = data;
 
 	while (!kthread_should_stop()) {
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
-		/* Report a quiescent state, for which the change of a run waits. */
+		/* Report a quiescent state to RCU Tasks: a change of a run waits for one. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;
@@ -42,11 +42,11 @@ static void free_threads(void)
 	passes = NULL;
 }
 
-static int start_thread_on(unsigned int cpu)
+static int start_thread_on_cpu(unsigned int cpu)
 {
 	struct task_struct *thread;
 
-	thread = kthread_create(pass_repeatedly, &passes[cpu], "kmarkers_test/%u", cpu);
+	thread = kthread_create(call_pass_repeatedly, &passes[cpu], "kmarkers_test/%u", cpu);
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);
@@ -79,7 +79,7 @@ int test_start_threads(void (*pass)(void))
 	pass_function = pass;
 	cpus_read_lock();
 	for_each_online_cpu(cpu) {
-		err = start_thread_on(cpu);
+		err = start_thread_on_cpu(cpu);
 		if (err)
 			break;
 	}
@@ -110,7 +110,7 @@ unsigned long test_stop_threads(void)
 	return idle ? 0 : sum;
 }
 
-void test_wait_pass(void)
+void test_wait_for_pass(void)
 {
 	unsigned long before;
 	unsigned int cpu;
@@ -129,7 +129,7 @@ bool test_has_one_cpu(void)
 	return num_online_cpus() == 1;
 }
 
-bool test_can_wait(void)
+bool test_can_wait_for_tasks(void)
 {
 	return true;
 }

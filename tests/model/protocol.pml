@@ -211,9 +211,9 @@ inline synchronise(cpu)
 #endif
 /* True if the breakpoint is a debugger's, so that the handler will not claim it. */
 #ifdef ALWAYS_RETRY
-#define PASSED_ON	false
+#define LEFT_TO_OTHERS	false
 #else
-#define PASSED_ON	planted
+#define LEFT_TO_OTHERS	planted
 #endif
 #ifdef NO_EMULATION
 #define PENDING		false
@@ -293,7 +293,7 @@ end:	atomic {
 		:: site = 1
 		fi
 #endif
-		printf("cpu %d level %d: comes to site %d\n", me, level, site)
+		printf("cpu %d level %d: reaches site %d\n", me, level, site)
 	}
 
 again:
@@ -438,7 +438,7 @@ trap:
 	/* patcher_sites_find(): a breakpoint of the patcher that no handler claims is fatal */
 stale:	atomic {
 		AWAKE(me) ->
-		printf("cpu %d level %d: finds nothing pending\n", me, level);
+		printf("cpu %d level %d: finds no batch in progress with this site\n", me, level);
 #ifdef NO_RETRY
 		unclaimed = !planted;
 #else
@@ -476,11 +476,11 @@ stale:	atomic {
 			unclaimed = !planted;
 			assert(!unclaimed);
 			found = 0;
-			printf("cpu %d level %d: passes it on\n", me, level);
+			printf("cpu %d level %d: leaves the int3 to other handlers\n", me, level);
 			goto past
 		:: else ->
 			state[me] = BETWEEN;
-			printf("cpu %d level %d: goes back to the site\n", me, level)
+			printf("cpu %d level %d: returns to the site\n", me, level)
 		fi
 	}
 #ifdef LIVE
@@ -489,7 +489,7 @@ stale:	atomic {
 	 * here, and spin reports an invalid end state.
 	 */
 	atomic {
-		AWAKE(me) && (PENDING || PASSED_ON || !MAY_TRAP) ->
+		AWAKE(me) && (PENDING || LEFT_TO_OTHERS || !MAY_TRAP) ->
 		goto again
 	}
 #else

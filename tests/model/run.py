@@ -23,19 +23,19 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from variants import LONG, MUTANTS, PROTOCOL, Found, Ground, Variant
+from variants import LONG, MUTANTS, PROTOCOL, Ground, SearchResult, Variant
 
 MODEL = Path(__file__).with_name("protocol.pml")
 OUTPUT = MODEL.parents[2] / "build" / "model"
 APT = ["apt-get", "install", "-y", "--no-install-recommends", "spin"]
 VIOLATIONS = {
-    "torn": Found.TORN,
-    "wrong": Found.WRONG,
-    "unclaimed": Found.UNCLAIMED,
-    "freed": Found.FREED,
+    "torn": SearchResult.TORN,
+    "wrong": SearchResult.WRONG,
+    "unclaimed": SearchResult.UNCLAIMED,
+    "freed": SearchResult.FREED,
 }
-# These match the values of parts of an instruction in a replay. The value that stands for int3 is
-# replaced by this word.
+# Patterns of the values of instruction parts in a replay. format_replay() writes the word int3 for
+# the value that stands for a breakpoint.
 VALUES = (
     re.compile(r"(?<=part \d := )\d+"),
     re.compile(r"(?<=part \d: )\d+"),
@@ -54,7 +54,8 @@ class Search:
 # faster, and used if no counterexample is expected.
 SHORTEST = ("-O0", "-DBFS")
 FAST = ("-O1",)
-# Option of the search: maximum length of a path. If it is too short, the result is `broken`.
+# Options of the search: the maximum length of a path. The result of a search that needs longer
+# paths is `broken`.
 DEPTH = "-m1000000"
 LONG_DEPTH = "-m8000000"
 STATES = Search("states", ())
@@ -67,20 +68,20 @@ class Outcome:
 
     variant: Variant
     ground: Ground
-    found: Found
+    result: SearchResult
     states: int
     seconds: float
     trail: Path | None = None
 
     @property
-    def expected(self) -> Found:
+    def expected(self) -> SearchResult:
         """Return the result that the variant must have."""
-        return self.variant.found[self.ground]
+        return self.variant.expected[self.ground]
 
     @property
     def passed(self) -> bool:
         """Return True if the result is the expected one."""
-        return self.found == self.expected
+        return self.result == self.expected
 
 
 class ModelError(Exception):
@@ -111,17 +112,17 @@ def list_spin_defines(variant: Variant, ground: Ground, search: Search) -> list[
     ]
 
 
-def classify_search_output(text: str) -> Found:
+def classify_search_output(text: str) -> SearchResult:
     """Return the result of a search, from the output of the checker."""
     if "invalid end state (at" in text:
-        return Found.ENDLESS
+        return SearchResult.ENDLESS
     violation = re.search(r"assertion violated\s+!\((\w+)\)", text)
     if violation and violation[1] in VIOLATIONS:
         return VIOLATIONS[violation[1]]
     complete = "errors: 0" in text and "Search not completed" not in text
     if complete and "max search depth too small" not in text:
-        return Found.HOLDS
-    return Found.BROKEN
+        return SearchResult.HOLDS
+    return SearchResult.BROKEN
 
 
 def format_replay(replay: str, int3: str) -> str:
@@ -146,7 +147,7 @@ def write_counterexample(
     replay = run_tool(["spin", "-t", "-T", *defines, MODEL.name], directory)
     path = OUTPUT / f"{outcome.variant.name}-{outcome.ground}.txt"
     path.write_text(
-        f"# {outcome.variant.what}; on: {outcome.ground}; found: {outcome.found}\n"
+        f"# {outcome.variant.what}; on: {outcome.ground}; found: {outcome.result}\n"
         f"# spin {' '.join(defines)} {MODEL.name}, search for {search.name}\n"
         f"# level 0 is the writer, 1 a task or an interrupt, 2 an NMI\n"
         f"{format_replay(replay, int3)}\n"
@@ -156,8 +157,10 @@ def write_counterexample(
 
 def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
     """Run one exhaustive search for a variant in an environment."""
-    expected = variant.found[ground]
-    nothing = expected == Found.HOLDS or (expected == Found.ENDLESS and search == STATES)
+    expected = variant.expected[ground]
+    nothing = expected == SearchResult.HOLDS or (
+        expected == SearchResult.ENDLESS and search == STATES
+    )
     options = FAST if nothing else SHORTEST
     directory = OUTPUT / "work" / f"{variant.name}-{ground}-{search.name}"
     shutil.rmtree(directory, ignore_errors=True)
@@ -177,7 +180,7 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
         int(float(states[1])) if states else 0,
         time.monotonic() - start,
     )
-    if outcome.found not in (Found.HOLDS, Found.BROKEN):
+    if outcome.result not in (SearchResult.HOLDS, SearchResult.BROKEN):
         outcome.trail = write_counterexample(outcome, search, defines, directory)
     return outcome
 
@@ -185,7 +188,7 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
 def check_variant(variant: Variant, ground: Ground) -> Outcome:
     """Search a variant for forbidden states and, if there is none, for endless loops."""
     outcome = run_search(variant, ground, STATES)
-    if outcome.found != Found.HOLDS:
+    if outcome.result != SearchResult.HOLDS:
         return outcome
     loops = run_search(variant, ground, LOOPS)
     loops.states += outcome.states
@@ -205,7 +208,7 @@ def print_outcome(outcome: Outcome) -> None:
     """Print a line of the table of results and, after a failure, the path of the counterexample."""
     line = (
         f"{'ok' if outcome.passed else 'FAIL':5}{outcome.ground:9} {outcome.variant.name:24}"
-        f"{outcome.variant.what:48}{outcome.expected:10} {outcome.found:10}"
+        f"{outcome.variant.what:48}{outcome.expected:10} {outcome.result:10}"
         f"{outcome.states:>9} {outcome.seconds:5.1f}"
     )
     print(line, flush=True)
@@ -220,7 +223,7 @@ def print_unneeded_steps(outcomes: Sequence[Outcome]) -> None:
         grounds = [
             outcome.ground
             for outcome in outcomes
-            if outcome.variant == variant and outcome.found == Found.HOLDS
+            if outcome.variant == variant and outcome.result == SearchResult.HOLDS
         ]
         if grounds:
             where = ", ".join(grounds)
@@ -230,7 +233,7 @@ def print_unneeded_steps(outcomes: Sequence[Outcome]) -> None:
 def check_variants(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list[Outcome]:
     """Check all pairs of variant and environment in parallel; print the results in order."""
     pairs = [
-        (variant, ground) for variant in chosen for ground in grounds if ground in variant.found
+        (variant, ground) for variant in chosen for ground in grounds if ground in variant.expected
     ]
     outcomes = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -248,8 +251,8 @@ def choose_variants(names: Sequence[str], long: bool) -> list[Variant]:
     known = [*PROTOCOL, *MUTANTS, *LONG]
     unknown = sorted(set(names) - {one.name for one in known})
     if unknown:
-        there = ", ".join(one.name for one in known)
-        raise ModelError(f"unknown variant {unknown[0]!r}; there are: {there}")
+        known_names = ", ".join(one.name for one in known)
+        raise ModelError(f"unknown variant {unknown[0]!r}; known variants: {known_names}")
     return [one for one in known if one.name in names]
 
 

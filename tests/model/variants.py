@@ -19,8 +19,8 @@ class Ground(StrEnum):
     USER = "user"
 
 
-class Found(StrEnum):
-    """The result of a search: no fault, a kind of fault, or a failed search."""
+class SearchResult(StrEnum):
+    """The result of a search: no fault, the kind of the fault, or a failed search."""
 
     HOLDS = "holds"
     TORN = "torn"  # an execution that is partly old, partly new
@@ -31,8 +31,8 @@ class Found(StrEnum):
     BROKEN = "broken"  # the search itself failed
 
 
-HOLDS, TORN, WRONG = Found.HOLDS, Found.TORN, Found.WRONG
-UNCLAIMED, FREED, ENDLESS = Found.UNCLAIMED, Found.FREED, Found.ENDLESS
+HOLDS, TORN, WRONG = SearchResult.HOLDS, SearchResult.TORN, SearchResult.WRONG
+UNCLAIMED, FREED, ENDLESS = SearchResult.UNCLAIMED, SearchResult.FREED, SearchResult.ENDLESS
 KERNEL, EMULATOR, USER = Ground.KERNEL, Ground.EMULATOR, Ground.USER
 
 
@@ -46,12 +46,14 @@ class Variant:
     name: str
     what: str
     switches: str
-    found: dict[Ground, Found]
+    expected: dict[Ground, SearchResult]
     kept: str = ""
 
 
-def expect_results(kernel: Found, emulator: Found, user: Found) -> dict[Ground, Found]:
-    """Return the expected results, given for each of the three environments."""
+def expect_results(
+    kernel: SearchResult, emulator: SearchResult, user: SearchResult
+) -> dict[Ground, SearchResult]:
+    """Return the expected results of the three environments as a dictionary."""
     return {KERNEL: kernel, EMULATOR: emulator, USER: user}
 
 

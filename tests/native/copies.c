@@ -30,17 +30,17 @@ extern struct patcher_site __start_kmarkers_sdt[], __stop_kmarkers_sdt[];
 static volatile long sink;
 static long table[8] = { 3, 1, 4, 1, 5, 0, 2, 6 };
 
-static noinline void left(long a)
+static noinline void add_to_sink(long a)
 {
 	sink += a;
 }
 
-static noinline void right(long a)
+static noinline void subtract_from_sink(long a)
 {
 	sink -= a;
 }
 
-static __cold noinline long slow(long a)
+static __cold noinline long xor_to_sink(long a)
 {
 	sink ^= a;
 	return sink + a;
@@ -51,7 +51,7 @@ static __always_inline void hit_jump(long a, long b)
 	SDT_PROBE2(copies, , , pair, a, b);
 }
 
-static __always_inline void hit_bare(void)
+static __always_inline void hit_without_arguments(void)
 {
 	SDT_PROBE0(copies, , , nothing);
 }
@@ -67,17 +67,17 @@ static __always_inline long hit_nested(long a)
 	return table[a & 7];
 }
 
-static __always_inline long chosen(long a)
+static __always_inline long choose_value(long a)
 {
-	return table[a & 7] > 2 ? slow(a) : table[(a + 1) & 7];
+	return table[a & 7] > 2 ? xor_to_sink(a) : table[(a + 1) & 7];
 }
 
-static __always_inline long sum(long a)
+static __always_inline long sum_table(long a)
 {
 	long i, total = 0;
 
 	for (i = 0; i < (a & 3); i++)
-		total += table[i] * slow(i);
+		total += table[i] * xor_to_sink(i);
 	return total;
 }
 
@@ -86,111 +86,111 @@ static __always_inline long sum(long a)
 static noinline void name(long a, long b, long c)			\
 {								\
 	if (c & 1) {						\
-		left(a);					\
+		add_to_sink(a);					\
 		site;						\
 	} else {						\
-		right(b);					\
+		subtract_from_sink(b);					\
 		otherwise;					\
 	}							\
 }
 
 ARMS(arms_jump, hit_jump(a, b), hit_jump(b, a))
 ARMS(arms_same, hit_jump(a, b), hit_jump(a, b))
-ARMS(arms_bare, hit_bare(), hit_bare())
+ARMS(arms_bare, hit_without_arguments(), hit_without_arguments())
 ARMS(arms_constant, hit_jump(a, 5), hit_jump(table[b & 7], 5))
 ARMS(arms_breakpoint, hit_breakpoint(a, b), hit_breakpoint(a, b))
 ARMS(arms_memory, hit_breakpoint(table[a & 7], 5), hit_breakpoint(table[b & 7], 5))
 ARMS(arms_nested, hit_jump(hit_nested(a), b), hit_jump(hit_nested(a), b))
 ARMS(arms_nested_breakpoint, hit_breakpoint(hit_nested(a), b), hit_breakpoint(hit_nested(a), b))
 
-static noinline void switches(long a, long b, long c)
+static noinline void hit_in_switch(long a, long b, long c)
 {
 	switch (c & 3) {
 	case 0:
-		left(a);
-		hit_bare();
+		add_to_sink(a);
+		hit_without_arguments();
 		break;
 	case 1:
-		right(a);
-		hit_bare();
+		subtract_from_sink(a);
+		hit_without_arguments();
 		break;
 	case 2:
-		left(a + b);
-		hit_bare();
+		add_to_sink(a + b);
+		hit_without_arguments();
 		break;
 	}
-	right(c);
+	subtract_from_sink(c);
 }
 
-static noinline void returns(long a, long b, long c)
+static noinline void hit_before_returns(long a, long b, long c)
 {
 	if (c == 1) {
-		left(a);
-		hit_bare();
+		add_to_sink(a);
+		hit_without_arguments();
 		return;
 	}
 	if (c == 2) {
-		right(a);
-		hit_bare();
+		subtract_from_sink(a);
+		hit_without_arguments();
 		return;
 	}
-	left(b);
+	add_to_sink(b);
 }
 
 /* A loop that the compiler may unroll, and two equal conditions that it may evaluate once. */
-static noinline void unrolled(long a, long b, long c)
+static noinline void hit_in_short_loop(long a, long b, long c)
 {
 	long i;
 
 	for (i = 0; i < 4; i++) {
 		hit_jump(i, b);
-		left(i);
+		add_to_sink(i);
 	}
 	if (c & 1)
 		a += 3;
 	hit_jump(a, b);
 	if (c & 1)
-		left(a);
+		add_to_sink(a);
 }
 
-static noinline void complex_arguments(long a, long b, long c)
+static noinline void pass_complex_arguments(long a, long b, long c)
 {
-	SDT_PROBE2(copies, , , pair, chosen(a), sum(b));
-	left(a);
-	SDT_PROBE2(copies, , , pair, sum(a), chosen(b));
-	right(c);
+	SDT_PROBE2(copies, , , pair, choose_value(a), sum_table(b));
+	add_to_sink(a);
+	SDT_PROBE2(copies, , , pair, sum_table(a), choose_value(b));
+	subtract_from_sink(c);
 	SDT_PROBE2(copies, , , pair, a ? hit_nested(b) : 7,
-		   __builtin_expect(b, 0) ? slow(b) : table[a & 7]);
+		   __builtin_expect(b, 0) ? xor_to_sink(b) : table[a & 7]);
 }
 
-static noinline void nests(long a, long b, long c)
+static noinline void hit_nested_sites(long a, long b, long c)
 {
 	SDT_PROBE2(copies, , , pair, hit_nested(a), hit_nested(b));
-	left(a);
+	add_to_sink(a);
 	SDT_PROBE2(copies, , , pair, hit_nested(hit_nested(c)), hit_nested(b));
 	SDT_PROBE7(copies, , , whole, hit_nested(a), b, c, a, hit_nested(b), b, hit_nested(c));
 }
 
-static noinline void in_loop(long a, long b, long c)
+static noinline void hit_in_loop(long a, long b, long c)
 {
 	long i;
 
 	for (i = 0; i < (c & 7); i++) {
-		SDT_PROBE2(copies, , , pair, chosen(i), i);
+		SDT_PROBE2(copies, , , pair, choose_value(i), i);
 		if (table[i] & 1) {
-			SDT_PROBE2(copies, , , pair, i ? slow(i) : table[1], sum(b));
+			SDT_PROBE2(copies, , , pair, i ? xor_to_sink(i) : table[1], sum_table(b));
 			continue;
 		}
-		left(i);
+		add_to_sink(i);
 	}
 }
 
-static __cold noinline void in_cold(long a, long b, long c)
+static __cold noinline void hit_in_cold_function(long a, long b, long c)
 {
 	if (c & 1)
-		SDT_PROBE2(copies, , , pair, chosen(a), b);
+		SDT_PROBE2(copies, , , pair, choose_value(a), b);
 	else
-		SDT_PROBE2(copies, , , pair, sum(a), chosen(b));
+		SDT_PROBE2(copies, , , pair, sum_table(a), choose_value(b));
 }
 
 #define FUNCTION(name)	{ #name, name }
@@ -201,9 +201,9 @@ static const struct {
 } functions[] = {
 	FUNCTION(arms_jump), FUNCTION(arms_same), FUNCTION(arms_bare), FUNCTION(arms_constant),
 	FUNCTION(arms_breakpoint), FUNCTION(arms_memory), FUNCTION(arms_nested),
-	FUNCTION(arms_nested_breakpoint), FUNCTION(switches), FUNCTION(returns),
-	FUNCTION(unrolled), FUNCTION(complex_arguments), FUNCTION(nests), FUNCTION(in_loop),
-	FUNCTION(in_cold),
+	FUNCTION(arms_nested_breakpoint), FUNCTION(hit_in_switch), FUNCTION(hit_before_returns),
+	FUNCTION(hit_in_short_loop), FUNCTION(pass_complex_arguments),
+	FUNCTION(hit_nested_sites), FUNCTION(hit_in_loop), FUNCTION(hit_in_cold_function),
 };
 
 #define MOST	1000
@@ -254,7 +254,7 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Number of checked sites whose hits were those of another site, because they are copies of it. */
+/* Number of checked sites that are copies of another site, and so have the hits of that site. */
 static unsigned int nr_copies;
 
 /*
@@ -323,7 +323,7 @@ static int check_site_both_ways(const struct patcher_site *site)
 }
 
 /* Check all sites and print errors.  Return the number of errors. */
-static unsigned int check_all(void)
+static unsigned int check_all_sites(void)
 {
 	const struct patcher_site *site;
 	unsigned int wrong = 0, nr = 0;
@@ -347,12 +347,12 @@ static unsigned int check_all(void)
 #ifdef COPIES_ALONE
 int main(void)
 {
-	return kmarkers_start() || check_all();
+	return kmarkers_start() || check_all_sites();
 }
 #else
 static const char *check_copies(void)
 {
-	EXPECT(!check_all());
+	EXPECT(!check_all_sites());
 	return NULL;
 }
 

@@ -44,7 +44,7 @@ static const char *const forms[] = {
 	"\x3c", "\x3d", "\x80" "C\xf0", "\x81" "C\xf0", "R\x80" "C\xf0", "R\x81" "C\xf0",
 };
 
-static unsigned int put_form(u8 *code, const char *form)
+static unsigned int write_opcode(u8 *code, const char *form)
 {
 	static const u8 prefixes[] = { 0x66, 0x2e, 0x3e };
 	unsigned int at = 0, n;
@@ -65,7 +65,7 @@ static unsigned int put_form(u8 *code, const char *form)
 	return at;
 }
 
-static bool next_case(struct oracle_case *test)
+static bool make_next_case(struct oracle_case *test)
 {
 	u64 words[sizeof(*test) / 8 + 1];
 	unsigned int i, at;
@@ -79,7 +79,7 @@ static bool next_case(struct oracle_case *test)
 	test->offset %= ORACLE_OFFSETS;
 	if (draw_random() % 8 == 0)
 		test->regs.sp = (unsigned long)oracle_stack + draw_random() % ORACLE_STACK_BYTES;
-	at = put_form(test->code, forms[draw_random() % ARRAY_SIZE(forms)]);
+	at = write_opcode(test->code, forms[draw_random() % ARRAY_SIZE(forms)]);
 	/*
 	 * Sometimes make the operands 0 or -1, because random bytes rarely are small displacements.
 	 */
@@ -88,7 +88,7 @@ static bool next_case(struct oracle_case *test)
 	return true;
 }
 
-static void on_tick(int sig)
+static void ignore_alarm(int sig)
 {
 }
 
@@ -100,9 +100,9 @@ int main(int argc, char **argv)
 
 	wanted = argc > 1 ? strtoull(argv[1], NULL, 0) : 100000;
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	signal(SIGALRM, on_tick);
+	signal(SIGALRM, ignore_alarm);
 	setitimer(ITIMER_REAL, &tick, NULL);
-	err = oracle_run(next_case, &result);
+	err = oracle_run(make_next_case, &result);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("KTAP version 1\n1..1\n");
 	printf("# %llu of %llu instructions compared, %llu not supported by the decoder\n",

@@ -153,6 +153,7 @@ static void *look_up_late(void *unused)
 	return NULL;
 }
 
+/* Check that a slow handler still finds a site of core text while its table is unregistered. */
 static const char *check_core_table_drained(void)
 {
 	pthread_t late;
@@ -184,6 +185,7 @@ static void *look_up_early(void *unused)
 	return NULL;
 }
 
+/* Check that patcher_unregister() waits for a handler that has looked up a site. */
 static const char *check_unregister_waits(void)
 {
 	pthread_t holder;

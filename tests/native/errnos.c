@@ -14,7 +14,7 @@
 
 static unsigned int called;
 
-static noinline void hit(void)
+static noinline void hit_marker(void)
 {
 	trace_mark(errnos_hit, "%d", 1);
 }
@@ -27,10 +27,10 @@ static void count_call(void *private, void *call_private, const char *format, va
 static pthread_barrier_t all_have_hit;
 static unsigned int changed_errno;
 
-static void *hit_first(void *unused)
+static void *hit_in_new_thread(void *unused)
 {
 	errno = 0;
-	hit();
+	hit_marker();
 	if (errno)
 		__atomic_fetch_add(&changed_errno, 1, __ATOMIC_RELAXED);
 	pthread_barrier_wait(&all_have_hit);
@@ -47,7 +47,7 @@ static int hit_in_many_threads(void)
 	pthread_attr_setstacksize(&small, 1 << 17);
 	pthread_barrier_init(&all_have_hit, NULL, THREADS);
 	for (i = 0; i < THREADS; i++)
-		if (pthread_create(&threads[i], &small, hit_first, NULL))
+		if (pthread_create(&threads[i], &small, hit_in_new_thread, NULL))
 			return 1;
 	for (i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);

@@ -29,7 +29,7 @@ static bool open_pipes(void)
 	return !pipe(to_child) && !pipe(to_parent);
 }
 
-static void close_end(int *end)
+static void close_pipe_end(int *end)
 {
 	if (*end >= 0)
 		close(*end);
@@ -38,10 +38,10 @@ static void close_end(int *end)
 
 static void close_pipes(void)
 {
-	close_end(&to_child[0]);
-	close_end(&to_child[1]);
-	close_end(&to_parent[0]);
-	close_end(&to_parent[1]);
+	close_pipe_end(&to_child[0]);
+	close_pipe_end(&to_child[1]);
+	close_pipe_end(&to_parent[0]);
+	close_pipe_end(&to_parent[1]);
 }
 
 static bool write_byte(const int *pipe)
@@ -57,7 +57,7 @@ static bool read_byte(const int *pipe)
 }
 
 /* Check that a change in the parent has no effect in the child, and vice versa. */
-static const char *change_in_both(void)
+static const char *change_in_parent_and_child(void)
 {
 	pid_t child;
 
@@ -70,7 +70,7 @@ static const char *change_in_both(void)
 		_exit(!good);
 	}
 	/* Close this end: otherwise read_byte() would not return if the child has ended. */
-	close_end(&to_parent[1]);
+	close_pipe_end(&to_parent[1]);
 	EXPECT(read_byte(to_parent));
 	EXPECT(imv_read(value) == 1);
 	EXPECT(!change_value(4));
@@ -83,7 +83,7 @@ static const char *change_in_both(void)
 static const char *check_separate_texts(void)
 {
 	EXPECT(open_pipes());
-	return change_in_both();
+	return change_in_parent_and_child();
 }
 
 /* Check that a process that cannot open files can fork: copying the text needs no descriptor. */
@@ -97,14 +97,14 @@ static const char *check_fork_without_descriptors(void)
 	if (!child) {
 		bool limited = !setrlimit(RLIMIT_NOFILE, &none) && dup(STDOUT_FILENO) < 0;
 
-		_exit(!limited || change_in_both());
+		_exit(!limited || change_in_parent_and_child());
 	}
 	close_pipes();
 	EXPECT(process_reap(child) == 0);
 	return NULL;
 }
 
-/* Fork a child while no memory can be mapped.  Return its exit code, or -1. */
+/* Fork a child while no memory can be mapped.  Return the exit code of the child, or -1. */
 static int fork_once_without_memory(void)
 {
 	struct rlimit before, none;
@@ -134,7 +134,7 @@ static const char *check_fork_without_memory(void)
 	if (!child)
 		_exit(fork_once_without_memory());
 	EXPECT(process_reap(child) == 127);
-	close_end(&to_parent[1]);
+	close_pipe_end(&to_parent[1]);
 	EXPECT(read(to_parent[0], message, sizeof(message) - 1) > 0);
 	EXPECT(strstr(message, "kmarkers: no memory"));
 	return NULL;
@@ -186,7 +186,7 @@ void __wrap_native_gate_renew(void)
 
 static int seen_early;
 
-static void read_early(int sig)
+static void read_value_in_handler(int sig)
 {
 	if (write_byte(to_parent) && read_byte(to_child))
 		seen_early = imv_read(value);
@@ -198,7 +198,7 @@ static void read_early(int sig)
  */
 static const char *check_signal_in_fork(void)
 {
-	struct sigaction action = { .sa_handler = read_early }, before;
+	struct sigaction action = { .sa_handler = read_value_in_handler }, before;
 	pid_t child;
 
 	EXPECT(open_pipes());
@@ -210,7 +210,7 @@ static const char *check_signal_in_fork(void)
 	if (!child)
 		_exit(seen_early != 1);
 	sigaction(SIGUSR1, &before, NULL);
-	close_end(&to_parent[1]);
+	close_pipe_end(&to_parent[1]);
 	EXPECT(read_byte(to_parent));
 	EXPECT(!change_value(2));
 	EXPECT(write_byte(to_child));
@@ -225,7 +225,7 @@ static const char *check_signal_in_fork(void)
 static bool stop;
 static unsigned int changed, finished;
 
-static void *change_often(void *unused)
+static void *change_value_often(void *unused)
 {
 	unsigned int i;
 
@@ -239,7 +239,7 @@ static void *change_often(void *unused)
 }
 
 /* Return the number of forks that succeeded before any thread had made all of its changes. */
-static unsigned int fork_among_changes(void)
+static unsigned int fork_during_changes(void)
 {
 	unsigned int i, good = 0;
 
@@ -265,12 +265,12 @@ static const char *check_fork_during_changes(void)
 	stop = false;
 	changed = finished = 0;
 	for (nr = 0; nr < CHANGERS; nr++)
-		if (pthread_create(&threads[nr], NULL, change_often, NULL))
+		if (pthread_create(&threads[nr], NULL, change_value_often, NULL))
 			break;
 	while (nr == CHANGERS && !READ_ONCE(changed))
 		;
 	if (nr == CHANGERS)
-		good = fork_among_changes();
+		good = fork_during_changes();
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);

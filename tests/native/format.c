@@ -23,7 +23,7 @@ static char text[256], wanted[256];
  * Return 0, or -EINVAL if kmarkers_format_parse_conversion() does not accept a conversion of a
  * format.
  */
-static int check_format(const char *format)
+static int parse_all_conversions(const char *format)
 {
 	struct format_conversion conversion;
 
@@ -54,7 +54,7 @@ static unsigned int count_arguments(const char *format)
 	return nr;
 }
 
-static unsigned int print_into(char *to, unsigned int size, const char *format, ...)
+static unsigned int print_args(char *to, unsigned int size, const char *format, ...)
 {
 	unsigned long slots[MARKER_MAX_ARGS];
 	unsigned int i, nr = count_arguments(format);
@@ -71,9 +71,9 @@ static unsigned int print_into(char *to, unsigned int size, const char *format, 
 #define EXPECT_AS_PRINTF(format, args...)					\
 do {										\
 	snprintf(wanted, sizeof(wanted), format, ## args);			\
-	EXPECT(print_into(text, sizeof(text), format, ## args) == strlen(wanted)); \
+	EXPECT(print_args(text, sizeof(text), format, ## args) == strlen(wanted)); \
 	EXPECT(!strcmp(text, wanted));						\
-	EXPECT(!check_format(format));						\
+	EXPECT(!parse_all_conversions(format));						\
 } while (0)
 
 static const char *check_numbers(void)
@@ -108,14 +108,15 @@ static const char *check_bad_strings(void)
 	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
-	EXPECT(print_into(text, sizeof(text), "%s|%s|%s|%d", (char *)NULL, (char *)1, two + page, 7));
+	EXPECT(print_args(text, sizeof(text), "%s|%s|%s|%d", (char *)NULL, (char *)1, two + page,
+			  7));
 	EXPECT(!strcmp(text, "(null)|(fault)|(fault)|7"));
 	/* A string without a terminating zero, before a page that cannot be read. */
 	memset(two + page - 3, 'x', 3);
-	print_into(text, sizeof(text), "%s|%.2s|%d", two + page - 3, two + page - 3, 7);
+	print_args(text, sizeof(text), "%s|%.2s|%d", two + page - 3, two + page - 3, 7);
 	EXPECT(!strcmp(text, "xxx|xx|7"));
 	/* A string of precision 0 is not read. */
-	print_into(text, sizeof(text), "%.0s|%.*s|%d", (char *)1, 0, (char *)1, 7);
+	print_args(text, sizeof(text), "%.0s|%.*s|%d", (char *)1, 0, (char *)1, 7);
 	EXPECT(!strcmp(text, "||7"));
 	munmap(two, page);
 	return NULL;
@@ -131,12 +132,12 @@ static const char *check_refused_formats(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
-		EXPECT(check_format(bad[i]) == -EINVAL);
+		EXPECT(parse_all_conversions(bad[i]) == -EINVAL);
 	/* Printing such a format ends at the refused conversion. */
-	EXPECT(print_into(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
+	EXPECT(print_args(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
 	EXPECT(!strcmp(text, "1 "));
-	EXPECT(print_into(text, sizeof(text), "%") == 0);
-	EXPECT(!check_format("%pISpfsc %pV"));
+	EXPECT(print_args(text, sizeof(text), "%") == 0);
+	EXPECT(!parse_all_conversions("%pISpfsc %pV"));
 	return NULL;
 }
 
@@ -148,11 +149,12 @@ static const char *check_size_limit(void)
 
 	for (size = 1; size < 100; size++) {
 		memset(text, GUARD, sizeof(text));
-		length = print_into(text, size, format, 1, "string", 2, 3, (void *)0, 'c');
+		length = print_args(text, size, format, 1, "string", 2, 3, (void *)0, 'c');
 		EXPECT(length < size && length == strlen(text));
 		EXPECT(text[size] == GUARD && !memchr(text + size, 0, sizeof(text) - size));
 	}
-	EXPECT(print_into(text, sizeof(text), "%*d%.*d", INT_MAX, 1, INT_MIN, 1) == sizeof(text) - 1);
+	EXPECT(print_args(text, sizeof(text), "%*d%.*d", INT_MAX, 1, INT_MIN, 1) ==
+	       sizeof(text) - 1);
 	return NULL;
 }
 

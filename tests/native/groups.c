@@ -28,21 +28,21 @@ static const struct bench_variant own_variants[] = {
 };
 static unsigned int own_samples, own_variant;
 
-static int own_block(u32 block, struct bench_sample *samples)
+static int fill_own_block(u32 block, struct bench_sample *samples)
 {
 	samples[0] = (struct bench_sample) { .block = block, .size = 1 };
 	samples[1] = (struct bench_sample) { .block = block, .size = 1, .variant = own_variant };
 	return 0;
 }
 
-static unsigned int own_block_samples(void)
+static unsigned int get_own_sample_count(void)
 {
 	return own_samples;
 }
 
 static const struct bench_group own_group = {
 	.name = "own", .variants = own_variants, .nr_variants = 2,
-	.block = own_block, .block_samples = own_block_samples,
+	.block = fill_own_block, .block_samples = get_own_sample_count,
 };
 
 static const char *check_wrong_block_function(void)
@@ -98,11 +98,11 @@ static const char *check_bad_groups(void)
 	own.nr_variants = 1;
 	EXPECT(!bench_find_group_error(&own));
 	own.block_samples = NULL;
-	EXPECT(is_refused(&own, "no block_samples"));
-	loops.block_samples = own_block_samples;
-	EXPECT(is_refused(&loops, "no block function"));
+	EXPECT(is_refused(&own, ".block_samples is not"));
+	loops.block_samples = get_own_sample_count;
+	EXPECT(is_refused(&loops, ".block is not"));
 	loops.block_samples = NULL;
-	own.block_samples = own_block_samples;
+	own.block_samples = get_own_sample_count;
 	own_samples = 0;
 	EXPECT(is_refused(&own, "no samples"));
 	variants[1].measured = BENCH_ROUNDS + 1;
@@ -127,7 +127,7 @@ static const char *check_bad_groups(void)
 
 /*
  * Check that every group of kmarkers satisfies the rules for groups of users' modules and programs.
- * The group of peers is an exception: it has no variants before the peers are loaded.
+ * The group of peers is an exception, because it has no variants before the peers are loaded.
  */
 static const char *check_own_groups(void)
 {

@@ -41,7 +41,7 @@ int __wrap_patcher_text_map(struct patcher_text_alias *alias, struct patcher_pok
 	return 0;
 }
 
-int test_show_wrong_page(const void *addr)
+int test_map_wrong_page(const void *addr)
 {
 	if (wrong_page)
 		munmap(wrong_page, PAGE_BYTES);
@@ -57,12 +57,12 @@ int test_show_wrong_page(const void *addr)
 	return -ENOMEM;
 }
 
-bool test_wrong_page_shown(void)
+bool test_wrong_page_was_mapped(void)
 {
 	return shown;
 }
 
-bool test_wrong_page_untouched(void)
+bool test_wrong_page_is_unchanged(void)
 {
 	unsigned int i;
 
@@ -76,7 +76,7 @@ static struct patcher_poke planted;
 static u8 planted_byte;
 static unsigned long traps_before;
 
-static int write_byte(u8 byte)
+static int write_planted_byte(u8 byte)
 {
 	struct patcher_text_alias alias;
 	int err = __real_patcher_text_map(&alias, &planted, 1);
@@ -96,18 +96,18 @@ int test_plant_breakpoint(u8 *addr)
 	planted.addr = addr;
 	planted.len = 1;
 	planted_byte = *addr;
-	traps_before = process_traps_counted();
-	err = write_byte(INT3);
+	traps_before = process_get_trap_count();
+	err = write_planted_byte(INT3);
 	if (err)
 		planted.addr = NULL;
 	return err;
 }
 
-unsigned int test_take_breakpoint(void)
+unsigned int test_remove_breakpoint(void)
 {
 	if (!planted.addr)
 		return 0;
-	write_byte(planted_byte);
+	write_planted_byte(planted_byte);
 	planted.addr = NULL;
-	return process_traps_counted() - traps_before;
+	return process_get_trap_count() - traps_before;
 }

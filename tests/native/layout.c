@@ -113,7 +113,7 @@ static const char *check_refused_formats(void)
 }
 
 /* Return true if a marker's format gives the print_fmt @wanted. */
-static bool prints(const char *format, const char *wanted)
+static bool fmt_is(const char *format, const char *wanted)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	bool same = !IS_ERR(layout) && !strcmp(layout->print_fmt, wanted);
@@ -125,16 +125,16 @@ static bool prints(const char *format, const char *wanted)
 
 static const char *check_print_fmt(void)
 {
-	EXPECT(prints("sector %llu bytes %u",
+	EXPECT(fmt_is("sector %llu bytes %u",
 		      "\"sector %lu bytes %u\", REC->sector, REC->bytes"));
-	EXPECT(prints("who %5s", "\"who %5s\", __get_str(who)"));
-	EXPECT(prints("a \"b\" \\ %-5d\n", "\"a \\\"b\\\" \\\\ %-5d\\n\", REC->arg1"));
-	EXPECT(prints("%ps %pB %pV %pI4", "\"%ps %pS %p %p\", REC->arg1, REC->arg2, REC->arg3, REC->arg4"));
-	EXPECT(prints("mac %pM %d", "\"mac %pM %d\", REC->mac, REC->arg2"));
-	EXPECT(prints("%6phC %4ph %4phN %4phC", "\"%pM %s %s %s\", REC->arg1, __print_hex(REC->arg2, 4), "
+	EXPECT(fmt_is("who %5s", "\"who %5s\", __get_str(who)"));
+	EXPECT(fmt_is("a \"b\" \\ %-5d\n", "\"a \\\"b\\\" \\\\ %-5d\\n\", REC->arg1"));
+	EXPECT(fmt_is("%ps %pB %pV %pI4", "\"%ps %pS %p %p\", REC->arg1, REC->arg2, REC->arg3, REC->arg4"));
+	EXPECT(fmt_is("mac %pM %d", "\"mac %pM %d\", REC->mac, REC->arg2"));
+	EXPECT(fmt_is("%6phC %4ph %4phN %4phC", "\"%pM %s %s %s\", REC->arg1, __print_hex(REC->arg2, 4), "
 		      "__print_hex_str(REC->arg3, 4), __print_hex(REC->arg4, 4)"));
-	EXPECT(prints(" ", "\" \""));
-	EXPECT(prints("gr\xc3\xb6\xc3\x9f" "e %d", "\"gr??e %d\", REC->arg1"));
+	EXPECT(fmt_is(" ", "\" \""));
+	EXPECT(fmt_is("gr\xc3\xb6\xc3\x9f" "e %d", "\"gr??e %d\", REC->arg1"));
 	return NULL;
 }
 
@@ -144,16 +144,16 @@ static const char *check_print_fmt(void)
  */
 static const char *check_supported_conversions(void)
 {
-	EXPECT(prints("c %c %-3c", "\"c %s %-3s\", REC->c, REC->arg2"));
-	EXPECT(prints("t %td z %zu L %Lx", "\"t %ld z %lu L %lx\", REC->t, REC->z, REC->L"));
-	EXPECT(prints("%hhd %hu %ls %#u %5%", "\"%hhd %hu %s %u %%\", REC->arg1, REC->arg2, "
+	EXPECT(fmt_is("c %c %-3c", "\"c %s %-3s\", REC->c, REC->arg2"));
+	EXPECT(fmt_is("t %td z %zu L %Lx", "\"t %ld z %lu L %lx\", REC->t, REC->z, REC->L"));
+	EXPECT(fmt_is("%hhd %hu %ls %#u %5%", "\"%hhd %hu %s %u %%\", REC->arg1, REC->arg2, "
 		      "__get_str(arg3), REC->arg4"));
-	EXPECT(prints("p %+d s % ld", "\"p %s%d s %s%ld\", (REC->p & 0x80000000) ? \"\" : \"+\", REC->p, "
+	EXPECT(fmt_is("p %+d s % ld", "\"p %s%d s %s%ld\", (REC->p & 0x80000000) ? \"\" : \"+\", REC->p, "
 		      "(REC->s & 0x8000000000000000) ? \"\" : \" \", REC->s"));
-	EXPECT(prints("%+5d %+u", "\"%5d %u\", REC->arg1, REC->arg2"));
-	EXPECT(prints("a %#x b %#06X c %#6x d %-#6x o %#o",
+	EXPECT(fmt_is("%+5d %+u", "\"%5d %u\", REC->arg1, REC->arg2"));
+	EXPECT(fmt_is("a %#x b %#06X c %#6x d %-#6x o %#o",
 		      "\"a 0x%x b 0X%04X c %#6x d 0x%-4x o %#o\", REC->a, REC->b, REC->c, REC->d, REC->o"));
-	EXPECT(prints("%08.3d %03.8d %.0d %8.3d", "\"%08d %.8d %d %8.3d\", REC->arg1, REC->arg2, "
+	EXPECT(fmt_is("%08.3d %03.8d %.0d %8.3d", "\"%08d %.8d %d %8.3d\", REC->arg1, REC->arg2, "
 		      "REC->arg3, REC->arg4"));
 	return NULL;
 }
@@ -161,15 +161,15 @@ static const char *check_supported_conversions(void)
 /* Check that a conversion of a print fmt has at most one star, for its width or its precision. */
 static const char *check_stars(void)
 {
-	EXPECT(prints("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
-	EXPECT(prints("%+.*d", "\"%s%.*d\", (REC->arg2 & 0x80000000) ? \"\" : \"+\", "
+	EXPECT(fmt_is("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
+	EXPECT(fmt_is("%+.*d", "\"%s%.*d\", (REC->arg2 & 0x80000000) ? \"\" : \"+\", "
 		      "(REC->arg1 & 0xffffff00) ? 1 : REC->arg1, REC->arg2"));
-	EXPECT(prints("%0.*d", "\"%.*d\", (REC->arg1 & 0xffffff00) ? 1 : REC->arg1, REC->arg2"));
-	EXPECT(prints("%-*.*d", "\"%-.*d\", (REC->arg2 & 0xffffff00) ? 1 : REC->arg2, REC->arg3"));
-	EXPECT(prints("%.*s %*s %*.*s", "\"%s %*s %*s\", __get_str(arg2), "
+	EXPECT(fmt_is("%0.*d", "\"%.*d\", (REC->arg1 & 0xffffff00) ? 1 : REC->arg1, REC->arg2"));
+	EXPECT(fmt_is("%-*.*d", "\"%-.*d\", (REC->arg2 & 0xffffff00) ? 1 : REC->arg2, REC->arg3"));
+	EXPECT(fmt_is("%.*s %*s %*.*s", "\"%s %*s %*s\", __get_str(arg2), "
 		      "(REC->arg3 & 0xffffff00) ? 0 : REC->arg3, __get_str(arg4), "
 		      "(REC->arg5 & 0xffffff00) ? 0 : REC->arg5, __get_str(arg7)"));
-	EXPECT(prints("symbol %*pS %*p then %d", "\"symbol %pS %p then %d\", REC->symbol, REC->arg4, "
+	EXPECT(fmt_is("symbol %*pS %*p then %d", "\"symbol %pS %p then %d\", REC->symbol, REC->arg4, "
 		      "REC->then"));
 	return NULL;
 }
@@ -269,8 +269,8 @@ static const char *check_all_combinations(void)
 }
 
 /*
- * Write the arguments to a record, read it back and print it.  Return the text, or NULL if bytes
- * outside of the measured length were written.
+ * Write the arguments to a record, read the record back and print it.  Return the text, or NULL if
+ * bytes outside of the measured length were written.
  */
 static const char *print_record(const char *format, ...)
 {
@@ -300,7 +300,7 @@ static const char *print_record(const char *format, ...)
 	return bytes <= LAYOUT_RECORD ? text : NULL;
 }
 
-#define EXPECT_THROUGH(wanted, format, args...)					\
+#define EXPECT_PRINTED(wanted, format, args...)					\
 do {										\
 	const char *__text = print_record(format, ## args);			\
 										\
@@ -309,15 +309,15 @@ do {										\
 
 static const char *check_arguments(void)
 {
-	EXPECT_THROUGH("-1 255 -2 65535", "%hhd %hhu %hd %hu", -1, 255, -2, 65535);
-	EXPECT_THROUGH("-3 4294967293 -4 18446744073709551612", "%d %u %ld %lu", -3, -3, -4L, -4L);
-	EXPECT_THROUGH("x|   ab|c ", "%c|%5s|%-2s", 'x', "ab", "c");
-	EXPECT_THROUGH("ab abc ( ", "%.2s %.*s %.1s %s", "abcd", 3, "abcd", NULL, "");
-	EXPECT_THROUGH("[  x][x  ][ y]", "[%3c][%-3c][%*c]", 'x', 'x', 2, 'y');
-	EXPECT_THROUGH("[][(n]", "[%c][%.*s]", 0, 2, NULL);
-	EXPECT_THROUGH("(fault) 7", "%s %d", (char *)0x10, 7);
-	EXPECT_THROUGH("    5|007", "%*d|%.*d", 5, 5, 3, 7);
-	EXPECT_THROUGH(" ", " ");
+	EXPECT_PRINTED("-1 255 -2 65535", "%hhd %hhu %hd %hu", -1, 255, -2, 65535);
+	EXPECT_PRINTED("-3 4294967293 -4 18446744073709551612", "%d %u %ld %lu", -3, -3, -4L, -4L);
+	EXPECT_PRINTED("x|   ab|c ", "%c|%5s|%-2s", 'x', "ab", "c");
+	EXPECT_PRINTED("ab abc ( ", "%.2s %.*s %.1s %s", "abcd", 3, "abcd", NULL, "");
+	EXPECT_PRINTED("[  x][x  ][ y]", "[%3c][%-3c][%*c]", 'x', 'x', 2, 'y');
+	EXPECT_PRINTED("[][(n]", "[%c][%.*s]", 0, 2, NULL);
+	EXPECT_PRINTED("(fault) 7", "%s %d", (char *)0x10, 7);
+	EXPECT_PRINTED("    5|007", "%*d|%.*d", 5, 5, 3, 7);
+	EXPECT_PRINTED(" ", " ");
 	return NULL;
 }
 
@@ -325,12 +325,12 @@ static const char *check_arrays(void)
 {
 	static const u8 bytes[] = { 0x00, 0x1f, 0xa0, 0xff, 0x05, 0x60, 0x07 };
 
-	EXPECT_THROUGH("00:1f:a0:ff:05:60 7", "%pM %d", bytes, 7);
-	EXPECT_THROUGH("001fa0ff0560", "%pm", bytes);
-	EXPECT_THROUGH("00 1f|00:1f:a0|00-1f|001fa0ff056007", "%2ph|%3phC|%2phD|%7phN",
+	EXPECT_PRINTED("00:1f:a0:ff:05:60 7", "%pM %d", bytes, 7);
+	EXPECT_PRINTED("001fa0ff0560", "%pm", bytes);
+	EXPECT_PRINTED("00 1f|00:1f:a0|00-1f|001fa0ff056007", "%2ph|%3phC|%2phD|%7phN",
 		       bytes, bytes, bytes, bytes);
-	EXPECT_THROUGH("00:00:00:00:00:00 7", "%pM %d", (void *)0x10, 7);
-	EXPECT_THROUGH("00 00 x", "%2ph %c", NULL, 'x');
+	EXPECT_PRINTED("00:00:00:00:00:00 7", "%pM %d", (void *)0x10, 7);
+	EXPECT_PRINTED("00 00 x", "%2ph %c", NULL, 'x');
 	return NULL;
 }
 
@@ -344,10 +344,10 @@ static const char *check_unterminated_strings(void)
 	EXPECT(two != MAP_FAILED);
 	munmap(end, page);
 	memcpy(end - 3, "xyz", 3);
-	EXPECT_THROUGH("xyz", "%s", end - 3);
-	EXPECT_THROUGH("xyz", "%.3s", end - 3);
-	EXPECT_THROUGH("(fault)", "%s", end);
-	EXPECT_THROUGH("", "%.0s", end);
+	EXPECT_PRINTED("xyz", "%s", end - 3);
+	EXPECT_PRINTED("xyz", "%.3s", end - 3);
+	EXPECT_PRINTED("(fault)", "%s", end);
+	EXPECT_PRINTED("", "%.0s", end);
 	munmap(two, page);
 	return NULL;
 }

@@ -114,7 +114,7 @@ static const char *check_list_of_sdt_sites(void)
 	return NULL;
 }
 
-/* Values that are changed one by one, then all at once.  Each has its own count of changes. */
+/* Values that are changed one by one, then all at once.  Each value has a count of changes. */
 static DEFINE_IMV(u8, counted)[5];
 
 static const char *check_update_counts_locked(void)
@@ -240,7 +240,8 @@ static void count_teardown(void)
 
 /*
  * measured_op() takes a sixth of a TSC cycle per loop, and more in the last of five blocks.  Before
- * the first block it is called at each layout of two variants, to find loop counts and to warm up.
+ * the first block, measured_op() is called at each layout of two variants, to find loop counts and
+ * to warm up.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))

@@ -57,7 +57,7 @@ static bool has_one_cpu(void)
 	return !sched_getaffinity(0, sizeof(allowed), &allowed) && CPU_COUNT(&allowed) == 1;
 }
 
-static void report(const struct test_case *test, const char *failed)
+static void report_case(const struct test_case *test, const char *failed)
 {
 	bool skipped = failed && !strncmp(failed, "SKIP ", 5);
 
@@ -74,7 +74,7 @@ static void run_case(const struct test_case *test)
 	const char *failed;
 
 	if (strstr(test->name, "storm") && has_one_cpu()) {
-		report(test, "SKIP a stress test needs several CPUs");
+		report_case(test, "SKIP a stress test needs several CPUs");
 		return;
 	}
 	failed = test->run();
@@ -83,7 +83,7 @@ static void run_case(const struct test_case *test)
 	if (test_stormed_ms)
 		printf("# %s: %lu.%03lu s\n", test->name, test_stormed_ms / 1000, test_stormed_ms % 1000);
 	test_stormed_ms = 0;
-	report(test, failed);
+	report_case(test, failed);
 }
 
 static const struct {
@@ -116,14 +116,14 @@ static const struct {
 	{ register_probe_cases, &register_probe_nr_cases },
 };
 
-static void for_each_case(void (*do_it)(const struct test_case *test))
+static void for_each_case(void (*call)(const struct test_case *test))
 {
 	unsigned int group, i;
 
 	for (group = 0; group < ARRAY_SIZE(groups); group++)
 		for (i = 0; i < *groups[group].nr; i++)
 			if (is_wanted(&groups[group].cases[i]))
-				do_it(&groups[group].cases[i]);
+				call(&groups[group].cases[i]);
 }
 
 static void count_case(const struct test_case *test)
@@ -131,14 +131,14 @@ static void count_case(const struct test_case *test)
 	planned++;
 }
 
-/* Run a scenario, which calls kmarkers_start() itself, in a process of its own. */
+/* Run a scenario of start.c or traced.c.  Each calls kmarkers_start() itself. */
 static int run_scenario(const char *name)
 {
 	if (!strcmp(name, "uprobes"))
 		return traced_by_uprobes();
 	if (!strcmp(name, "debugger"))
 		return traced_by_debugger();
-	return start_scenario(name);
+	return start_run_scenario(name);
 }
 
 int main(int argc, char **argv)

@@ -13,7 +13,7 @@
 #include <kmarkers/typed.h>
 
 #include "../../markers/connect.h"
-#include "../../markers/look.h"
+#include "../../markers/list.h"
 #include "../../markers/tables.h"
 #include "many.h"
 
@@ -180,12 +180,12 @@ static const char *check_connect_without_memory(void)
 	unsigned int nth;
 	int err = -1;
 
-	EXPECT(!test_fail_allocations());
+	EXPECT(!test_prepare_failing());
 	EXPECT(!marker_probe_register("many_value", "%d", empty_probe, NULL));
 	for (nth = 1; nth < FAR && err; nth++) {
-		test_fail_at(nth);
+		test_fail_nth_allocation(nth);
 		err = connect_links();
-		EXPECT(test_has_failed() == !!err);
+		EXPECT(test_has_allocation_failed() == !!err);
 		test_stop_failing();
 		EXPECT(!err || err == -ENOMEM);
 		EXPECT(err ? hits_call(0, 0, 0, 0) : hits_call(1, 2, 1, 1));
@@ -194,18 +194,18 @@ static const char *check_connect_without_memory(void)
 	return NULL;
 }
 
-/* Check that after disconnecting without memory no probe is called.  Some sites may stay on. */
+/* Check that no probe is called after disconnecting without memory; some sites may still be on. */
 static const char *check_disconnect_without_memory(void)
 {
 	bool failed = true;
 	unsigned int nth;
 
-	EXPECT(!test_fail_allocations());
+	EXPECT(!test_prepare_failing());
 	for (nth = 1; nth < FAR && failed; nth++) {
 		EXPECT(!connect_links());
-		test_fail_at(nth);
+		test_fail_nth_allocation(nth);
 		disconnect_links();
-		failed = test_has_failed();
+		failed = test_has_allocation_failed();
 		test_stop_failing();
 		EXPECT(hits_call(0, 0, 0, 0));
 	}
@@ -248,26 +248,26 @@ static const char *check_unloaded_probes(void)
 	EXPECT(!marker_probe_register("many_later", "%d", count_call, NULL));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[4]));
 	EXPECT(hits_call(1, 2, 1, 1) && calls[4] == 1);
-	EXPECT(!marker_tables_disconnect_gone(is_same_code, NULL));
-	EXPECT(marker_tables_disconnect_gone(is_same_code, count_call) == 5);
+	EXPECT(!marker_tables_disconnect_if(is_same_code, NULL));
+	EXPECT(marker_tables_disconnect_if(is_same_code, count_call) == 5);
 	EXPECT(hits_call(0, 0, 0, 0) && calls[4] == 1);
 	EXPECT(marker_probe_unregister("many_later", count_call, NULL) == -ENOENT);
 	EXPECT(!marker_probe_unregister("many_value", empty_probe, NULL));
 
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
 	EXPECT(hits_call(0, 0, 0, 1) && calls[4] == 1);
-	EXPECT(marker_tables_disconnect_gone(is_same_code, count_typed_call) == 2);
+	EXPECT(marker_tables_disconnect_if(is_same_code, count_typed_call) == 2);
 	EXPECT(hits_call(0, 0, 0, 0) && !calls[4]);
 
 	/*
-	 * Check a probe with the prototype of 2006, too: markers call it through a function of
+	 * Also check a probe with the prototype of 2006, which markers call through a function of
 	 * kmarkers.
 	 */
 	EXPECT(marker_set_probe("many_value", NULL, count_call_2006) == 1);
 	calls_2006 = 0;
 	hit_markers();
 	EXPECT(calls_2006 == 1);
-	EXPECT(marker_tables_disconnect_gone(is_same_code, count_call_2006) == 1);
+	EXPECT(marker_tables_disconnect_if(is_same_code, count_call_2006) == 1);
 	hit_markers();
 	EXPECT(calls_2006 == 1);
 	return NULL;

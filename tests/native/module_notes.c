@@ -2,8 +2,8 @@
 /*
  * A program with SDT sites, each described by a note in the format that modules use: a record of the
  * address of the site and of the locations of its arguments.  Tests in tests/tools compile the
- * program.  It stores a breakpoint at each site; for each hit it prints the name of the probe and
- * the arguments, which it fetches as kmarkers_sdt does.
+ * program.  The program stores a breakpoint at each site; for each hit, the program prints the name
+ * of the probe and the arguments, which it fetches as kmarkers_sdt does.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "../../sdt/operands.h"
 #include "../../sdt/registry.h"
 
-/* Symbol that the table of sites refers to.  Other programs get it from the library. */
+/* Symbol that the table of sites refers to.  Other programs get this symbol from the library. */
 const u8 sdt_tables_need_sdt;
 
 /* First byte of the instruction at each site, which the breakpoint replaces. */

@@ -20,17 +20,17 @@ void *__wrap_calloc(size_t nr, size_t size)
 	return __real_calloc(nr, size);
 }
 
-int test_fail_allocations(void)
+int test_prepare_failing(void)
 {
 	return 0;
 }
 
-void test_fail_at(unsigned int nth)
+void test_fail_nth_allocation(unsigned int nth)
 {
 	fail_at = nth;
 }
 
-bool test_has_failed(void)
+bool test_has_allocation_failed(void)
 {
 	return !fail_at;
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A program that traces its own SDT sites, which are ELF notes as in <sys/sdt.h>.  Tests in
- * tests/tools compile it.  It stores a breakpoint at each site, fetches the arguments of the first
- * hit as the note describes them, and prints the name of the probe and the arguments.
+ * tests/tools compile this program.  The program stores a breakpoint at each site, fetches the
+ * arguments of the first hit as the note describes them, and prints the name of the probe and the
+ * arguments.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -86,7 +87,7 @@ static long read_operand(const char **at, const greg_t *gregs)
 	return value;
 }
 
-/* Return the low @size bytes of @value.  A negative size sign-extends them. */
+/* Return the low @size bytes of @value, or sign-extend -@size bytes if @size is negative. */
 static long truncate_value(long value, long size)
 {
 	unsigned int unused = 64 - 8 * labs(size);

@@ -4,10 +4,10 @@
  *
  * The CPU executes each instruction once in a sandbox.  The memory around the sandbox, as far as an
  * instruction can jump, consists of breakpoints: the CPU stops behind the instruction, and the
- * signal frame holds every register and flag.  The handler compares them, writes the next case into
- * the frame and returns to it, so that a comparison takes one signal.  An instruction that jumps
- * into itself is executed with the trap flag set, which takes a hundred times as long on a virtual
- * machine.
+ * signal frame holds every register and flag.  The signal handler compares registers and flags,
+ * writes the next case into the frame and returns to it, so that a comparison takes one signal.  An
+ * instruction that jumps into itself is executed with the trap flag set, which takes a hundred
+ * times as long on a virtual machine.
  */
 #include <errno.h>
 #include <signal.h>
@@ -129,7 +129,7 @@ static void compare_results(const struct pt_regs *got, int sig)
 	result->got = *got;
 }
 
-static void leave_sandbox(ucontext_t *context, int sig)
+static void finish_case(ucontext_t *context, int sig)
 {
 	struct pt_regs got;
 
@@ -155,7 +155,7 @@ static void block_other_signals(ucontext_t *context)
 	memcpy(&context->uc_sigmask, &mask, sizeof(mask));
 }
 
-static void enter_sandbox(ucontext_t *context)
+static void start_case(ucontext_t *context)
 {
 	unsigned long into = oracle.expected.ip - oracle.test.regs.ip;
 
@@ -177,12 +177,12 @@ static void on_trap(int sig, siginfo_t *info, void *frame)
 	ucontext_t *context = frame;
 
 	if (oracle.running)
-		leave_sandbox(context, sig);
+		finish_case(context, sig);
 	else
 		copy_context(&oracle.resume, context);
 	oracle.running = !oracle.result->different && prepare_next_case();
 	if (oracle.running)
-		enter_sandbox(context);
+		start_case(context);
 	else
 		copy_context(context, &oracle.resume);
 }

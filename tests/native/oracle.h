@@ -24,7 +24,7 @@ struct oracle_case {
 /* Number of possible offsets, in two pages: instructions may cross the page boundary. */
 #define ORACLE_OFFSETS	(2 * 4096 - ORACLE_MAX)
 
-/* Stack of the signal handler.  A case whose sp points into it is executed with sp = 0. */
+/* Stack of the signal handler.  A case whose sp points into this stack is executed with sp = 0. */
 #define ORACLE_STACK_BYTES	(1 << 16)
 extern u8 oracle_stack[ORACLE_STACK_BYTES];
 

@@ -5,8 +5,8 @@
  * the signal handler, and then returns to the instruction, as a preempted task does.
  *
  * With a DS prefix the thread returns to the prefix, which may have become LOCK.  With a nop
- * instead of the prefix it returns behind the nop, and adds without the LOCK prefix that all other
- * threads already use.
+ * instead of the prefix the thread returns behind the nop, and adds without the LOCK prefix that
+ * all other threads already use.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -88,7 +88,7 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 		cpu_relax();
 }
 
-static void *run_add(void *function)
+static void *call_add_function(void *function)
 {
 	u32 (*call)(u32 *memory) = function;
 
@@ -100,14 +100,14 @@ static int change_nothing(void)
 	return 0;
 }
 
-static void set_site(struct patcher_site *site, u8 *addr)
+static void fill_site_record(struct patcher_site *site, u8 *addr)
 {
 	site->addr = (long)addr - (long)&site->addr;
 	site->len = 1;
 	site->flags = PATCHER_SITE_PREFIX;
 }
 
-static void set_poke(struct patcher_poke *poke, u8 *addr)
+static void fill_lock_poke(struct patcher_poke *poke, u8 *addr)
 {
 	poke->addr = addr;
 	poke->len = 1;
@@ -120,8 +120,8 @@ static int store_locks(void)
 {
 	struct patcher_poke pokes[2] = { };
 
-	set_poke(&pokes[0], prefixes_first);
-	set_poke(&pokes[1], prefixes_second);
+	fill_lock_poke(&pokes[0], prefixes_first);
+	fill_lock_poke(&pokes[1], prefixes_second);
 	return patcher_store_prefixes(owner, pokes, 2);
 }
 
@@ -137,7 +137,7 @@ static long change_while_held(u32 (*function)(u32 *memory), int (*change)(void))
 	standing.released = false;
 	sigaction(SIGSEGV, &action, &before);
 	mprotect(standing.memory, PAGE, PROT_NONE);
-	if (pthread_create(&thread, NULL, run_add, (void *)function))
+	if (pthread_create(&thread, NULL, call_add_function, (void *)function))
 		return -ENOMEM;
 	/* Pairs with the release in on_fault(). */
 	while (!smp_load_acquire(&standing.held))
@@ -168,8 +168,8 @@ static const char *check_held_thread(void)
 	standing.memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			       -1, 0);
 	EXPECT(standing.memory != MAP_FAILED);
-	set_site(&sites[0], prefixes_first);
-	set_site(&sites[1], prefixes_second);
+	fill_site_record(&sites[0], prefixes_first);
+	fill_site_record(&sites[1], prefixes_second);
 	EXPECT(!patcher_register(&table));
 	registered = true;
 	*standing.memory = 5;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of features that only programs have: forks, signals, signal stacks, short-lived threads. */
+/* Tests of what exists only in user space: forks, signals, signal stacks, short-lived threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -100,7 +100,7 @@ static __attribute__((constructor)) void read_before_main(void)
 	read_first = imv_read(value);
 }
 
-static void read_often(void)
+static void read_value_often(void)
 {
 	unsigned int i;
 
@@ -120,9 +120,9 @@ static void count_fork(void)
 }
 
 /* Register handlers of fork() before kmarkers_start(): one changes text, one executes sites. */
-static __attribute__((constructor)) void watch_forks(void)
+static __attribute__((constructor)) void register_fork_handlers(void)
 {
-	pthread_atfork(count_fork, NULL, read_often);
+	pthread_atfork(count_fork, NULL, read_value_often);
 }
 
 static const char *check_read_before_start(void)
@@ -265,14 +265,14 @@ static const char *check_start_with_blocked_sigtrap(void)
 	return NULL;
 }
 
-static void on_signal(int sig)
+static void read_in_handler(int sig)
 {
-	read_often();
+	read_value_often();
 }
 
 static void *read_in_masking_handler(void *unused)
 {
-	struct sigaction action = { .sa_handler = on_signal };
+	struct sigaction action = { .sa_handler = read_in_handler };
 
 	sigaddset(&action.sa_mask, SIGTRAP);
 	sigaction(SIGUSR1, &action, NULL);
@@ -297,7 +297,7 @@ static void *read_on_signal_stack(void *unused)
 	sigaltstack(&stack, NULL);
 	while (!READ_ONCE(stop)) {
 		raise(SIGUSR1);
-		on_signal(0);
+		read_in_handler(0);
 	}
 	sigaltstack(&none, NULL);
 	free(stack.ss_sp);
@@ -306,7 +306,7 @@ static void *read_on_signal_stack(void *unused)
 
 static const char *check_signal_stack(void)
 {
-	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_ONSTACK };
+	struct sigaction action = { .sa_handler = read_in_handler, .sa_flags = SA_ONSTACK };
 
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer blocks all signals while a handler runs";
@@ -324,7 +324,7 @@ static void *read_briefly(void *unused)
 	return NULL;
 }
 
-static void *start_threads(void *unused)
+static void *start_short_threads(void *unused)
 {
 	pthread_t thread;
 
@@ -336,7 +336,7 @@ static void *start_threads(void *unused)
 
 static const char *check_short_threads(void)
 {
-	return change_while_running(start_threads);
+	return change_while_running(start_short_threads);
 }
 
 static unsigned long foreign;
@@ -346,7 +346,7 @@ void process_count_trap(int sig)
 	__atomic_fetch_add(&foreign, 1, __ATOMIC_RELAXED);
 }
 
-unsigned long process_traps_counted(void)
+unsigned long process_get_trap_count(void)
 {
 	return foreign;
 }

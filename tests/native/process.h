@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Test cases of process.c: features that only programs have. */
+/* Test cases of process.c: forks, signals, signal stacks and short-lived threads. */
 #ifndef TESTS_NATIVE_PROCESS_H
 #define TESTS_NATIVE_PROCESS_H
 
@@ -12,9 +12,9 @@ extern const unsigned int process_nr_cases;
 
 /* The program's own SIGTRAP handler, installed before kmarkers_start(), and its number of calls. */
 void process_count_trap(int sig);
-unsigned long process_traps_counted(void);
+unsigned long process_get_trap_count(void);
 
-/* Wait for a child.  Return its exit code, 128 + SIGNAL if a signal ended it, or -1. */
+/* Wait for a child.  Return the exit code, 128 + SIGNAL if a signal ended the child, or -1. */
 int process_reap(pid_t child);
 
 #endif /* TESTS_NATIVE_PROCESS_H */

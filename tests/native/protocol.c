@@ -65,7 +65,7 @@ static const char *check_steps(void)
 static bool inside, returned;
 
 /* Set inside for @ms milliseconds, or until returned is set. */
-static void stay_inside(unsigned int ms)
+static void set_inside_for_ms(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int i;
@@ -79,7 +79,7 @@ static void stay_inside(unsigned int ms)
 /* Delay the breakpoint handler by 0.1 s, or until the batch returns, which would be an error. */
 static void delay_handler(void)
 {
-	stay_inside(100);
+	set_inside_for_ms(100);
 }
 
 /* Wait for at most 5 s until inside is set.  Return true if it is set. */
@@ -99,14 +99,14 @@ static void *execute_once(void *unused)
 	return NULL;
 }
 
-static pthread_t visitor;
+static pthread_t other_thread;
 
-/* After the first round, start a thread that executes the breakpoints. */
-static void start_visitor(void)
+/* After the first round, start a thread that executes the sites, which are breakpoints then. */
+static void start_executing_thread(void)
 {
 	if (round_number++)
 		return;
-	if (pthread_create(&visitor, NULL, execute_once, NULL) || !wait_until_inside())
+	if (pthread_create(&other_thread, NULL, execute_once, NULL) || !wait_until_inside())
 		failed = true;
 }
 
@@ -117,12 +117,12 @@ static const char *check_wait_for_handlers(void)
 	EXPECT(!protocol_register());
 	round_number = 0;
 	failed = returned = false;
-	protocol_after_round = start_visitor;
+	protocol_after_round = start_executing_thread;
 	protocol_in_handler = delay_handler;
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
 	left = !READ_ONCE(inside);
 	WRITE_ONCE(returned, true);
-	pthread_join(visitor, NULL);
+	pthread_join(other_thread, NULL);
 	EXPECT(!failed);
 	EXPECT(left);
 	return NULL;
@@ -133,7 +133,7 @@ static void check_leaf(void)
 	failed |= protocol_leaf() != 0;
 }
 
-/* Check that a breakpoint keeps the red zone of the leaf, which hits it after two of the rounds. */
+/* Check that the breakpoint handler keeps the red zone of a leaf, which traps after two rounds. */
 static const char *check_red_zone(void)
 {
 	struct patcher_stats before, after;
@@ -215,12 +215,12 @@ static void *change_once(void *unused)
 static void stay_in_first_round(void)
 {
 	if (!round_number++)
-		stay_inside(5000);
+		set_inside_for_ms(5000);
 }
 
 static void begin_batch(void)
 {
-	if (pthread_create(&visitor, NULL, change_once, NULL) || !wait_until_inside())
+	if (pthread_create(&other_thread, NULL, change_once, NULL) || !wait_until_inside())
 		failed = true;
 }
 
@@ -242,7 +242,7 @@ static const char *check_breakpoint_of_new_batch(void)
 	ours = patcher_handle_int3(&regs);
 	byte = protocol_site_first[0];
 	WRITE_ONCE(returned, true);
-	pthread_join(visitor, NULL);
+	pthread_join(other_thread, NULL);
 	EXPECT(!failed);
 	EXPECT(byte == INT3);
 	EXPECT(ours && regs.ip == (unsigned long)protocol_site_first);
@@ -289,26 +289,26 @@ static const char *check_trap_stored_again(void)
 }
 
 SDT_PROVIDER_DEFINE(protocol);
-SDT_PROBE_DEFINE0(protocol, , , met);
+SDT_PROBE_DEFINE0(protocol, , , trapped);
 
-static noinline void hit_met(void)
+static noinline void hit_trapped_site(void)
 {
-	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , met);
+	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , trapped);
 }
 
-static unsigned long met_at;
+static unsigned long trapped_at;
 static unsigned int unclaimed;
 
 static void record_hit_address(void *private, const struct sdt_hit *hit)
 {
-	met_at = sdt_hit_ip(hit);
+	trapped_at = sdt_hit_ip(hit);
 }
 
-static void trap_at_met(void)
+static void trap_at_site(void)
 {
-	struct pt_regs regs = { .ip = met_at + 1 };
+	struct pt_regs regs = { .ip = trapped_at + 1 };
 
-	unclaimed += !patcher_handle_int3(&regs) || regs.ip == met_at;
+	unclaimed += !patcher_handle_int3(&regs) || regs.ip == trapped_at;
 }
 
 /*
@@ -319,20 +319,20 @@ static const char *check_first_trap(void)
 {
 	int err;
 
-	EXPECT(!sdt_attach("met", record_hit_address, NULL));
-	hit_met();
-	EXPECT(!sdt_detach("met", record_hit_address, NULL));
+	EXPECT(!sdt_attach("trapped", record_hit_address, NULL));
+	hit_trapped_site();
+	EXPECT(!sdt_detach("trapped", record_hit_address, NULL));
 	unclaimed = 0;
-	protocol_after_round = trap_at_met;
-	err = sdt_attach("met", record_hit_address, NULL);
+	protocol_after_round = trap_at_site;
+	err = sdt_attach("trapped", record_hit_address, NULL);
 	protocol_after_round = NULL;
 	EXPECT(!err);
-	EXPECT(!sdt_promote("met", true));
-	protocol_after_round = trap_at_met;
-	err = sdt_promote("met", false);
+	EXPECT(!sdt_promote("trapped", true));
+	protocol_after_round = trap_at_site;
+	err = sdt_promote("trapped", false);
 	protocol_after_round = NULL;
 	EXPECT(!err);
-	EXPECT(!sdt_detach("met", record_hit_address, NULL));
+	EXPECT(!sdt_detach("trapped", record_hit_address, NULL));
 	EXPECT(!unclaimed);
 	return NULL;
 }

@@ -59,7 +59,7 @@ static struct patcher_table table = { .sites = records, .nr = SITES, .owner = ow
 static struct patcher_poke pokes[SITES];
 static bool registered;
 
-static void point_record(struct patcher_site *record, const u8 *addr)
+static void fill_site_record(struct patcher_site *record, const u8 *addr)
 {
 	memset(record, 0, sizeof(*record));
 	record->addr = (long)addr - (long)&record->addr;
@@ -74,9 +74,9 @@ int protocol_register(void)
 	int err;
 
 	table.trap = protocol_trap;
-	point_record(&records[0], protocol_site_first);
-	point_record(&records[1], protocol_site_second);
-	point_record(&records[2], protocol_site_leaf);
+	fill_site_record(&records[0], protocol_site_first);
+	fill_site_record(&records[1], protocol_site_second);
+	fill_site_record(&records[2], protocol_site_leaf);
 	err = patcher_register(&table);
 	registered = !err;
 	return err;

@@ -20,7 +20,7 @@ int protocol_execute(void);
 
 /*
  * A leaf function, which may keep locals in the red zone, the 128 bytes below the stack pointer.
- * It fills the red zone, executes its site, and returns the number of words that have changed.
+ * This one fills the red zone, executes a site, and returns the number of words that have changed.
  */
 unsigned int protocol_leaf(void);
 

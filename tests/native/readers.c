@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of deadlocks: a probe waits for a lock of the program while the lock's holder forks,
- * changes markers, or is cancelled.  Each test runs in a child process with an alarm, since it
- * may hang.
+ * changes markers, or is cancelled.  Each test runs in a child process with an alarm, since a
+ * deadlocked test would hang.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -28,7 +28,7 @@ static unsigned int entered, second;
 DECLARE_MARKER(readers_typed, MARKER_PROTO(int number), MARKER_ARGS(number), "number %d");
 DEFINE_MARKER(readers_typed);
 
-static noinline void hit(void)
+static noinline void hit_marker(void)
 {
 	trace_mark(readers_hit, "%d", 1);
 }
@@ -57,12 +57,12 @@ static void typed_probe_that_waits(void *private, int number)
 
 static void *hit_once(void *unused)
 {
-	hit();
+	hit_marker();
 	mark_typed(readers_typed, 1);
 	return NULL;
 }
 
-/* Call @run in a child process.  Return its result, or 128 + SIGALRM if it does not return. */
+/* Call @run in a child process.  Return what @run returns, or 128 + SIGALRM on a timeout. */
 static int run_in_child(int (*run)(void))
 {
 	pid_t child = fork();
@@ -100,7 +100,7 @@ static int change_probes_and_value(void)
 	       imv_set(value, imv_read(value) + 1);
 }
 
-static void *synchronize(void *unused)
+static void *wait_for_probes(void *unused)
 {
 	marker_synchronize_unregister();
 	return NULL;
@@ -120,7 +120,7 @@ static int fork_with_lock(void)
 {
 	pthread_t reader, waiter;
 
-	if (start_reader(&reader) || pthread_create(&waiter, NULL, synchronize, NULL) ||
+	if (start_reader(&reader) || pthread_create(&waiter, NULL, wait_for_probes, NULL) ||
 	    change_probes_and_value() || run_in_child(change_and_synchronize))
 		return 1;
 	pthread_mutex_unlock(&program_lock);
@@ -145,7 +145,7 @@ static void take_lock(void)
 	pthread_mutex_lock(&program_lock);
 }
 
-static void leave_lock(void)
+static void release_lock(void)
 {
 	pthread_mutex_unlock(&program_lock);
 }
@@ -153,7 +153,7 @@ static void leave_lock(void)
 static void *hit_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
-		hit();
+		hit_marker();
 		/* Let another thread take the lock before this thread takes it a second time. */
 		sched_yield();
 	}
@@ -176,7 +176,7 @@ static int fork_often(void)
 	unsigned int i;
 
 	stop = false;
-	pthread_atfork(take_lock, leave_lock, leave_lock);
+	pthread_atfork(take_lock, release_lock, release_lock);
 	if (pthread_create(&threads[0], NULL, hit_often, NULL) ||
 	    pthread_create(&threads[1], NULL, connect_often, NULL))
 		return 1;
@@ -195,8 +195,8 @@ static int fork_often(void)
 }
 
 /*
- * Check a probe that takes a lock, such as that of a log, which handlers of pthread_atfork() take,
- * too.
+ * Check fork() while a probe waits for a lock that handlers of pthread_atfork() take, too.  The
+ * lock of a log is an example.
  */
 static const char *check_fork_handlers(void)
 {
@@ -259,19 +259,19 @@ static void *fork_once(void *unused)
 }
 
 /* Not inlined: AddressSanitizer does not track the stack frames that a cancelled thread leaves. */
-static noinline int set_seven(void)
+static noinline int set_value_to_seven(void)
 {
 	return imv_set(value, 7);
 }
 
 static void *set_value(void *result)
 {
-	*(int *)result = set_seven();
+	*(int *)result = set_value_to_seven();
 	pthread_testcancel();
 	return NULL;
 }
 
-static int cancel_at_the_gate(void)
+static int cancel_change_waiting_for_fork(void)
 {
 	pthread_t forker, changer;
 	int result = -1;
@@ -296,7 +296,7 @@ static int cancel_at_the_gate(void)
  */
 static const char *check_cancelled_waiting_change(void)
 {
-	EXPECT(run_in_child(cancel_at_the_gate) == 0);
+	EXPECT(run_in_child(cancel_change_waiting_for_fork) == 0);
 	return NULL;
 }
 
@@ -305,7 +305,7 @@ static void probe_that_exits(void *private, void *call_private, const char *form
 	pthread_exit(NULL);
 }
 
-static int end_in_probe(void)
+static int exit_in_probe(void)
 {
 	pthread_t thread;
 	int err = marker_probe_register("readers_hit", "%d", probe_that_exits, NULL) ||
@@ -322,7 +322,7 @@ static int end_in_probe(void)
 /* Check that a thread that has ended in a probe does not delay marker_synchronize_unregister(). */
 static const char *check_end_in_probe(void)
 {
-	EXPECT(run_in_child(end_in_probe) == 0);
+	EXPECT(run_in_child(exit_in_probe) == 0);
 	return NULL;
 }
 
@@ -340,7 +340,7 @@ static void *report_mismatch(void *unused)
 	return NULL;
 }
 
-static int hold_streams(void)
+static int change_with_locked_streams(void)
 {
 	pthread_t lister, talker;
 	FILE *file = tmpfile();
@@ -365,7 +365,7 @@ static int hold_streams(void)
 /* Check that the library holds none of its locks while it waits for the lock of a stdio stream. */
 static const char *check_locked_streams(void)
 {
-	EXPECT(run_in_child(hold_streams) == 0);
+	EXPECT(run_in_child(change_with_locked_streams) == 0);
 	return NULL;
 }
 

@@ -40,7 +40,7 @@ static void check_arguments(struct seen *where, unsigned long number, u32 word)
 		atomic_fetch_add(&where->wrong, 1);
 }
 
-static void by_name(void *private, void *call_private, const char *fmt, va_list *args)
+static void probe_by_name(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct seen *where = private;
 	unsigned long number = va_arg(*args, unsigned long);
@@ -49,7 +49,7 @@ static void by_name(void *private, void *call_private, const char *fmt, va_list 
 	atomic_fetch_add(&where->by_name, 1);
 }
 
-static void by_registers(void *private, unsigned long number, u32 word)
+static void probe_by_registers(void *private, unsigned long number, u32 word)
 {
 	struct seen *where = private;
 
@@ -70,7 +70,8 @@ static void plain_probe(void *private, void *call_private, const char *fmt, va_l
 
 static marker_typed_func *get_register_probe(const struct marker_probe *probe)
 {
-	return probe->func == by_name ? (marker_typed_func *)(void *)by_registers : NULL;
+	return probe->func != probe_by_name ? NULL :
+	       (marker_typed_func *)(void *)probe_by_registers;
 }
 
 static void reset_counts(void)
@@ -85,20 +86,20 @@ static void reset_counts(void)
 	atomic_store(&other_calls, 0);
 }
 
-static void hit(void)
+static void hit_marker(void)
 {
 	mark_typed(regs_marker, 1UL << 40, 7);
 }
 
 /*
- * Hit the marker once.  Return true if it has called each (register) probe the given number of
+ * Hit the marker once.  Return true if each probe and register probe was called the given number of
  * times.
  */
 static bool hit_calls(unsigned int first, unsigned int first_registers, unsigned int second,
 		      unsigned int second_registers, unsigned int others)
 {
 	reset_counts();
-	hit();
+	hit_marker();
 	return seen[0].by_name == first && seen[0].by_registers == first_registers &&
 	       seen[1].by_name == second && seen[1].by_registers == second_registers &&
 	       other_calls == others && !seen[0].wrong && !seen[1].wrong;
@@ -106,12 +107,12 @@ static bool hit_calls(unsigned int first, unsigned int first_registers, unsigned
 
 static int register_by_name(unsigned int i)
 {
-	return marker_probe_register(NAME, FORMAT, by_name, &seen[i]);
+	return marker_probe_register(NAME, FORMAT, probe_by_name, &seen[i]);
 }
 
 static int unregister_by_name(unsigned int i)
 {
-	return marker_probe_unregister(NAME, by_name, &seen[i]);
+	return marker_probe_unregister(NAME, probe_by_name, &seen[i]);
 }
 
 static const char *check_combinations(void)
@@ -162,7 +163,7 @@ static const char *check_during_registrations(void)
 	marker_stub_find_register_probe = get_register_probe;
 	reset_counts();
 	EXPECT(!register_by_name(0));
-	EXPECT(!test_start_threads(hit));
+	EXPECT(!test_start_threads(hit_marker));
 	failed = register_repeatedly();
 	hits = test_stop_threads();
 	if (failed)
@@ -179,10 +180,10 @@ static const char *check_another_format(void)
 
 	EXPECT(!marker_register_regs_marker(typed_probe, NULL));
 	EXPECT(marker->direct);
-	EXPECT(!test_show_wrong_page(marker->stub));
+	EXPECT(!test_map_wrong_page(marker->stub));
 	EXPECT(!marker_probe_register(NAME, "%s", plain_probe, NULL));
 	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
-	EXPECT(!test_wrong_page_shown() && marker->direct);
+	EXPECT(!test_wrong_page_was_mapped() && marker->direct);
 	EXPECT(hit_calls(0, 0, 0, 0, 1));
 	return NULL;
 }
@@ -197,12 +198,12 @@ static const char *check_failed_disconnect(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
-	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
-	EXPECT(!marker_tables_disconnect_gone(is_tested_name, NULL));
-	EXPECT(test_wrong_page_shown());
+	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
+	EXPECT(!marker_tables_disconnect_if(is_tested_name, NULL));
+	EXPECT(test_wrong_page_was_mapped());
 	EXPECT(hit_calls(0, 1, 0, 0, 0));
-	test_show_wrong_page(NULL);
-	EXPECT(marker_tables_disconnect_gone(is_tested_name, NULL) == 1);
+	test_map_wrong_page(NULL);
+	EXPECT(marker_tables_disconnect_if(is_tested_name, NULL) == 1);
 	EXPECT(hit_calls(0, 0, 0, 0, 0));
 	return NULL;
 }
@@ -211,7 +212,7 @@ static const char *check_failed_disconnect(void)
 #define OTHERS	64
 
 /*
- * Call @change for many other names.  The order of names in the registry is not known, but of so
+ * Call @change for many other names.  The order of names in the registry is unspecified, but of so
  * many names, some probably precede and some follow the name of the test.
  */
 static int change_others(int (*change)(const char *name))
@@ -246,23 +247,23 @@ static const char *check_failed_disconnect_of_one_name(void)
 	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!change_others(connect_other));
-	EXPECT(!marker_probe_register(WAITING, FORMAT, by_name, &seen[0]));
-	EXPECT(!test_show_wrong_page(__typed_marker_regs_marker.stub));
-	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
-	EXPECT(marker_probe_unregister(WAITING, by_name, &seen[0]) == -ENOENT);
-	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -EILSEQ);
+	EXPECT(!marker_probe_register(WAITING, FORMAT, probe_by_name, &seen[0]));
+	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
+	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
+	EXPECT(marker_probe_unregister(WAITING, probe_by_name, &seen[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister_private_data(probe_by_name, &seen[0]) == -EILSEQ);
 	EXPECT(hit_calls(0, 1, 0, 0, 0));
-	test_show_wrong_page(NULL);
-	EXPECT(!marker_probe_unregister_private_data(by_name, &seen[0]));
+	test_map_wrong_page(NULL);
+	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
 	EXPECT(hit_calls(0, 0, 0, 0, 0));
-	EXPECT(marker_probe_unregister_private_data(by_name, &seen[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister_private_data(probe_by_name, &seen[0]) == -ENOENT);
 	return NULL;
 }
 
 static void clean_up(void)
 {
-	test_show_wrong_page(NULL);
-	marker_probe_unregister(WAITING, by_name, &seen[0]);
+	test_map_wrong_page(NULL);
+	marker_probe_unregister(WAITING, probe_by_name, &seen[0]);
 	change_others(disconnect_other);
 	unregister_by_name(0);
 	unregister_by_name(1);

@@ -81,9 +81,9 @@ void __wrap_bench_delay(u32 iterations)
 
 /*
  * Check the random order of a run.  Each variant has each position equally often.  Each layout is
- * used equally often, and each eight blocks use layouts in all eighths of a cache line.  Each
- * loop count comes first, second and last in a good part of the windows.  Each window is delayed
- * by a random number of iterations of an empty loop, less than 1024.
+ * used equally often, and each eight blocks use layouts in all eighths of a cache line.  Each loop
+ * count is the first, second and last of three windows in more than a sixth of all cases.  Each
+ * window is delayed by a random number of iterations of an empty loop, less than 1024.
  */
 static const char *check_random_order(void)
 {
@@ -128,40 +128,40 @@ static const char *check_random_order(void)
 	return NULL;
 }
 
-/* A simulated clock, which pass_time() advances: a pass takes .pass picoseconds. */
+/* A simulated clock, which advance_clock() advances: a pass takes .pass picoseconds. */
 static struct {
 	bool used, stands;
 	u64 ns, pass;
 	unsigned int spoilt;	/* if N is not 0: of N windows, all but one take 100 us more */
 	unsigned int windows;
-} moved;
+} simulated;
 
 int __real_clock_gettime(clockid_t id, struct timespec *now);
 int __wrap_clock_gettime(clockid_t id, struct timespec *now);
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *now)
 {
-	if (!moved.used)
+	if (!simulated.used)
 		return __real_clock_gettime(id, now);
-	now->tv_sec = moved.ns / 1000000000;
-	now->tv_nsec = moved.ns % 1000000000;
+	now->tv_sec = simulated.ns / 1000000000;
+	now->tv_nsec = simulated.ns % 1000000000;
 	return 0;
 }
 
 static u64 tsc_step = 1;
 
-static u64 pass_time(u32 loops)
+static u64 advance_clock(u32 loops)
 {
-	if (!moved.stands)
-		moved.ns += 30 + loops * moved.pass / 1000;
-	if (moved.spoilt && moved.windows++ % moved.spoilt)
-		moved.ns += 100000;
+	if (!simulated.stands)
+		simulated.ns += 30 + loops * simulated.pass / 1000;
+	if (simulated.spoilt && simulated.windows++ % simulated.spoilt)
+		simulated.ns += 100000;
 	return loops * tsc_step;
 }
 
-AT_EACH_LAYOUT(pass_time);
+AT_EACH_LAYOUT(advance_clock);
 
-static const struct bench_variant timed[] = { BENCH_ROW("a", pass_time) };
+static const struct bench_variant timed[] = { BENCH_ROW("a", advance_clock) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
 /* Find loop counts with the simulated clock. */
@@ -169,12 +169,12 @@ static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 {
 	int err;
 
-	moved.pass = pass;
-	moved.spoilt = spoilt;
-	moved.windows = 0;
-	moved.used = true;
+	simulated.pass = pass;
+	simulated.spoilt = spoilt;
+	simulated.windows = 0;
+	simulated.used = true;
 	err = bench_find_loop_counts(&to_find, 0, loops);
-	moved.used = false;
+	simulated.used = false;
 	return err;
 }
 
@@ -209,9 +209,9 @@ static const char *check_stopped_clocks(void)
 	u32 loops[BENCH_LOOP_COUNTS];
 	int err[3];
 
-	moved.stands = true;
+	simulated.stands = true;
 	err[0] = find_loop_counts(1000, 0, loops);
-	moved.stands = false;
+	simulated.stands = false;
 	tsc_step = 0;
 	err[1] = find_loop_counts(1000, 0, loops);
 	tsc_step = -1;
@@ -236,23 +236,23 @@ static const char *check_long_windows(void)
 	int err[2];
 	u32 i;
 
-	moved.pass = 2000000000;
-	moved.spoilt = 0;
+	simulated.pass = 2000000000;
+	simulated.spoilt = 0;
 	for (i = 0; i < 2; i++) {
 		EXPECT(!bench_alloc_result(&own[i], &config, &result));
-		moved.used = true;
-		start = moved.ns;
+		simulated.used = true;
+		start = simulated.ns;
 		err[i] = bench_run_group(&own[i], &result, never_stop);
-		moved.used = false;
+		simulated.used = false;
 	}
 	/* 499 passes of 2 ms take less than a second; 500 passes take longer, with the overhead. */
 	EXPECT(!err[0] && err[1] == -E2BIG && !result.nr);
-	EXPECT(moved.ns - start < 100000000);
+	EXPECT(simulated.ns - start < 100000000);
 	bench_free_result(&result);
 	return NULL;
 }
 
-/* CPU and number of context switches that the run reads: benchmarks below change them. */
+/* CPU and number of context switches that the run reads: the benchmarks below change both. */
 static unsigned int on_cpu;
 static u64 switches;
 static bool fake_cpu;
@@ -269,36 +269,36 @@ int __wrap_sched_getcpu(void)
 #define QUIET		10
 #define DISTURBED	20
 
-static u64 migrate(u32 loops)
+static u64 simulate_migration(u32 loops)
 {
 	on_cpu += loops == DISTURBED;
 	return loops;
 }
 
-AT_EACH_LAYOUT(migrate);
+AT_EACH_LAYOUT(simulate_migration);
 
-static u64 count_preemption(u32 loops)
+static u64 simulate_preemption(u32 loops)
 {
 	switches += loops == DISTURBED;
 	return loops;
 }
 
-AT_EACH_LAYOUT(count_preemption);
+AT_EACH_LAYOUT(simulate_preemption);
 
-static u64 migrate_and_preempt(u32 loops)
+static u64 simulate_both(u32 loops)
 {
-	return migrate(loops) + count_preemption(loops);
+	return simulate_migration(loops) + simulate_preemption(loops);
 }
 
-AT_EACH_LAYOUT(migrate_and_preempt);
+AT_EACH_LAYOUT(simulate_both);
 
 /* Check that a sample has the flags of migration and preemption, and the CPU of its beginning. */
 static const char *check_flags(void)
 {
 	static const struct bench_variant variants[] = {
-		BENCH_ROW("migrates", migrate),
-		BENCH_ROW("preempted", count_preemption),
-		BENCH_ROW("both", migrate_and_preempt),
+		BENCH_ROW("migrates", simulate_migration),
+		BENCH_ROW("preempted", simulate_preemption),
+		BENCH_ROW("both", simulate_both),
 	};
 	static const u32 flags[] = {
 		BENCH_MIGRATED, BENCH_PREEMPTED, BENCH_MIGRATED | BENCH_PREEMPTED,
@@ -340,12 +340,12 @@ static const char *check_first_block(void)
 	struct bench_result result = { 0 };
 	int err;
 
-	moved.pass = 300000000000;
-	moved.spoilt = 0;
+	simulated.pass = 300000000000;
+	simulated.spoilt = 0;
 	EXPECT(!bench_alloc_result(&slow, &config, &result));
-	moved.used = true;
+	simulated.used = true;
 	err = bench_run_group(&slow, &result, never_stop);
-	moved.used = false;
+	simulated.used = false;
 	EXPECT(!err && result.nr == BENCH_LOOP_COUNTS && result.planned == result.nr);
 	bench_free_result(&result);
 	return NULL;

@@ -10,7 +10,7 @@
 #include "sdt_types.h"
 
 /* Return true if the format for these types is the field of the site, followed by @wanted. */
-static bool gives(unsigned int nr, const char *types, const char *wanted)
+static bool fmt_is(unsigned int nr, const char *types, const char *wanted)
 {
 	const struct sdt_probe probe = { .types = types, .nr = nr };
 	char format[SDT_FORMAT];
@@ -21,40 +21,41 @@ static bool gives(unsigned int nr, const char *types, const char *wanted)
 
 static const char *check_integers(void)
 {
-	EXPECT(gives(0, "", ""));
-	EXPECT(gives(2, "int,unsigned int", " arg1 %d arg2 %u"));
-	EXPECT(gives(3, "unsigned, long ,  unsigned long long", " arg1 %u arg2 %ld arg3 %lu"));
-	EXPECT(gives(3, "char,unsigned char,short int", " arg1 %hhd arg2 %hhu arg3 %hd"));
-	EXPECT(gives(3, "u8,int16_t,size_t", " arg1 %hhu arg2 %hd arg3 %lu"));
-	EXPECT(gives(2, "enum req_op,const volatile s64", " arg1 %d arg2 %ld"));
-	EXPECT(gives(2, "struct thing,double", " arg1 %lx arg2 %lx"));
-	EXPECT(gives(4, "const pid_t,u8 const,volatile  gfp_t,const unsigned  char",
-		     " arg1 %d arg2 %hhu arg3 %u arg4 %hhu"));
-	EXPECT(gives(2, "const,const volatile", " arg1 %lx arg2 %lx"));
-	EXPECT(gives(2, "interval_t,bool", " arg1 %lx arg2 %hhu"));
+	EXPECT(fmt_is(0, "", ""));
+	EXPECT(fmt_is(2, "int,unsigned int", " arg1 %d arg2 %u"));
+	EXPECT(fmt_is(3, "unsigned, long ,  unsigned long long", " arg1 %u arg2 %ld arg3 %lu"));
+	EXPECT(fmt_is(3, "char,unsigned char,short int", " arg1 %hhd arg2 %hhu arg3 %hd"));
+	EXPECT(fmt_is(3, "u8,int16_t,size_t", " arg1 %hhu arg2 %hd arg3 %lu"));
+	EXPECT(fmt_is(2, "enum req_op,const volatile s64", " arg1 %d arg2 %ld"));
+	EXPECT(fmt_is(2, "struct thing,double", " arg1 %lx arg2 %lx"));
+	EXPECT(fmt_is(4, "const pid_t,u8 const,volatile  gfp_t,const unsigned  char",
+		      " arg1 %d arg2 %hhu arg3 %u arg4 %hhu"));
+	EXPECT(fmt_is(2, "const,const volatile", " arg1 %lx arg2 %lx"));
+	EXPECT(fmt_is(2, "interval_t,bool", " arg1 %lx arg2 %hhu"));
 	return NULL;
 }
 
 static const char *check_pointers(void)
 {
-	EXPECT(gives(2, "struct request *,void *", " arg1 %p arg2 %p"));
-	EXPECT(gives(3, "char *,const char *,const char*", " arg1 %s arg2 %s arg3 %s"));
-	EXPECT(gives(2, "unsigned char *,u8 *", " arg1 %p arg2 %p"));
-	EXPECT(gives(2, "char **,char __user *", " arg1 %p arg2 %p"));
-	EXPECT(gives(2, "void (*)(int, char *),int", " arg1 %p arg2 %d"));
-	EXPECT(gives(1, "char *(*)(void)", " arg1 %p"));
+	EXPECT(fmt_is(2, "struct request *,void *", " arg1 %p arg2 %p"));
+	EXPECT(fmt_is(3, "char *,const char *,const char*", " arg1 %s arg2 %s arg3 %s"));
+	EXPECT(fmt_is(2, "unsigned char *,u8 *", " arg1 %p arg2 %p"));
+	EXPECT(fmt_is(2, "char **,char __user *", " arg1 %p arg2 %p"));
+	EXPECT(fmt_is(2, "void (*)(int, char *),int", " arg1 %p arg2 %d"));
+	EXPECT(fmt_is(1, "char *(*)(void)", " arg1 %p"));
 	return NULL;
 }
 
 /* Check numbers of declared types that differ from the number of arguments. */
 static const char *check_number_of_fields(void)
 {
-	EXPECT(gives(1, "int,int", " arg1 %d"));
-	EXPECT(gives(3, "int", " arg1 %d arg2 %lx arg3 %lx"));
-	EXPECT(gives(2, "a_name_that_is_longer_than_any_that_a_declared_type_of_ours_may_ever_have,int",
-		     " arg1 %lx arg2 %d"));
-	EXPECT(gives(7, "bool,bool,bool,bool,bool,bool,bool",
-		     " arg1 %hhu arg2 %hhu arg3 %hhu arg4 %hhu arg5 %hhu arg6 %hhu arg7 %hhu"));
+	EXPECT(fmt_is(1, "int,int", " arg1 %d"));
+	EXPECT(fmt_is(3, "int", " arg1 %d arg2 %lx arg3 %lx"));
+	EXPECT(fmt_is(2,
+		      "a_name_that_is_longer_than_any_that_a_declared_type_of_ours_may_ever_have,int",
+		      " arg1 %lx arg2 %d"));
+	EXPECT(fmt_is(7, "bool,bool,bool,bool,bool,bool,bool",
+		      " arg1 %hhu arg2 %hhu arg3 %hhu arg4 %hhu arg5 %hhu arg6 %hhu arg7 %hhu"));
 	return NULL;
 }
 

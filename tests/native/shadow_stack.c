@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A program with user shadow stacks that uses the kmarkers library.  It needs a processor and a
- * kernel that support shadow stacks, and is linked statically, for a small initramfs.  Each line
- * of output is one test in KTAP format.  With the argument "break", the program does nothing
+ * A program with user shadow stacks that uses the kmarkers library.  The program needs a processor
+ * and a kernel that support shadow stacks, and is linked statically, for a small initramfs.  Each
+ * line of output is one test in KTAP format.  With the argument "break", the program does nothing
  * but return to an address that differs from the one on its shadow stack.
  *
  * The program enables the shadow stack itself, as Debian's glibc does not.  The function that does
@@ -38,12 +38,12 @@ SDT_PROBE_DEFINE1(shadow, , , request, "int");
 
 static unsigned long marked, trapped;
 
-static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+static void count_hit(void *probe_private, void *call_private, const char *fmt, va_list *args)
 {
 	marked++;
 }
 
-static void handler(void *private, const struct sdt_hit *hit)
+static void add_hit_argument(void *private, const struct sdt_hit *hit)
 {
 	trapped += hit->args[0];
 }
@@ -61,7 +61,7 @@ static noinline unsigned int hit_sites(void)
 }
 
 /* Return to another address than that on the shadow stack, which causes a fault. */
-static noinline void return_elsewhere(void)
+static noinline void return_to_wrong_address(void)
 {
 	asm volatile("lea	1f(%%rip), %%rax\n"
 		     "push	%%rax\n"
@@ -79,7 +79,7 @@ static _Noreturn void exit_after_fault(void)
 	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
 
 	sigaction(SIGSEGV, &action, NULL);
-	return_elsewhere();
+	return_to_wrong_address();
 	_exit(1);
 }
 
@@ -103,9 +103,9 @@ static bool change_repeatedly(void)
 	unsigned int i;
 
 	for (i = 0; i < CHANGES; i++) {
-		good &= !marker_probe_register("shadow_request", "%d", probe, NULL);
+		good &= !marker_probe_register("shadow_request", "%d", count_hit, NULL);
 		good &= !imv_set(step, 1000 + i) && hit_sites() == 1000 + i;
-		good &= !marker_probe_unregister("shadow_request", probe, NULL);
+		good &= !marker_probe_unregister("shadow_request", count_hit, NULL);
 		hit_sites();
 	}
 	return good && marked == CHANGES;
@@ -116,11 +116,11 @@ static bool trap_repeatedly(void)
 {
 	unsigned int i;
 
-	if (sdt_attach("shadow:::request", handler, NULL))
+	if (sdt_attach("shadow:::request", add_hit_argument, NULL))
 		return false;
 	for (i = 0; i < HITS; i++)
 		hit_sites();
-	return !sdt_detach("shadow:::request", handler, NULL) && trapped == HITS;
+	return !sdt_detach("shadow:::request", add_hit_argument, NULL) && trapped == HITS;
 }
 
 extern u8 shadow_site[];

@@ -24,7 +24,7 @@
 static DEFINE_IMV(int, value) = 1;
 
 /* Return true if the immediate value can be read and changed. */
-static bool value_works(void)
+static bool is_value_usable(void)
 {
 	int before = _imv_read(value);
 
@@ -43,12 +43,12 @@ static bool set_limit(int resource, rlim_t most)
 }
 
 /* Return true if an int3 calls the handler that was installed before kmarkers_start(). */
-static bool passes_on_traps(void)
+static bool is_old_sigtrap_handler_called(void)
 {
-	unsigned long before = process_traps_counted();
+	unsigned long before = process_get_trap_count();
 
 	asm volatile("int3");
-	return process_traps_counted() == before + 1;
+	return process_get_trap_count() == before + 1;
 }
 
 /* Exit code if kmarkers_start() makes fewer allocations than @nth, so that none has failed. */
@@ -59,13 +59,13 @@ static int start_after_failure(unsigned int nth)
 {
 	int err;
 
-	test_fail_at(nth);
+	test_fail_nth_allocation(nth);
 	err = kmarkers_start();
 	test_stop_failing();
 	if (!err)
 		return NOTHING_FAILED;
-	return err != -ENOMEM || kmarkers_start() || !value_works() || !passes_on_traps() ||
-	       kmarkers_start() != -EBUSY;
+	return err != -ENOMEM || kmarkers_start() || !is_value_usable() ||
+	       !is_old_sigtrap_handler_called() || kmarkers_start() != -EBUSY;
 }
 
 /*
@@ -96,20 +96,20 @@ static int start_with_no_memory(void)
 		return 1;
 	if (!set_limit(RLIMIT_AS, 0) || kmarkers_start() != -ENOMEM)
 		return 1;
-	return !set_limit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !value_works();
+	return !set_limit(RLIMIT_AS, before.rlim_cur) || kmarkers_start() || !is_value_usable();
 }
 
 static int start_with_no_descriptors(void)
 {
 	if (!set_limit(RLIMIT_NOFILE, 0) || dup(STDERR_FILENO) >= 0)
 		return 1;
-	return kmarkers_start() || !value_works();
+	return kmarkers_start() || !is_value_usable();
 }
 
 /* Call kmarkers_start() while files cannot be written to (RLIMIT_FSIZE is 0). */
 static int start_with_no_file_size(void)
 {
-	return !set_limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !value_works();
+	return !set_limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !is_value_usable();
 }
 
 static const struct {
@@ -122,7 +122,7 @@ static const struct {
 	{ "files", start_with_no_file_size },
 };
 
-int start_scenario(const char *name)
+int start_run_scenario(const char *name)
 {
 	unsigned int i;
 
@@ -133,7 +133,7 @@ int start_scenario(const char *name)
 }
 
 /* Execute this program with a scenario.  Discard the messages of the new program on stderr. */
-void start_exec(char *name)
+void start_exec_scenario(char *name)
 {
 	char *const arguments[] = { "test", "--start", name, NULL };
 
@@ -142,18 +142,18 @@ void start_exec(char *name)
 	_exit(126);
 }
 
-int start_anew(char *name)
+int start_run_in_child(char *name)
 {
 	pid_t child = fork();
 
 	if (!child)
-		start_exec(name);
+		start_exec_scenario(name);
 	return process_reap(child);
 }
 
-static const char *check_second_start(void)
+static const char *check_start_after_failures(void)
 {
-	EXPECT(start_anew("failures") == 0);
+	EXPECT(start_run_in_child("failures") == 0);
 	return NULL;
 }
 
@@ -162,19 +162,19 @@ static const char *check_start_without_memory(void)
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return "SKIP a sanitizer needs memory of its own";
 #endif
-	EXPECT(start_anew("memory") == 0);
+	EXPECT(start_run_in_child("memory") == 0);
 	return NULL;
 }
 
 static const char *check_start_without_descriptors(void)
 {
-	EXPECT(start_anew("descriptors") == 0);
+	EXPECT(start_run_in_child("descriptors") == 0);
 	return NULL;
 }
 
 static const char *check_start_with_limited_files(void)
 {
-	EXPECT(start_anew("files") == 0);
+	EXPECT(start_run_in_child("files") == 0);
 	return NULL;
 }
 
@@ -195,20 +195,20 @@ static void on_trap(int sig)
  * In a child, replace the library's handler of SIGTRAP in each possible way, and restore the
  * handler.
  */
-static int lose_sigtrap(void)
+static int change_without_sigtrap_handler(void)
 {
 	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, on_trap };
 	struct sigaction ours;
 	unsigned int i;
 
-	if (!value_works())
+	if (!is_value_usable())
 		return 1;
 	for (i = 0; i < ARRAY_SIZE(handlers); i++) {
 		struct sigaction other = { .sa_handler = handlers[i] };
 
 		if (sigaction(SIGTRAP, &other, &ours) || !is_change_refused(-ENOLINK))
 			return 2;
-		if (sigaction(SIGTRAP, &ours, NULL) || !value_works())
+		if (sigaction(SIGTRAP, &ours, NULL) || !is_value_usable())
 			return 3;
 	}
 	return 0;
@@ -219,14 +219,14 @@ static const char *check_batch_without_sigtrap(void)
 	pid_t child = fork();
 
 	if (!child)
-		_exit(lose_sigtrap());
+		_exit(change_without_sigtrap_handler());
 	EXPECT(process_reap(child) == 0);
 	return NULL;
 }
 
-static int lose_membarrier(int error)
+static int change_without_membarrier(int error)
 {
-	if (!value_works() || refuse_syscall(SYS_membarrier, error))
+	if (!is_value_usable() || refuse_syscall(SYS_membarrier, error))
 		return 1;
 	return is_change_refused(-EOPNOTSUPP) ? 0 : 2;
 }
@@ -240,14 +240,14 @@ static const char *check_batch_without_membarrier(void)
 		pid_t child = fork();
 
 		if (!child)
-			_exit(lose_membarrier(errors[i]));
+			_exit(change_without_membarrier(errors[i]));
 		EXPECT(process_reap(child) == 0);
 	}
 	return NULL;
 }
 
 const struct test_case start_cases[] = {
-	{ "start_is_tried_again", check_second_start, NULL },
+	{ "start_is_tried_again", check_start_after_failures, NULL },
 	{ "start_without_memory", check_start_without_memory, NULL },
 	{ "start_without_descriptors", check_start_without_descriptors, NULL },
 	{ "start_with_limited_files", check_start_with_limited_files, NULL },

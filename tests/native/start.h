@@ -9,13 +9,14 @@ extern const struct test_case start_cases[];
 extern const unsigned int start_nr_cases;
 
 /* Run a scenario in a program that has not called kmarkers_start().  Return the exit code. */
-int start_scenario(const char *name);
+int start_run_scenario(const char *name);
 
 /*
- * start_exec() replaces this process by a new one of the same program, which runs a scenario.
- * start_anew() does so in a child process, and returns its exit code.
+ * start_exec_scenario() replaces this process by a new one of the same program, which runs a
+ * scenario.  start_run_in_child() runs the scenario in a child process, and returns the exit code
+ * of the child.
  */
-void start_exec(char *name);
-int start_anew(char *name);
+void start_exec_scenario(char *name);
+int start_run_in_child(char *name);
 
 #endif /* TESTS_NATIVE_START_H */

@@ -38,7 +38,7 @@ NAME(cmp_short) NAME(cmp8) NAME(cmp2) NAME(cmp_rex) NAME(cmp_memory) NAME(add4) 
 NAME(cmp_end)
 
 /* Instructions for sites, which are changed but never executed. */
-static __used noinline void instructions(void)
+static __used noinline void contain_instructions(void)
 {
 	asm volatile(SITE(mov1, "movb $1, %al")
 		     SITE(mov4, "movl $2, %r9d")
@@ -195,7 +195,7 @@ static const char *check_refused_sites(void)
 	return NULL;
 }
 
-static int join_one(unsigned int record)
+static int join_one_chunk(unsigned int record)
 {
 	struct kmarkers_span span = { NULL };
 
@@ -207,24 +207,24 @@ static const char *check_refused_headers(void)
 	const unsigned int site = sizeof(struct patcher_site);
 
 	fill_head(0, site);
-	EXPECT(!join_one(site));
+	EXPECT(!join_one_chunk(site));
 	fill_head(2 * site, site);
-	EXPECT(!join_one(site));
+	EXPECT(!join_one_chunk(site));
 	chunk.head.version = 1;
-	EXPECT(join_one(site) == -EINVAL);
+	EXPECT(join_one_chunk(site) == -EINVAL);
 	chunk.head.version = KMARKERS_TABLE_VERSION + 1;
-	EXPECT(join_one(site) == -EINVAL);
+	EXPECT(join_one_chunk(site) == -EINVAL);
 	fill_head(2 * site, site + 1);
-	EXPECT(join_one(site) == -EINVAL);
+	EXPECT(join_one_chunk(site) == -EINVAL);
 	fill_head(2 * site, site);
-	EXPECT(join_one(sizeof(s32)) == -EINVAL);
+	EXPECT(join_one_chunk(sizeof(s32)) == -EINVAL);
 	fill_head(2 * site - 1, site);
-	EXPECT(join_one(site) == -EINVAL);
+	EXPECT(join_one_chunk(site) == -EINVAL);
 	return NULL;
 }
 
 /* Join two chunks of one record each, at indices @first and @second. */
-static int join_two(unsigned int first, unsigned int second, struct kmarkers_span *span)
+static int join_two_chunks(unsigned int first, unsigned int second, struct kmarkers_span *span)
 {
 	const unsigned int site = sizeof(struct patcher_site);
 	int err;
@@ -245,19 +245,20 @@ static const char *check_joined_chunks(void)
 	struct kmarkers_span span = { NULL };
 
 	EXPECT(!kmarkers_count_records(&span, sizeof(s32)));
-	EXPECT(join_two(0, 1, &span) == 2 && span.first == &chunk.sites[0] && span.chunks == 2);
-	EXPECT(join_two(1, 0, &span) == 2 && span.first == &chunk.sites[0]);
+	EXPECT(join_two_chunks(0, 1, &span) == 2 && span.first == &chunk.sites[0]);
+	EXPECT(span.chunks == 2);
+	EXPECT(join_two_chunks(1, 0, &span) == 2 && span.first == &chunk.sites[0]);
 	EXPECT(span.end == &chunk.sites[2]);
-	EXPECT(join_two(0, 2, &span) == -EINVAL);
-	EXPECT(join_two(2, 0, &span) == -EINVAL);
+	EXPECT(join_two_chunks(0, 2, &span) == -EINVAL);
+	EXPECT(join_two_chunks(2, 0, &span) == -EINVAL);
 	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
 	EXPECT(marker_tables_add(MODULE, &span) == -EINVAL);
 	EXPECT(marker_stubs_add(MODULE, &span) == -EINVAL);
 	/* Two chunks with the same record are refused. */
-	EXPECT(join_two(1, 1, &span) == -EINVAL);
+	EXPECT(join_two_chunks(1, 1, &span) == -EINVAL);
 	/* A chunk without records has no effect on the table. */
 	fill_head(0, sizeof(struct patcher_site));
-	EXPECT(join_two(1, 2, &span) == 2);
+	EXPECT(join_two_chunks(1, 2, &span) == 2);
 	chunk.head.bytes = 0;
 	chunk.head.first = 0;
 	EXPECT(!kmarkers_join_chunk(&span, &chunk.head, sizeof(struct patcher_site)));
@@ -273,7 +274,7 @@ static const char *check_joined_chunks(void)
 
 NAME(others)
 
-static __used noinline void other_instructions(void)
+static __used noinline void contain_other_instructions(void)
 {
 	asm volatile("tables_others:\n\t"
 		     ".rept " __stringify(OTHERS) "\n\t"
@@ -320,7 +321,7 @@ static u64 measure_set_time(void)
 	return least;
 }
 
-static int add_others(void)
+static int add_other_sites(void)
 {
 	struct kmarkers_span span = { others, others + OTHERS, sizeof(others), 1 };
 	unsigned int i;
@@ -339,14 +340,14 @@ static const char *check_time_of_set(void)
 	u64 alone = measure_set_time(), among;
 
 	EXPECT(alone);
-	EXPECT(!add_others());
+	EXPECT(!add_other_sites());
 	among = measure_set_time();
 	EXPECT(among);
 	EXPECT(among < 3 * alone);
 	return NULL;
 }
 
-static void drop_others(void)
+static void drop_other_sites(void)
 {
 	imv_unregister_module_sites(MODULE);
 }
@@ -358,7 +359,7 @@ const struct test_case table_cases[] = {
 	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
-	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_others },
+	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
 };
 
 const unsigned int table_nr_cases = ARRAY_SIZE(table_cases);

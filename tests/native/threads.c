@@ -20,7 +20,7 @@ static unsigned int nr_threads;
 static bool stop;
 static void (*pass_function)(void);
 
-static void *pass_repeatedly(void *data)
+static void *call_pass_repeatedly(void *data)
 {
 	struct thread *thread = data;
 
@@ -31,7 +31,7 @@ static void *pass_repeatedly(void *data)
 	return NULL;
 }
 
-static int start_thread_on(unsigned int cpu)
+static int start_thread_on_cpu(unsigned int cpu)
 {
 	pthread_attr_t attr;
 	cpu_set_t set;
@@ -42,7 +42,8 @@ static int start_thread_on(unsigned int cpu)
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	threads[nr_threads].passes = 0;
-	err = pthread_create(&threads[nr_threads].id, &attr, pass_repeatedly, &threads[nr_threads]);
+	err = pthread_create(&threads[nr_threads].id, &attr, call_pass_repeatedly,
+			     &threads[nr_threads]);
 	pthread_attr_destroy(&attr);
 	nr_threads += !err;
 	return -err;
@@ -60,7 +61,7 @@ int test_start_threads(void (*pass)(void))
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 	for (cpu = 0; cpu < CPU_SETSIZE && nr_threads < MAX_THREADS && !err; cpu++)
 		if (CPU_ISSET(cpu, &allowed))
-			err = start_thread_on(cpu);
+			err = start_thread_on_cpu(cpu);
 	for (i = 0; i < nr_threads && !err; i++)
 		while (!READ_ONCE(threads[i].passes))
 			sched_yield();
@@ -84,7 +85,7 @@ unsigned long test_stop_threads(void)
 	return idle ? 0 : sum;
 }
 
-void test_wait_pass(void)
+void test_wait_for_pass(void)
 {
 	unsigned long before;
 	unsigned int i;
@@ -101,7 +102,7 @@ bool test_has_one_cpu(void)
 	return false;
 }
 
-bool test_can_wait(void)
+bool test_can_wait_for_tasks(void)
 {
 	return false;
 }

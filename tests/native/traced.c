@@ -42,8 +42,8 @@ static noinline int read_value(void)
 
 extern u8 traced_long_nop[];
 
-/* Execute a nop of 5 bytes: since Linux 6.18, the kernel replaces it by a call for a uprobe. */
-static noinline void long_nop(void)
+/* Execute a nop of 5 bytes: since Linux 6.18, a uprobe on such a nop replaces the nop by a call. */
+static noinline void execute_long_nop(void)
 {
 	asm volatile(".globl traced_long_nop\n"
 		     "traced_long_nop: .byte 0x0f, 0x1f, 0x44, 0, 0" : : : "memory");
@@ -77,14 +77,14 @@ static u8 *get_breakpoint_addr(unsigned int i)
  * Check that functions, values and probes work, and that the text has no breakpoints of others.
  * Return the number of the step that failed, or 0.
  */
-static int check_all(void)
+static int check_traced_program(void)
 {
 	static const u8 nop[NOP_BYTES] = { 0x0f, 0x1f, 0x44, 0, 0 };
 	unsigned int before = calls;
 	int now = _imv_read(value);
 
 	count_call();
-	long_nop();
+	execute_long_nop();
 	hit_probe();
 	if (calls != before + 2 || read_value() != now)
 		return 2;
@@ -134,18 +134,18 @@ int traced_by_uprobes(void)
 		return 1;
 	for (i = 0; i < 3; i++) {
 		count_call();
-		long_nop();
+		execute_long_nop();
 		read_value();
 	}
-	err = kmarkers_start() ? 1 : check_all();
+	err = kmarkers_start() ? 1 : check_traced_program();
 	/* Remove the uprobes and add them a second time, as when another tracer attaches. */
 	close_uprobes();
-	err = err ?: check_all();
+	err = err ?: check_traced_program();
 	if (!err && add_uprobes())
 		return 7;
-	err = err ?: check_all();
+	err = err ?: check_traced_program();
 	close_uprobes();
-	return err ?: check_all();
+	return err ?: check_traced_program();
 }
 
 int traced_by_debugger(void)
@@ -155,12 +155,12 @@ int traced_by_debugger(void)
 	for (i = 0; i < NR_BREAKPOINTS; i++)
 		if (*get_breakpoint_addr(i) != KMARKERS_INT3)
 			return 1;
-	return kmarkers_start() ? 1 : check_all();
+	return kmarkers_start() ? 1 : check_traced_program();
 }
 
 static const char *check_under_uprobes(void)
 {
-	int code = start_anew("uprobes");
+	int code = start_run_in_child("uprobes");
 
 	if (code == NO_UPROBES)
 		return "SKIP this process cannot add uprobes";
@@ -183,8 +183,8 @@ static bool store_breakpoint(pid_t child, u8 *addr)
 }
 
 /*
- * Store breakpoints in a child that has stopped at its exec(), and let it continue.  Return its
- * exit code, or 128 + SIGNAL if a signal stops or kills it.
+ * Store breakpoints in a child that has stopped at exec(), and let the child continue.  Return the
+ * child's exit code, or 128 + SIGNAL if a signal stops or kills the child.
  */
 static int debug_child(pid_t child)
 {
@@ -212,7 +212,7 @@ static const char *check_under_debugger(void)
 	if (!child) {
 		if (ptrace(PTRACE_TRACEME, 0, 0, 0))
 			_exit(126);
-		start_exec("debugger");
+		start_exec_scenario("debugger");
 	}
 	EXPECT(debug_child(child) == 0);
 	return NULL;

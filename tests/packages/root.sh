@@ -45,7 +45,7 @@ same() {
 	result $? "$1"
 }
 
-get() {
+run_apt_get() {
 	# Without a pseudoterminal, apt writes no carriage returns into the output.
 	apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "$@"
 }
@@ -58,37 +58,38 @@ list_files() {
 		-o -path /var/lib/apt/lists -o -path '/var/lib/dkms/mok.*' -o -name __pycache__ \) -prune -o -print | LC_ALL=C sort
 }
 
-# modules: print the names of the installed modules of kmarkers
-modules() {
+# list_modules: print the names of the installed modules of kmarkers
+list_modules() {
 	find "/lib/modules/$release/updates" -name 'kmarkers*.ko*' | sed 's|.*/||; s/\.ko.*//' | sort
 }
 
-# field NAME: print the values of a modinfo field of the installed modules, each value once
-field() {
+# list_field NAME: print the values of a modinfo field of the installed modules, each value once
+list_field() {
 	find "/lib/modules/$release/updates" -name 'kmarkers*.ko*' -exec modinfo -F "$1" {} + | sort -u
 }
 
-# described: print the module parameters that have a description: "MODULE PARAMETER" on each line
-described() {
-	modules | while read -r module; do
+# list_described_parameters: print the module parameters that have a description: "MODULE PARAMETER"
+# on each line
+list_described_parameters() {
+	list_modules | while read -r module; do
 		modinfo -k "$release" -F parm "$module" | sed -n "s/^\([a-z_]*\):..*/$module \1/p"
 	done
 }
 
-# boot_files: print the files that load a module of kmarkers at boot, or set its parameters
-boot_files() {
+# list_boot_files: print the files that load a module of kmarkers at boot, or set its parameters
+list_boot_files() {
 	find /etc/modules-load.d /usr/lib/modules-load.d /lib/modules-load.d /etc/modprobe.d \
 		/usr/lib/modprobe.d /lib/modprobe.d -name '*kmarkers*' 2>/dev/null
 }
 
-# state: print dpkg's status and version of the package kmarkers-dkms
-state() {
+# print_package_state: print dpkg's status and version of the package kmarkers-dkms
+print_package_state() {
 	dpkg-query -W -f '${db:Status-Abbrev}${Version}' kmarkers-dkms
 }
 
-# worked_between BEFORE AFTER: print the CPU seconds of this script's child processes, from the
+# print_cpu_seconds BEFORE AFTER: print the CPU seconds of this script's child processes, from the
 # output of "times" before and after
-worked_between() {
+print_cpu_seconds() {
 	cat "$1" "$2" | sed -n 's/[ms]/ /g; 2p; 4p' |
 		awk '{ worked = $1 * 60 + $2 + $3 * 60 + $4 - worked } END { print int(worked) }'
 }
@@ -124,9 +125,10 @@ build_examples() {
 	done
 }
 
-# deliver DIRECTORY: build and sign an external client module, and copy all modules and other files
-# for the test kernel to DIRECTORY. The client is signed, because Secure Boot requires it.
-deliver() {
+# build_and_copy_modules DIRECTORY: build and sign an external client module, and copy all modules
+# and other files for the test kernel to DIRECTORY. The client is signed, because Secure Boot
+# requires it.
+build_and_copy_modules() {
 	rm -rf /srv/client
 	cp -r /srv/examples/client /srv/client
 	try "an outside client for $release is built by pkg-config and the line of its Kbuild file" build /srv/client
@@ -144,58 +146,58 @@ deliver() {
 	depmod "$release"
 	cp -r "/lib/modules/$release/updates" "/lib/modules/$release/extra" "/lib/modules/$release"/modules.* "$1"
 	cp /var/lib/dkms/mok.key /var/lib/dkms/mok.pub /var/lib/dpkg/info/kmarkers-dkms.prerm "$1"
-	described >"$1/described"
+	list_described_parameters >"$1/described"
 	cp -r /usr/share/doc/kmarkers-dkms/examples "$1"
 	echo "$release" >"$1/release"
 	rm -r "/lib/modules/$release/extra"
 	depmod "$release"
 }
 
-# deliver_later: copy two modules of the later version to /srv/modules/next
-deliver_later() {
+# copy_later_modules: copy two modules of the later version to /srv/modules/next
+copy_later_modules() {
 	mkdir -p /srv/modules/next
 	cp "/lib/modules/$release/updates/dkms/kmarkers_immediate.ko"* \
 		"/lib/modules/$release/updates/dkms/kmarkers_patcher.ko"* /srv/modules/next/
 	if [ -e /srv/modules/next/kmarkers_immediate.ko.xz ]; then xz -d /srv/modules/next/*.xz; fi
 }
 
-# packages: print the names of the installed packages
-packages() {
+# list_packages: print the names of the installed packages
+list_packages() {
 	dpkg-query -W -f '${Package}\n'
 }
 
 # shellcheck disable=SC2016 # the other shell expands the variable
-# fill: install the modules while DKMS has only 4 MB for a build. The mount is in a mount namespace
-# of its own, which ends with the command.
-fill() {
+# install_with_small_dkms_mount: install the modules while DKMS has only 4 MB for a build. The mount
+# is in a separate mount namespace, which ends with the command.
+install_with_small_dkms_mount() {
 	unshare --mount sh -e -c 'mount -t tmpfs -o size=4m tmpfs /var/lib/dkms
 		exec apt-get -qq -y --no-install-recommends install "$1"' \
-		fill "/srv/packages/kmarkers-dkms_${version}_all.deb"
+		install_with_small_dkms_mount "/srv/packages/kmarkers-dkms_${version}_all.deb"
 }
 
 export DEBIAN_FRONTEND=noninteractive
-get update && get install dkms gcc make openssl kmod pkgconf libc6-dev mount python3-numpy patch \
-	xz-utils || exit
+run_apt_get update && run_apt_get install dkms gcc make openssl kmod pkgconf libc6-dev mount \
+	python3-numpy patch xz-utils || exit
 echo "# uptime: tools are installed"
 
-try "packages can be installed without kernel headers" get install /srv/packages/*.deb
+try "packages can be installed without kernel headers" run_apt_get install /srv/packages/*.deb
 grep -q "no module was built: headers of a kernel are missing" /tmp/said
 result $? "a message reports that kernel headers are missing"
-try "packages without a build can be purged" get purge kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
+try "packages without a build can be purged" run_apt_get purge kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
 
-get install linux-headers-amd64 >/dev/null || exit
+run_apt_get install linux-headers-amd64 >/dev/null || exit
 release=$(basename /lib/modules/*-amd64)
 depmod "$release"
 list_files >/tmp/before
 
-refused "installing fails if the disk is full during the build" "[Ee]rror\|No space" fill
-same "no module is left by the failed installation" "$(modules)" ""
+refused "installing fails if the disk is full during the build" "[Ee]rror\|No space" install_with_small_dkms_mount
+same "no module is left by the failed installation" "$(list_modules)" ""
 start=$(date +%s)
 # Call times in the shell itself: a subshell does not have the CPU times of these children.
 times >/tmp/before.times
-try "the installation succeeds when the disk has space" get install /srv/packages/*.deb
+try "the installation succeeds when the disk has space" run_apt_get install /srv/packages/*.deb
 times >/tmp/after.times
-worked=$(worked_between /tmp/before.times /tmp/after.times)
+worked=$(print_cpu_seconds /tmp/before.times /tmp/after.times)
 echo "# install: $(($(date +%s) - start)) s, CPU time $worked s"
 [ "$worked" -gt 0 ] && [ "$worked" -le "$PROCESSOR_SECONDS" ]
 result $? "the installation takes at most $PROCESSOR_SECONDS s of CPU time"
@@ -203,9 +205,9 @@ grep -q "^kmarkers-dkms: [1-9][0-9]* of [1-9][0-9]* files are compiled$" /tmp/sa
 result $? "the installation prints the number of compiled files"
 try "no package is partly installed" test -z "$(dpkg --audit)"
 wanted=$(sed -n 's/^BUILT_MODULE_NAME.*="\(.*\)"/\1/p' "/usr/src/kmarkers-$version/dkms.conf" | sort)
-same "all modules are installed" "$(modules)" "$wanted"
-same "modules have the version of the package" "$(field version)" "$version"
-[ -n "$(field signer)" ]
+same "all modules are installed" "$(list_modules)" "$wanted"
+same "modules have the version of the package" "$(list_field version)" "$version"
+[ -n "$(list_field signer)" ]
 result $? "modules are signed by DKMS"
 same "the command has the version of the package" "$(kmarkers --version)" "kmarkers $version"
 for page in man1/kmarkers.1 man1/kmarkers-bench.1 man7/kmarkers.7 man9/kmarkers-immediate.9; do
@@ -217,10 +219,10 @@ result $? "the handbook names the commit of which it was made"
 for page in Documentation/tutorials/replace reference/commands reference/functions/patcher reference/headers/kmarkers/sdt; do
 	try "the handbook has the page $page" test -s "$handbook/$page.html"
 done
-same "no module is loaded at boot by itself" "$(boot_files)" ""
+same "no module is loaded at boot by itself" "$(list_boot_files)" ""
 
 refused "building for a kernel without headers fails" "headers" dkms build "kmarkers/$version" -k 9.9.9-other
-same "the failed build changes no module" "$(modules)" "$wanted"
+same "the failed build changes no module" "$(list_modules)" "$wanted"
 
 # shellcheck disable=SC2046 # word splitting is intended
 try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user/flight.c \
@@ -230,7 +232,7 @@ for what in headers examples; do
 	! grep -qi "undefined\|warning:" /tmp/said
 	result $? "their build has no warning"
 done
-deliver /srv/modules
+build_and_copy_modules /srv/modules
 
 # Simulate loaded modules for the maintainer scripts of the package, which read KMARKERS_ROOT.
 mkdir -p /tmp/loaded/proc /tmp/loaded/sys/module/kmarkers_patcher
@@ -240,7 +242,7 @@ find /lib/modules -name 'kmarkers*' -exec ls -i {} + >/tmp/inodes
 refused "removing the package is refused while its modules are loaded" \
 	"nothing is removed, because these modules are loaded: kmarkers_patcher; unload them first" \
 	env KMARKERS_ROOT=/tmp/loaded apt-get -qq -y remove kmarkers-dkms
-same "the package is still installed" "$(state)" "ii $version"
+same "the package is still installed" "$(print_package_state)" "ii $version"
 find /lib/modules -name 'kmarkers*' -exec ls -i {} + | diff /tmp/inodes - >/dev/null
 result $? "the module files are the same as before"
 
@@ -248,31 +250,31 @@ try "packages are upgraded" env KMARKERS_ROOT=/tmp/loaded apt-get -qq -y install
 grep -q "modules of version $version are loaded; unload them, or boot again, to use version $next" /tmp/said
 result $? "a message asks to unload the older modules or to reboot"
 rm -r /tmp/loaded
-deliver_later
-same "modules have the version of the upgrade" "$(field version)" "$next"
+copy_later_modules
+same "modules have the version of the upgrade" "$(list_field version)" "$next"
 same "the older sources are removed" "$(ls -d /usr/src/kmarkers-*)" "/usr/src/kmarkers-$next"
-try "packages are downgraded" get install --allow-downgrades /srv/packages/*.deb
-same "modules have the version of the downgrade" "$(field version)" "$version"
+try "packages are downgraded" run_apt_get install --allow-downgrades /srv/packages/*.deb
+same "modules have the version of the downgrade" "$(list_field version)" "$version"
 
-packages | LC_ALL=C sort >/tmp/packages
+list_packages | LC_ALL=C sort >/tmp/packages
 older=$release
-try "headers of another kernel are installed" get install linux-headers-rt-amd64
+try "headers of another kernel are installed" run_apt_get install linux-headers-rt-amd64
 release=$(basename /lib/modules/*-rt-amd64)
-same "modules are built for a kernel that is installed later" "$(modules)" "$wanted"
+same "modules are built for a kernel that is installed later" "$(list_modules)" "$wanted"
 dkms uninstall "kmarkers/$version" -k "$release" >/dev/null
-same "the modules of that kernel are uninstalled" "$(modules)" ""
+same "the modules of that kernel are uninstalled" "$(list_modules)" ""
 try "modules are built at boot for a kernel that lacks them" dkms autoinstall -k "$release"
-same "the modules of that kernel are installed again" "$(modules)" "$wanted"
-deliver /srv/modules-later
+same "the modules of that kernel are installed again" "$(list_modules)" "$wanted"
+build_and_copy_modules /srv/modules-later
 release=$older
 
 # Delete a module, as an interrupted removal may have done.
 find "/lib/modules/$release/updates" -name 'kmarkers_sdt.ko*' -delete
-try "packages are removed although a module is missing" get remove kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
+try "packages are removed although a module is missing" run_apt_get remove kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
 same "no kernel has modules of kmarkers any more" "$(find /lib/modules -name 'kmarkers*')" ""
 try "packages are purged" dpkg --purge kmarkers kmarkers-dev kmarkers-dkms kmarkers-doc
 # shellcheck disable=SC2046 # word splitting is intended
-dpkg --purge $(packages | LC_ALL=C sort | LC_ALL=C comm -13 /tmp/packages -) >/dev/null 2>&1
+dpkg --purge $(list_packages | LC_ALL=C sort | LC_ALL=C comm -13 /tmp/packages -) >/dev/null 2>&1
 # Also remove the folder of the other kernel, to which depmod has written files.
 rm -rf /lib/modules/*-rt-amd64
 list_files | diff /tmp/before - >/tmp/left

@@ -21,8 +21,8 @@ SECONDS = 600
 
 
 def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
-    """Check pages in Chromium, with `brief` on the first screen size only. Return for the file name
-    of each page the lines that report its faults."""
+    """Check pages in Chromium on all screen sizes, or with `brief` only on the first. Return the
+    lines that report faults, keyed by the file name of the page."""
     words = [str(PYTHON), str(BROWSER), *(["--brief"] if brief else []), *map(str, pages)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr
@@ -31,21 +31,21 @@ def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_reference_run(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
-def test_reference_page_has_no_fault_on_any_screen(reference: Path) -> None:
-    assert find_page_faults(reference / "report.html") == {"report.html": []}
+def test_reference_page_has_no_fault_on_any_screen(reference_run: Path) -> None:
+    assert find_page_faults(reference_run / "report.html") == {"report.html": []}
 
 
-def test_page_with_hostile_names_has_faults_on_the_first_screen_only(hostile: Path) -> None:
-    (lines,) = find_page_faults(hostile / "report.html", brief=True).values()
+def test_page_with_hostile_names_has_faults_on_the_first_screen_only(hostile_run: Path) -> None:
+    (lines,) = find_page_faults(hostile_run / "report.html", brief=True).values()
     assert [line for line in lines if "first screen" not in line] == []
 
 
@@ -76,7 +76,7 @@ FLAWS = {
     "pale": (".answer { color: #999999 }", "", "", 'contrast: <p> "a"'),
     "texts": ("", '<text x="1" y="20">one</text><text x="9" y="22">two</text>', "", "overlap: <te"),
     "blocks": (".grade { margin-top: -20px }", "", "", "overlap: <p>"),
-    "cut": ("", '<text x="280" y="20">too long</text>', "", "leaves its figure"),
+    "cut": ("", '<text x="280" y="20">too long</text>', "", "is partly outside its figure"),
     "small": ("", '<text x="1" y="20" font-size="6">x</text>', "", "small: <text>"),
     "wide": ("", "", '<div style="width: 2000px">wide</div>', "off-screen: the page is"),
     "late": (".answer { margin-top: 2000px }", "", "", "first screen: .answer"),
@@ -84,15 +84,15 @@ FLAWS = {
     "wrong": ("", "", "<script>nothing()</script>", "console: nothing is not defined"),
     "focus": ("a { outline: none }", "", "", "keyboard: the focus cannot be seen"),
     "printed": ("@media print { .answer { color: #999999 } }", "", "", "print: contrast: <p>"),
-    "column": ("", "", WIDE_TABLE, 'column: <td> "c" leaves its table'),
-    "cramped": ("", "", SHORT_TABLE, "is short and has to be scrolled"),
+    "column": ("", "", WIDE_TABLE, 'column: <td> "c" is partly outside its table'),
+    "cramped": ("", "", SHORT_TABLE, "has few columns but has to be scrolled"),
     "mute": ("", "", '<img src="data:image/gif;base64,R0lGODlhAQABAAAAACw=">', "axe: image-alt"),
 }
 
 
 @pytest.fixture(scope="module")
-def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Return the faults found in pages with one flaw each, by file name."""
+def faults_by_page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """Return the faults found in pages with one flaw each, keyed by file name."""
     folder = tmp_path_factory.mktemp("broken")
     for name, (css, drawn, body, _) in FLAWS.items():
         text = BROKEN.format(css=css, svg=drawn, body=body)
@@ -101,5 +101,5 @@ def broken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_each_flaw_is_reported(broken: dict[str, list[str]], flaw: str) -> None:
-    assert any(FLAWS[flaw][3] in line for line in broken[f"{flaw}.html"])
+def test_each_flaw_is_reported(faults_by_page: dict[str, list[str]], flaw: str) -> None:
+    assert any(FLAWS[flaw][3] in line for line in faults_by_page[f"{flaw}.html"])

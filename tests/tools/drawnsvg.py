@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Parses SVG figures of kmarkers, and compares two of them by texts, positions and CSS classes.
 
-Bytes are not compared, because they differ between versions of matplotlib. Positions may differ by
-NEAR."""
+Bytes are not compared, because they differ between versions of matplotlib. Coordinates may differ
+by up to NEAR SVG units."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMBER = re.compile(r"-?[\d.]+")
 
 
 @dataclass(frozen=True)
-class Part:
+class SvgElement:
     """A path or text element: its tag (`kind`), CSS classes, other attributes (`look`), text, path
     commands (`steps`) and coordinates (`places`)."""
 
@@ -36,7 +36,7 @@ class Part:
         return self.places[1]
 
 
-def parse_elements(svg: str) -> list[Part]:
+def parse_elements(svg: str) -> list[SvgElement]:
     """Return the path and text elements of an SVG, in document order."""
     found = []
     for element in ElementTree.fromstring(svg).iter():
@@ -48,18 +48,18 @@ def parse_elements(svg: str) -> list[Part]:
         look = {name: value for name, value in element.items() if name not in ("d", "x", "y")}
         classes = look.pop("class", "")
         found.append(
-            Part(kind, classes, tuple(sorted(look.items())), element.text or "",
+            SvgElement(kind, classes, tuple(sorted(look.items())), element.text or "",
                  "".join(re.findall("[A-Z]", path)), tuple(map(float, places)))
         )  # fmt: skip
     return found
 
 
-def parse_texts(svg: str) -> list[Part]:
+def parse_texts(svg: str) -> list[SvgElement]:
     """Return the text elements of an SVG."""
     return [part for part in parse_elements(svg) if part.kind == "text"]
 
 
-def sort_elements(drawn: Sequence[Part]) -> list[Part]:
+def sort_elements(drawn: Sequence[SvgElement]) -> list[SvgElement]:
     """Return the elements `drawn`, texts first, then paths, because versions of matplotlib draw
     texts and paths in different orders."""
     return sorted(drawn, key=lambda part: part.kind == "path")
@@ -83,7 +83,7 @@ def find_difference(one: str, other: str) -> str:
     return ""
 
 
-def select_coordinates(part: Part) -> tuple[float, ...]:
+def select_coordinates(part: SvgElement) -> tuple[float, ...]:
     """Return the coordinates of an element that are compared: of a path only the first point,
     because other points differ between versions of matplotlib."""
     if part.kind == "text":

@@ -34,8 +34,8 @@ class Machine:
         self.done: list[str] = []
         self.trouble: dict[str, BaseException | Callable[[Path], None]] = {}
         self.release = "6.1.0-test"
-        self.whole_report = report.report_run
-        self.whole_merge = collect.merge_run
+        self.real_report = report.report_run
+        self.real_merge = collect.merge_run
         monkeypatch.setattr(benchrun, "LOCAL", self.local)
         monkeypatch.setattr(bench, "ROOT", tmp_path)
         monkeypatch.setattr(commands, "ROOT", tmp_path)
@@ -43,7 +43,7 @@ class Machine:
         monkeypatch.setattr(bench, "require_root", lambda _: self.record_step("root"))
         monkeypatch.setattr(collect, "merge_run", self.collect_run)
         monkeypatch.setattr(report, "report_run", self.report_run)
-        monkeypatch.setattr(bench, "build_modules", self.build)
+        monkeypatch.setattr(bench, "build_modules", self.build_modules)
         monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.record_step("fetch"))
         monkeypatch.setattr(catalogue, "require_kernel", self.get_kernel)
         monkeypatch.setattr(native, "measure_processes", self.measure_in_user_space)
@@ -51,7 +51,7 @@ class Machine:
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def record_step(self, step: str, raw: Path | None = None) -> None:
-        """Record the step, unless `trouble` has an exception for this step, which is then raised.
+        """If `trouble` has an exception for the step, raise it; otherwise record the step.
         With `raw`, also write simulated samples to this directory; if `trouble` has a function for
         this step, call it with the directory."""
         trouble = self.trouble.get(step)
@@ -68,7 +68,7 @@ class Machine:
         """Return the run directories, the oldest first."""
         return sorted(path for path in self.local.glob("2*") if path.is_dir())
 
-    def bench(self, *words: str) -> int:
+    def run_bench(self, *words: str) -> int:
         """Run the command `kmarkers bench`; return its exit code."""
         self.done.clear()
         return main(["bench", *words])
@@ -83,16 +83,16 @@ class Machine:
         """Replace guest.measure_in_test_kernel(): record `tier`, and write simulated samples."""
         self.record_step(tier, raw)
 
-    def build(self, *_: object, kmarkers_source: Path | None = None) -> int:
-        """Stand in for a build: of a module outside the tree if `kmarkers_source` is given,
-        otherwise of the kmarkers modules."""
+    def build_modules(self, *_: object, kmarkers_source: Path | None = None) -> int:
+        """Replace bench.build_modules(): record the build of a module outside the tree if
+        `kmarkers_source` is given, otherwise of the kmarkers modules."""
         self.record_step("own module" if kmarkers_source else "modules")
         return 0
 
     def collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
         """Record the step, then call the real collect.merge_run()."""
         self.record_step("collect")
-        return self.whole_merge(run, reader=reader)
+        return self.real_merge(run, reader=reader)
 
     def report_run(
         self,

@@ -29,7 +29,7 @@ class FakeCpu:
     stack: list[int] = field(default_factory=list)
     next: Callable[[FakeCpu], None] = lambda cpu: None
 
-    def registers(self, number: int) -> str:
+    def format_registers(self, number: int) -> str:
         """Return the output of `info registers` for this CPU."""
         self.next(self)
         return (
@@ -94,7 +94,7 @@ class FakeMonitor:
 
     def _run_human_command(self, command: str) -> str:
         if command == "info registers -a":
-            return "".join(cpu.registers(number) for number, cpu in enumerate(self.cpus))
+            return "".join(cpu.format_registers(number) for number, cpu in enumerate(self.cpus))
         words = re.fullmatch(r"x /(\d+)([gb])x 0x([0-9a-f]+)", command)
         assert words, command
         address, size = int(words[3], 16), 8 if words[2] == "g" else 1

@@ -41,13 +41,13 @@ class Terminal:
         self.width = width
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
-    def press(self, keys: str) -> None:
+    def type_keys(self, keys: str) -> None:
         """Type keys."""
         os.write(self._fd, keys.encode())
 
     @property
     def screen(self) -> str:
-        """The visible lines."""
+        """Return the visible lines."""
         return "\n".join(self.lines.get(y, "") for y in range(max(self.lines, default=-1) + 1))
 
     def read_until(self, done: Callable[[], bool]) -> None:

@@ -21,7 +21,7 @@ EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);$", re.M)
 DOCUMENTED = re.compile(r"^/\*\*\n \* (?:struct )?(\w+)(?:\(\))? - ", re.M)
 
 
-class Anchors(HTMLParser):
+class PageLinks(HTMLParser):
     """Collects the links and the anchors of a page."""
 
     def __init__(self, page: Path) -> None:
@@ -76,7 +76,7 @@ def test_reference_has_every_command(site: Path) -> None:
 
 
 def test_every_link_has_an_existing_target(site: Path) -> None:
-    pages = {path: Anchors(path) for path in sorted(site.rglob("*.html"))}
+    pages = {path: PageLinks(path) for path in sorted(site.rglob("*.html"))}
     assert len(pages) > 100
     dead = []
     for path, page in pages.items():
@@ -93,8 +93,8 @@ def test_every_link_has_an_existing_target(site: Path) -> None:
 
 
 def test_pages_need_no_file_from_elsewhere(site: Path) -> None:
-    """The pages are readable from a folder, without a server: no file is a link, and no script or
-    style sheet imports another file."""
+    """The pages are readable from a folder, without a server: no file is a symbolic link, and no
+    script or style sheet imports another file."""
     assert [path for path in site.rglob("*") if path.is_symlink()] == []
     scripts = [*site.glob("_static/**/*.js")]
     styles = [*site.glob("_static/**/*.css")]

@@ -94,8 +94,8 @@ def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
 
 @contextmanager
 def run_server(folder: Path) -> Iterator[Server]:
-    """Run sshd in its own mount namespace while the `with` block runs, then terminate sshd. Its
-    keys, configuration and log are in `folder`."""
+    """Run sshd in its own mount namespace while the `with` block runs, then terminate sshd. The
+    keys, configuration and log of sshd are in `folder`."""
     program = find_sshd()
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("ssh-keygen"):
         pytest.skip("needs root, unshare and ssh-keygen")

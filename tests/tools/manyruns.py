@@ -38,7 +38,7 @@ def list_windows() -> list[tuple[str, str, int, int, int]]:
     ]
 
 
-class Maker:
+class RunWriter:
     """Writes runs with different noise, CPU models and kernels."""
 
     def __init__(self, folder: Path) -> None:
@@ -52,7 +52,7 @@ class Maker:
             for b, v, process, block, loops in self.windows
         ]
 
-    def write(self, number: int, slower: float = 1.0) -> Path:
+    def write_run(self, number: int, slower: float = 1.0) -> Path:
         """Write run `number`; all its costs are multiplied by `slower`."""
         rng = np.random.default_rng(number)
         run = self.folder / f"machine-{number:05}"
@@ -77,12 +77,12 @@ class Maker:
 
 def write_runs(folder: Path, count: int) -> list[Path]:
     """Write `count` runs; return their directories."""
-    maker = Maker(folder)
-    return [maker.write(number) for number in range(count)]
+    writer = RunWriter(folder)
+    return [writer.write_run(number) for number in range(count)]
 
 
 def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> None:
-    """Write `different` runs with estimates.json, and copies of them, `count` runs in all."""
+    """Write `count` runs with estimates.json: `different` runs, and copies of these runs."""
     made = write_runs(folder, min(count, different))
     for run in made:
         estimates.load_estimates(run)
@@ -93,10 +93,10 @@ def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> 
 def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") -> None:
     """Write runs of different days. Runs from number `since` on have the second CPU model, with
     which the variant of COSTLIER costs 1 % more. The directories are called `name`-NUMBER."""
-    maker = Maker(folder)
+    writer = RunWriter(folder)
     for number in range(count):
         later = number >= since
-        run = maker.write(2 * number + later)
+        run = writer.write_run(2 * number + later)
         env = json.loads((run / "env.json").read_text())
         env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
         (run / "env.json").write_text(json.dumps(env))

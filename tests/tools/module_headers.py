@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the installed headers: each header for modules compiles alone in a module, each header
-for programs alone in a program. The suite `headers` of make check-full runs these tests."""
+for user space alone in a program. The suite `headers` of make check-full runs these tests."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def list_headers(share: Path) -> list[str]:
     return [str(path.relative_to(share / "include")) for path in found]
 
 
-def test_each_header_compiles_in_a_program(share: Path, tmp_path: Path) -> None:
+def test_each_header_for_user_space_compiles(share: Path, tmp_path: Path) -> None:
     flags = ["-std=gnu11", "-O2", "-Wall", "-Werror", "-D_GNU_SOURCE"]
     flags += [f"-I{share}/native/include", f"-I{share}/include", "-fsyntax-only"]
     for name in ("kmarkers/user.h", "linux/marker.h", "linux/immediate.h", "kmarkers/sdt.h"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the reader of sites in module files, and of make variables that other makefiles set. The
-suite `headers` of make check-full runs these tests."""
+"""Tests of `kmarkers sites`, which lists the sites in a module file, and of builds with make
+variables that other makefiles set. The suite `headers` of make check-full runs these tests."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ WORK = [
 ]
 
 
-def test_sites_of_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sites_of_a_module_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = build_module(tmp_path, "fine")
     sites = read_sites(module)
     assert describe_sites(sites) == sorted([*WORK, ("marker", "mine_init", "generic", "mine_init")])
@@ -90,7 +90,7 @@ def test_sites_of_a_module(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "mine_length" in capsys.readouterr().out
 
 
-def test_sites_in_text_that_is_freed_are_errors(
+def test_sites_in_freed_init_functions_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = build_module(tmp_path, "early", "ccflags-y=-DEARLY")

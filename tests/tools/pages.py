@@ -39,7 +39,7 @@ def make_hostile_run(root: Path) -> Path:
     return root / "run"
 
 
-# Benchmarks and variants that are measured in kernels only.
+# Benchmarks and variants that are measured only in a kernel, not in user space.
 KERNEL_ONLY = {
     "marker-enabled": (
         "kprobe-on-probe tracepoint tracepoint-2-probes tracepoint-8-probes marker-event"
@@ -76,7 +76,7 @@ def make_full_run(root: Path, kmbench_list: str) -> Path:
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())
 
-    def write(tier: str, names: dict[str, list[str]], exact: bool, **env: str) -> str:
+    def write_raw_tier(tier: str, names: dict[str, list[str]], exact: bool, **env: str) -> str:
         benches = []
         for name, variants in names.items():
             costs = {v: 40.0 if v.endswith("-clone") or n == 0 else 50.0 + n
@@ -86,9 +86,9 @@ def make_full_run(root: Path, kmbench_list: str) -> Path:
         return f"--raw={tier}={path}"
 
     tiers = [
-        write("native", programs, False, emulated="0"),
-        write("vm", kernels, False, emulated="1"),
-        write("icount", kernels, True, emulated="1"),
+        write_raw_tier("native", programs, False, emulated="0"),
+        write_raw_tier("vm", kernels, False, emulated="1"),
+        write_raw_tier("icount", kernels, True, emulated="1"),
     ]
     assert main(["collect", str(root / "run"), *tiers]) == 0
     assert main(["report", str(root / "run")]) == 0

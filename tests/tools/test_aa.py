@@ -12,18 +12,18 @@ from pathlib import Path
 
 import pytest
 import rawdata
-from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, compute_results
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect, native, neighbour
-from kmtools.measure.aa import Plan
+from kmtools.measure.aa import RunSettings
 from kmtools.method import aa
 
 BLOCKS = 24
-PLAN = Plan(BLOCKS, 60)
+PLAN = RunSettings(BLOCKS, 60)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def clones(tmp_path: Path) -> list[Result]:
     loaded = collect.load_raw_folder("native", raw)
     results = compute_results(loaded.rows, [loaded.tier])
     found = [result for result in results if result.is_clone]
-    assert {result.benchmark for result in found} == set(aa.HOTTEST)
+    assert {result.benchmark for result in found} == set(aa.HOTTEST_LOOPS)
     return found
 
 
@@ -41,13 +41,17 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process of each run gets its own seed."""
     seeds: list[int] = []
 
-    def write(raw: Path, *, blocks: int, processes: int, seed: int, **_more: object) -> None:
+    def write_samples(
+        raw: Path, *, blocks: int, processes: int, seed: int, **_more: object
+    ) -> None:
         seeds.extend(range(seed, seed + processes))
         rawdata.write_tier(raw, blocks, 1, rawdata.BENCHES[:2], emulated="0")
 
-    monkeypatch.setattr(native, "measure_processes", write)
+    monkeypatch.setattr(native, "measure_processes", write_samples)
     for number in (1, 2):
-        assert {result.benchmark for result in aa.measure_results(number, PLAN)} == set(aa.HOTTEST)
+        assert {result.benchmark for result in aa.measure_results(number, PLAN)} == set(
+            aa.HOTTEST_LOOPS
+        )
     assert len(seeds) == len(set(seeds)) > 2
 
 
@@ -72,7 +76,7 @@ def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
 
 
 def replace_cost(result: Result, delta: float) -> Result:
-    """Return `result` with the added cost `delta`, and an interval of 0.1 to either side of it."""
+    """Return `result` with the added cost `delta` and the interval `delta` ± 0.1."""
     return replace(result, delta=delta, delta_ci=Interval(delta - 0.1, delta + 0.1))
 
 
@@ -90,7 +94,7 @@ def test_without_core_cycles_there_is_no_verdict(
     """If core cycles are unknown, the check is skipped, because its limit is in core cycles."""
     assert run_check_aa(monkeypatch, clones, clones) == 2
     said = capsys.readouterr()
-    assert "SKIP aa: no core cycles of empty-loop are known here" in said.out
+    assert "SKIP aa: core cycles of empty-loop are neither counted nor estimated" in said.out
     assert "A/A clones" not in said.out
 
 
@@ -99,7 +103,7 @@ def test_differences_are_in_core_cycles(
 ) -> None:
     """If a tick is two core cycles, a difference in core cycles is twice the difference in
     ticks."""
-    core = CoreCycles("estimated", 2.0)
+    core = CoreCycleRatio("estimated", 2.0)
     near, far = (
         [replace_cost(replace(result, core=core, verdict="same"), delta) for result in clones]
         for delta in (0.0, 0.04)
@@ -120,7 +124,7 @@ def test_two_runs_with_different_costs_fail(
 ) -> None:
     """The check fails if the cost of a variant differs too much between two runs, although the
     clones are equal."""
-    core = CoreCycles("estimated", 1.0)
+    core = CoreCycleRatio("estimated", 1.0)
     same = [replace_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
     other = replace(same[0], variant="marker", is_clone=False, verdict="slower")
     assert (
@@ -154,7 +158,7 @@ def test_contradicting_or_too_few_verdicts_fail(
 ) -> None:
     """A verdict is false if it contradicts the verdict of most runs. The check fails if more than
     5 % of the verdicts are false, or if too few rows have a verdict."""
-    core = CoreCycles("estimated", 1.0)
+    core = CoreCycleRatio("estimated", 1.0)
     same = [
         replace_cost(replace(result, core=core, verdict="equivalent"), 0.0) for result in clones
     ]
@@ -179,10 +183,10 @@ def test_message_of_a_failed_run_is_printed(
 ) -> None:
     """The error message of kmbench is printed without a traceback."""
 
-    def fail(_runs: int, _plan: Plan) -> bool:
+    def raise_failed_error(_runs: int, _plan: RunSettings) -> bool:
         raise FailedError("kmbench failed: no blocks")
 
-    monkeypatch.setattr(aa, "judge_clone_runs", fail)
+    monkeypatch.setattr(aa, "judge_clone_runs", raise_failed_error)
     assert main(["check", "aa"]) == 1
     assert "FAILED kmbench failed: no blocks" in capsys.readouterr().out
 
@@ -193,7 +197,7 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
 ) -> None:
     """In the test `bursts`, which measures beside a neighbour process, clones may differ by more
     than a tenth of a cycle, up to the margin. In the test `aa`, they may not."""
-    core = CoreCycles("estimated", 1.0)
+    core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
     measured = iter([[replace_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])
     monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: next(measured))
@@ -205,7 +209,7 @@ def test_clone_beyond_its_margin_fails(
 ) -> None:
     """The check fails if a clone differs from its baseline by more than the margin, even if the
     verdict of the clone is "unresolved"."""
-    core = CoreCycles("estimated", 1.0)
+    core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="unresolved", margin=0.25) for result in clones]
     for delta, code in ((0.24, 0), (0.26, 1)):
         assert run_check_aa(monkeypatch, [replace_cost(result, delta) for result in here]) == code

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the choice between KVM and emulation (TCG), with given results in place of trial
-boots."""
+"""Tests of the choice between KVM and emulation (TCG), with prepared results in place
+of trial boots."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ from verdictrows import make_tier
 GOOD = Result(ok=True, exit_code=0)
 SLOW = Result(reason="no exit status after 60 s")
 DIRTY = Result(
-    exit_code=0, reason="the kernel log has 1 lines that report faults", dirt=["WARNING: CPU: 0"]
+    exit_code=0,
+    reason="the kernel log has 1 lines that report faults",
+    fault_lines=["WARNING: CPU: 0"],
 )
 SILENT = Result(reason="it printed nothing in 60 s")
 OUR_CONSOLE = """\
@@ -33,22 +35,22 @@ OUR_CONSOLE = """\
 Ask = Callable[..., accel.Accel]
 
 
-class Boots:
-    """Replaces each trial boot by the result that `outcomes` has for its kernel; `kernels` lists
+class FakeBoots:
+    """Replaces each trial boot by the result that `outcomes` has for the kernel. `kernels` lists
     the kernels that were booted."""
 
     def __init__(self, **outcomes: Result) -> None:
         self.outcomes = outcomes
         self.kernels: list[str] = []
 
-    def choose(self, kernel: str = "a", kvm: Path = Path("/dev/null")) -> accel.Accel:
+    def choose_accel(self, kernel: str = "a", kvm: Path = Path("/dev/null")) -> accel.Accel:
         """Choose the accelerator for a kernel; `kvm` replaces /dev/kvm."""
 
-        def boot() -> Result:
+        def boot_kernel() -> Result:
             self.kernels.append(kernel)
             return self.outcomes[kernel]
 
-        return accel.choose_accel("QEMU 10", kernel, f"{kernel}-amd64", boot, kvm)
+        return accel.choose_accel("QEMU 10", kernel, f"{kernel}-amd64", boot_kernel, kvm)
 
 
 @pytest.fixture(autouse=True)
@@ -64,10 +66,10 @@ def forget_verdicts() -> None:
 
 
 def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
-    boots = Boots(a=GOOD, b=DIRTY)
+    boots = FakeBoots(a=GOOD, b=DIRTY)
     for _ in range(2):
-        assert boots.choose("a") == accel.Accel("kvm")
-        assert boots.choose("b").boot_message == (
+        assert boots.choose_accel("a") == accel.Accel("kvm")
+        assert boots.choose_accel("b").boot_message == (
             "vm: emulated: kernel b fails under KVM: the kernel log has 1 lines that report faults"
         )
         forget_verdicts()
@@ -75,32 +77,32 @@ def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
 
 
 def test_next_process_repeats_a_boot_that_timed_out() -> None:
-    assert Boots(a=SLOW).choose().name == "tcg"
-    boots = Boots(a=GOOD)
-    assert boots.choose().name == "tcg" and boots.kernels == []
+    assert FakeBoots(a=SLOW).choose_accel().name == "tcg"
+    boots = FakeBoots(a=GOOD)
+    assert boots.choose_accel().name == "tcg" and boots.kernels == []
     forget_verdicts()
-    assert boots.choose().name == "kvm" and boots.kernels == ["a"]
+    assert boots.choose_accel().name == "kvm" and boots.kernels == ["a"]
 
 
 def test_verdict_on_a_silent_kernel_applies_to_all_kernels() -> None:
-    boots = Boots(a=SILENT, b=GOOD)
-    assert boots.choose("a").name == "tcg"
+    boots = FakeBoots(a=SILENT, b=GOOD)
+    assert boots.choose_accel("a").name == "tcg"
     forget_verdicts()
-    assert boots.choose("b").name == "tcg"
+    assert boots.choose_accel("b").name == "tcg"
     assert boots.kernels == ["a"]
 
 
 def test_without_kvm_or_access_reason_and_remedy_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    absent = Boots().choose(kvm=tmp_path / "kvm")
+    absent = FakeBoots().choose_accel(kvm=tmp_path / "kvm")
     assert absent.boot_message.startswith(
         f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or"
     )
     monkeypatch.setattr("os.access", lambda *_: False)
-    # The log of an earlier trial boot says nothing about access.
+    # The message must not refer to the log of an earlier trial boot.
     accel.get_trial_folder("a").mkdir(parents=True)
-    assert Boots().choose().boot_message == (
+    assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"
     )
 
@@ -109,33 +111,35 @@ def test_kmarkers_accel_forces_an_accelerator_without_fallback(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv(accel.VARIABLE, "tcg")
-    boots = Boots(a=GOOD)
-    assert boots.choose() == accel.Accel("tcg", "KMARKERS_ACCEL is tcg") and boots.kernels == []
+    boots = FakeBoots(a=GOOD)
+    assert (
+        boots.choose_accel() == accel.Accel("tcg", "KMARKERS_ACCEL is tcg") and boots.kernels == []
+    )
     monkeypatch.setenv(accel.VARIABLE, "kvm")
-    assert boots.choose().name == "kvm"
+    assert boots.choose_accel().name == "kvm"
     for outcome in (SLOW, DIRTY, SILENT):
         forget_verdicts()
         with pytest.raises(UnableError, match=f"KMARKERS_ACCEL is kvm, and .*{outcome.reason}"):
-            Boots(b=outcome).choose("b")
+            FakeBoots(b=outcome).choose_accel("b")
     with pytest.raises(UnableError, match="there is no /absent"):
-        boots.choose(kvm=Path("/absent"))
+        boots.choose_accel(kvm=Path("/absent"))
     monkeypatch.setenv(accel.VARIABLE, "xen")
     with pytest.raises(UnableError, match="KMARKERS_ACCEL is 'xen'; it may be kvm or tcg"):
-        boots.choose()
+        boots.choose_accel()
 
 
 def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Boots(a=DIRTY).choose().name == "tcg"
+    assert FakeBoots(a=DIRTY).choose_accel().name == "tcg"
     forget_verdicts()
     monkeypatch.setenv(accel.VARIABLE, "kvm")
-    assert Boots(a=GOOD).choose().name == "kvm"
+    assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
 
 
 @pytest.mark.parametrize("kept", ['{"QEMU 10": true}', "[]", "not json"])
 def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path) -> None:
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache" / "accel.json").write_text(kept)
-    assert Boots(a=GOOD).choose().name == "kvm"
+    assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
 
 
 @pytest.mark.parametrize(
@@ -148,13 +152,13 @@ def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path
         ("exit 1", "ended without an exit status"),
     ],
 )
-def test_trial_boot_decides_about_kvm(
+def test_trial_boot_decides_whether_kvm_is_used(
     script: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_laboratory(tmp_path)
     monkeypatch.setenv("HERE", str(tmp_path))
     monkeypatch.setattr(accel, "KVM", Path("/dev/null"))
-    monkeypatch.setattr(accel, "PROBE_SECONDS", 1.0)
+    monkeypatch.setattr(accel, "TRIAL_BOOT_SECONDS", 1.0)
     kernel = catalogue.get_default_kernel_name()
     shown: list[str] = []
     with use_fake_qemu(tmp_path, script):
@@ -165,7 +169,9 @@ def test_trial_boot_decides_about_kvm(
         assert found.why.endswith(f"; the log is in {accel.get_trial_folder(kernel)}")
 
 
-def test_crash_under_kvm_is_not_attributed_to_the_emulator(tmp_path: Path) -> None:
+def test_crash_is_attributed_to_the_emulator_if_the_cpu_is_emulated(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "status.log").write_text("# suite: cases\nok 1 something of ours ran\n")
     (tmp_path / "console.log").write_text(OUR_CONSOLE)
     for name, emulated, again in (("tcg", True, True), ("kvm", True, True), ("kvm", False, False)):

@@ -60,11 +60,11 @@ class Fleet:
             "kmarkers_benchmarks": ["empty-loop"],
         }
 
-    def folder(self, name: str) -> Path:
+    def get_folder(self, name: str) -> Path:
         """Return the directory of the machine `name`."""
         return self.path / "folders" / name
 
-    def add(self, name: str, program: str = "", **variables: object) -> None:
+    def add_machine(self, name: str, program: str = "", **variables: object) -> None:
         """Add a machine to the inventory; `program` is a shell script that replaces kmbench."""
         (self.path / "folders").mkdir(exist_ok=True)
         if program:
@@ -72,9 +72,9 @@ class Fleet:
             file.write_text(program)
             file.chmod(0o755)
             variables["kmarkers_program"] = str(file)
-        self.hosts[name] = {"kmarkers_folder": str(self.folder(name)), **variables}
+        self.hosts[name] = {"kmarkers_folder": str(self.get_folder(name)), **variables}
 
-    def start(self, *words: str) -> subprocess.Popen[str]:
+    def start_playbook(self, *words: str) -> subprocess.Popen[str]:
         """Start ansible-playbook with the playbook of the collection, in a session of its own."""
         inventory = self.path / "inventory.json"
         inventory.write_text(json.dumps({"all": {"vars": self.common, "hosts": self.hosts}}))
@@ -96,9 +96,9 @@ class Fleet:
             start_new_session=True,
         )
 
-    def play(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run_playbook(self, *words: str) -> subprocess.CompletedProcess[str]:
         """Run the playbook, and wait until it ends."""
-        with self.start(*words) as playing:
+        with self.start_playbook(*words) as playing:
             out, error = playing.communicate(timeout=500)
             return subprocess.CompletedProcess(playing.args, playing.returncode, out, error)
 
@@ -109,20 +109,20 @@ def fleet(tmp_path: Path, server: loopback.Server) -> Fleet:
     return Fleet(tmp_path, server)
 
 
-def test_dead_slow_and_lying_machines_do_not_stop_the_others(
+def test_unreachable_slow_and_faulty_machines_do_not_stop_the_others(
     fleet: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("duckdb", reason=f"duckdb is missing: {loopback.REMEDY}")
-    fleet.add("well-1")
-    fleet.add("well-2", kmarkers_seed=7)
-    fleet.add("liar", LIAR)
-    fleet.add("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
-    fleet.add("dead", ansible_port=loopback.find_free_port())
-    fleet.add("stranger")
-    precious = fleet.folder("stranger") / "precious"
+    fleet.add_machine("well-1")
+    fleet.add_machine("well-2", kmarkers_seed=7)
+    fleet.add_machine("liar", LIAR)
+    fleet.add_machine("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
+    fleet.add_machine("dead", ansible_port=loopback.find_free_port())
+    fleet.add_machine("stranger")
+    precious = fleet.get_folder("stranger") / "precious"
     precious.parent.mkdir()
     precious.write_text("x")
-    done = fleet.play()
+    done = fleet.run_playbook()
     assert done.returncode != 0, done.stdout
     for name, sums in (("well-1", "unreachable=0    failed=0"), ("dead", "unreachable=1")):
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
@@ -146,7 +146,7 @@ def test_dead_slow_and_lying_machines_do_not_stop_the_others(
 
 
 def test_check_mode_changes_nothing(fleet: Fleet) -> None:
-    fleet.add("well")
-    done = fleet.play("--check")
+    fleet.add_machine("well")
+    done = fleet.run_playbook("--check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not fleet.runs.exists() and not list((fleet.path / "folders").iterdir())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the directories of downloaded packages of minimal Debian systems."""
+"""Tests of the directories with packages that were downloaded for minimal Debian systems."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def test_packages_are_linked_or_copied(
     }
 
 
-def test_removed_root_keeps_its_packages(tmp_path: Path) -> None:
+def test_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
     shared = tmp_path / "cache" / "packages"
     roots = [Root(tmp_path / name, shared, None) for name in ("first", "second")]
     for root in roots:
-        write_packages(root.own_packages, f"{root.path.name}.deb")
+        write_packages(root.private_packages, f"{root.path.name}.deb")
         write_packages(root.path, "file")
-    assert roots[0].own_packages != roots[1].own_packages
+    assert roots[0].private_packages != roots[1].private_packages
     for root in roots:
         root.remove_trees()
     assert sorted(p.name for p in shared.iterdir()) == ["first.deb", "second.deb"]

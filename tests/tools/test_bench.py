@@ -21,7 +21,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 
 def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
-    assert machine.bench() == 0
+    assert machine.run_bench() == 0
     table = machine.done.index("report")
     assert machine.done[:table] == ["kmbench", "native", "collect"]
     assert machine.done.index("fetch") > machine.done.index("packages") > table
@@ -34,7 +34,7 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
 
 def test_all_tiers_are_tried_if_packages_cannot_be_installed(machine: Machine) -> None:
     machine.trouble["packages"] = FailedError("setting up failed: exit code 1")
-    assert machine.bench() == 0
+    assert machine.run_bench() == 0
     assert {"fetch", "vm", "icount"} <= {*machine.done}
 
 
@@ -55,7 +55,7 @@ def test_failed_tier_is_reported_and_other_tiers_are_measured(
     monkeypatch.setattr(userspace, "find_compiler_obstacle", lambda: "")
     wrong = FailedError("it broke") if failed else UnableError("it broke")
     machine.trouble[step] = wrong
-    assert machine.bench() == (1 if failed else 2)
+    assert machine.run_bench() == (1 if failed else 2)
     (run,) = machine.list_runs()
     assert read_tiers(run) == [tier for tier in TIERS if tier not in lacking]
     entries = [{"tier": tier, "failed": failed, "why": "it broke"} for tier in lacking]
@@ -65,7 +65,7 @@ def test_failed_tier_is_reported_and_other_tiers_are_measured(
     assert f"make bench RESUME={run.name}" in said
     assert not (machine.local / "latest").exists()
     machine.trouble.clear()
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert read_run_entry(run)["missing"] == []
 
 
@@ -74,16 +74,16 @@ def test_without_a_compiler_the_message_names_packages(
 ) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
     machine.trouble["kmbench"] = FailedError("exit code 2")
-    assert machine.bench() == 2
+    assert machine.run_bench() == 2
     assert "apt-get install gcc make libc6-dev" in capsys.readouterr().err
 
 
 def test_without_numpy_a_line_tells_how_to_make_the_report(
     machine: Machine, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(report, "report_run", machine.whole_report)
+    monkeypatch.setattr(report, "report_run", machine.real_report)
     monkeypatch.setattr(report, "has_package", lambda name: False)
-    assert machine.bench() == 2
+    assert machine.run_bench() == 2
     said = capsys.readouterr()
     assert "apt-get install python3-numpy" in said.err
     (run,) = machine.list_runs()
@@ -107,12 +107,12 @@ def test_equal_or_decreasing_dates_do_not_overwrite_a_run(
             return f"{self.year}0101T000000Z"
 
     monkeypatch.setattr(benchrun, "datetime", Clock)
-    assert machine.bench() == 0 and machine.bench() == 0
+    assert machine.run_bench() == 0 and machine.run_bench() == 0
     names = [path.name for path in machine.list_runs()]
     assert names == ["20310101T000000Z", "20310101T000000Z-2"]
     assert (machine.local / "latest").resolve().name == names[1]
     Clock.year = 2030
-    assert machine.bench() == 0
+    assert machine.run_bench() == 0
     assert (machine.local / "latest").resolve().name == "20300101T000000Z"
 
 
@@ -120,9 +120,9 @@ def test_second_concurrent_bench_is_refused(
     machine: Machine, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with hold_lock(tmp_path / "build" / "bench.lock", "others"):
-        assert machine.bench() == 2
+        assert machine.run_bench() == 2
     assert "another bench is running" in capsys.readouterr().err
-    assert machine.list_runs() == [] and machine.bench() == 0
+    assert machine.list_runs() == [] and machine.run_bench() == 0
 
 
 @pytest.mark.parametrize("place", ["build", "results"])
@@ -132,7 +132,7 @@ def test_unwritable_checkout_is_refused(
     # A file in place of the directory makes writing fail, even for root, who may write to any
     # directory.
     (tmp_path / place).write_text("")
-    assert machine.bench() == 2
+    assert machine.run_bench() == 2
     said = capsys.readouterr().err
     assert "cannot be written" in said and said.count("\n") == 1
     assert machine.done == []
@@ -141,10 +141,10 @@ def test_unwritable_checkout_is_refused(
 def test_full_disk_at_the_start_leaves_no_directory(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def full(*_: object) -> None:
+    def fail_with_full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(benchrun, "write_atomically", full)
-    assert machine.bench() == 2
+    monkeypatch.setattr(benchrun, "write_file_atomically", fail_with_full_disk)
+    assert machine.run_bench() == 2
     assert "results cannot be written: No space left on device" in capsys.readouterr().err
     assert machine.list_runs() == []

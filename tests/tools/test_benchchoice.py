@@ -16,7 +16,7 @@ from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
 from kmtools.measure import bench, benchmark_names, benchrun, caches, choice, guest, native
-from kmtools.measure.guest import NONE_LIVE, Live, make_guest_settings
+from kmtools.measure.guest import NO_LIVE_BENCHMARKS, LiveBenchmarks, make_guest_settings
 from kmtools.measure.progress_json import Events
 from nativeprograms import run_kmbench
 
@@ -33,7 +33,7 @@ kernel,getppid-copy-quiet,base base-clone
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    """Return a fake machine on which all steps succeed; its kmbench has two benchmarks."""
+    """Return a fake machine on which all steps succeed, and whose kmbench has two benchmarks."""
     program = tmp_path / "kmbench"
     program.write_text(f"#!/bin/sh\nprintf '{LIST}'\n")
     program.chmod(0o755)
@@ -46,14 +46,14 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def test_only_chosen_tiers_are_measured_and_native_needs_no_root(machine: Machine) -> None:
     machine.trouble["root"] = AssertionError("asked for root")
-    assert machine.bench("--tiers", "native") == 0
+    assert machine.run_bench("--tiers", "native") == 0
     (run,) = machine.list_runs()
     assert read_tiers(run) == ["native"] and read_run_entry(run)["missing"] == []
     assert "packages" not in machine.done
 
 
 def test_baseline_and_clone_are_measured_with_chosen_variants(machine: Machine) -> None:
-    assert machine.bench("--tiers", "native", "--variants", "none-c*") == 0
+    assert machine.run_bench("--tiers", "native", "--variants", "none-c*") == 0
     (run,) = machine.list_runs()
     lines = (run / "samples.csv").read_text().splitlines()[2:]
     assert {line.split(",")[4] for line in lines} == {"none", "none-clone"}
@@ -81,7 +81,7 @@ def test_guest_under_kvm_measures_more_blocks(
     monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
     for words in (("--quick",), ()):
         planned = (bench.QUICK if words else bench.FULL)["vm"]
-        assert machine.bench("--tiers", "vm,icount", *words) == 0
+        assert machine.run_bench("--tiers", "vm,icount", *words) == 0
         assert told["vm"]["blocks"] == planned * times
         assert told["icount"]["blocks"] == (bench.QUICK if words else bench.FULL)["icount"]
         assert told["vm"]["memory"] == (1024 if times == 1 else 3072)
@@ -89,7 +89,7 @@ def test_guest_under_kvm_measures_more_blocks(
     live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
     assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
     for blocks in (7, bench.FULL["vm"]):
-        assert machine.bench("--tiers", "vm", "--blocks", str(blocks)) == 0
+        assert machine.run_bench("--tiers", "vm", "--blocks", str(blocks)) == 0
         assert told["vm"]["blocks"] == blocks
 
 
@@ -109,31 +109,40 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
     monkeypatch.setattr(native, "measure_processes", measure_in_user_space)
     monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     words = ("--benchmarks", "lo*,other", "--variants", "x", "--blocks", "12", "--budget", "2m")
-    assert machine.bench(*words) == 0
+    assert machine.run_bench(*words) == 0
     assert told["native"]["benchmarks"] == ["loop"]
     assert (told["native"]["blocks"], told["native"]["budget"]) == (12, 120)
     assert told["vm"]["benchmarks"] == told["icount"]["benchmarks"] == ["lo*", "other"]
     assert (told["vm"]["blocks"], told["icount"]["blocks"]) == (12, 12)
-    assert told["vm"]["live"] == told["icount"]["live"] == NONE_LIVE
-    assert machine.bench("--benchmarks", "getppid-*,loop", "--tiers", "vm") == 0
-    assert told["vm"]["live"] == Live(bench.FULL["vm live"], ["getppid-quiet", "getppid-pressure"])
+    assert told["vm"]["live"] == told["icount"]["live"] == NO_LIVE_BENCHMARKS
+    assert machine.run_bench("--benchmarks", "getppid-*,loop", "--tiers", "vm") == 0
+    assert told["vm"]["live"] == LiveBenchmarks(
+        bench.FULL["vm live"], ["getppid-quiet", "getppid-pressure"]
+    )
 
 
 def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
     """Patterns also choose live benchmarks. In emulated test kernels, macro benchmarks are measured
     only in the tier icount, and not in a quick run."""
 
-    def select_live(quick: bool, tier: str, wanted: list[str]) -> Live:
+    def select_live(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
         return bench.Bench(run, print, Events(None), None, lambda _: None).select_live_benchmarks(
             tier
         )
 
-    assert select_live(False, "icount", []) == Live(4, ["macro-ping", "macro-hackbench"])
-    assert select_live(False, "icount", ["macro-p*", "loop"]) == Live(4, ["macro-ping"])
-    assert select_live(False, "vm", ["macro-*"]) == select_live(True, "icount", []) == NONE_LIVE
-    assert make_guest_settings(3, 1, Live(4, ["macro-ping"])).splitlines()[2] == "live 4 macro-ping"
+    assert select_live(False, "icount", []) == LiveBenchmarks(4, ["macro-ping", "macro-hackbench"])
+    assert select_live(False, "icount", ["macro-p*", "loop"]) == LiveBenchmarks(4, ["macro-ping"])
+    assert (
+        select_live(False, "vm", ["macro-*"])
+        == select_live(True, "icount", [])
+        == NO_LIVE_BENCHMARKS
+    )
+    assert (
+        make_guest_settings(3, 1, LiveBenchmarks(4, ["macro-ping"])).splitlines()[2]
+        == "live 4 macro-ping"
+    )
     assert make_guest_settings(3, 1).splitlines()[2] == "live 0"
 
 
@@ -142,14 +151,14 @@ def test_resumed_run_keeps_chosen_tiers_and_benchmarks(
 ) -> None:
     machine.trouble["icount"] = KeyboardInterrupt()
     words = ("--tiers", "native,icount", "--benchmarks", "loop", "--blocks", "7")
-    assert machine.bench(*words) == 130
+    assert machine.run_bench(*words) == 130
     (run,) = machine.list_runs()
     machine.trouble.clear()
-    assert machine.bench("--resume", run.name, "--blocks", "8") == 2
+    assert machine.run_bench("--resume", run.name, "--blocks", "8") == 2
     assert "its amounts is" in capsys.readouterr().err
-    assert machine.bench("--resume", run.name, "--benchmarks", "other") == 2
+    assert machine.run_bench("--resume", run.name, "--benchmarks", "other") == 2
     assert "its benchmarks is ['loop'], but ['other'] was requested" in capsys.readouterr().err
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert read_tiers(run) == ["native", "icount"] and "vm" not in machine.done
 
 
@@ -179,7 +188,7 @@ def test_resumed_run_keeps_chosen_tiers_and_benchmarks(
 def test_pattern_without_match_is_reported_before_setup(
     machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert machine.bench(*words) == 2
+    assert machine.run_bench(*words) == 2
     assert said in capsys.readouterr().err
     assert machine.done == [] and machine.list_runs() == []
 
@@ -211,8 +220,8 @@ def test_table_of_names_matches_kmbench_list(native_programs: None) -> None:
     [
         (("--tiers", "native,cloud"), "'cloud' is no tier; the tiers are native, metal"),
         (("--tiers", ""), "'' is no tier"),
-        (("--tiers", "metal"), "metal is not measured, but native, vm, icount"),
-        (("--host", "--tiers", "vm"), "vm is not measured with --host, but native, metal"),
+        (("--tiers", "metal"), "tier metal is not measured; choose from native, vm, icount"),
+        (("--host", "--tiers", "vm"), "vm is not measured with --host; choose from native, metal"),
         (("--benchmarks", "a b"), "'a b' is no pattern"),
         (("--benchmarks", "loop,"), "'' is no pattern"),
         (("--variants", "$(x)"), "'$(x)' is no pattern"),
@@ -241,7 +250,7 @@ def test_bad_value_is_reported_and_nothing_is_measured(
 def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> None:
     machine.trouble["fetch"] = OSError("gone")
     file = tmp_path / "progress"
-    assert machine.bench("--progress", str(file)) == 2
+    assert machine.run_bench("--progress", str(file)) == 2
     told = [json.loads(line) for line in file.read_text().splitlines()]
     assert all({"event", "seconds"} <= one.keys() for one in told)
     steps = [one for one in told if one["event"] == "step"]
@@ -258,7 +267,7 @@ def test_closed_progress_pipe_does_not_end_the_run(machine: Machine, tmp_path: P
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     machine.trouble["native"] = lambda _: os.close(reader)
-    assert machine.bench("--tiers", "native", "--progress", str(pipe)) == 0
+    assert machine.run_bench("--tiers", "native", "--progress", str(pipe)) == 0
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("90s", 90), ("5m", 300), ("1h", 3600)])

@@ -38,7 +38,7 @@ STEPS = (
 @pytest.mark.parametrize("step", STEPS)
 def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> None:
     machine.trouble[step] = KeyboardInterrupt()
-    assert machine.bench() == 130
+    assert machine.run_bench() == 130
     runs = machine.list_runs()
     finished = [path.name for path in runs for path in (path / "raw").iterdir()]
     if step in ("kmbench", "native"):
@@ -48,7 +48,7 @@ def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> N
     if step not in ("collect", "report"):
         assert sorted(read_tiers(runs[0])) == sorted(finished)
     machine.trouble.clear()
-    assert machine.bench("--resume", runs[0].name) == 0
+    assert machine.run_bench("--resume", runs[0].name) == 0
     assert [tier for tier in TIERS if tier in machine.done] == [
         tier for tier in TIERS if tier not in finished
     ]
@@ -65,12 +65,12 @@ def truncate_samples(raw: Path) -> None:
 
 def test_invalid_samples_are_kept_aside_and_measured_again(machine: Machine) -> None:
     machine.trouble["vm"] = truncate_samples
-    assert machine.bench() == 1
+    assert machine.run_bench() == 1
     (run,) = machine.list_runs()
     assert read_tiers(run) == ["native", "icount"]
     assert (run / "raw" / "vm.refused-1" / "loop.csv").is_file()
     machine.trouble.clear()
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert "native" not in machine.done and read_tiers(run) == list(TIERS)
 
 
@@ -79,40 +79,40 @@ def test_full_disk_during_collect_loses_no_samples(
 ) -> None:
     whole = collect.write_run_files
 
-    def full(*_: object) -> None:
+    def fail_with_full_disk(*_: object) -> None:
         raise OSError(28, "No space left on device", "samples.csv")
 
-    monkeypatch.setattr(collect, "write_run_files", full)
-    assert machine.bench() == 1
+    monkeypatch.setattr(collect, "write_run_files", fail_with_full_disk)
+    assert machine.run_bench() == 1
     said = capsys.readouterr().err
     assert "No space left on device; make room" in said
     (run,) = machine.list_runs()
     assert (run / "raw" / "native" / "loop.csv").is_file()
     assert f"make bench RESUME={run.name}" in said
     monkeypatch.setattr(collect, "write_run_files", whole)
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert "native" not in machine.done
 
 
 def test_full_disk_during_measurement_keeps_complete_samples(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = files.write_atomically
+    whole = files.write_file_atomically
 
-    def full(raw: Path) -> None:
-        def fail(*_: object) -> None:
+    def fill_disk(raw: Path) -> None:
+        def fail_with_full_disk(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
-        monkeypatch.setattr(benchrun, "write_atomically", fail)
+        monkeypatch.setattr(benchrun, "write_file_atomically", fail_with_full_disk)
 
-    machine.trouble["vm"] = full
-    assert machine.bench() == 1
+    machine.trouble["vm"] = fill_disk
+    assert machine.run_bench() == 1
     (run,) = machine.list_runs()
     said = capsys.readouterr().err
-    assert "make room and run it again" in said and f"make bench RESUME={run.name}" in said
-    monkeypatch.setattr(benchrun, "write_atomically", whole)
+    assert "make room and run the command again" in said and f"make bench RESUME={run.name}" in said
+    monkeypatch.setattr(benchrun, "write_file_atomically", whole)
     machine.trouble.clear()
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert "vm" not in machine.done and read_tiers(run) == list(TIERS)
 
 
@@ -123,14 +123,14 @@ def test_full_disk_during_measurement_keeps_complete_samples(
         ("seed", 7, "its seed is 7"),
         ("quick", True, "its amounts is"),
         ("source", {"commit": "abc", "sha256": "0"}, "the sources have changed since (commit abc"),
-        ("machine", {"model": "80386"}, "the machine is another"),
+        ("machine", {"model": "80386"}, "the machine has changed: "),
     ],
 )
 def test_resuming_with_other_options_is_refused(
     machine: Machine, key: str, other: object, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
-    assert machine.bench() == 130
+    assert machine.run_bench() == 130
     (run,) = machine.list_runs()
     record = json.loads((run / "run.json").read_text())
     assert record[key] != other
@@ -138,7 +138,7 @@ def test_resuming_with_other_options_is_refused(
     before = sorted(run.rglob("*"))
     machine.trouble.clear()
     asked = {"kernel": ["--kernel", catalogue.get_default_kernel_name()], "seed": ["--seed", "1"]}
-    assert machine.bench("--resume", run.name, *asked.get(key, [])) == 2
+    assert machine.run_bench("--resume", run.name, *asked.get(key, [])) == 2
     assert words in capsys.readouterr().err
     assert machine.done == [] and sorted(run.rglob("*")) == before
 
@@ -147,11 +147,11 @@ def test_resuming_with_another_kernel_build_is_refused(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["icount"] = KeyboardInterrupt()
-    assert machine.bench() == 130
+    assert machine.run_bench() == 130
     machine.trouble.clear()
     machine.release = "6.1.0-next"
     (run,) = machine.list_runs()
-    assert machine.bench("--resume", run.name) == 2
+    assert machine.run_bench("--resume", run.name) == 2
     assert "is 6.1.0-next now" in capsys.readouterr().err
     assert "icount" not in machine.done and read_tiers(run) == ["native", "vm"]
 
@@ -159,12 +159,12 @@ def test_resuming_with_another_kernel_build_is_refused(
 def test_resuming_an_unknown_or_broken_run_is_refused(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert machine.bench() == 0
+    assert machine.run_bench() == 0
     (run,) = machine.list_runs()
-    assert machine.bench("--resume", "19991231T235959Z") == 2
+    assert machine.run_bench("--resume", "19991231T235959Z") == 2
     assert f"there are: {run.name}\n" in capsys.readouterr().err
     (run / "run.json").write_text("{")
-    assert machine.bench("--resume", run.name) == 2
+    assert machine.run_bench("--resume", run.name) == 2
     assert "run.json cannot be used" in capsys.readouterr().err
 
 
@@ -172,21 +172,21 @@ def test_resumed_quick_run_stays_quick(
     machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
-    assert machine.bench("--quick") == 130
+    assert machine.run_bench("--quick") == 130
     (run,) = machine.list_runs()
     machine.trouble.clear()
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert read_run_entry(run)["quick"] is True
 
 
 def test_existing_run_directory_is_not_removed(machine: Machine, tmp_path: Path) -> None:
     machine.trouble["vm"] = KeyboardInterrupt()
-    assert machine.bench() == 130
+    assert machine.run_bench() == 130
     kept = machine.list_runs()[0].rename(tmp_path / "mine")
     (kept / "notes").touch()
     for raw in kept.glob("raw/*/*.csv"):
         raw.unlink()
     for tier in TIERS:
         machine.trouble[tier] = UnableError("not now")
-    machine.bench("--resume", str(kept))
+    machine.run_bench("--resume", str(kept))
     assert (kept / "notes").exists() and (kept / benchrun.RECORD).exists()

@@ -48,7 +48,7 @@ def test_without_python_medians_are_printed(checkout: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setup", "code", "said"), [(0, 7, ""), (1, 7, "something is missing"), (130, 130, "")]
+    ("setup", "code", "said"), [(0, 7, ""), (1, 7, "packages are missing"), (130, 130, "")]
 )
 def test_incomplete_setup_does_not_end_the_script(
     checkout: Path, setup: int, code: int, said: str
@@ -72,7 +72,7 @@ def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, odd: s
         words = ["make", "-C", str(folder), "bench"]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
         assert done.returncode == 2
-        assert f"holds a {odd}, which make cannot work with; move it" in done.stderr
+        assert f"contains a {odd}, which make cannot handle: move" in done.stderr
     left = [str(path.relative_to(there)) for path in there.rglob("*") if path.is_file()]
     assert sorted(left) == files
 
@@ -83,5 +83,5 @@ def test_error_names_an_unwritable_checkout(checkout: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
-        == f"bench: {checkout} cannot be written to; make room, or work in a copy of it\n"
+        == f"bench: {checkout} cannot be written to: free disk space, or work in a copy of it\n"
     )

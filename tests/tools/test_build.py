@@ -38,7 +38,7 @@ class Builds:
         self.make.wait(SECONDS)
         return 1
 
-    def start(self, name: str) -> threading.Thread:
+    def start_build(self, name: str) -> threading.Thread:
         """Start the build of a source tree in a thread."""
         src = self.home / name
         src.mkdir(exist_ok=True)
@@ -56,7 +56,7 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
 
 def test_builds_of_two_trees_run_in_parallel(builds: Builds) -> None:
     builds.make = threading.Barrier(2)
-    threads = [builds.start("one"), builds.start("other")]
+    threads = [builds.start_build("one"), builds.start_build("other")]
     for thread in threads:
         thread.join(2 * SECONDS)
     assert len(builds.running) == 2
@@ -69,7 +69,7 @@ def test_builds_of_one_tree_wait_for_each_other(
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     assert isinstance(builds.make, threading.Event)
-    threads = [builds.start("one"), builds.start("one")]
+    threads = [builds.start_build("one"), builds.start_build("one")]
     assert waits.wait(SECONDS) and builds.one_runs.wait(SECONDS)
     assert len(builds.running) == 1
     builds.make.set()

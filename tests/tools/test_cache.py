@@ -110,11 +110,11 @@ def test_removed_lock_file_is_created_again(
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     held = []
 
-    def wait() -> None:
+    def wait_for_lock() -> None:
         with cache.hold_cache_lock("x"):
             held.append((tmp_path / "cache/x.lock").exists())
 
-    other = threading.Thread(target=wait)
+    other = threading.Thread(target=wait_for_lock)
     with cache.hold_cache_lock("x"):
         other.start()
         assert waits.wait(20)
@@ -138,13 +138,13 @@ def test_threads_can_claim_a_new_directory_concurrently(
 ) -> None:
     together = threading.Barrier(4)
 
-    def claim() -> None:
+    def claim_with_others() -> None:
         together.wait(20)
         cache.claim_cache()
 
     with ThreadPoolExecutor(4) as pool:
         for number in range(200):
             monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / str(number)))
-            for done in [pool.submit(claim) for _ in range(4)]:
+            for done in [pool.submit(claim_with_others) for _ in range(4)]:
                 done.result()
             assert cache.is_cache_tagged()

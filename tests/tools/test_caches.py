@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the buffer of cold data: its size, the memory of test kernels, the caveat of rows."""
+"""Tests of the buffer for benchmarks of cold data: the size of the buffer, the memory of test
+kernels, and the caveat of rows whose buffer was too small."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from kmtools.measure import caches, guest
 from nativeprograms import KMBENCH, read_env_file
 
 MIB = 1 << 20
-# Replaces fopen() of a program: /proc/meminfo is the file $MEMINFO.
+# A library that replaces fopen(): a program that opens /proc/meminfo opens $MEMINFO instead.
 FOPEN = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -33,7 +34,8 @@ FILE *fopen(const char *path, const char *mode)
 
 @pytest.mark.usefixtures("native_programs")
 def test_kmbench_records_buffer_and_cache(tmp_path: Path) -> None:
-    """The buffer takes at most a quarter of the memory; its size is in env, if it was used."""
+    """The buffer takes at most a quarter of the available memory. The env file has the size of the
+    buffer only if a benchmark used the buffer."""
     (tmp_path / "fopen.c").write_text(FOPEN)
     (tmp_path / "meminfo").write_text("MemAvailable:   140000 kB\n")
     library = tmp_path / "fopen.so"
@@ -64,7 +66,7 @@ def test_kmbench_records_buffer_and_cache(tmp_path: Path) -> None:
         (None, 64 << 10, 1024 + 4 * 256),
     ],
 )
-def test_guest_memory_follows_the_last_cache(
+def test_guest_memory_depends_on_the_size_of_the_llc(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: str | None, available: int, memory: int
 ) -> None:
     for number, (level, size) in enumerate((("1", "32K"), ("2", "1024K"), ("3", cache))):
@@ -79,10 +81,10 @@ def test_guest_memory_follows_the_last_cache(
     assert caches.choose_guest_memory() == memory
 
 
-def test_a_guest_gets_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
 
-    def boot(request: Any, *_: object) -> Result:
+    def record_memory(request: Any, *_: object) -> Result:
         asked.append(request.memory)
         (tmp_path / "vm.json").write_text("{}")
         (tmp_path / "build/vm/bench-vm/vm.json").write_text("{}")
@@ -90,7 +92,7 @@ def test_a_guest_gets_its_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         return Result(ok=True, results=tmp_path / "results")
 
     monkeypatch.setattr(guest, "ROOT", tmp_path)
-    monkeypatch.setattr(guest, "boot", boot)
+    monkeypatch.setattr(guest, "boot", record_memory)
     where = ("vm", "6.1", tmp_path, tmp_path / "raw")
     guest.measure_in_test_kernel(*where, blocks=1, seed=1)
     guest.measure_in_test_kernel(*where, blocks=1, seed=1, memory=3072)
@@ -114,7 +116,9 @@ def test_a_row_with_a_small_buffer_has_a_caveat(
     capsys.readouterr()
     assert main(["table", str(run)]) == 0
     table = capsys.readouterr().out
-    caveat = "its buffer has 128 MiB, 1.3 times the last cache of 96 MiB: part of it is in the"
+    caveat = (
+        "its buffer has 128 MiB, 1.3 times the last-level cache of 96 MiB: part of it is in the"
+    )
     texts = table, (run / "report.html").read_text(), (run / "summary.json").read_text()
     assert [text.count(caveat) for text in texts] == ([1, 1, 1] if buffer == 128 else [0, 0, 0])
     noted = [line.split()[0] for line in table.splitlines() if line.endswith("[1]")]

@@ -75,20 +75,20 @@ def test_kernel_warning_about_indirect_target_selection_passes(tmp_path: Path) -
     assert tally.passed == 4
 
 
-def test_warning_of_kmarkers_fails(tmp_path: Path) -> None:
+def test_warning_of_kmarkers_is_a_failure(tmp_path: Path) -> None:
     tally = cet.judge_flawed_processor_warnings(
         make_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1)
     )
     assert [reason for reason in tally.failed if "patcher_text_map" in reason]
 
 
-def test_other_fault_in_the_log_fails(tmp_path: Path) -> None:
+def test_other_fault_in_the_log_is_a_failure(tmp_path: Path) -> None:
     console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
     tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, console, LOADED, 1))
     assert [reason for reason in tally.failed if "NULL pointer" in reason]
 
 
-def test_failed_test_in_the_guest_fails(tmp_path: Path) -> None:
+def test_failed_test_in_the_guest_is_a_failure(tmp_path: Path) -> None:
     status = LOADED.replace("ok 3", "not ok 3")
     tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, KERNELS_OWN, status, 1))
     assert tally.failed == ["a site counts"]
@@ -104,11 +104,11 @@ def test_kernel_without_ibt_or_bochs_is_skipped_with_the_reason(
     config.write_text("CONFIG_X86=y\n# CONFIG_X86_KERNEL_IBT is not set\n")
     assert "without indirect branch tracking" in cet.make_bochs_check(name)()
 
-    def fetch(suite: str) -> Path:
+    def raise_fetch_error(suite: str) -> Path:
         raise FetchError("no mirror")
 
     config.write_text(f"CONFIG_X86=y\n{cet.OPTION}=y\n")
-    monkeypatch.setattr(bochs, "fetch_bochs", fetch)
+    monkeypatch.setattr(bochs, "fetch_bochs", raise_fetch_error)
     assert "Bochs is missing and cannot be fetched: no mirror" in cet.make_bochs_check(name)()
     monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: laboratory)
     assert not cet.make_bochs_check(name)()
@@ -123,14 +123,14 @@ def test_bochs_settings_have_processor_and_serial_files(
         (tree / file).touch()
     steps: list[str] = []
 
-    def run(tree: Path, binds: object, command: Sequence[str], log: Path) -> int:
+    def run_fake_step(tree: Path, binds: object, command: Sequence[str], log: Path) -> int:
         steps.append(command[2])
         log.write_text("xorriso: no space left\n")
         return int("fail" in steps)
 
     monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: tree)
     monkeypatch.setattr(bochs, "read_bochs_version", lambda tree: "3.0")
-    monkeypatch.setattr(chroot, "run_in_chroot", run)
+    monkeypatch.setattr(chroot, "run_in_chroot", run_fake_step)
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     kernel, initramfs = tmp_path / "vmlinuz", tmp_path / "initramfs"
@@ -169,7 +169,7 @@ def test_requests_that_bochs_cannot_fulfil_are_refused(
         boot(replace(request, **wrong))  # type: ignore[arg-type]
 
 
-def test_suites_of_all_parts_exist() -> None:
+def test_suites_of_all_setups_exist() -> None:
     there = {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
     for setup in cet.SETUPS:
         assert set(setup.suites.split()) <= there

@@ -19,7 +19,7 @@ from kmtools.runner import pace, registry
 from kmtools.runner import suite as suites_of_check
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Pool, Suite, find_no_obstacle
+from kmtools.runner.suite import Suite, SuitePool, find_no_obstacle
 from kmtools.suites import kernelsuite, scripts, testkernel
 
 KERNELS = """\
@@ -32,7 +32,7 @@ e s linux-source-1        host debug:kasan
 
 
 @pytest.fixture(autouse=True)
-def kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+def replace_kernels_txt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace kernels.txt by a list with kernels of every role, all of which can be booted."""
     monkeypatch.setattr(catalogue, "load_kernels", lambda: catalogue.parse_catalogue(KERNELS))
     monkeypatch.setattr(
@@ -74,7 +74,7 @@ def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path
     """Two simulated processes take the suites of a set; the first to be free takes the next one.
     Suites that take other times than usual make no difference."""
     suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
-    pool = Pool(suites, pace.History(tmp_path / "times.json"))
+    pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     ends = [0.0, 0.0]
     running: list[Suite | None] = [None, None]
     durations = [suite.usual * (0.5 + n % 3) for n, suite in enumerate(suites)]
@@ -96,7 +96,7 @@ def test_suite_starts_after_the_one_it_names(tmp_path: Path) -> None:
         Suite("alone", lambda log: Tally(), usual=50, after="absent"),
         Suite("short", lambda log: Tally(), usual=1),
     ]
-    pool = Pool(suites, pace.History(tmp_path / "times.json"))
+    pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     first, second = pool.take_suite(lambda: True), pool.take_suite(lambda: True)
     assert first and second and (first.name, second.name) == ("short", "alone")
     assert pool.estimate_seconds_left(second, 2) == 141 / 2
@@ -111,7 +111,7 @@ def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Test) -> 
     assert (
         row.what
         and row.usual > 0
-        and row.where in ("user space", "test kernel", "bare root", "source")
+        and row.where in ("user space", "test kernel", "minimal Debian", "source")
     )
     assert set(row.sets.split()) <= set(registry.SETS) and row.sets
     assert set(row.options.split()) <= set(registry.OPTIONS)
@@ -160,7 +160,7 @@ def test_unknown_test_name_gives_similar_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["check", "entry_mani"]) == 2
-    assert "no test 'entry_mani'; near it: entry_many, " in capsys.readouterr().err
+    assert "no test 'entry_mani'; similar names: entry_many, " in capsys.readouterr().err
     assert main(["check", "-o", "speed=1", "soak"]) == 2
     assert (
         "-o speed: these tests have no such option; they have: seconds" in capsys.readouterr().err
@@ -190,13 +190,13 @@ def test_list_has_the_reason_why_a_test_cannot_run(
 def test_failure_in_a_gating_kernel_fails_the_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], culprit: str, code: int
 ) -> None:
-    def run_or_say(
+    def return_outcome(
         kernel: str, out: Path, settings: object, suite_lists: object
     ) -> kernelsuite.Outcome:
         tally = Tally(1, ["it broke"] if kernel == culprit else [])
         return kernelsuite.Outcome(kernel, suites={"one": tally})
 
-    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_or_say)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome)
     assert main(["check", "gates", "--kernel", "b"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"2 passed, {code} failed")
@@ -214,23 +214,23 @@ def test_suites_wait_for_the_build_of_their_modules(
     they wait for the build. If the build cannot start, they fail instead of waiting endlessly."""
     modules, order = tmp_path / "modules", tmp_path / "order"
 
-    def build(kernel: str, out: Path, log: Path) -> Tally:
+    def build_modules(kernel: str, out: Path, log: Path) -> Tally:
         time.sleep(0.2)
         out.mkdir(parents=True)
         (out / "a.ko").touch()
         order.write_text("built ")
         return Tally(1)
 
-    def use(log: Path) -> Tally:
+    def use_modules(log: Path) -> Tally:
         with order.open("a") as file:
             file.write("used ")
         return Tally(1)
 
     monkeypatch.setattr(kernelsuite, "MODULES", modules)
-    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build)
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build_modules)
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
-    users = [Suite(name, use, "a user", usual=100, modules="a") for name in ("one", "two")]
+    users = [Suite(name, use_modules, "a user", usual=100, modules="a") for name in ("one", "two")]
     tally = suites_of_check.run_all_suites(testkernel.insert_build_suites(users))
     if not why_not:
         assert order.read_text() == "built used used "
@@ -248,18 +248,18 @@ def test_many_suites_are_split_between_two_guests() -> None:
     assert testkernel.split_suites_between_guests(["modules"]) == [["cases", "modules"]]
 
 
-def test_unknown_kernel_runs_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_suite_is_run_for_an_unknown_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--kernel", "0.99"]) == 2
     said = capsys.readouterr()
     assert "unknown kernel '0.99'; kernels.txt has: a, b, c, d, e" in said.err
     assert said.out == ""
 
 
-def find_missing_bread() -> str:
+def find_fake_obstacle() -> str:
     return "no bread: apt-get install bread"
 
 
-def run_check_with(
+def run_check_with_suites(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
     """Run make check with only these suites; return the exit code and the output lines."""
@@ -273,13 +273,13 @@ def test_exit_code_distinguishes_failures_from_missing_programs(
 ) -> None:
     good = Suite("good", lambda log: Tally(1, [], ["a case: a reason"]))
     bad = Suite("bad", lambda log: Tally(0, ["why"]))
-    lame = Suite("lame", lambda log: Tally(9), obstacle=find_missing_bread)
-    assert run_check_with(monkeypatch, capsys, good)[0] == 0
-    code, said = run_check_with(monkeypatch, capsys, good, lame)
+    lame = Suite("lame", lambda log: Tally(9), obstacle=find_fake_obstacle)
+    assert run_check_with_suites(monkeypatch, capsys, good)[0] == 0
+    code, said = run_check_with_suites(monkeypatch, capsys, good, lame)
     assert code == 2
     assert "  SKIP no bread: apt-get install bread" in said
     assert said[-1] == "1 passed, 0 failed, 2 skipped"
-    assert run_check_with(monkeypatch, capsys, good, lame, bad)[0] == 1
+    assert run_check_with_suites(monkeypatch, capsys, good, lame, bad)[0] == 1
 
 
 def test_message_about_a_missing_module_names_its_package() -> None:
@@ -295,15 +295,15 @@ def test_message_about_a_missing_module_names_its_package() -> None:
 def test_bad_exit_code_of_pytest_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, failed: list[str]
 ) -> None:
-    def command(words: list[str], log: Path, env: object) -> int:
+    def return_code(words: list[str], log: Path, env: object) -> int:
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
-    monkeypatch.setattr(processes, "run_program", command)
+    monkeypatch.setattr(processes, "run_program", return_code)
     assert suites_of_check.run_pytest(tmp_path / "scripts.log") == Tally(1, failed)
 
 
-def test_nothing_is_built_without_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_root_the_obstacle_names_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert "sudo" in chroot.find_chroot_obstacle()
@@ -319,7 +319,7 @@ def test_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, missing: s
     chroot.find_chroot_obstacle.cache_clear()
 
 
-def test_machine_without_mounts_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_that_forbids_mounts_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 0)
     refusal = subprocess.CompletedProcess([], 1, "", "unshare: Operation not permitted\n")

@@ -9,7 +9,8 @@ import pytest
 from kmtools.base.errors import UnableError
 from kmtools.lab import chroot
 
-# Replacements that need no privileges: they mount nothing, and do not change the root directory.
+# Scripts that replace programs and need no privileges: they mount nothing, and do not change the
+# root directory.
 PROGRAMS = {
     "unshare": 'while [ "$1" != sh ]; do shift; done; exec "$@"',
     "mount": "exit 0",

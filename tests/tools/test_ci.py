@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the scripts for continuous integration in ci/, which the action and the template
-call."""
+"""Tests of the scripts for continuous integration in ci/, which the GitHub action and the GitLab
+template call."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_action_and_template_call_the_compare_script() -> None:
     assert {"default: comparison", "default: --fail-on costlier"} <= defaults
 
 
-def test_templates_run_every_part() -> None:
+def test_templates_run_every_part_of_the_test_script() -> None:
     usage = (CI / "test.sh").read_text()
     listed = re.search(r"^# usage: ci/test\.sh (\S+)", usage, re.M)
     assert listed

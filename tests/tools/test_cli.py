@@ -22,7 +22,9 @@ from kmtools.lab import build, shell
 from kmtools.measure.rundir import RunError
 
 
-def register_only(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]) -> None:
+def register_try_out_command(
+    monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]
+) -> None:
     """Make `try out` the only subcommand, which calls the function `end`."""
 
     def try_out(parser: argparse.ArgumentParser) -> Run:
@@ -36,13 +38,13 @@ def register_only(monkeypatch: pytest.MonkeyPatch, end: Callable[[], int | None]
     )
 
 
-def raise_later(error: BaseException) -> Callable[[], int | None]:
+def make_raising_function(error: BaseException) -> Callable[[], int | None]:
     """Return a function that raises this error."""
 
-    def end() -> int | None:
+    def raise_error() -> int | None:
         raise error
 
-    return end
+    return raise_error
 
 
 @pytest.mark.parametrize(
@@ -51,16 +53,20 @@ def raise_later(error: BaseException) -> Callable[[], int | None]:
         (lambda: None, 0, ""),
         (lambda: 1, 1, ""),
         (lambda: 2, 2, ""),
-        (raise_later(FailedError("it broke")), 1, "try out: it broke\n"),
-        (raise_later(RunError("a.csv:3: no")), 1, "try out: a.csv:3: no\n"),
-        (raise_later(UnableError("no bread")), 2, "try out: no bread\n"),
-        (raise_later(OSError(28, "No space left", "/a")), 2, "/a: No space left; make room"),
+        (make_raising_function(FailedError("it broke")), 1, "try out: it broke\n"),
+        (make_raising_function(RunError("a.csv:3: no")), 1, "try out: a.csv:3: no\n"),
+        (make_raising_function(UnableError("no bread")), 2, "try out: no bread\n"),
         (
-            raise_later(subprocess.CalledProcessError(3, ["tar"], "", "bad")),
+            make_raising_function(OSError(28, "No space left", "/a")),
+            2,
+            "/a: No space left; make room",
+        ),
+        (
+            make_raising_function(subprocess.CalledProcessError(3, ["tar"], "", "bad")),
             2,
             "exit code 3 of tar",
         ),
-        (raise_later(KeyboardInterrupt()), 130, ""),
+        (make_raising_function(KeyboardInterrupt()), 130, ""),
         (lambda: os.kill(os.getpid(), signal.SIGINT), 130, ""),
         (lambda: os.kill(os.getpid(), signal.SIGTERM), 143, ""),
     ],
@@ -72,7 +78,7 @@ def test_exit_codes_of_errors_and_results(
     code: int,
     said: str,
 ) -> None:
-    register_only(monkeypatch, end)
+    register_try_out_command(monkeypatch, end)
     before = signal.getsignal(signal.SIGTERM)
     assert cli.main(["try", "out", "--number", "3"]) == code
     assert signal.getsignal(signal.SIGTERM) is before
@@ -83,7 +89,7 @@ def test_exit_codes_of_errors_and_results(
 def test_unknown_command_is_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    register_only(monkeypatch, raise_later(AssertionError()))
+    register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
     for words in (["try"], ["try", "in"], []):
         assert cli.main(words) == 2
         said = capsys.readouterr().err
@@ -92,14 +98,14 @@ def test_unknown_command_is_reported(
 
 def test_command_group_without_subcommand_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["lab"]) == 2
-    said = "kmarkers: 'lab' needs one more word; kmarkers lab --help lists them\n"
+    said = "kmarkers: 'lab' needs one more word; kmarkers lab --help lists the commands\n"
     assert capsys.readouterr() == ("", said)
 
 
 def test_help_lists_commands_and_options(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    register_only(monkeypatch, raise_later(AssertionError()))
+    register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
     for words in (["--help"], ["try", "-h"]):
         assert cli.main(words) == 0
         assert "  try out  tries things\n" in capsys.readouterr().out
@@ -113,10 +119,10 @@ def test_help_lists_commands_and_options(
 def test_help_of_an_unknown_command_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
 ) -> None:
-    register_only(monkeypatch, raise_later(AssertionError()))
+    register_try_out_command(monkeypatch, make_raising_function(AssertionError()))
     for asked in ([*words, "--help"], ["-h", *words]):
         assert cli.main(asked) == 2
-        said = f"kmarkers: no command {' '.join(words)!r}; kmarkers --help lists them all\n"
+        said = f"kmarkers: no command {' '.join(words)!r}; kmarkers --help lists all commands\n"
         assert capsys.readouterr() == ("", said)
 
 
@@ -140,7 +146,7 @@ def test_every_command_can_be_imported() -> None:
 
 
 def test_bench_imports_no_optional_package() -> None:
-    """`bench` starts without numpy and others, because it installs them while it runs."""
+    """`kmarkers bench` starts without numpy and matplotlib, because it installs them itself."""
     program = (
         "import sys; sys.path.insert(0, 'scripts')\n"
         "sys.modules.update(numpy=None, matplotlib=None)\n"
@@ -184,11 +190,11 @@ def test_build_accepts_make_arguments_before_and_after_options(
     must stand after `--`."""
     builds: list[object] = []
 
-    def built(*args: object, kmarkers_source: Path | None = None) -> int:
+    def record_build(*args: object, kmarkers_source: Path | None = None) -> int:
         builds.append([*args, kmarkers_source])
         return 0
 
-    monkeypatch.setattr(build, "build_modules", built)
+    monkeypatch.setattr(build, "build_modules", record_build)
     if make_args is None:
         with pytest.raises(SystemExit):
             cli.main(["lab", "build", *words])
@@ -238,7 +244,7 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     assert run_installed_command(tmp_path, "--help").returncode == 0
     lost = run_installed_command(tmp_path, "lab", "list")
     assert lost.returncode == 2
-    assert lost.stderr.startswith(f"lab list: {tmp_path} is no checkout of kmarkers: clone it")
+    assert lost.stderr.startswith(f"lab list: {tmp_path} is no checkout of kmarkers: clone km")
     found = run_installed_command(ROOT / "tests" / "tools", "check", "--help")
     assert found.returncode == 0 and "PATTERN" in found.stdout
 

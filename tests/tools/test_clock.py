@@ -41,5 +41,5 @@ def test_clock_without_steps_has_step_1(number: int, spread: float) -> None:
         assert find_clock_step(simulate_windows(1, number, spread, 0, seed)) == 1
 
 
-def test_step_of_few_values_is_their_divisor() -> None:
+def test_step_of_few_values_is_their_common_divisor() -> None:
     assert find_clock_step([26 * 103, 26 * 104, 26 * 603, 26 * 609] * 20 + [2679]) == 26

@@ -132,7 +132,7 @@ def test_block_with_two_layouts_is_refused(
 
 
 @pytest.mark.parametrize("content", ["kernel 6.12\n", "=1\n", "tsc_khz=1\n"])
-def test_a_broken_env_is_refused(
+def test_invalid_env_file_is_refused(
     content: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (raw / "env").write_text(content)

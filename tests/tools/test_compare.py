@@ -18,14 +18,14 @@ import pytest
 import rawdata
 from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
-from kmtools.analyse.rows import EXACT, SHARE, Name, Row, make_run_rows
+from kmtools.analyse.rows import EXACT, SHARE, Row, RowName, make_run_rows
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect
 from kmtools.report import changetext, comparison
-from kmtools.report.comparison import Compared, Comparison, Pair
+from kmtools.report.comparison import ComparedRun, Comparison, RunPair
 
 REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
@@ -107,18 +107,18 @@ def select_groups(rows: Sequence[Row], group_numbers: Sequence[int]) -> list[Row
     """Return `rows` with only the processes of the groups with these numbers; a group has
     consecutive processes."""
     return [
-        replace(row, values=row.values[np.isin(number_process_groups(row), group_numbers)])
+        replace(row, values=row.values[np.isin(assign_process_groups(row), group_numbers)])
         for row in rows
     ]
 
 
-def number_process_groups(row: Row) -> np.ndarray:
+def assign_process_groups(row: Row) -> np.ndarray:
     """Divide the processes of a row into GROUPS groups; return for each process the number of its
     group."""
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
-def find_steady_row(rank: int) -> Name:
+def find_steady_row(rank: int) -> RowName:
     """Return the name of the row with the rank `rank`, if rows are sorted by the spread between
     their processes; rank 0 has the smallest spread."""
     shares = [row for row in read_grouped_rows() if row.kind == SHARE and not row.is_clone]
@@ -259,7 +259,7 @@ def test_no_line_is_longer_than_80_columns(capsys: pytest.CaptureFixture[str]) -
 
 
 def make_change(variant: str, percent: float, verdict: str) -> Change:
-    name = Name("native", "b", variant)
+    name = RowName("native", "b", variant)
     ends = Interval(percent - 0.1, percent + 0.1)
     row = Row(name, "6.1", "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
     return Change(name, "TSC cycles", row, row, row.kind, percent, ends, None, 0.1, verdict, "")
@@ -271,8 +271,8 @@ def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
     gone = [
         replace(make_change(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)
     ]
-    a, b = (Compared(name, {}, ()) for name in "ab")
-    found = Comparison([Pair(a, b, [*changed, *gone])], 0.1, frozenset())
+    a, b = (ComparedRun(name, {}, ()) for name in "ab")
+    found = Comparison([RunPair(a, b, [*changed, *gone])], 0.1, frozenset())
     lines = changetext.render_terminal(found).splitlines()
     assert len(lines) <= 40
     assert "native, kernel 6.1: 99 rows only in A" in lines
@@ -290,7 +290,7 @@ def test_row_with_large_numbers_fits_without_truncation() -> None:
     )
     assert change.interval.half_width > 500
     shown = changetext.make_row_cells(replace(change, note=" ".join(["a note of many words"] * 5)))
-    lines = changetext.group_rows_by_benchmark([shown])
+    lines = changetext.format_rows_by_benchmark([shown])
     assert max(map(len, lines)) <= changetext.WIDTH and len(lines) > 5
     said = " ".join(" ".join(lines).split())
     assert all(" ".join(cell.split()) in said for cell in shown)
@@ -407,7 +407,7 @@ def test_rows_are_matched_by_kernel() -> None:
     [((7, 7), (7, 7), IDENTICAL), ((7, 7), (8, 8), MORE), ((7, 7), (6, 6), FEWER),
      ((7, 8), (7, 8), "unresolved"), ((7, 8), (9, 9), MORE)],
 )  # fmt: skip
-def test_counts_are_compared_as_numbers(
+def test_instruction_counts_are_compared_exactly(
     before: tuple[int, int], after: tuple[int, int], verdict: str
 ) -> None:
     row = replace(find_reference_row(), kind=EXACT)

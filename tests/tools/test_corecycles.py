@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the conversion to core cycles, and of its source (counted, estimated) in tables."""
+"""Tests of the conversion of ticks to core cycles, which are counted or estimated."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 from kmtools.analyse import verdicts
-from kmtools.analyse.corecycles import CoreCycles, measure_core_cycle_ratio
+from kmtools.analyse.corecycles import CoreCycleRatio, estimate_core_cycle_ratio
 from kmtools.analyse.grade import Evidence, grade_evidence
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.summary import make_core_cycle_fields
@@ -36,8 +36,8 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
     """An outlier, a flagged window and a window without cycles do not change the median."""
     samples = [make_window(1000, 1500), make_window(2000, 3000), make_window(1000, 1900)]
     samples += [make_window(1000, 9000, "preempted"), make_window(1000, None)]
-    core = measure_core_cycle_ratio(make_tier(cycles="estimated"), samples)
-    assert core == CoreCycles("estimated", 1.5)
+    core = estimate_core_cycle_ratio(make_tier(cycles="estimated"), samples)
+    assert core == CoreCycleRatio("estimated", 1.5)
     assert core is not None
     assert core.convert_ticks(2.0) == 3.0
     assert core.convert_ticks(None) is None
@@ -57,7 +57,9 @@ def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.Mo
     """If all blocks are converted by the ratio of the run, too few intervals contain the true cost,
     and the estimated cost is biased."""
     monkeypatch.setattr(
-        CoreCycles, "count_core_cycles", lambda core, sample: round(sample.value * core.per_tick)
+        CoreCycleRatio,
+        "count_core_cycles",
+        lambda core, sample: round(sample.value * core.per_tick),
     )
     score = estimators.score_estimator_on_changing_frequency("frequency-often", 100)
     assert "covers less than 93%" in score.list_missed_limits(slack=3) and abs(score.bias) > 0.2
@@ -71,12 +73,12 @@ def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
     assert "from block to block" in results[0].core.describe_ratio()
     grade = grade_evidence(Evidence(own, {}, results))
     assert any("frequency changed by up to" in reason.words for reason in grade.reasons)
-    assert {r.verdict for r in results if r.variant == "dearer"} == {verdicts.SLOWER}
+    assert {r.verdict for r in results if r.variant == "large"} == {verdicts.SLOWER}
 
 
 def test_description_of_the_ratio_names_its_source() -> None:
     """The description of the ratio names the source of core cycles in the env file."""
-    core = measure_core_cycle_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
+    core = estimate_core_cycle_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
     assert core is not None
     assert core.describe_ratio().endswith("(counted)")
 
@@ -94,13 +96,13 @@ def test_description_of_the_ratio_names_its_source() -> None:
 def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
     """A tier of an emulated CPU, and a tier whose env file names no known source of core cycles,
     have no core cycles."""
-    assert measure_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
+    assert estimate_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
 
 
 def test_json_has_no_infinite_numbers() -> None:
     """The ends of an unbounded interval are null."""
     entry = make_core_cycle_fields(
-        CoreCycles("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75)
+        CoreCycleRatio("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75)
     )
     assert entry == {
         "source": "estimated",

@@ -60,8 +60,8 @@ def test_a_missing_variant_fails(good: Counts) -> None:
 
 
 def test_missing_successor_of_a_published_number_fails() -> None:
-    """The suite fails for every published number that no benchmark repeats (has no "successor"),
-    except for the one whose benchmark needs a second CPU."""
+    """The suite fails for every published number that no benchmark repeats (that has no
+    "successor"), except for the one whose benchmark needs a second CPU."""
     tally = Tally()
     counts.check_published_measurements_repeated({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))
@@ -104,8 +104,8 @@ def test_blocks_with_different_slopes_have_no_common_slope() -> None:
 
 
 def test_two_boots_leave_one_common_slope() -> None:
-    """If the same window is longer in all blocks of a boot, its blocks have three common slopes.
-    Only the true slope also occurs in the other boot."""
+    """If the same window is longer in all blocks of a boot, the blocks of this boot have three
+    common slopes. Only the true slope also occurs in the other boot."""
     first = counts.find_common_slopes(make_blocks(576, "cccc"))
     assert len(first) == 3
     assert first & counts.find_common_slopes(make_blocks(576, "aaaa")) == {576}

@@ -41,7 +41,7 @@ def damage_bytes(text: bytes, rng: random.Random) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sound_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sound")
     raw = rawdata.write_tier(folder / "raw", 8, 1, [LOOP], emulated="0")
     assert main(["collect", str(folder / "run"), f"--raw=native={raw}"]) == 0
@@ -49,14 +49,14 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_damaged_run_is_refused_or_escaped(
-    sound: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    sound_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """main() prints an error message or succeeds; an exception fails this test."""
     ends = {0: 0, 1: 0}
     for seed in range(RUNS):
         rng = random.Random(seed)
         run = tmp_path / str(seed)
-        shutil.copytree(sound, run)
+        shutil.copytree(sound_run, run)
         file = run / rng.choice(["samples.csv", "samples.csv", "env.json"])
         file.write_bytes(damage_bytes(file.read_bytes(), rng))
         capsys.readouterr()
@@ -77,10 +77,10 @@ def test_a_damaged_run_is_refused_or_escaped(
 
 @pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])
 def test_unknown_properties_of_the_machine_are_no_error(
-    sound: Path, tmp_path: Path, part: str
+    sound_run: Path, tmp_path: Path, part: str
 ) -> None:
     run = tmp_path / "run"
-    shutil.copytree(sound, run)
+    shutil.copytree(sound_run, run)
     env = json.loads((run / "env.json").read_text())
     del env[part]
     (run / "env.json").write_text(json.dumps(env))

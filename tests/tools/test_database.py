@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of compile_commands.json: the paths and options in it."""
+"""Tests of the paths and compiler options in compile_commands.json."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_relative_paths_of_newer_kernels_are_translated(kernel: Kernel, tmp_path
     assert one["arguments"] == ["gcc", headers, "-std=gnu11", "-c", str(ROOT / "patcher/insn.c")]
 
 
-def test_every_source_of_programs_has_an_entry() -> None:
+def test_every_source_of_user_space_programs_has_an_entry() -> None:
     done = subprocess.run(
         ["make", "-C", ROOT / "native", "-n", "-B", "all"],
         capture_output=True,

@@ -71,7 +71,7 @@ class Builder:
 
 @pytest.fixture
 def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
-    """Return a fake machine that builds debug kernels."""
+    """Return a builder of fake debug kernels."""
     return Builder(tmp_path, monkeypatch)
 
 
@@ -154,12 +154,12 @@ def test_clean_waits_for_a_compilation(builder: Builder, monkeypatch: pytest.Mon
     with ThreadPoolExecutor(1) as pool:
         cleaning = []
 
-        def clean() -> None:
+        def start_cleaning() -> None:
             cleaning.append(pool.submit(cache.clean_cache))
             assert waits.wait(SECONDS)
             assert list_unfinished_trees(builder)
 
-        builder.during = clean
+        builder.during = start_cleaning
         kernels.ensure_kernel(DEBUG)
         cleaning[0].result(SECONDS)
     assert not builder.mirror.cache.exists()
@@ -174,10 +174,10 @@ def make_wait_event(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), UnableError("make all failed")])
 def test_failed_compilation_leaves_no_files(builder: Builder, error: BaseException) -> None:
-    def stop() -> None:
+    def raise_error() -> None:
         raise error
 
-    builder.during = stop
+    builder.during = raise_error
     with pytest.raises(type(error)):
         kernels.ensure_kernel(DEBUG)
     assert (

@@ -48,7 +48,8 @@ def test_debug_kernel_is_built_again_for_other_options(
 
 DEBUG_KERNELS = [entry for entry in catalogue.load_kernels() if entry.debug_kinds]
 UPSTREAM_KERNELS = [entry for entry in catalogue.load_kernels() if entry.role == catalogue.UPSTREAM]
-# The options that each fragment must set; without one of them, a debug kernel finds fewer faults.
+# The options that each configuration fragment must set; without one of them, a debug kernel finds
+# fewer faults.
 REQUIRED = {
     "base": """SMP PREEMPT HOTPLUG_CPU RANDOMIZE_BASE MODULES MODULE_UNLOAD KALLSYMS KALLSYMS_ALL
         JUMP_LABEL KPROBES FTRACE FUNCTION_TRACER DYNAMIC_FTRACE KPROBE_EVENTS PERF_EVENTS BUG
@@ -71,7 +72,7 @@ def test_each_fragment_sets_its_required_options(part: str) -> None:
     assert missing == []
 
 
-def test_every_debug_part_is_known() -> None:
+def test_every_debug_kind_has_kernel_parameters_and_a_fragment() -> None:
     used = {part for entry in DEBUG_KERNELS for part in entry.debug_kinds}
     assert used == set(kernelsuite.APPEND) == set(REQUIRED) - {"base", "upstream"}
     assert {file.stem for file in debugkernel.FRAGMENTS.glob("*.config")} == set(REQUIRED)

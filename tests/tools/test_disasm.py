@@ -130,8 +130,8 @@ def test_branch_on_an_immediate_value_is_one_jne(
 def test_comparison_is_one_cmp_and_one_jump(
     functions: dict[str, list[tuple[str, str]]], name: str, first: str, jump: str
 ) -> None:
-    """The jump is directly behind the cmp, whose operand is as large as its register: the operand
-    is the last one or four bytes."""
+    """The jump follows the cmp directly. The immediate operand, the last one or four bytes of the
+    cmp, has the size of the register."""
     instructions = functions[name]
     compared = [n for n, (code, _) in enumerate(instructions) if code == first]
     assert len(compared) == 1
@@ -158,7 +158,7 @@ def test_comparison_is_one_cmp_and_one_jump(
 def test_comparison_needs_a_number_of_the_type_of_the_value(
     compiler: str, compared: str, error: str, tmp_path: Path
 ) -> None:
-    """A number of another type is an error, with IMV_PLAIN, too."""
+    """A number of another type is a compile error, also if IMV_PLAIN is defined."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
     source = tmp_path / "compare.c"
@@ -188,8 +188,8 @@ def test_comparison_needs_a_number_of_the_type_of_the_value(
 
 
 def test_table_record_of_a_site_has_twelve_bytes(tmp_path: Path) -> None:
-    """The table of nine sites in an object file has twelve bytes for each site; its head has 24
-    bytes."""
+    """The table of nine sites in an object file has twelve bytes for each site; the head of the
+    table has 24 bytes."""
     source, built = tmp_path / "reads.c", tmp_path / "reads.o"
     source.write_text(SOURCE)
     include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the counters of disturbances during a measurement in user space, and of the grade that
-disturbances give."""
+"""Tests of the counters of disturbances during a measurement in user space, and of the grades of
+disturbed runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kmtools.analyse.grade import Evidence, Level, grade_evidence, withhold_verd
 from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.verdicts import SLOWER, WITHHELD, compute_results
 from kmtools.measure import collect, disturbance, native
-from kmtools.measure.disturbance import Reading
+from kmtools.measure.disturbance import CounterSnapshot
 from kmtools.measure.samples import Sample
 from kmtools.method import estimators, latewindows
 from verdictrows import make_result, make_tier
@@ -44,16 +44,18 @@ def test_counters_of_each_cpu_are_parsed() -> None:
 def test_empty_counter_files_give_no_counters() -> None:
     assert disturbance.parse_cpu_times("", 0.01) == {}
     assert disturbance.parse_interrupt_counts("") == {}
-    nothing = Reading(1.0, {}, {}, CHILDREN)
-    found = disturbance.compute_disturbances(nothing, Reading(3.0, {}, {}, CHILDREN), 1)
+    nothing = CounterSnapshot(1.0, {}, {}, CHILDREN)
+    found = disturbance.compute_disturbances(nothing, CounterSnapshot(3.0, {}, {}, CHILDREN), 1)
     assert found == {"seconds": 2.0, "page_faults": 0, "switches": 0}
 
 
 def test_disturbance_is_the_difference_of_two_readings() -> None:
     idle = (0.0,) * 8
     busy = (3.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.5)
-    before = Reading(0.0, {1: idle}, {1: 5}, CHILDREN)
-    found = disturbance.compute_disturbances(before, Reading(9.0, {1: busy}, {1: 12}, CHILDREN), 1)
+    before = CounterSnapshot(0.0, {1: idle}, {1: 5}, CHILDREN)
+    found = disturbance.compute_disturbances(
+        before, CounterSnapshot(9.0, {1: busy}, {1: 12}, CHILDREN), 1
+    )
     assert (found["steal_seconds"], found["others_seconds"], found["interrupts"]) == (0.5, 4.0, 7)
     assert disturbance.format_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
 
@@ -102,7 +104,7 @@ def make_window(
     variant: str = "v",
     block: int = 0,
 ) -> Sample:
-    """Return a sample; `loop` has its process, code layout and loop count."""
+    """Return a sample; `loop` has the process, code layout and loop count of the sample."""
     process, layout, loops = loop
     return Sample(
         "native", "k", process, "b", variant, "loop", layout, block, 0, 0, loops, None, value,
@@ -110,7 +112,7 @@ def make_window(
     )  # fmt: skip
 
 
-def count_late(windows: list[Sample], khz: float | None = 2_500_000) -> int:
+def count_late_windows(windows: list[Sample], khz: float | None = 2_500_000) -> int:
     return sum(one.late for one in lateness.find_late_windows(windows, khz).values())
 
 
@@ -122,17 +124,17 @@ def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int)
     """A window without flags is late if it is at least a microsecond (2,500 ticks) longer than the
     median."""
     windows = [*(make_window(10000 + 10 * i) for i in range(9)), make_window(value, flags)]
-    assert count_late(windows) == late
-    assert count_late(windows, None) == 0
+    assert count_late_windows(windows) == late
+    assert count_late_windows(windows, None) == 0
 
 
-def test_long_window_is_late_above_10_percent() -> None:
+def test_long_window_is_late_if_10_percent_longer() -> None:
     windows = [
         *(make_window(1_000_000) for _ in range(9)),
         make_window(1_090_000),
         make_window(1_110_000),
     ]
-    assert count_late(windows) == 1
+    assert count_late_windows(windows) == 1
 
 
 @pytest.mark.parametrize("loop", [(1, 3, 1000), (1, 0, 300)])
@@ -141,16 +143,16 @@ def test_windows_are_compared_with_the_same_loop_only(loop: tuple[int, int, int]
     late."""
     short = [make_window(10_000 + 1_000 * (i % 2)) for i in range(6)]
     long = [make_window(20_000, loop=loop) for _ in range(4)]
-    assert count_late([*long, *short]) == 0
+    assert count_late_windows([*long, *short]) == 0
     late = [make_window(13_501), make_window(13_000), make_window(22_501, loop=loop)]
-    assert count_late([*long, *short, *late[1:2]]) == 0
-    assert count_late([*short, late[0], *long, late[2]]) == 2
+    assert count_late_windows([*long, *short, *late[1:2]]) == 0
+    assert count_late_windows([*short, late[0], *long, late[2]]) == 2
 
 
 @pytest.mark.parametrize(("slow", "late"), [("abc", 30), ("a", 0)])
-def test_a_process_is_late_if_most_variants_are_slower_in_it(slow: str, late: int) -> None:
-    """One process of five takes 1.4 times as long throughout: that is a disturbance if it does in
-    all variants, but a matter of its pages if it does in one."""
+def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, late: int) -> None:
+    """In one process of five, windows take 1.4 times as long. If this concerns all variants, the
+    process was disturbed, and the windows are late; if it concerns one variant, they are not."""
     windows = [
         make_window(
             14_000 + block if process == 5 and name in slow else 10_000 + block,
@@ -158,12 +160,12 @@ def test_a_process_is_late_if_most_variants_are_slower_in_it(slow: str, late: in
         )
         for process in range(1, 6) for block in range(10) for name in "abc"
     ]  # fmt: skip
-    assert count_late(windows) == late
+    assert count_late_windows(windows) == late
 
 
 def make_stretch(blocks: range, factor: float) -> list[Sample]:
-    """Return 200 blocks of two variants; those in `blocks` take `factor` times as long, by one
-    variant only if `factor` is above 2."""
+    """Return 200 blocks of two variants. The windows of `blocks` take `factor` times as long; if
+    `factor` is 2 or more, only the windows of one variant."""
     return [
         make_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),
@@ -189,7 +191,7 @@ QUIET = {"seconds": "100", "steal_seconds": "0", "others_seconds": "0", "interru
         ({"seconds": ""}, make_stretch(range(0, 90, 9), 9), 0, "not observed", "quieter"),
     ],
 )
-def test_the_cause_of_late_windows_is_named_from_what_was_seen(
+def test_likely_cause_of_late_windows_is_named(
     env: dict[str, str], windows: list[Sample], spread: float, words: str, remedy: str
 ) -> None:
     found = lateness.find_late_windows(windows, 2_500_000)["a"]
@@ -201,26 +203,27 @@ def test_the_cause_of_late_windows_is_named_from_what_was_seen(
     assert lateness.describe_late_windows({**QUIET, **env}, few, spread) == ""
 
 
-def test_siblings_of_a_cpu_are_those_that_the_kernel_names(
+def test_busy_time_of_sibling_threads_is_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time for which programs ran on the sibling thread is counted."""
+    """The kernel lists the sibling threads of a CPU; the time for which they were busy is
+    counted."""
     monkeypatch.setattr(disturbance, "SIBLINGS", str(tmp_path / "{}"))
     (tmp_path / "1").write_text("0-1,5\n")
     assert disturbance.find_sibling_cpus(1) == {0, 5} and disturbance.find_sibling_cpus(2) == set()
     idle, busy = (0.0,) * 8, (3.0, 0.5, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    before, after = (Reading(0.0, {0: on, 1: idle}, {}, CHILDREN) for on in (idle, busy))
+    before, after = (CounterSnapshot(0.0, {0: on, 1: idle}, {}, CHILDREN) for on in (idle, busy))
     assert disturbance.compute_disturbances(before, after, 1)["sibling_seconds"] == 4.5
     assert "sibling_seconds" not in disturbance.compute_disturbances(before, after, 2)
 
 
 def test_late_blocks_widen_the_interval() -> None:
-    """The interval also contains the cost of the blocks without late windows. Beside a busy sibling
-    thread, which is there for a quarter of the blocks, a variant costs twice as much."""
+    """The interval also contains the cost of the blocks without late windows. In a quarter of the
+    blocks, the sibling thread is busy, and a variant adds twice its cost."""
     samples = latewindows.simulate_late_windows(5, latewindows.Disturbance(0.25, 10, 2.0))
     results = compute_results(samples, [replace(make_tier(tsc_khz="2600000"), kernel="k")])
-    found = {result.variant: result for result in results}["dearer"]
-    late = lateness.join_blocks(r.late for r in results if r.variant in ("base", "dearer"))
+    found = {result.variant: result for result in results}["large"]
+    late = lateness.join_late_blocks(r.late for r in results if r.variant in ("base", "large"))
     others = [one for one in found.deltas if one.block not in late]
     quiet = location.estimate_series_location(others, found.resolution)
     every = location.estimate_series_location(found.deltas, found.resolution)
@@ -232,14 +235,14 @@ def test_late_blocks_widen_the_interval() -> None:
 
 @pytest.mark.parametrize("kind", latewindows.DISTURBANCES)
 def test_late_windows_seldom_make_a_false_verdict(kind: str) -> None:
-    score = estimators.score_estimator_on_disturbance(kind, 20 * estimators.LATE_SHORTER)
+    score = estimators.score_estimator_on_disturbance(kind, 20 * estimators.LATE_WINDOWS_DIVISOR)
     assert score.runs == 20 and not score.list_missed_limits(slack=3)
 
 
 def test_ignoring_late_windows_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "widen_for_late_blocks", lambda interval, *_: interval)
     some = latewindows.Disturbance(0.3, 10, 2.0)
-    score = estimators.score_estimator_on_late_windows(some, 20 * estimators.LATE_SHORTER)
+    score = estimators.score_estimator_on_late_windows(some, 20 * estimators.LATE_WINDOWS_DIVISOR)
     assert "covers less than 93%" in score.list_missed_limits(slack=3)
 
 
@@ -283,8 +286,9 @@ def test_verdicts_are_withheld_only_if_late_windows_are_many_and_in_stretches(
 
 
 @pytest.mark.parametrize("counter", ["steal_seconds", "others_seconds"])
-def test_time_that_was_taken_withholds_no_verdict(counter: str) -> None:
-    """Windows in which the CPU was taken away are late or flagged, which intervals allow for."""
+def test_lost_cpu_time_withholds_no_verdict(counter: str) -> None:
+    """Windows during which another guest or program used the CPU are late or flagged, and the
+    intervals allow for such windows."""
     env = {"seconds": "100", counter: "60"}
     tier = replace(make_tier(), env={**make_tier().env, **env})
     rows = [make_result("b", "x", 9.0, verdict=SLOWER)]

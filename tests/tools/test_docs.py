@@ -29,7 +29,9 @@ NAMED = re.compile(
     r"|(?:base|patcher|immediate|markers|sdt|entry|bench_modules)/[\w./*-]*\w\.[ch])\b"
 )
 HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULTILINE)
-RESULT = re.compile(r'^\s*(?:try|refused|same|skip|deny|says|result \S+) "([^"]+)"', re.MULTILINE)
+RESULT = re.compile(
+    r'^\s*(?:try|refused|same|skip|expect_refused_site|result \S+) "([^"]+)"', re.MULTILINE
+)
 # A test result that begins with such a word cannot be understood alone.
 NO_SUBJECT = {"and", "it", "its", "so", "they", "then", "is", "comes", "also", "too", "really"}
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
@@ -110,7 +112,7 @@ def is_test_target(target: str) -> bool:
     return name != target and any(row.matches_pattern(name) for row in registry.list_tests())
 
 
-def test_commands_exist() -> None:
+def test_make_targets_named_in_documents_exist() -> None:
     known = list_make_targets()
     assert {"bench", "check"} <= known
     unknown = [
@@ -122,7 +124,7 @@ def test_commands_exist() -> None:
     assert unknown == []
 
 
-def test_files_named_in_text_exist() -> None:
+def test_files_named_in_documents_exist() -> None:
     absent = [
         f"{page.name}: {name}"
         for page in list_documents()

@@ -18,13 +18,13 @@ import rawdata
 from fakebench import Machine
 from faketerminal import Terminal
 from kmtools.analyse.changes import MISSING, Change
-from kmtools.analyse.rows import SHARE, Name, Row
+from kmtools.analyse.rows import SHARE, Row, RowName
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import SLOWER
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.report import changetext, ending, report
-from kmtools.report.comparison import Compared, Comparison, Pair
+from kmtools.report.comparison import ComparedRun, Comparison, RunPair
 from kmtools.report.figures import library
 
 KMARKERS = str(ROOT / "scripts" / "kmarkers")
@@ -57,13 +57,13 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=["60", "80", "200"])
 def columns(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Set the width of the terminal, and return it."""
+    """Set and return the width of the terminal in columns."""
     monkeypatch.setenv("COLUMNS", request.param)
     return int(request.param)
 
 
 def run_report(run: Path, columns: int, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """Run `report`; check that it succeeds and its lines fit; return the lines of its summary."""
+    """Run `kmarkers report`, check that the lines of the summary fit, and return these lines."""
     capsys.readouterr()
     assert main(["report", str(run), "--no-figures"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -110,8 +110,8 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
     machine = Machine(tmp_path, monkeypatch)
     monkeypatch.setattr("fakebench.LOOP", LOOP)
     machine.trouble["vm"] = KeyboardInterrupt()
-    assert machine.bench() == 130
-    monkeypatch.setattr(report, "report_run", machine.whole_report)
+    assert machine.run_bench() == 130
+    monkeypatch.setattr(report, "report_run", machine.real_report)
     (run,) = machine.list_runs()
     lines = run_report(run, columns, capsys)
     said = " ".join(lines)
@@ -123,7 +123,7 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
 def test_table_is_replaced_by_a_hint_if_it_does_not_fit(
     tmp_path: Path, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A table that does not fit on the screen is replaced by a hint at `kmarkers table`."""
+    """A table that does not fit on the screen is replaced by a hint to run `kmarkers table`."""
     names = {f"marker-{n}": n for n in range(2, 33)}
     many = rawdata.Bench("empty-loop", {"none": 1, "none-clone": 1, **names})
     lines = run_report(make_run(tmp_path, "icount", many), columns, capsys)
@@ -256,7 +256,7 @@ def test_closed_stderr_descriptor_is_not_reused_by_files(tmp_path: Path) -> None
 
 @pytest.fixture
 def terminals() -> Iterator[list[Terminal]]:
-    """Return a list for the terminals of a test, which are closed at its end."""
+    """Return a list for the terminals of a test, which are closed at the end of the test."""
     found: list[Terminal] = []
     yield found
     for one in found:
@@ -287,7 +287,7 @@ def make_change(number: int, verdict: str, tier: str = "native", kernel: str = "
     """Return a row with long names and a note, compared between two runs; it changed by `number`
     percent."""
     long = "a-name-that-is-quite-long-for-a-terminal"
-    name = Name(tier, f"{long}-{number}", f"{long}-{number}")
+    name = RowName(tier, f"{long}-{number}", f"{long}-{number}")
     row = Row(name, kernel, "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
     ends = Interval(number - 0.1, number + 0.1)
     note = "only in A" if verdict == MISSING else "a note of so many words that it needs a line"
@@ -306,8 +306,8 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     env = {"machine": {"cpu": {"model_name": "a processor of many words " * 3}}}
     env["run"] = {"missing": [{"tier": "metal", "why": "it is not there"}]}  # type: ignore[dict-item]
     grades = [f"{tier}, kernel {kernel}: poor numbers: {'why ' * 20}" for tier, kernel in kernels]
-    a, b = (Compared(f"results/local/{name}", env, (), grades=grades) for name in "ab")
-    found = Comparison([Pair(a, b, [*rows, *gone])], 0.1, frozenset(["slower"]))
+    a, b = (ComparedRun(f"results/local/{name}", env, (), grades=grades) for name in "ab")
+    found = Comparison([RunPair(a, b, [*rows, *gone])], 0.1, frozenset(["slower"]))
     lines = changetext.render_terminal(found).splitlines()
     assert len(lines) <= changetext.LINES and max(map(len, lines)) <= 80
     said = " ".join(" ".join(lines).split())

@@ -47,7 +47,7 @@ def run_make(where: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-class Built:
+class LinkedProgram:
     """A linked program: its functions, its text, and its records of entries and exits."""
 
     def __init__(self, program: Path, scratch: Path) -> None:
@@ -98,7 +98,7 @@ class Built:
 @pytest.fixture(
     params=["-O2", "-O2 -fno-omit-frame-pointer", "-O2 -fcf-protection=branch", "-Os"],
 )
-def built(request: pytest.FixtureRequest, tmp_path: Path) -> Built:
+def built(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProgram:
     """Build SOURCE like a client module, with each of four sets of options: for example with frame
     pointers, or for IBT."""
     done = run_make(tmp_path)
@@ -108,10 +108,10 @@ def built(request: pytest.FixtureRequest, tmp_path: Path) -> Built:
     words += [*done.stdout.split(), "-fno-pie", "-no-pie", "-nostdlib", "-static"]
     words += ["-fno-asynchronous-unwind-tables", "-Wl,-e,leaf", "-o", str(tmp_path / "program")]
     run_command(*words, tmp_path / "source.c")
-    return Built(tmp_path / "program", tmp_path)
+    return LinkedProgram(tmp_path / "program", tmp_path)
 
 
-def test_each_function_has_entry_and_exit_records(built: Built) -> None:
+def test_each_function_has_entry_and_exit_records(built: LinkedProgram) -> None:
     """Each function has an entry record, and an exit record for each return or tail call."""
     entries = {name: len(built.list_offsets(name, 0)) for name in built.functions}
     exits = {name: len(built.list_offsets(name, 1)) for name in built.functions}
@@ -121,14 +121,14 @@ def test_each_function_has_entry_and_exit_records(built: Built) -> None:
     assert {data for _, data in built.records} == {0, 1}
 
 
-def test_entry_nop_is_the_first_instruction_after_endbr(built: Built) -> None:
+def test_entry_nop_is_the_first_instruction_after_endbr(built: LinkedProgram) -> None:
     """Only an ENDBR may precede the nop of the entry."""
     for name, (start, _) in built.functions.items():
         first = len(ENDBR) if built.read_code(start, len(ENDBR)) == ENDBR else 0
         assert built.list_offsets(name, 0) in ([first], [])
 
 
-def test_each_recorded_address_has_a_nop(built: Built) -> None:
+def test_each_recorded_address_has_a_nop(built: LinkedProgram) -> None:
     """A nop replaces each call that the compiler inserted. A ret or jmp follows the nop of an
     exit."""
     for addr, data in built.records:
@@ -139,7 +139,7 @@ def test_each_recorded_address_has_a_nop(built: Built) -> None:
     assert not re.search(r"__fentry__|__return__", run_command("nm", built.program))
 
 
-def test_a_record_needs_eight_bytes_of_table(built: Built) -> None:
+def test_a_record_needs_eight_bytes_of_table(built: LinkedProgram) -> None:
     """A record has eight bytes; the head of the table contains the sizes of record and table."""
     size = built.sections[".discard_kmarkers_entry"][1]
     head = built.read_section(".discard_kmarkers_entry_heads")

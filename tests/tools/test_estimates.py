@@ -12,7 +12,7 @@ import manyruns
 import numpy as np
 import pytest
 from kmtools.analyse import changes, estimates
-from kmtools.analyse.rows import SHARE, Name, Row, make_timed_row
+from kmtools.analyse.rows import SHARE, Row, RowName, make_timed_row
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER
 from kmtools.base.errors import FailedError
@@ -22,17 +22,17 @@ from kmtools.measure.rundir import UNIT_TSC, Tier
 TIER = Tier("native", "k", UNIT_TSC, False, {}, {})
 PROCESSES, LAYOUTS, VARIANTS = 16, 32, 6
 # The relative cost that each code layout adds: two layouts add 50 %.
-DEAR = np.where(np.isin(np.arange(LAYOUTS), (14, 31)), 0.5, 0.0)
+LAYOUT_COSTS = np.where(np.isin(np.arange(LAYOUTS), (14, 31)), 0.5, 0.0)
 
 
 def build_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -> Row:
     """Return a row with `blocks` blocks for each process; `x` has the relative cost of each block,
-    `layout` its code layout."""
+    and `layout` the code layout of each block."""
     series = [
         Slope(n, int(at), round(value * 1e9), 10**9, n // blocks + 1)
         for n, (value, at) in enumerate(zip(x, layout, strict=True))
     ]
-    return make_timed_row(Name("native", "b", variant), TIER, SHARE, "base", 75.0, series)
+    return make_timed_row(RowName("native", "b", variant), TIER, SHARE, "base", 75.0, series)
 
 
 def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
@@ -47,7 +47,7 @@ def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
         noise = 0.002 * random.standard_normal(count)
         noise += 0.05 * random.exponential(1, count) * (random.random(count) < 0.05)
         process = np.repeat(0.0001 * random.standard_normal(PROCESSES), blocks)
-        x = (1 + number / 10) * (1 + DEAR[layout] + noise + process)
+        x = (1 + number / 10) * (1 + LAYOUT_COSTS[layout] + noise + process)
         x *= more if number == VARIANTS - 1 else 1.0
         rows.append(build_row(x, layout, blocks, "base-clone" if number == 0 else f"v{number}"))
     return rows
@@ -62,8 +62,8 @@ def test_no_pair_of_identical_runs_raises_an_alarm() -> None:
         said += Counter(change.verdict for change in changes.compare_rows(a, b))
     assert not said[SLOWER] and not said[FASTER]
     assert said[EQUIVALENT] >= 0.7 * said.total()
-    dearer = [simulate_run(100 + seed, 128, 1.01) for seed in range(3)]
-    for a, b in product(runs[:3], dearer):
+    costlier_runs = [simulate_run(100 + seed, 128, 1.01) for seed in range(3)]
+    for a, b in product(runs[:3], costlier_runs):
         found = {change.name.variant: change.verdict for change in changes.compare_rows(a, b)}
         assert [name for name, verdict in found.items() if verdict == SLOWER] == ["v5"]
 
@@ -82,7 +82,7 @@ def make_row_without_noise(blocks: int) -> Row:
     """Return a row without noise, with one process and 32 layouts, two of which cost twice as
     much."""
     layout = np.arange(blocks) % LAYOUTS
-    return build_row(1 + 2 * DEAR[layout], layout, blocks)
+    return build_row(1 + 2 * LAYOUT_COSTS[layout], layout, blocks)
 
 
 def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:
@@ -176,7 +176,7 @@ def test_clock_step_below_block_noise_does_not_widen_intervals() -> None:
     random = np.random.default_rng(3)
     x, layout = 1 + 0.002 * random.standard_normal(512), np.arange(512) % LAYOUTS
     series = [Slope(n, int(layout[n]), round(x[n] * 1e9), 10**9, n // 32 + 1) for n in range(512)]
-    name = Name("native", "b", "v")
+    name = RowName("native", "b", "v")
     fine, coarse = (
         make_timed_row(name, TIER, SHARE, "base", 75.0, series, step) for step in (1e-3, 0.1)
     )

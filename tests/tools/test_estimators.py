@@ -32,8 +32,8 @@ def test_intervals_contain_the_true_cost(kind: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
-    """The usual cost that is computed from the offsets of blocks is that of many drawn blocks, of
-    which the share `share` is dearer by 3. It is the mean over processes."""
+    """compute_usual_costs() returns for each process the midmean that many blocks with noise have,
+    if the share `share` of the blocks costs 3 more."""
     dear = (np.arange(noises.BLOCKS) < round(share * noises.BLOCKS)) * 3.0
     random = np.random.default_rng(0)
     drawn = np.sort((dear + random.standard_normal((4000, noises.BLOCKS))).reshape(-1))
@@ -43,8 +43,9 @@ def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) 
     assert found[2] == pytest.approx(0, abs=1e-9)
 
 
-def test_a_cost_in_one_block_of_ten_is_left_out_of_the_usual_cost() -> None:
-    """The numbers of the table in usual-cost.md."""
+def test_usual_costs_agree_with_the_documented_table() -> None:
+    """A cost that is added to one block of four or of ten changes the usual cost and the mean as
+    the table in usual-cost.md says."""
     text = (ROOT / "Documentation" / "usual-cost.md").read_text()
     for words, every, cost in (("four", 4, 3), ("ten", 10, 3), ("ten", 10, 100)):
         offsets = cost * (np.arange(5 * noises.BLOCKS) % every == 0).astype(float)
@@ -55,9 +56,9 @@ def test_a_cost_in_one_block_of_ten_is_left_out_of_the_usual_cost() -> None:
 
 
 @pytest.mark.parametrize("kind", noises.ASYMMETRIC)
-def test_disturbances_only_make_blocks_dearer(kind: str) -> None:
-    """The true cost lies between zero and the largest offset. A neighbour is there for the share of
-    the time, and stays for the number of blocks, that the name of the kind says."""
+def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
+    """The true cost lies between zero and the largest offset. In a kind named stays-SHARE-BLOCKS, a
+    neighbour process runs in the given share of the blocks, each time for BLOCKS on average."""
     random = np.random.default_rng(1)
     layout = noises.permute_layouts(random, 400 * noises.LENGTH)
     offsets = noises.ASYMMETRIC[kind](random, layout)
@@ -72,8 +73,9 @@ def test_disturbances_only_make_blocks_dearer(kind: str) -> None:
         assert there.sum() / stays == pytest.approx(int(match[2]), rel=0.3)
 
 
-def test_the_truth_of_random_processes_is_that_of_all_processes() -> None:
-    """A run in which no process is dearer still has the true cost of all processes."""
+def test_true_cost_is_the_mean_over_all_processes_that_may_start() -> None:
+    """If one process in five costs 3 more, the true cost is 0.6, even of a run without such a
+    process. If a neighbour process causes the cost, each process has its own true cost."""
     assert noises.simulate_run("one-in-five-3", 0).usual == pytest.approx(0.6, abs=0.06)
     assert np.ptp(noises.simulate_run("stays-25%-500", 0).usual) > 2
 
@@ -81,10 +83,10 @@ def test_the_truth_of_random_processes_is_that_of_all_processes() -> None:
 def test_treating_blocks_as_independent_is_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """If blocks are treated as independent, the intervals are too narrow."""
 
-    def independent(batches: location.Floats) -> tuple[float, int]:
+    def estimate_as_independent(batches: location.Floats) -> tuple[float, int]:
         return float(np.var(batches)) / len(batches) / noises.BLOCKS, 30
 
-    monkeypatch.setattr(location, "estimate_long_run_variance", independent)
+    monkeypatch.setattr(location, "estimate_long_run_variance", estimate_as_independent)
     assert "covers less than 93%" in estimators.score_estimator_on_noise(
         "process-1", FEW
     ).list_missed_limits(slack=3)
@@ -159,7 +161,7 @@ def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
 
 def test_the_interval_of_two_states_holds_the_estimate() -> None:
     """The estimate may be below the costs in both states, because blocks next to a change count for
-    the estimate alone. In two processes, 40 blocks are cheaper than usual before 32 dear ones."""
+    the estimate alone. In two processes, 40 blocks are cheaper than usual before 32 costly ones."""
     x = np.zeros(noises.LENGTH)
     for begin in (0, 5 * noises.BLOCKS):
         x[begin + 56 : begin + 96] = -0.3
@@ -170,28 +172,28 @@ def test_the_interval_of_two_states_holds_the_estimate() -> None:
     assert found.value < -0.001
 
 
-def simulate_dear_processes(dear: int) -> location.Location:
-    """Estimate the location of 16 processes, `dear` of which cost 10 more than the others."""
-    random = np.random.default_rng(dear)
-    offsets = 10.0 * (random.permutation(16) < dear)
+def estimate_cost_with_slow_processes(slow: int) -> location.Location:
+    """Estimate the location of 16 processes, `slow` of which cost 10 more than the others."""
+    random = np.random.default_rng(slow)
+    offsets = 10.0 * (random.permutation(16) < slow)
     x = offsets[noises.PROCESS] + random.standard_normal(noises.LENGTH)
     return location.estimate_location(x, noises.PROCESS, noises.LAYOUT)
 
 
-@pytest.mark.parametrize(("dear", "share"), [(1, 0.302), (2, 0.383), (4, 0.524)])
-def test_a_few_dear_processes_may_be_more_in_another_run(dear: int, share: float) -> None:
-    """The interval reaches up to the cost if the share of dear processes were the upper end of its
-    exact interval, `share`."""
-    found = simulate_dear_processes(dear)
+@pytest.mark.parametrize(("slow", "share"), [(1, 0.302), (2, 0.383), (4, 0.524)])
+def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share: float) -> None:
+    """The upper end of the interval is at least the cost of a run with the share `share` of slow
+    processes, which is the upper end of the exact interval of the observed share."""
+    found = estimate_cost_with_slow_processes(slow)
     assert found.interval.hi >= 10 * share - 0.1
-    assert found.value == pytest.approx(10 * dear / 16, abs=0.2)
+    assert found.value == pytest.approx(10 * slow / 16, abs=0.2)
 
 
 def test_intervals_of_shares_are_exact() -> None:
     scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
     for every, found in ((16, 0), (16, 1), (16, 5), (16, 16), (64, 7)):
         wanted = scipy.binomtest(found, every).proportion_ci(0.95)
-        share = student.compute_share_interval(found, every, 0.05)
+        share = student.compute_clopper_pearson_interval(found, every, 0.05)
         assert share == pytest.approx((wanted.low, wanted.high), abs=1e-9)
 
 
@@ -201,8 +203,8 @@ def simulate_modal_run(seed: int) -> np.ndarray:
 
 
 def test_noise_of_layouts_is_not_removed() -> None:
-    """If layouts do not differ, the effects that noise gives them are not subtracted: they would
-    blur a distribution with several modes, and bias its midmean."""
+    """If layouts do not differ, the effects that noise gives them are not subtracted.
+    Subtracting them would blur a distribution with several modes, and bias its midmean."""
     biases = [
         estimate_noise("modal", seed).value
         - float(location.compute_midmean(simulate_modal_run(seed)).mean())
@@ -220,7 +222,9 @@ def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
     slices = location.split_blocks_into_batches(process)
     batches = location.estimate_batch_locations(x, np.arange(len(x)) % 8, slices)[1]
     owners = np.array([process[part.start] for part in slices])
-    over = location.compute_process_interval(batches, owners, found.value, location.OUTSIDE)
+    over = location.compute_process_interval(
+        batches, owners, found.value, location.ERROR_PROBABILITY
+    )
     assert found.interval.lo <= over.lo < -0.1
     assert found.interval.hi >= over.hi > 1.1
 
@@ -248,17 +252,17 @@ def test_the_estimate_is_inside_its_interval(kind: str) -> None:
 
 
 @pytest.mark.parametrize(("every", "noted"), [(10, True), (0, False), (1, False)])
-def test_the_mean_over_time_stands_beside_a_usual_cost_that_leaves_something_out(
+def test_note_has_the_mean_over_time_if_the_usual_cost_leaves_out_blocks(
     every: int, noted: bool
 ) -> None:
-    """A cost of 40 in one block of `every` is left out, but for one in all blocks. The note has the
-    mean over time."""
+    """If one block of ten costs 40 more, the usual cost leaves these blocks out, and the note has
+    the mean over time. If no block (0) or every block (1) costs 40 more, there is no note."""
     offsets = 40.0 * (np.arange(noises.LENGTH) % every == 0) if every else 0.0
     x = offsets + np.random.default_rng(1).standard_normal(noises.LENGTH)
     found = location.estimate_location(x, noises.PROCESS, noises.LAYOUT)
     assert found.left_out is not None
     assert found.mean == pytest.approx(float(np.mean(offsets)), abs=0.5)
-    group = verdicts.Group(make_tier(), "b", {}, {}, "none", 0.25, None, {}, None, 0.05)
+    group = verdicts.BenchmarkGroup(make_tier(), "b", {}, {}, "none", 0.25, None, {}, None, 0.05)
     found_difference = verdicts.Difference(
         [], found.value, found.interval, found.over_time, None, (), None, found.mean, found.left_out
     )
@@ -384,7 +388,7 @@ def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
 
 def test_unknown_kinds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "estimators", "-o", "kinds=loud"]) == 2
-    assert "-o kinds: no 'loud'; there are: normal, skewed" in capsys.readouterr().err
+    assert "-o kinds: 'loud' is not one of normal, skewed" in capsys.readouterr().err
 
 
 def make_slopes(values: list[float], process: int = 1) -> list[Slope]:
@@ -422,7 +426,7 @@ def test_equal_values_have_an_interval_of_the_clock_step() -> None:
     assert location.estimate_series_location(series).interval.half_width == 0
     stepped = location.estimate_series_location(series, 0.5)
     assert stepped.interval.half_width == 0.5
-    assert location.STEPS in stepped.notes
+    assert location.WIDENED_BY_STEP in stepped.notes
 
 
 def test_midmeans_and_quantiles_equal_those_of_scipy() -> None:

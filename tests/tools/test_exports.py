@@ -121,7 +121,7 @@ def test_a_run_without_switches_has_no_trace(
 ) -> None:
     (run,) = manyruns.write_runs(tmp_path, 1)
     assert main(["export", str(run), f"--trace={tmp_path / 'x'}"]) == 2
-    assert "it has no samples of site switches" in capsys.readouterr().err
+    assert "the run has no samples of site switches" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 

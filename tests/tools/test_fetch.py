@@ -108,7 +108,7 @@ def test_missing_security_suite_is_reported_and_left_out(
     apt = PrivateApt("s")
     apt.update_lists()
     assert "-security" not in (apt.dir / "sources.list").read_text()
-    assert f"{NO_SUITE}\ns: trying without its security part" in capsys.readouterr().err
+    assert f"{NO_SUITE}\ns: trying without the security archive" in capsys.readouterr().err
 
 
 def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
@@ -225,7 +225,7 @@ def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
     with pytest.raises(UnableError) as caught:
         kernels.ensure_kernel(ENTRY)
     assert str(caught.value).endswith(
-        ": tar: x: No space left on device; make room and run it again"
+        ": tar: x: No space left on device; free some space and run the command again"
     )
     assert unpack.find_complete_kernel(ENTRY) is None
     asked = mirror.log
@@ -239,11 +239,11 @@ def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
 def test_interrupted_unpacking_leaves_no_final_tree(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
-    def stop(*_: object) -> NoReturn:
+    def raise_error(*_: object) -> NoReturn:
         raise error
 
     with monkeypatch.context() as patch:
-        patch.setattr(unpack, "find_vmlinuz", stop)
+        patch.setattr(unpack, "find_vmlinuz", raise_error)
         with pytest.raises(type(error)):
             kernels.ensure_kernel(ENTRY)
     assert unpack.find_complete_kernel(ENTRY) is None

@@ -154,7 +154,7 @@ def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
     assert "<p>1</p>" not in markup.limit_page_size(text, 1, 1)
 
 
-def test_what_all_rows_share_is_said_once() -> None:
+def test_part_of_notes_that_all_rows_share_is_printed_once() -> None:
     own = f"not on a line; {LONG}"
     rows = [make_row("a", f"{own}; {POOR}"), make_row("b", POOR), make_row("c", f"short; {POOR}")]
     shown, notes = panels.number_caveats(rows)

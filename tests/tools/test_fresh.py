@@ -50,7 +50,7 @@ process.wait()
 
 
 def test_steps_are_the_commands_of_the_readme() -> None:
-    steps = fresh.make_steps_as_root(fresh.read_readme_commands(README))
+    steps = fresh.make_root_steps(fresh.read_readme_commands(README))
     assert [(step.name, step.command) for step in steps] == [
         ("install", "apt-get install git make"),
         ("clone", f"git clone {fresh.SOURCE} kmarkers && cd kmarkers"),
@@ -58,19 +58,19 @@ def test_steps_are_the_commands_of_the_readme() -> None:
         ("check", "cd kmarkers && make check"),
     ]
     real = fresh.read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert [step.name for step in fresh.make_steps_as_root(real)] == [step.name for step in steps]
+    assert [step.name for step in fresh.make_root_steps(real)] == [step.name for step in steps]
 
 
-def test_contributing_has_markers_for_the_table_of_times() -> None:
+def test_contributing_md_has_lines_around_the_table_of_times() -> None:
     text = fresh.TIMES_PAGE.read_text(encoding="utf-8")
     assert text.count(fresh.BEGIN) == text.count(fresh.END) == 1
     assert text.index(fresh.BEGIN) < text.index(fresh.END)
 
 
 def test_user_steps_run_before_and_after_root_installs_packages() -> None:
-    steps = fresh.make_steps_as_user(fresh.read_readme_commands(README))
+    steps = fresh.make_user_steps(fresh.read_readme_commands(README))
     assert [(step.name, step.user) for step in steps] == [
-        *(("install", False), ("clone", True), ("bare-bench", True), ("mend", False)),
+        *(("install", False), ("clone", True), ("bare-bench", True), ("install-missing", False)),
         *(("bench", True), ("check", True)),
     ]
 
@@ -86,20 +86,18 @@ def test_user_steps_run_before_and_after_root_installs_packages() -> None:
     ],
 )
 def test_failure_for_a_user_differs_from_missing_packages(step: str, said: str, good: bool) -> None:
-    steps = {
-        step.name: step for step in fresh.make_steps_as_user(fresh.read_readme_commands(README))
-    }
+    steps = {step.name: step for step in fresh.make_user_steps(fresh.read_readme_commands(README))}
     assert bool(re.search(steps[step].says, said)) == good
 
 
 def test_only_times_of_passed_steps_are_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def run(root: Root, command: str, *_: object) -> subprocess.Popen[bytes]:
+    def start_without_root(root: Root, command: str, *_: object) -> subprocess.Popen[bytes]:
         return subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE)
 
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(bareroot, "start_command", run)
+    monkeypatch.setattr(bareroot, "start_command", start_without_root)
     for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
         session = fresh.RootSession("a", Root(tmp_path, None, None), variables)
         assert fresh.run_step(session, fresh.Step("good", "echo setup: ready"))
@@ -115,7 +113,7 @@ def test_readme_without_commands_is_an_error() -> None:
 
 def test_install_command_is_found_in_the_output() -> None:
     said = "setup: packages are missing; as root: apt-get install gcc libc6-dev g++\nend\n"
-    assert fresh.MENDS.findall(said) == ["apt-get install gcc libc6-dev g++"]
+    assert fresh.INSTALL_COMMAND.findall(said) == ["apt-get install gcc libc6-dev g++"]
 
 
 def test_times_are_stored_and_formatted(tmp_path: Path) -> None:
@@ -162,7 +160,7 @@ def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.M
     assert not any(bareroot.NETWORK.match(line) for line in others)
 
 
-class Mirrors:
+class FakeDebianMirror:
     """A mirror with one source list, which replaces the result of find_debian_mirror()."""
 
     def list_source_lists(self, suite: str) -> list[list[str]]:
@@ -171,7 +169,7 @@ class Mirrors:
 
 
 @pytest.fixture
-def tiny(tmp_path: Path) -> Root:
+def tiny_root(tmp_path: Path) -> Root:
     """Make a root that contains only busybox."""
     busybox = shutil.which("busybox")
     if os.geteuid() != 0 or busybox is None:
@@ -192,27 +190,27 @@ def run_in_root(root: Root, command: str) -> str:
         return process.stdout.read().decode()
 
 
-def test_command_sees_only_its_root_and_its_processes(tiny: Root) -> None:
-    said = run_in_root(tiny, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
+def test_command_sees_only_its_root_and_its_processes(tiny_root: Root) -> None:
+    said = run_in_root(tiny_root, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
     assert said.splitlines()[0] == "1 /root"
     assert len([line for line in said.splitlines() if line.startswith("/proc/")]) < 8
     assert "busybox" in said
 
 
 def test_proxy_password_is_not_on_a_command_line(
-    tiny: Root, monkeypatch: pytest.MonkeyPatch
+    tiny_root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("https_proxy", "s3cret")
-    said = run_in_root(tiny, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
+    said = run_in_root(tiny_root, "echo $https_proxy; cat /proc/[0-9]*/cmdline")
     assert said.count("s3cret") == 1
-    assert "s3cret" not in str(tiny.make_command_line("true", user=False))
+    assert "s3cret" not in str(tiny_root.make_command_line("true", user=False))
 
 
-def test_cache_is_read_but_not_written(tiny: Root, tmp_path: Path) -> None:
+def test_cache_is_read_but_not_written(tiny_root: Root, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     (cache / "kernel").write_text("as it was\n")
-    root = Root(tiny.path, None, cache)
+    root = Root(tiny_root.path, None, cache)
     said = run_in_root(
         root, "cd $KMARKERS_CACHE; cat kernel; echo changed >kernel; cat kernel; >new"
     )
@@ -224,23 +222,25 @@ def test_cache_is_read_but_not_written(tiny: Root, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_killed_command_leaves_no_process_and_mount(tiny: Root, number: signal.Signals) -> None:
-    words = [sys.executable, "-c", HOLD, str(tiny.path)]
+def test_killed_command_leaves_no_process_and_mount(
+    tiny_root: Root, number: signal.Signals
+) -> None:
+    words = [sys.executable, "-c", HOLD, str(tiny_root.path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     with subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"in\n"
-        inside = is_mounted(tiny.path)
+        inside = is_mounted(tiny_root.path)
         holder.send_signal(number)
     assert inside, "the command ran without its mounts"
     deadline = time.monotonic() + 20
-    while is_mounted(tiny.path) and time.monotonic() < deadline:
+    while is_mounted(tiny_root.path) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not is_mounted(tiny.path)
-    assert str(tiny.path) not in Path("/proc/self/mountinfo").read_text()
-    tiny.remove_trees()
+    assert not is_mounted(tiny_root.path)
+    assert str(tiny_root.path) not in Path("/proc/self/mountinfo").read_text()
+    tiny_root.remove_trees()
 
 
 def is_mounted(path: Path) -> bool:
@@ -263,10 +263,10 @@ def test_incomplete_root_of_a_killed_run_is_removed(
     for name in ("half", "busy"):
         (tmp_path / f"{name}.lock").touch()
 
-    def refuse(suite: str, path: Path, with_cache: bool) -> Root:
+    def raise_unable_error(suite: str, path: Path, with_cache: bool) -> Root:
         raise UnableError("no root today")
 
-    monkeypatch.setattr(bareroot, "unpack_root", refuse)
+    monkeypatch.setattr(bareroot, "unpack_root", raise_unable_error)
     with (tmp_path / "busy.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with (
@@ -284,14 +284,14 @@ def test_second_run_in_the_same_root_is_refused(
     monkeypatch.setattr(fresh, "WORK", tmp_path)
     monkeypatch.setattr(fresh, "make_git_bundle", lambda: tmp_path / "a" / "kept")
 
-    def unpack(suite: str, path: Path, with_cache: bool) -> Root:
+    def unpack_fake_root(suite: str, path: Path, with_cache: bool) -> Root:
         (path / "srv").mkdir(parents=True)
         (path / "kept").touch()
         return root
 
-    monkeypatch.setattr(bareroot, "unpack_root", unpack)
+    monkeypatch.setattr(bareroot, "unpack_root", unpack_fake_root)
     with fresh.unpack_temporary_root("a", False, True, {}):
-        refused = pytest.raises(UnableError, match="another run works in the root a of this")
+        refused = pytest.raises(UnableError, match="another test run uses the root directory a")
         with refused, fresh.unpack_temporary_root("a", False, True, {}):
             pass
         assert (root.path / "kept").exists()
@@ -305,12 +305,12 @@ def test_old_root_tarball_is_made_again(
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     made = []
 
-    def bootstrap(suite: str, path: Path, sources: list[str]) -> None:
+    def make_fake_tarball(suite: str, path: Path, sources: list[str]) -> None:
         path.touch()
         made.append(suite)
 
-    monkeypatch.setattr(bareroot, "_make_root_tarball", bootstrap)
-    monkeypatch.setattr(bareroot, "find_debian_mirror", Mirrors)
+    monkeypatch.setattr(bareroot, "_make_root_tarball", make_fake_tarball)
+    monkeypatch.setattr(bareroot, "find_debian_mirror", FakeDebianMirror)
     path = bareroot.ensure_root_tarball("a")
     # The date of the tarball may be in the future, if the clock was wrong when it was made.
     os.utime(path, (time.time() - age,) * 2)

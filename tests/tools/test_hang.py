@@ -35,10 +35,10 @@ def make_busy_cpu() -> FakeCpu:
     """Return a CPU whose instruction pointer advances in each inspection."""
     places = itertools.count(KERNEL_TEXT, 0x40)
 
-    def go_on(cpu: FakeCpu) -> None:
+    def advance(cpu: FakeCpu) -> None:
         cpu.place = next(places)
 
-    return FakeCpu(next=go_on)
+    return FakeCpu(next=advance)
 
 
 def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
@@ -71,7 +71,7 @@ def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -
     assert f"CPU 1 executes a breakpoint at {KERNEL_TEXT:x} endlessly" in finding.reason
     assert "memory holds 0f" in finding.reason
     record = (tmp_path / LOOK_LOG).read_text()
-    assert f"interrupted by a breakpoint, from {KERNEL_TEXT:x} memory holds 0f" in record
+    assert f"a breakpoint interrupted this CPU; memory from {KERNEL_TEXT:x} holds 0f" in record
     assert "RAX=0000000000000001" in record
 
 
@@ -109,11 +109,11 @@ def test_int3_is_found_if_the_handler_decremented_the_saved_address(
 ) -> None:
     turns = itertools.cycle(backs)
 
-    def go_on(cpu: FakeCpu) -> None:
+    def advance(cpu: FakeCpu) -> None:
         cpu.stack = make_trap_stack(MODULE_TEXT - next(turns))
 
     memory = {MODULE_TEXT - 1: 0x00, MODULE_TEXT: 0xCC}
-    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
+    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=advance)], memory)
     assert finding and not finding.stale
     assert f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds cc" in finding.reason
 
@@ -123,10 +123,10 @@ def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
     """The int3 is at the start of a module's text. The handler has decremented the saved address,
     which therefore is in the unmapped page before the text."""
 
-    def go_on(cpu: FakeCpu) -> None:
+    def advance(cpu: FakeCpu) -> None:
         cpu.stack = make_trap_stack(MODULE_TEXT - 1)
 
-    cpus = [FakeCpu(flags=NO_INTERRUPTS, next=go_on)]
+    cpus = [FakeCpu(flags=NO_INTERRUPTS, next=advance)]
     finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
     assert finding and not finding.stale
     said = f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds {byte:02x} there"
@@ -137,13 +137,13 @@ def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
 def test_cpu_between_int3_and_handler_is_in_the_loop(tmp_path: Path, between: int) -> None:
     turns = itertools.count()
 
-    def go_on(cpu: FakeCpu) -> None:
+    def advance(cpu: FakeCpu) -> None:
         handles = next(turns) % 2
         cpu.place = KERNEL_TEXT + 0x5000 if handles else between
         cpu.stack = make_trap_stack(KERNEL_TEXT) if handles else [0]
 
     memory = {KERNEL_TEXT: 0x0F}
-    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=go_on)], memory)
+    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=advance)], memory)
     assert finding and finding.stale
     assert f"breakpoint at {KERNEL_TEXT:x} endlessly; memory holds 0f" in finding.reason
 
@@ -151,11 +151,11 @@ def test_cpu_between_int3_and_handler_is_in_the_loop(tmp_path: Path, between: in
 def test_cpu_with_changing_registers_makes_progress(tmp_path: Path) -> None:
     counter = itertools.count()
 
-    def hit(cpu: FakeCpu) -> None:
+    def take_next_int3(cpu: FakeCpu) -> None:
         cpu.place += 8
         cpu.stack = make_trap_stack(KERNEL_TEXT, next(counter))
 
-    cpu = FakeCpu(flags=NO_INTERRUPTS, next=hit)
+    cpu = FakeCpu(flags=NO_INTERRUPTS, next=take_next_int3)
     assert watch_guest(tmp_path, [cpu, make_busy_cpu()], {KERNEL_TEXT: 0xCC}) is None
     assert "every CPU makes progress" in (tmp_path / LOOK_LOG).read_text()
 
@@ -175,7 +175,7 @@ def test_guest_with_all_cpus_idle_hangs(tmp_path: Path) -> None:
     assert finding and "every CPU is idle" in finding.reason
 
 
-def test_guest_is_resumed_after_every_look(tmp_path: Path) -> None:
+def test_guest_is_resumed_after_every_inspection(tmp_path: Path) -> None:
     monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
     assert watch.inspect_at_timeout() is None
@@ -232,12 +232,12 @@ def test_silent_run_ends_with_a_finding(laboratory: Path) -> None:
 def test_guest_that_ends_during_an_inspection_is_no_finding(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
-    def hung_up(_: Watch) -> Finding:
+    def return_closed_connection(_: Watch) -> Finding:
         (laboratory / "looked").touch()
         return Finding("the emulator has closed its monitor connection")
 
     monkeypatch.setattr(Watch, "inspect_if_due", lambda _: None)
-    monkeypatch.setattr(Watch, look, hung_up)
+    monkeypatch.setattr(Watch, look, return_closed_connection)
     ends = 'until [ -e "$HERE/looked" ]; do sleep 0.02; done; sleep 0.1; finish 0'
     result, _ = boot_with_fake_qemu(
         laboratory, ends, timeout=20.0 if look == "inspect_if_due" else 1.0
@@ -266,7 +266,7 @@ def test_names_are_added_to_addresses_with_kaslr() -> None:
         "ffffffff81000000 T _text\nffffffff81000100 t f\nffffffff81a00000 T asm_exc_int3\n"
         "ffffffffc0000000 t ours [patcher]\nffffffff82000000 D data\n"
     )
-    seen = "entry of breakpoints: ffffffff91a00000\n+008 ffffffff91000104\nRIP=ffffffff91000104\n"
+    seen = "int3 entry code: ffffffff91a00000\n+008 ffffffff91000104\nRIP=ffffffff91000104\n"
     named = symbols.add_function_names(seen, table)
     assert "+008 ffffffff91000104 f+0x4\n" in named
     assert symbols.add_function_names("+008 ffffffff91000104", table) == "+008 ffffffff91000104"

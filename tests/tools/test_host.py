@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of scripts/host, which loads the modules into the running kernel: its checks and messages,
-and interruptions.
+"""Tests of scripts/host, which loads the modules into the running kernel: checks, messages and
+interruptions.
 
 These tests load no module; the suite host of tests/vm loads the modules into a test kernel.
 """
@@ -76,12 +76,12 @@ def test_kernel_that_forbids_text_patching_is_refused(tmp_path: Path, name: str)
     said = run_host_script(tmp_path)
     assert said.returncode == 2
     assert reason in said.stderr
-    assert said.stderr.endswith("; -f goes on\n")
+    assert said.stderr.endswith("; use -f to continue nevertheless\n")
     # With -f the script continues up to the next obstacle: the question whether to load modules, or
     # a missing module.
     forced = run_host_script(tmp_path, "-f", "load")
     assert reason in forced.stderr
-    assert "-f goes on" not in forced.stderr
+    assert "use -f" not in forced.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
@@ -155,7 +155,7 @@ def test_hint_names_the_package_manager_of_the_distribution(
     ("shows", "lists", "command"),
     [
         ("exit 0", "echo linux-headers-1", "apt-get install linux-headers-"),
-        ("exit 1", "echo linux-headers-1", "no package has those of kernel "),
+        ("exit 1", "echo linux-headers-1", "no package has the headers of kernel "),
         # apt has no package lists.
         ("exit 1", ":", "apt-get install linux-headers-"),
     ],
@@ -203,8 +203,8 @@ exec sleep 60
 
 
 def interrupt_host_script(root: Path, *words: str) -> int:
-    """Run a copy of scripts/host. After it has loaded modules, send SIGINT to its process group, as
-    Ctrl-C does, until it ends. Return its exit code."""
+    """Run a copy of scripts/host. After the script has loaded modules, send SIGINT to the process
+    group of the script, as Ctrl-C does, until the script ends. Return the exit code."""
     for source in (ROOT / "scripts" / "host", ROOT / "Kbuild", *ROOT.glob("*/Kbuild")):
         copy = root / source.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)

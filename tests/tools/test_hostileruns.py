@@ -50,16 +50,16 @@ def write_runs_of_four_layouts(
     """Write the runs `numbers` with four code layouts, as older versions of kmarkers measured."""
     with monkeypatch.context() as four:
         four.setattr(manyruns, "LAYOUTS", 4)
-        maker = manyruns.Maker(folder)
+        writer = manyruns.RunWriter(folder)
         for number in numbers:
-            maker.write(number)
+            writer.write_run(number)
 
 
 def test_runs_of_other_layouts_are_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_runs_of_four_layouts(tmp_path, range(1), monkeypatch)
-    new = manyruns.Maker(tmp_path).write(4)
+    new = manyruns.RunWriter(tmp_path).write_run(4)
     old = tmp_path / "machine-00000"
     assert main(["compare", str(old), str(new)]) == 1
     why = "A at 4 code layouts, B at 8"
@@ -210,7 +210,9 @@ def test_runs_with_the_same_name_are_distinguished(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for folder, number in (("yesterday", 0), ("today", 4)):
-        manyruns.Maker(tmp_path).write(number).rename((tmp_path / folder).with_suffix(".run"))
+        manyruns.RunWriter(tmp_path).write_run(number).rename(
+            (tmp_path / folder).with_suffix(".run")
+        )
         (tmp_path / folder).mkdir()
         (tmp_path / folder).with_suffix(".run").rename(tmp_path / folder / "run")
     runs = [str(tmp_path / folder / "run") for folder in ("yesterday", "today")]
@@ -285,11 +287,11 @@ def test_unreadable_directory_is_reported(
     (tmp_path / "machine-00002" / "again").symlink_to(tmp_path)
     walk = os.walk
 
-    def blind(top: Path, onerror: object) -> object:
+    def walk_with_denied_directory(top: Path, onerror: object) -> object:
         onerror(PermissionError(13, "Permission denied", f"{top}/machine-00009"))  # type: ignore[operator]
         return walk(top)
 
-    monkeypatch.setattr("kmtools.report.machines.os.walk", blind)
+    monkeypatch.setattr("kmtools.report.machines.os.walk", walk_with_denied_directory)
     assert main(["fleet", str(tmp_path), "--by", "kernel"]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "refused: machine-00009: " in out and "Permission denied" in out
@@ -306,7 +308,7 @@ def test_unreadable_directory_is_reported(
         ("soon", True, False),
     ],
 )
-def test_run_dated_by_a_wrong_clock_is_refused(
+def test_date_of_a_wrong_clock_is_corrected_and_reported(
     tmp_path: Path, told: str, fresh: bool, right: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     now = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"

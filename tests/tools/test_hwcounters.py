@@ -75,4 +75,4 @@ def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, said: str) 
 )
 def test_invalid_counter_entry_is_reported(wrong: object) -> None:
     with pytest.raises(RunError, match=r"env\.json: counters holds"):
-        hwcounters.parse_entries(wrong)
+        hwcounters.parse_counter_entries(wrong)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the choice of the CPU that kmbench measures on: the idlest one, or that of --cpu."""
+"""Tests of the choice of the CPU on which kmbench measures: the idlest CPU, or the CPU that the
+option --cpu names."""
 
 from __future__ import annotations
 
@@ -16,20 +17,22 @@ from nativeprograms import KMBENCH, read_env_file, run_kmbench, run_program
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
-# The number of tries with a busy CPU; and the difference of idle shares in percent below which they
-# are equal.
+# The number of tries with a busy CPU; and the difference between two idle shares, in percentage
+# points, below which the shares count as equal.
 TRIES, EQUAL = 5, 20
 ALLOWED = sorted(os.sched_getaffinity(0))
 CHOSEN = re.compile(
-    r"^kmbench: measuring on CPU (\d+), idle for (\d+) % of 100 ms; others: (\d+) to (\d+) %$", re.M
+    r"^kmbench: measuring on CPU (\d+), idle for (\d+) % of 100 ms; "
+    r"other CPUs: (\d+) to (\d+) %$",
+    re.M,
 )
-# A program that keeps a CPU busy until it is killed. It says when it begins.
+# A program that keeps a CPU busy until it is killed. It prints a line when it begins.
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); print(flush=True)\nwhile 1: 0"
 
 
 @contextmanager
 def keep_cpu_busy(cpu: int) -> Iterator[None]:
-    """During the block, keep the CPU `cpu` busy."""
+    """Keep the CPU `cpu` busy while the `with` block runs."""
     command = [sys.executable, "-c", BUSY, str(cpu)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as busy:
         assert busy.stdout is not None
@@ -40,8 +43,8 @@ def keep_cpu_busy(cpu: int) -> Iterator[None]:
             busy.kill()
 
 
-# Replaces fopen() of a program: the first read of /proc/stat is of the file $BEFORE, the second of
-# the file $AFTER, the third of $BEGIN, and all others of $LATER.
+# A library that replaces fopen(): the first fopen() of /proc/stat opens the file $BEFORE instead,
+# the second $AFTER, the third $BEGIN, and all others $LATER.
 FOPEN = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -72,7 +75,7 @@ def stat_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write_stat(path: Path, ticks: int, idle: tuple[int, int]) -> None:
-    """Write a /proc/stat in which two CPUs were idle for `idle` percent of `ticks` ticks."""
+    """Write a file like /proc/stat; two CPUs were idle for `idle` percent of `ticks` ticks."""
     lines = ["cpu  1 1 1 1 1 1 1 1 0 0", "intr 1"]
     for cpu, share in zip(ALLOWED[-2:], idle, strict=True):
         spent = ticks * share // 100
@@ -100,25 +103,25 @@ def run_with_idle_cpus(
 
 def choose_cpu(library: Path, idle: tuple[int, int], *words: str) -> tuple[int, str]:
     """Run `kmbench env` on a machine whose two CPUs are idle for `idle` of ten ticks; return the
-    CPU that it chooses, and what it says."""
+    CPU that kmbench chooses, and the messages on stderr."""
     first, last = idle
     done = run_with_idle_cpus(library, (10 * first, 10 * last), (0, 0), "env", *words)
     (cpu,) = re.findall(r"^cpu=(\d+)$", done.stdout, re.M)
     return int(cpu), done.stderr
 
 
-several = pytest.mark.skipif(len(ALLOWED) != 2, reason="needs two CPUs that it may use")
+needs_two_cpus = pytest.mark.skipif(len(ALLOWED) != 2, reason="needs two CPUs that it may use")
 
 
-@several
+@needs_two_cpus
 @pytest.mark.parametrize(
     ("idle", "place"),
     [((10, 0), 0), ((0, 10), 1), ((10, 10), 1), ((10, 9), 1), ((9, 10), 1), ((10, 7), 0),
      ((0, 0), 1), ((3, 0), 0), ((0, 1), 1)],
 )  # fmt: skip
 def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], place: int) -> None:
-    """The idlest CPU is chosen; of CPUs whose idle shares differ by less than two ticks, the
-    last."""
+    """The idlest CPU is chosen. If idle shares differ by less than two ticks, the last CPU is
+    chosen."""
     cpu, said = choose_cpu(stat_library, idle)
     assert cpu == ALLOWED[place]
     (match,) = CHOSEN.findall(said)
@@ -126,14 +129,14 @@ def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], pla
     assert tuple(map(int, match)) == (cpu, 10 * idle[place], other, other)
 
 
-@several
-def test_a_named_cpu_is_obeyed(stat_library: Path) -> None:
+@needs_two_cpus
+def test_cpu_named_by_the_option_is_chosen(stat_library: Path) -> None:
     for cpu in ALLOWED:
         chosen, said = choose_cpu(stat_library, (10, 0), "--cpu", str(cpu))
         assert chosen == cpu and "measuring on CPU" not in said
 
 
-@several
+@needs_two_cpus
 @pytest.mark.parametrize(
     ("idle", "place", "said"),
     [((10, 10), 0, False), ((10, 0), 0, False), ((0, 10), 1, True), ((9, 10), 0, False)],
@@ -141,8 +144,8 @@ def test_a_named_cpu_is_obeyed(stat_library: Path) -> None:
 def test_the_preferred_cpu_is_kept_unless_another_is_idler(
     stat_library: Path, idle: tuple[int, int], place: int, said: bool
 ) -> None:
-    """A process begins on the CPU of the one before, and says nothing; or on another one, and says
-    which."""
+    """With --prefer, kmbench chooses the preferred CPU and prints nothing about it. If the other
+    CPU is idler, kmbench chooses the other CPU and prints its number."""
     cpu, stderr = choose_cpu(stat_library, idle, "--prefer", str(ALLOWED[0]))
     assert cpu == ALLOWED[place]
     assert bool(CHOSEN.findall(stderr)) == said
@@ -150,12 +153,12 @@ def test_the_preferred_cpu_is_kept_unless_another_is_idler(
 
 MOVED = re.compile(
     r"^kmbench: measuring on CPU (\d+), no longer on CPU (\d+), which other programs used for"
-    r" (\d+) %; this one was idle for (\d+) %$",
+    r" (\d+) %; CPU \1 was (\d+) % idle$",
     re.M,
 )
 
 
-@several
+@needs_two_cpus
 @pytest.mark.parametrize(
     ("later", "named", "moves"),
     [((100, 0), False, True), ((100, 0), True, False), ((0, 0), False, False),
@@ -164,8 +167,8 @@ MOVED = re.compile(
 def test_kmbench_moves_to_an_idler_cpu_unless_one_was_named(
     stat_library: Path, tmp_path: Path, later: tuple[int, int], named: bool, moves: bool
 ) -> None:
-    """The run begins on the last CPU. If other programs then use it, and the other CPU is idle, it
-    goes on there from the next block on."""
+    """The run begins on the last CPU. If other programs then use this CPU, and the other CPU is
+    idle, the run continues on the other CPU from the next block on."""
     words = ("--cpu", str(ALLOWED[1])) if named else ()
     done = run_with_idle_cpus(
         stat_library, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", *words,
@@ -195,13 +198,13 @@ def test_without_proc_stat_the_last_cpu_is_chosen(
     assert "measuring on CPU" not in done.stderr
 
 
-def test_a_single_cpu_needs_no_pilot() -> None:
+def test_a_single_cpu_is_chosen_without_a_message() -> None:
     done = run_program("taskset", "-c", str(ALLOWED[0]), KMBENCH, "env")
     assert f"\ncpu={ALLOWED[0]}\n" in done.stdout
     assert "measuring on CPU" not in done.stderr
 
 
-@several
+@needs_two_cpus
 @pytest.mark.parametrize("busy", ALLOWED)
 def test_a_busy_cpu_is_not_chosen(busy: int, tmp_path: Path) -> None:
     """With a busy loop on one CPU, the other one is chosen, and its number is in the env file and

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from kmtools.report import impact
-from kmtools.report.impact import Value
+from kmtools.report.impact import Estimate
 
 
 def make_entry(benchmark: str, variant: str, median: float, delta: float | None) -> dict[str, Any]:
@@ -41,18 +41,27 @@ def test_share_equals_the_published_one() -> None:
 
 
 def test_errors_propagate() -> None:
-    assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 0)).value == pytest.approx(10)
-    assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 0)).half == pytest.approx(0.3)
-    assert impact.compute_percent_of_call(Value(100, 0), Value(1000, 50)).half == pytest.approx(0.5)
-    assert impact.compute_percent_of_call(Value(100, 3), Value(1000, 40)).half == pytest.approx(0.5)
+    assert impact.compute_percent_of_call(
+        Estimate(100, 3), Estimate(1000, 0)
+    ).value == pytest.approx(10)
+    assert impact.compute_percent_of_call(
+        Estimate(100, 3), Estimate(1000, 0)
+    ).half == pytest.approx(0.3)
+    assert impact.compute_percent_of_call(
+        Estimate(100, 0), Estimate(1000, 50)
+    ).half == pytest.approx(0.5)
+    assert impact.compute_percent_of_call(
+        Estimate(100, 3), Estimate(1000, 40)
+    ).half == pytest.approx(0.5)
 
 
 def test_the_error_covers_both_ends_of_an_interval() -> None:
-    """An interval that reaches farther on one side, as that of two states does, is not centred."""
+    """An interval may reach farther to one side of the estimate than to the other. The error is the
+    longer distance."""
     entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
-    assert impact.read_added_cost(entry) == Value(2, 10)
+    assert impact.read_added_cost(entry) == Estimate(2, 10)
     entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "ci_lo": 1000}
-    assert impact.read_median(entry) == Value(1050, 50)
+    assert impact.read_median(entry) == Estimate(1050, 50)
 
 
 def test_table_has_computed_and_measured_shares() -> None:

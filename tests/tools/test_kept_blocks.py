@@ -20,7 +20,8 @@ LOOP = rawdata.Bench("empty-loop", COSTS, rawdata.Noise(flagged=0.0))
 
 
 def make_loop_lines(kept: int) -> list[tuple[object, ...]]:
-    """Return windows of BLOCKS blocks, in all but `kept` of which those of `marker` are flagged."""
+    """Return the windows of BLOCKS blocks. In all blocks except the first `kept`, the windows of
+    the variant `marker` are flagged."""
     lines = rawdata.simulate_windows(LOOP, BLOCKS, 1)
     return [
         (*line[:-1], "preempted")
@@ -53,7 +54,7 @@ def report_run(root: Path, kept: int, switched: int, capsys: pytest.CaptureFixtu
 
 
 @pytest.fixture(autouse=True)
-def _wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+def _set_wide_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
 
 
@@ -77,12 +78,15 @@ def test_whole_run_names_no_lost_block(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 def test_a_loss_of_less_than_a_tenth_has_no_note() -> None:
-    assert KeptBlocks(36, 40, 40).describe() == "36 of 40 blocks: 4 flagged"
-    assert KeptBlocks(37, 40, 40).describe() == ""
+    assert KeptBlocks(36, 40, 40).describe_missing_blocks() == "36 of 40 blocks: 4 flagged"
+    assert KeptBlocks(37, 40, 40).describe_missing_blocks() == ""
 
 
-def test_both_causes_are_named() -> None:
-    assert KeptBlocks(3, 5, 8, 40).describe() == "3 of 8 blocks: time limit of 40 s, 2 flagged"
+def test_both_causes_of_lost_blocks_are_named() -> None:
+    assert (
+        KeptBlocks(3, 5, 8, 40).describe_missing_blocks()
+        == "3 of 8 blocks: time limit of 40 s, 2 flagged"
+    )
 
 
 def test_processes_beyond_the_time_limit_are_named() -> None:

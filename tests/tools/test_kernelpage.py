@@ -114,14 +114,14 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_row_is_replaced_and_the_others_stay(page_folder: Path) -> None:
+def test_one_row_is_replaced_and_the_others_are_kept(page_folder: Path) -> None:
     for one in (make_results("6.1", "2026-01-01"), make_results("5.10", "2026-01-01")):
         kernelpage.store_kernel_results(one)
-    kernelpage.publish_kernels()
+    kernelpage.publish_kernel_results()
     again = make_results("6.1", "2026-02-02")
     again.suites["core"].failed.append("no")
     kernelpage.store_kernel_results(again)
-    kernelpage.publish_kernels()
+    kernelpage.publish_kernel_results()
     text = (page_folder / "kernels.md").read_text()
     assert "| 6.1 | 6.1.1-1 | 2026-02-02 | 0123abcd |" in text
     assert "| 5.10 | 6.1.1-1 | 2026-01-01 | 0123abcd | pass |" in text
@@ -136,8 +136,8 @@ def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commi
     one = make_results()
     one.commit = commit
     kernelpage.store_kernel_results(one)
-    with pytest.raises(UnableError, match=r"6\.1 are of no commit .*: run them in a clone"):
-        kernelpage.publish_kernels()
+    with pytest.raises(UnableError, match=r"6\.1 are of no commit .*: run the tests in"):
+        kernelpage.publish_kernel_results()
     assert not (page_folder / "kernels.md").exists()
 
 
@@ -160,11 +160,13 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     assert not good.failed and good.passed > len(gates)
     # Results of the day of the change are recent enough; results of the day before are too old.
     old = judge_with_change(monkeypatch, "2026-11-27", gates)
-    assert old.failed == [f"{one.kernel} was run before core changed" for one in gates]
+    assert old.failed == [f"kernel {one.kernel} ran before core changed" for one in gates]
     del gates[0].suites["tables"]
     lacking = judge_with_change(monkeypatch, "2026-11-26", gates)
-    assert lacking.failed == [f"{gates[0].kernel} has no results of tables"]
-    assert judge_with_change(monkeypatch, "2026-11-26", gates[1:]).failed == ["6.1 was not run"]
+    assert lacking.failed == [f"kernel {gates[0].kernel} has no results of tables"]
+    assert judge_with_change(monkeypatch, "2026-11-26", gates[1:]).failed == [
+        "kernel 6.1 was not run"
+    ]
 
 
 def test_committed_page_matches_published_results() -> None:

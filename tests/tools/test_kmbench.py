@@ -38,7 +38,7 @@ SDT_PASSES = {"sdt-jump": 3, "sdt-jump-2-handlers": 5, "sdt-breakpoint-promoted"
 RUNS = 10
 
 
-def test_list_names_groups_and_variants() -> None:
+def test_list_names_benchmarks_and_variants() -> None:
     """`kmbench list` has a line for each benchmark, with the baseline first."""
     done = run_kmbench("list")
     assert done.returncode == 0
@@ -59,7 +59,7 @@ def test_samples_of_a_run_can_be_collected(tmp_path: Path) -> None:
         assert 0.05 < (row.core_cycles or 0) / row.value < 20
 
 
-def test_the_order_depends_on_the_seed_alone(tmp_path: Path) -> None:
+def test_order_of_windows_depends_on_the_seed_alone(tmp_path: Path) -> None:
     """The same seed gives the same order of windows; another seed gives another order."""
     orders = []
     for name, seed in (("a", 5), ("b", 5), ("c", 6)):
@@ -156,7 +156,7 @@ def test_gap_sample_has_the_cpu_that_waited(switching_run: list[Sample]) -> None
     assert len(switched) == len(waited) == 1 and switched != waited
 
 
-def test_processes_have_their_stack_and_heap_at_different_places() -> None:
+def test_processes_have_different_offsets_of_stack_and_heap() -> None:
     """`kmbench env` prints the offsets of stack and heap, which differ between processes with 16
     consecutive seeds."""
     places = []
@@ -202,8 +202,8 @@ def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None
     raise AssertionError(ratios)
 
 
-def test_an_enabled_sdt_probe_takes_few_calls_through_a_pointer() -> None:
-    """The best of ten runs counts, as for markers."""
+def test_an_enabled_sdt_probe_costs_few_calls_through_a_pointer() -> None:
+    """The best of ten runs counts, because neighbour processes may slow down the others."""
     ratios: list[dict[str, float]] = []
     for medians in measure_enabled_markers("sdt-enabled"):
         ratios.append({one: medians[one] / medians["function-pointer"] for one in SDT_PASSES})
@@ -251,7 +251,7 @@ def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
     assert done.stdout == ""
 
 
-def test_help_goes_to_stdout() -> None:
+def test_help_is_printed_on_stdout() -> None:
     """The usage is printed on stdout, so that a pager can show it."""
     done = run_kmbench("--help")
     assert done.returncode == 0

@@ -33,10 +33,10 @@ def test_ratio_equals_the_published_one() -> None:
 def test_cost_of_the_marker_is_subtracted_from_the_kprobe() -> None:
     told = kproberatio.describe_kprobe_ratios(RUN)
     assert told[:2] == [
-        "In 2006, on a Pentium 4, it added 75 times the marker's cycles.",
+        "In 2006, on a Pentium 4, the kprobe added 75 times the marker's cycles.",
         "Here, icount, kernel 6.1: 19.5 times the marker's instructions.",
     ]
-    assert "Instructions are no cycles" in told[2]
+    assert "Instructions are not cycles" in told[2]
 
 
 def test_ratio_in_cycles_has_no_remark() -> None:

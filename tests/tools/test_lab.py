@@ -73,18 +73,18 @@ def test_each_fault_line_is_found(line: str) -> None:
 
 
 def test_faults_of_foreign_code_are_not_reported() -> None:
-    """Faults between the lines FOREIGN and OURS, which a job writes to the log, are ignored; other
-    faults are reported."""
+    """Faults between the lines FOREIGN_BEGIN and FOREIGN_END, which a job writes to the log, are
+    ignored; other faults are reported."""
     fault = "BUG: unable to handle page fault"
-    lines = [fault + " 1", logscan.FOREIGN, fault + " 2", logscan.OURS, fault + " 3"]
+    lines = [fault + " 1", logscan.FOREIGN_BEGIN, fault + " 2", logscan.FOREIGN_END, fault + " 3"]
     assert scan_log("\n".join(f"[    1.000000] {line}" for line in lines)) == [
         f"[    1.000000] {fault} {number}" for number in (1, 3)
     ]
-    assert scan_log(f"{logscan.FOREIGN}\n{fault}\n") == []
+    assert scan_log(f"{logscan.FOREIGN_BEGIN}\n{fault}\n") == []
 
 
 def test_grep_in_the_guest_finds_the_same_faults(tmp_path: Path) -> None:
-    for name, patterns in (("dirt", logscan.DIRT), ("clean", logscan.CLEAN)):
+    for name, patterns in (("dirt", logscan.FAULT_PATTERNS), ("clean", logscan.HARMLESS_PATTERNS)):
         (tmp_path / name).write_text("".join(f"{pattern}\n" for pattern in patterns))
     log = tmp_path / "log"
     log.write_text(CLEAN_LOG + "".join(f"{line}\n" for line in DIRTY_LINES))
@@ -218,7 +218,7 @@ def test_successful_job_passes(laboratory: Path) -> None:
     assert "nonce" not in described["cmdline"]
 
 
-def test_missing_exit_status_fails(laboratory: Path) -> None:
+def test_boot_without_an_exit_status_fails(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(laboratory, 'echo "ok 1 x" >"$status"')
     assert not result.ok
     assert result.exit_code is None
@@ -239,7 +239,7 @@ def test_exit_line_inside_another_line_fails(laboratory: Path) -> None:
     assert result.exit_code is None
 
 
-def test_failed_job_fails(laboratory: Path) -> None:
+def test_boot_with_a_failed_job_fails(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(laboratory, "finish 3")
     assert not result.ok
     assert result.exit_code == 3
@@ -251,11 +251,11 @@ def test_fault_in_the_log_fails_a_successful_job(laboratory: Path) -> None:
     )
     assert not result.ok
     assert result.exit_code == 0
-    assert result.dirt == ["[ 1.0] WARNING: CPU: 0"]
+    assert result.fault_lines == ["[ 1.0] WARNING: CPU: 0"]
     assert not (laboratory / "out/results").exists()
 
 
-def test_damaged_results_fail(laboratory: Path) -> None:
+def test_boot_with_damaged_results_fails(laboratory: Path) -> None:
     whole = gzip.compress(os.urandom(4096))
     (laboratory / "results.tar.gz").write_bytes(whole[:100])
     result, _ = boot_with_fake_qemu(laboratory, "finish 0")

@@ -16,7 +16,7 @@ UP = "from kmtools.lab import two\n"
 DOWN = "from kmtools.base import one\n"
 
 
-def check_tree(root: Path, changes: dict[str, str]) -> list[str]:
+def find_tree_violations(root: Path, changes: dict[str, str]) -> list[str]:
     """Return the messages about TREE, in which the files of `changes` are added or replaced."""
     for name, text in (TREE | changes).items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
@@ -45,7 +45,7 @@ def test_source_tree_has_no_violation() -> None:
     ],
 )
 def test_each_inserted_violation_is_found(tmp_path: Path, file: str, text: str, said: str) -> None:
-    found = check_tree(tmp_path, {file: text})
+    found = find_tree_violations(tmp_path, {file: text})
     assert [line for line in found if said in line] == found
     assert len(found) == (1 if said else 0)
 
@@ -57,12 +57,12 @@ def test_cycles_of_headers_and_modules_are_found(tmp_path: Path) -> None:
         "scripts/kmtools/lab/three.py": "from kmtools.lab.four import f\n",
         "scripts/kmtools/lab/four.py": "from kmtools.lab.two import g\n",
     }
-    found = check_tree(tmp_path, headers | modules)
+    found = find_tree_violations(tmp_path, headers | modules)
     assert found[0] == "cycle: base/a.h <-> base/b.h"
     assert len(found) == 4 and all("kmtools/lab/" in line for line in found[1:])
 
 
-def check_module_names(root: Path, **sources: str) -> list[str]:
+def find_module_name_faults(root: Path, **sources: str) -> list[str]:
     """Compile a module with these source files; return the messages about the names of its
     symbols."""
     for name, text in sources.items():
@@ -74,20 +74,20 @@ def check_module_names(root: Path, **sources: str) -> list[str]:
 
 def test_object_files_with_wrong_names_are_found(tmp_path: Path) -> None:
     static = "static void twice(void) {}\nvoid patcher_"
-    found = check_module_names(
+    found = find_module_name_faults(
         tmp_path,
         a=f"{static}a(void) {{ twice(); }}\nvoid stray(void) {{}}\n",
         b=f"int marker_state; {static}b(void) {{ twice(); }}\n",
     )
     assert found == [
-        "a.o: stray has none of the prefixes",
-        "kmarkers_some: twice is in more than one file",
+        "a.o: symbol stray has no prefix of layers.toml",
+        "kmarkers_some: function twice is defined in more than one file",
     ]
 
 
 def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
     """A reference in assembler code counts as a use of the symbol."""
-    found = check_module_names(
+    found = find_module_name_faults(
         tmp_path,
         hit='asm(".globl entry_call\\nentry_call: call entry_write\\n");\n',
         events="int entry_on(void); int entry_write(void) { return entry_on(); }\n",

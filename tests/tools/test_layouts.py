@@ -93,10 +93,10 @@ def test_four_copies_of_code_are_four_layouts() -> None:
 
 def test_layout_chart_has_a_bar_for_each_offset() -> None:
     """The bars are sorted by offset; their heights are the costs relative to the margin."""
-    dear = {
+    costs = {
         compute_offset_in_cache_line(layout): 0.7 * (layout in (7, 31)) for layout in range(LAYOUTS)
     }
     low, high = chr(0x2581), chr(0x2588)
-    assert draw_layout_bars(dear, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
+    assert draw_layout_bars(costs, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
     assert draw_layout_bars({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
     assert draw_layout_bars({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"

@@ -55,9 +55,7 @@ def test_a_suite_that_did_not_run_fails() -> None:
 
 
 @pytest.mark.parametrize(("passed", "skipped", "good"), [(190, 0, 1), (180, 10, 1), (189, 0, 0)])
-def test_suite_outside_kernels_with_fewer_results_fails(
-    passed: int, skipped: int, good: int
-) -> None:
+def test_user_space_suite_with_fewer_results_fails(passed: int, skipped: int, good: int) -> None:
     one = Tally(passed, skipped=["x: a reason"] * skipped)
     total = suite.run_all_suites([suite.Suite("native-plain", lambda log: one)])
     assert len(total.failed) == 1 - good

@@ -96,13 +96,13 @@ def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
     """Beyond the second of three loop counts, an operation of x costs `more` ticks more. The margin
     is 0.25 ticks."""
 
-    def bent(variant: str, loops: int, process: int) -> float:
+    def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + more * max(0, loops - knee) * (
             variant == "x"
         )
 
-    found = judge_samples(simulate_windows(bent))
+    found = judge_samples(simulate_windows(compute_bent_time))
     x = found["x"]
     assert (x.verdict == WITHHELD) == ("not on a line" in x.note) == named
     if named:
@@ -112,13 +112,13 @@ def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
 
 
 def test_nonlinear_clone_keeps_its_verdict() -> None:
-    def bent(variant: str, loops: int, process: int) -> float:
+    def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + max(0, loops - knee) * (
             variant == "none-clone"
         )
 
-    clone = judge_samples(simulate_windows(bent))["none-clone"]
+    clone = judge_samples(simulate_windows(compute_bent_time))["none-clone"]
     assert "not on a line" in clone.note and clone.verdict != WITHHELD
 
 
@@ -131,13 +131,13 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
             draw = np.random.default_rng(seed)
             effects = most + 0.2 * draw.standard_normal(PROCESSES)
 
-            def bent(
+            def compute_bent_time(
                 variant: str, loops: int, process: int, effects: np.ndarray = effects
             ) -> float:
                 knee = COUNTS[1] * (1 + process % 2)
                 return 10.0 * loops + float(effects[process]) * max(0, loops - knee)
 
-            points = select_unflagged_points(simulate_windows(bent, seed=seed + 1000))
+            points = select_unflagged_points(simulate_windows(compute_bent_time, seed=seed + 1000))
             for series in linearity.compute_bends(points).values():
                 named[most] += (
                     linearity.find_significant_bend(series, 10.0, 0.25, 0.0, 0.05) is not None
@@ -147,7 +147,7 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
 
 
 def test_exact_counts_must_be_exactly_linear() -> None:
-    def counts(odd: int) -> list[Sample]:
+    def make_counts(odd: int) -> list[Sample]:
         return [
             make_window(
                 variant, 1, block, loops, 7 * loops + 3 + odd * (variant == "x" and loops == 20)
@@ -157,8 +157,8 @@ def test_exact_counts_must_be_exactly_linear() -> None:
             for loops in (10, 20, 40)
         ]  # fmt: skip
 
-    assert "line" not in judge_samples(counts(0), ICOUNT)["x"].note
-    assert "not on a line" in judge_samples(counts(1), ICOUNT)["x"].note
+    assert "line" not in judge_samples(make_counts(0), ICOUNT)["x"].note
+    assert "not on a line" in judge_samples(make_counts(1), ICOUNT)["x"].note
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:

@@ -102,7 +102,7 @@ def linker(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def library() -> None:
+def build_library() -> None:
     """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
@@ -136,7 +136,7 @@ def test_sdt_notes_have_a_base_address(
     assert work == [place]
 
 
-@pytest.mark.usefixtures("library")
+@pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
 def test_linkers_keep_all_tables(options: list[str], linker: str, tmp_path: Path) -> None:
     """With --gc-sections, linkers keep all tables, even if only start and stop symbols refer to

@@ -22,7 +22,7 @@ PROCESSES = 4
 DRIVER = """
 import os, sys
 from pathlib import Path
-from kmtools.base.processes import raise_on_signals
+from kmtools.base.processes import raise_interrupt_on_signals
 from kmtools.measure import bench, benchrun, native
 from kmtools.measure.progress_json import Events
 from kmtools.report.report import make_live_rows
@@ -31,7 +31,7 @@ native.KMBENCH = here / "kmbench"
 plan = benchrun.Plan(["native"], "6.1", 1, True, {"native": 24, "processes": int(sys.argv[1])})
 work = bench.Bench(benchrun.Run(here / "run", plan), print, Events(None), None, make_live_rows)
 try:
-    with raise_on_signals():
+    with raise_interrupt_on_signals():
         done = work.try_step(["native"], "measure_native")
 except KeyboardInterrupt:
     sys.exit(130)
@@ -100,7 +100,7 @@ def wait_for_patterns(terminal: Terminal, *patterns: str) -> None:
     terminal.read_until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
 
 
-def test_rows_resolve_in_place(terminal: Terminal, here: Path) -> None:
+def test_rows_are_updated_in_place(terminal: Terminal, here: Path) -> None:
     wait_for_patterns(terminal, "Rows come when")
     assert terminal.other and not terminal.cursor
     release_process(here)
@@ -147,7 +147,7 @@ def test_interruption_restores_the_terminal(terminal: Terminal, end: str) -> Non
     if end == "SIGTERM":
         os.kill(terminal.pid, signal.SIGTERM)
     else:
-        terminal.press(end)
+        terminal.type_keys(end)
     assert terminal.wait_for_exit() == 130
     assert (terminal.other, terminal.cursor, terminal.wraps) == (False, True, True)
 

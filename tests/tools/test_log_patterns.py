@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A test of the log lines that the suites of the test kernel expect: the sources have their words.
+"""A test of the log lines that the suites in test kernels expect: sources log the same words.
 
 The suites run in a virtual machine, so a reworded log line would fail there only.
 """
@@ -13,25 +13,25 @@ from kmtools.base.paths import ROOT
 # Directories whose C sources log lines in a test kernel.
 SOURCES = "base bench_modules entry events examples immediate include markers patcher sdt tests"
 
-# Lines of the kernel itself, of which no source of this tree has the words.
+# Words of log lines of the kernel itself, which no source of this tree has.
 OF_THE_KERNEL = re.compile("failed to find location|ecure boot|unsigned module")
 
 
-def runs_of(text: str, argument: str) -> set[tuple[str, ...]]:
-    """Return up to four successive words from each word on, within a clause (what is between
-    punctuation marks). A word with a match of `argument` becomes "%"."""
-    runs = set()
+def extract_word_sequences(text: str, argument: str) -> set[tuple[str, ...]]:
+    """Return all sequences of four successive words of a text; a sequence is shorter at the end of
+    a clause (before a punctuation mark). A word that matches `argument` becomes "%"."""
+    sequences = set()
     for clause in re.split(r"[:;,](?: |$)|[|]| ?\.\* ?", text):
         words = [
             "%" if re.search(argument, word) else word.strip(".,()\"'") for word in clause.split()
         ]
-        runs |= {tuple(words[at : at + 4]) for at in range(len(words))}
-    return runs
+        sequences |= {tuple(words[at : at + 4]) for at in range(len(words))}
+    return sequences
 
 
 def can_print(source: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Return whether a run of a format can print a run of a pattern. Arguments are at most half of
-    the words."""
+    """Return whether the word sequence `source` of a format string can print the word sequence
+    `wanted` of a pattern. At most half of the words may be arguments."""
     fits = all(
         "%" in (have, want) or have == want for have, want in zip(source, wanted, strict=False)
     )
@@ -42,10 +42,10 @@ def test_sources_have_the_words_of_the_log_lines_that_suites_expect() -> None:
     sources: set[tuple[str, ...]] = set()
     for directory in SOURCES.split():
         for path in (ROOT / directory).rglob("*.[ch]"):
-            # Successive string literals are one.
+            # Join adjacent string literals, as the compiler does.
             text = re.sub(r'"\s*\n?\s*"', "", path.read_text("utf-8"))
             for literal in re.findall(r'"((?:[^"\\\n]|\\.)*)"', text):
-                sources |= runs_of(literal.replace("\\n", " "), "%")
+                sources |= extract_word_sequences(literal.replace("\\n", " "), "%")
     patterns = []
     for suite in sorted((ROOT / "tests/vm/suites").glob("*.sh")):
         for match in re.finditer(r"""\blogged (["'])(.*?)(?<!\\)\1""", suite.read_text("utf-8")):
@@ -55,7 +55,7 @@ def test_sources_have_the_words_of_the_log_lines_that_suites_expect() -> None:
     unknown = []
     for name, pattern in patterns:
         # Names and numbers are arguments of the format.
-        for wanted in runs_of(pattern, r"[][\\*$^|%_():\"0-9-]"):
+        for wanted in extract_word_sequences(pattern, r"[][\\*$^|%_():\"0-9-]"):
             if (
                 len(wanted) > 1
                 and 2 * wanted.count("%") < len(wanted)

@@ -11,12 +11,12 @@ import pytest
 from kmtools.analyse import boots
 from kmtools.cli import main
 from kmtools.measure import macro
-from kmtools.measure.macro import Time
+from kmtools.measure.macro import CommandTime
 
 TRUTH = 1.03
 
 
-def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list[Time]:
+def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list[CommandTime]:
     """Return simulated times: eight boots for each label, with five times each. A boot shifts all
     its times by about 1 %; `truth` is the ratio of the other labels' times to those of label 0."""
     times = []
@@ -24,7 +24,7 @@ def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list
         label = number % labels
         boot = chance.gauss(0, 0.01) + (math.log(truth) if label else 0)
         times += [
-            Time(f"k{label}", f"b{number}", "6.1", math.exp(boot + chance.gauss(0, 0.002)))
+            CommandTime(f"k{label}", f"b{number}", "6.1", math.exp(boot + chance.gauss(0, 0.002)))
             for _ in range(5)
         ]
     return times
@@ -32,7 +32,8 @@ def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list
 
 def test_interval_treats_boots_as_clusters() -> None:
     """The interval contains the true ratio in about 95 % of the simulations. If the runs of a boot
-    were treated as independent, it would contain the ratio in only about half of them."""
+    were treated as independent, the interval would contain the ratio in only about half of the
+    simulations."""
     chance, covered = random.Random(1), 0
     for _ in range(400):
         row = boots.compute_time_ratios(simulate_boots(chance, TRUTH))[1]
@@ -42,7 +43,9 @@ def test_interval_treats_boots_as_clusters() -> None:
 
 
 def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    macro.write_times(tmp_path / "t", [Time("a", "1", "6.1", 2.0), Time("b", "2", "6.1", 3.0)])
+    macro.write_times(
+        tmp_path / "t", [CommandTime("a", "1", "6.1", 2.0), CommandTime("b", "2", "6.1", 3.0)]
+    )
     assert main(["macro", "--times", str(tmp_path / "t")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["a", "1", "1", "2.000", "-", "-"]
@@ -56,7 +59,7 @@ def test_a_boot_is_recorded_once_under_one_name(
     """The time of the first run is not recorded. In the same boot, another label is refused."""
     file, ran, boot = tmp_path / "times.csv", tmp_path / "ran", tmp_path / "boot"
     boot.write_text("one\n")
-    monkeypatch.setattr(macro, "BOOT", boot)
+    monkeypatch.setattr(macro, "BOOT_ID", boot)
     words = ["--runs", "3", "--", "sh", "-c", f"echo >>{ran}"]
     assert main(["macro", "--times", str(file), "--label", "lock", *words]) == 0
     assert len(macro.load_times(file)) == 3 and len(ran.read_text()) == 4
@@ -76,10 +79,10 @@ def test_a_boot_is_recorded_once_under_one_name(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--label", "x"], 2, "--label and a COMMAND go together"),
-        (["--", "true"], 2, "--label and a COMMAND go together"),
-        ([], 2, "there are no times"),
-        (["--label", "x", "--", "false"], 1, "false: exit code 1; no time is kept"),
+        (["--label", "x"], 2, "--label and COMMAND must both be given"),
+        (["--", "true"], 2, "--label and COMMAND must both be given"),
+        ([], 2, "has no times; --label"),
+        (["--label", "x", "--", "false"], 1, "false: exit code 1; its time is not recorded"),
         (["--label", "x", "--", "/no/such"], 2, "/no/such: No such file or directory"),
         (["--label", "x", "--runs", "0", "--", "true"], 2, "at least one run is needed"),
     ],

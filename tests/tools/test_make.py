@@ -134,7 +134,7 @@ INHERITED = {
 }  # fmt: skip
 
 
-def test_inherited_variables_do_not_change_the_tree(tmp_path: Path) -> None:
+def test_inherited_environment_variables_are_not_used_in_builds(tmp_path: Path) -> None:
     env = {**os.environ, **INHERITED}
 
     def run_successfully(*words: object) -> str:

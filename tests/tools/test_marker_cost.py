@@ -30,7 +30,7 @@ SITES = [
 ]
 
 
-def index_by_place(found: list[MarkerCost]) -> dict[str, MarkerCost]:
+def index_costs_by_place(found: list[MarkerCost]) -> dict[str, MarkerCost]:
     return {one.place: one for one in found}
 
 
@@ -40,7 +40,7 @@ def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
         "A dormant marker costs 0.27 core cycles in hot code, 40 cold in the instruction"
         " cache and 0.12 % of a system call (unresolved)."
     )
-    own = index_by_place(found)
+    own = index_costs_by_place(found)
     assert own["In hot code"].verdict == SLOWER and "density-full" in own["In hot code"].how
     assert "from memory" in own["Cold in the instruction cache"].how
     assert "2006, Pentium 4: 1.2 with a variable" in own["In hot code"].then
@@ -59,7 +59,7 @@ def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
         make_result("density-full", "marker-jump-1", 0.2),
     ]
     found = find_marker_costs([*LOOP, *rows], SITES)
-    own = index_by_place(found)
+    own = index_costs_by_place(found)
     assert own["In hot code, among other instructions"].value == 0
     assert own["In hot code, behind a taken branch"].value == pytest.approx(0.15)
     assert "In hot code" not in own
@@ -67,20 +67,20 @@ def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
         "A dormant marker costs 0.000 core cycles among other instructions of hot code, 0.15 behind"
         " a taken branch"
     )
-    older = index_by_place(find_marker_costs([*LOOP, rows[3]], SITES))
+    older = index_costs_by_place(find_marker_costs([*LOOP, rows[3]], SITES))
     assert older["In hot code, behind a taken branch"].value == pytest.approx(0.3)
     assert "Pentium 4" in older["In hot code, behind a taken branch"].then
 
 
 def test_the_share_of_a_system_call_is_that_of_one_marker() -> None:
     jump = make_result("getppid-quiet", "jump", 0.4)
-    own = index_by_place(find_marker_costs([*LOOP, *CALL, jump], SITES))
+    own = index_costs_by_place(find_marker_costs([*LOOP, *CALL, jump], SITES))
     assert own["In a system call"].value == pytest.approx(0.1)
     assert "In a system call (immediate)" not in own
 
 
 def test_without_density_rows_empty_loop_gives_the_answer() -> None:
-    own = index_by_place(find_marker_costs(LOOP, []))
+    own = index_costs_by_place(find_marker_costs(LOOP, []))
     assert own["In hot code"].value == pytest.approx(0.03)
     assert "may hide" in own["In hot code"].how
     lacking = own["Cold in the instruction cache"]
@@ -102,7 +102,7 @@ def test_emulated_ticks_and_counts_give_no_answer() -> None:
 
 def test_metal_tier_has_priority_over_native() -> None:
     metal = make_result("empty-loop", "marker-jump", 2.0, tier="metal")
-    assert index_by_place(find_marker_costs([*LOOP, metal], []))[
+    assert index_costs_by_place(find_marker_costs([*LOOP, metal], []))[
         "In hot code"
     ].value == pytest.approx(3.0)
 
@@ -111,7 +111,7 @@ def test_poor_numbers_are_withheld_in_the_sentence() -> None:
     """If all verdicts are withheld, the sentence says so once, at its end."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
     found = find_marker_costs([*LOOP, *CALL], poor)
-    assert index_by_place(found)["In hot code"].verdict == WITHHELD
+    assert index_costs_by_place(found)["In hot code"].verdict == WITHHELD
     assert describe_marker_costs(found).startswith(
         "A dormant marker costs 0.27 core cycles in hot code (withheld), 40 cold"
     )
@@ -143,10 +143,12 @@ def test_long_names_fit_on_a_terminal(width: int) -> None:
     assert any(line.split()[:1] == ["x"] for line in lines)
 
 
-def test_unbounded_interval_is_printed_as_such() -> None:
+def test_unbounded_interval_is_printed_as_unbounded() -> None:
     row = make_result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
     assert (
-        marker_cost.format_interval(index_by_place(find_marker_costs([row], []))["In hot code"])
+        marker_cost.format_interval(
+            index_costs_by_place(find_marker_costs([row], []))["In hot code"]
+        )
         == "unbounded"
     )
 
@@ -230,15 +232,16 @@ WHY = "31.0 % of the timed windows over a microsecond late: other programs ran o
 
 
 def test_the_reason_of_a_withheld_verdict_is_below_the_answer() -> None:
-    """The terminal and the first screen of the page give the reason, and a caveat of a verdict that
-    is given. Places with the same reason share a line."""
+    """The terminal and the first screen of the page print the reason of a withheld verdict, and the
+    caveat of a verdict that is not withheld. Places of a marker with the same reason share a
+    line."""
     rows = [
         make_result("density-one", f"marker-jump-{where}", 0.1, verdict=WITHHELD, note=WHY)
         for where in ("middle", "first")
     ]
     sites = [replace(make_site_cost("cold-icache-l3", "marker-jump", 3.0), caveat="12 % late")]
     found = find_marker_costs([*rows, *CALL], sites)
-    withheld, caveats = marker_cost.describe_limits(found)
+    withheld, caveats = marker_cost.describe_caveats(found)
     assert withheld == [
         f"Withheld (among other instructions of hot code, behind a taken branch): {WHY}."
     ]

@@ -43,7 +43,7 @@ OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [pa
 
 
 @pytest.fixture(autouse=True)
-def no_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def disable_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Disable the minimum numbers of results in tests/results.csv, because the fake suites have
     fewer results."""
     monkeypatch.setattr(least, "read_minimum_result_counts", lambda: {})
@@ -51,21 +51,21 @@ def no_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Add fake modules to the cache with a fake kernel; return the cache. Building modules and
-    check_warning_is_detected() are replaced by functions that succeed."""
+    """Add fake modules to the directory with a fake kernel; return this directory. Building modules
+    and check_warning_is_detected() are replaced by functions that succeed."""
     modules = laboratory / "modules"
     modules.mkdir()
     for name in ("patcher", "immediate", "markers"):
         (modules / f"{name}.ko").touch()
 
-    def build(name: str, modules: Path, log: Path) -> Tally:
+    def return_passed_build(name: str, modules: Path, log: Path) -> Tally:
         return Tally(passed=1)
 
-    def alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    def return_passed_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
         return Tally(passed=1)
 
-    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build)
-    monkeypatch.setattr(kernelsuite, "check_warning_is_detected", alarm)
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", return_passed_build)
+    monkeypatch.setattr(kernelsuite, "check_warning_is_detected", return_passed_alarm)
     monkeypatch.setattr(
         kernelsuite,
         "ensure_kernel",
@@ -245,13 +245,13 @@ def test_slow_machine_gets_a_longer_time_limit(
 ) -> None:
     seen: list[tuple[str, bool]] = []
 
-    def boot(*asked: object) -> Result:
+    def record_boot(*asked: object) -> Result:
         settings, pace = asked[5:]
         assert isinstance(settings, dict) and isinstance(pace, float)
         seen.append((settings.get("KMARKERS_SUITES", ""), pace > 1.0))
         return Result(ok=True, exit_code=0, out=built / "none")
 
-    monkeypatch.setattr(kernelsuite, "boot_and_run_job", boot)
+    monkeypatch.setattr(kernelsuite, "boot_and_run_job", record_boot)
     entry = replace(catalogue.find_entry(catalogue.get_default_kernel_name()), role=role)
     for seconds, slow in ((1e-9, True), (1000.0, False)):
         monkeypatch.setattr(kernelsuite, "ALARM_SECONDS", seconds)
@@ -269,11 +269,11 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
     """The suites are divided into two boots, because together they would exceed the time limit."""
     seen: list[object] = []
 
-    def run_or_say(kernel: str, out: Path, **words: object) -> Outcome:
+    def return_outcome(kernel: str, out: Path, **words: object) -> Outcome:
         seen.append(words["suite_lists"])
         return Outcome(kernel)
 
-    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_or_say)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome)
     monkeypatch.setattr(kernelpage, "KEPT", built / "kept")
     for keeps in (True, False):
         matrix.run_suites_in_kernel(catalogue.get_default_kernel_name(), keeps, built / "x.log")
@@ -342,7 +342,9 @@ def test_crash_at_a_stale_int3_is_retried(built: Path, was: str, now: str, again
         ("[    9.1] Kernel Offset: 0x1000000 from 0xffffffff81000000", False),
     ],
 )
-def test_address_without_a_symbol_counts_as_kmarkers(built: Path, line: str, ours: bool) -> None:
+def test_address_without_a_symbol_counts_as_code_of_kmarkers(
+    built: Path, line: str, ours: bool
+) -> None:
     assert triage.find_kmarkers_frames(line, ["patcher"]) == [line] * ours
     outcome = run_fake_kernel(built, make_boot_script(make_crash_script(f"{PANIC}{line}\n"), GOOD))
     assert bool(outcome.tally.failed) == ours
@@ -382,18 +384,18 @@ OBSTACLES = [
 
 
 @pytest.mark.parametrize(("error", "said"), OBSTACLES)
-def test_exception_becomes_a_failure(
+def test_exception_is_reported_as_a_failure(
     built: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
-    def stop(*_: object) -> NoReturn:
+    def raise_error(*_: object) -> NoReturn:
         raise error
 
-    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", stop)
+    monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", raise_error)
     assert said in run_fake_kernel(built, GOOD).suites["run"].failed[0]
-    monkeypatch.setattr(kernelsuite, "ensure_kernel", stop)
+    monkeypatch.setattr(kernelsuite, "ensure_kernel", raise_error)
     assert said in run_fake_kernel(built, GOOD).suites["fetch"].failed[0]
     monkeypatch.setattr(suites, "LOGS", built)
-    tally = suites.run_all_suites([Suite("one", stop), Suite("two", lambda log: Tally(1))])
+    tally = suites.run_all_suites([Suite("one", raise_error), Suite("two", lambda log: Tally(1))])
     assert (tally.passed, len(tally.failed)) == (1, 1)
     assert said in tally.failed[0]
 
@@ -418,7 +420,7 @@ def test_results_are_stored_and_published(
     assert not page.exists()
     assert main(["publish", "kernels"]) == 0
     assert f"| {first[0].name} |" in page.read_text() and "| 0123abcd |" in page.read_text()
-    assert f"{first[0].name}: its row of kernels.md is written" in capsys.readouterr().out
+    assert f"kernel {first[0].name}: the row in kernels.md is written" in capsys.readouterr().out
 
 
 def test_full_disk_is_reported_if_a_boot_fails(
@@ -428,7 +430,7 @@ def test_full_disk_is_reported_if_a_boot_fails(
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
     assert not run_fake_kernel(built, GOOD).tally.failed
     assert (
-        "no space left for the logs"
+        "no disk space left for the logs"
         in run_fake_kernel(built, make_crash_script("")).suites["run"].failed[0]
     )
 
@@ -465,7 +467,7 @@ def test_version_checks_outside_compat_are_found(
     compat.write_text(cited + "/* why not */\n#if LINUX_VERSION_CODE < 2\n")
     (tmp_path / "a.c").write_text("#if KERNEL_VERSION(6, 1, 0)\n")
     tree = lint.Sources(files=[Path("a.c"), Path("include/compat/compat.h")])
-    assert lint.lint_compat(tree) == [
+    assert lint.find_forbidden_version_checks(tree) == [
         "a.c:1: #if KERNEL_VERSION(6, 1, 0)",
         "include/compat/compat.h:6: no commit is cited: #if LINUX_VERSION_CODE < 2",
     ]

@@ -14,7 +14,7 @@ def test_error_about_an_unknown_variant_lists_known_ones() -> None:
     words = [sys.executable, str(RUN), "protocol", "no-such-step"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("check-model: unknown variant 'no-such-step'; there are: ")
+    assert done.stderr.startswith("check-model: unknown variant 'no-such-step'; known variants: ")
     assert "protocol, " in done.stderr and "three-cpus-nmi" in done.stderr
     assert len(done.stderr.splitlines()) == 1
 

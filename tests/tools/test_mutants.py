@@ -102,7 +102,7 @@ def test_old_lines_must_occur_exactly_once(text: str) -> None:
 
 
 def test_invalid_mutant_is_refused() -> None:
-    """A mutant whose tests run in an unknown place (not user, kernel and so on) is an error."""
+    """A mutant with an unknown environment (not user, kernel and so on) is an error."""
     with pytest.raises(MutantError, match="cannot be read"):
         list(parse_mutant_table(ROW.replace("kernel core", "nowhere")))
 
@@ -112,10 +112,10 @@ def test_failure_of_unchanged_code_is_no_skip(
 ) -> None:
     """If tests fail with the unchanged code, the check of mutants fails and is not skipped."""
 
-    def fail(*_: object) -> list[mutants.Verdict]:
+    def raise_mutant_error(*_: object) -> list[mutants.Verdict]:
         raise MutantError("tests fail with the unchanged code: one")
 
-    monkeypatch.setattr(mutants, "run_mutants", fail)
+    monkeypatch.setattr(mutants, "run_mutants", raise_mutant_error)
     monkeypatch.setattr(suite, "LOGS", tmp_path)
     request = SuiteRequest(options={"mutants": "sdt-no-index"})
     (asked,) = mutants.make_requested_suites(request, ["mutants"])
@@ -129,14 +129,14 @@ def test_mutant_that_cannot_be_judged_does_not_stop_the_others(
 ) -> None:
     """Each mutant that cannot be judged is a failure, and the others are run."""
 
-    def judge(mutant: Mutant, _: str) -> mutants.Verdict:
+    def judge_mutant(mutant: Mutant, _: str) -> mutants.Verdict:
         if mutant.name == "sdt-no-index":
             raise MutantError("does not build")
         return mutants.Verdict(mutant, ["one fails"])
 
     monkeypatch.setattr(mutants, "copy_sources", lambda: None)
     monkeypatch.setattr(mutants, "check_unchanged_code", lambda *_: None)
-    monkeypatch.setattr(mutants, "run_mutant", judge)
+    monkeypatch.setattr(mutants, "run_mutant", judge_mutant)
     chosen = mutants.select_mutants(["sdt-no-index", "entry-in-parts"], no_kernel=False)
     verdicts = mutants.run_mutants(chosen, "6.1", with_model=False)
     failures = {verdict.failure for verdict in verdicts}

@@ -184,7 +184,7 @@ def test_every_file_is_listed_and_within_its_line_limit(name: str) -> None:
 
 
 def test_message_prefix_is_the_name_of_the_module() -> None:
-    """The prefix of messages is the name of the module, in programs as in the kernel's log."""
+    """The prefix of messages is the name of the module, in user space as in the kernel log."""
     for name in ("markers", "sdt"):
         module = re.search(r"^obj-m := (\w+)\.o$", read_source(f"{name}/Kbuild"), re.MULTILINE)
         assert module is not None

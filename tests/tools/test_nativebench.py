@@ -56,11 +56,11 @@ def test_process_is_repeated_after_a_suspend(
     left = [sleeps]
     read = disturbance.read_disturbance_counters
 
-    def drowsy() -> disturbance.Reading:
+    def read_counters_with_suspends() -> disturbance.CounterSnapshot:
         ran = (kmbench / "ran").read_text().split() if (kmbench / "ran").exists() else []
         return replace(read(), asleep=100.0 * min(len(ran), left[0]))
 
-    monkeypatch.setattr(disturbance, "read_disturbance_counters", drowsy)
+    monkeypatch.setattr(disturbance, "read_disturbance_counters", read_counters_with_suspends)
     if not measured:
         with pytest.raises(FailedError, match="suspended while kmbench measured"):
             native.measure_processes(
@@ -106,10 +106,10 @@ def test_hanging_program_is_killed(
 ) -> None:
     """A program hangs if it prints nothing, prints endlessly, or leaves a process that holds its
     output open."""
-    monkeypatch.setattr(native, "HANGS_SECONDS", 1.0)
-    monkeypatch.setattr(native, "HANGS_BLOCK_SECONDS", 0.0)
+    monkeypatch.setattr(native, "HANG_SECONDS", 1.0)
+    monkeypatch.setattr(native, "HANG_SECONDS_PER_BLOCK", 0.0)
     program = write_fake_kmbench(tmp_path / "program", body)
-    with pytest.raises(FailedError, match="program hangs: it ended no benchmark in 1 s"):
+    with pytest.raises(FailedError, match="program hangs: it completed no benchmark in 1 s"):
         native.measure_processes(tmp_path / "raw", blocks=1, processes=2, seed=5, program=program)
     assert not (tmp_path / "raw").exists()
 
@@ -163,7 +163,7 @@ def test_no_process_starts_that_would_exceed_the_budget(
 
 
 def measure_three_processes(directory: Path) -> list[str]:
-    """Measure with three processes of one block each; return the output."""
+    """Measure with three processes of one block each; return the lines of progress."""
     shown: list[str] = []
     native.measure_processes(
         directory / "native",
@@ -215,15 +215,15 @@ def test_block_numbers_continue_over_processes(
 
 def test_skipped_benchmarks_are_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXIT", "4")
-    monkeypatch.setenv("SAYS", "SKIP all benchmarks: no live patching here")
-    with pytest.raises(UnableError, match="no live patching here"):
+    monkeypatch.setenv("SAYS", "SKIP all benchmarks: live patching does not work here")
+    with pytest.raises(UnableError, match="live patching does not work here"):
         measure_three_processes(kmbench)
 
 
 def test_kmtools_does_not_run_on_the_measuring_cpu(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program that does not say which CPU it has chosen measures on the last one; meanwhile
+    """A program that does not print its CPU is assumed to measure on the last CPU; meanwhile
     kmtools runs on the other CPUs."""
     monkeypatch.setenv("EXIT", "0")
     allowed, seen = os.sched_getaffinity(0), []
@@ -244,8 +244,8 @@ def test_kmtools_does_not_run_on_the_measuring_cpu(
 def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first process chooses a CPU and says why. The others, also those of a run that is
-    resumed, are told to use it, and kmtools keeps off it."""
+    """The first process chooses a CPU and prints the reason. The option --prefer names this CPU for
+    the other processes, also those of a resumed run. kmtools does not run on this CPU."""
     monkeypatch.setenv("EXIT", "0")
     allowed = os.sched_getaffinity(0)
     first = min(allowed)
@@ -261,16 +261,16 @@ def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
     said: list[str] = []
     seen = []
 
-    def measure(processes: int) -> None:
+    def measure_on_chosen_cpu(processes: int) -> None:
         native.measure_processes(
             kmbench / "native", blocks=1, processes=processes, seed=1, say=said.append,
             show=lambda *_: seen.append(os.sched_getaffinity(0)),
         )  # fmt: skip
 
-    measure(2)
+    measure_on_chosen_cpu(2)
     assert (kmbench / "told").read_text().split() == [str(first)]
     os.rename(kmbench / "native", kmbench / "native.parts")
-    measure(3)
+    measure_on_chosen_cpu(3)
     assert (kmbench / "told").read_text().split() == [str(first)] * 2
     assert said == [f"native: measuring on CPU {first}, why"]
     assert seen == [allowed - {first} or allowed] * 3

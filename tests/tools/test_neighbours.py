@@ -42,27 +42,29 @@ def make_planted_result(row: selftest.Planted, **changed: Any) -> Result:
 
 
 def make_run(changed: dict[str, dict[str, Any]]) -> list[Result]:
-    """Return the results of a run in which everything is right, except the fields in `changed` of
-    the variants that it has."""
+    """Return the results of a run without faults, except for the fields in `changed`, which maps
+    the name of a variant to new values of fields."""
     planted = [make_planted_result(row, **changed.get(row.variant, {})) for row in selftest.ROWS]
     names = ("none-clone", *(f"marker-jump-{n}" for n in ("middle", "first", "x", "y", "z")))
     hot = [make_result("density-one", name, 0.0, **changed.get(name, {})) for name in names]
     return [*planted, *hot]
 
 
-def run_check(
+def run_check_neighbours(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, results: list[Result], *words: str
 ) -> int:
     """Run `kmarkers check neighbours` with `results` in place of each measurement; return the exit
     code."""
     plans = []
 
-    def measure(_number: int, plan: measuring.Plan) -> tuple[collect.RawDir, list[Result]]:
+    def return_results(
+        _number: int, plan: measuring.RunSettings
+    ) -> tuple[collect.RawDir, list[Result]]:
         plans.append(plan)
         return collect.RawDir(make_tier(), tmp_path, [WINDOW]), results
 
     monkeypatch.setattr(bench, "build_kmbench", lambda: None)
-    monkeypatch.setattr(aa, "measure_judged_run", measure)
+    monkeypatch.setattr(aa, "measure_judged_run", return_results)
     code = main(["check", "neighbours", "-o", "runs=2", *words])
     assert {plan.unlisted for plan in plans} == {("planted",)}
     assert {plan.benchmarks for plan in plans} == {("density-one",)}
@@ -72,7 +74,7 @@ def run_check(
 def test_right_verdicts_pass_beside_every_neighbour(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert run_check(monkeypatch, tmp_path, make_run({})) == 0
+    assert run_check_neighbours(monkeypatch, tmp_path, make_run({})) == 0
     out = capsys.readouterr().out
     for kind in neighbours.KINDS:
         assert f"{kind}: 10 of 10 rows of hot loops are resolved (100.0%, at least 80%)" in out
@@ -107,7 +109,7 @@ WITHHELD_ROW = {"verdict": WITHHELD, "note": NOTE}
         ({"marker-jump-x": WITHHELD_ROW}, 1, f"reason: density-one marker-jump-x: {WHY}"),
     ],
 )
-def test_one_fault_fails(
+def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
@@ -118,7 +120,7 @@ def test_one_fault_fails(
     """A false verdict about a planted row, an A/A clone that differs, too few verdicts, and a
     withheld row whose reason is not on the first screen fail. Unresolved rows alone do not."""
     results = make_run(changed)
-    assert run_check(monkeypatch, tmp_path, results, "-o", "kinds=busy") == code
+    assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == code
     assert said in capsys.readouterr().out
 
 
@@ -129,14 +131,14 @@ def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
     first screen; but then too few rows have a verdict."""
     rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
     results = make_run(dict.fromkeys(rows, WITHHELD_ROW))
-    assert run_check(monkeypatch, tmp_path, results, "-o", "kinds=busy") == 1
+    assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == 1
     out = capsys.readouterr().out
     assert "0 of 10" in out and "10 withheld" in out and "0 withheld rows without a reason" in out
 
 
 def test_unknown_neighbour_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "neighbours", "-o", "kinds=quiet"]) == 2
-    assert "there are: memory, busy, bursts-same-cpu, bursts-pinned" in capsys.readouterr().err
+    assert "is not one of memory, busy, bursts-same-cpu, bursts-pinned" in capsys.readouterr().err
 
 
 def test_every_kind_is_a_neighbour_process() -> None:
@@ -145,8 +147,8 @@ def test_every_kind_is_a_neighbour_process() -> None:
 
 @pytest.mark.parametrize("name", neighbour.NEIGHBOURS)
 def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
-    """A pinned neighbour pins this process, too, to the last CPU, and only during the block. The
-    process has ended after the block."""
+    """While the `with` block runs, a pinned neighbour process also pins this process to the last
+    CPU. After the block, the neighbour process has ended."""
     allowed, began = os.sched_getaffinity(0), time.monotonic()
     with neighbour.run_neighbour_process(name, 1):
         kept = {max(allowed)} if neighbour.NEIGHBOURS[name].pinned else allowed

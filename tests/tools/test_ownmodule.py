@@ -28,7 +28,7 @@ def sources(tmp_path: Path) -> Path:
 
 
 def test_module_is_measured_in_test_kernels_only(machine: Machine, sources: Path) -> None:
-    assert machine.bench("--module", str(sources)) == 0
+    assert machine.run_bench("--module", str(sources)) == 0
     built = [step for step in machine.done if step not in ("root", "report", "collect")]
     assert built == ["packages", "fetch", "modules", "own module", "vm", "icount"]
     (run,) = machine.list_runs()
@@ -40,7 +40,7 @@ def test_module_that_does_not_build_is_reported(
     machine: Machine, sources: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["own module"] = FailedError(f"building {sources} for 6.1 failed")
-    assert machine.bench("--module", str(sources)) == 1
+    assert machine.run_bench("--module", str(sources)) == 1
     assert f"not measured: building {sources} for 6.1 failed\n" in capsys.readouterr().err
     assert "vm" not in machine.done and machine.list_runs() == []
 
@@ -49,14 +49,14 @@ def test_resumed_run_requires_the_same_module(
     machine: Machine, sources: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     machine.trouble["icount"] = FailedError("it broke")
-    assert machine.bench("--module", str(sources)) == 1
+    assert machine.run_bench("--module", str(sources)) == 1
     (run,) = machine.list_runs()
     machine.trouble.clear()
     (sources / "mine.c").write_text("/* changed */\n")
-    assert machine.bench("--resume", run.name) == 2
+    assert machine.run_bench("--resume", run.name) == 2
     assert "the sources have changed since" in capsys.readouterr().err
     (sources / "mine.c").unlink()
-    assert machine.bench("--resume", run.name) == 0
+    assert machine.run_bench("--resume", run.name) == 0
     assert machine.done.count("own module") == 1 and read_tiers(run) == ["vm", "icount"]
 
 
@@ -66,7 +66,7 @@ def test_resumed_run_requires_the_same_module(
         (("--module", ""), "'' is no folder with a Kbuild file"),
         (("--module", "/no/such"), "'/no/such' is no folder with a Kbuild file"),
         (("--module", "/etc"), "'/etc' is no folder with a Kbuild file"),
-        (("--module", "{mine}", "--tiers", "native"), "native is not measured with --module, but"),
+        (("--module", "{mine}", "--tiers", "native"), "native is not measured with --module; "),
         (("--module", "{mine}", "--host"), "metal is not measured with --module: load the module"),
         (("--module", "{mine}", "--program", "/bin/true"), "not allowed with argument --module"),
     ],
@@ -76,7 +76,7 @@ def test_invalid_module_option_is_reported(
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
     try:
-        code: object = machine.bench(*(word.format(mine=sources) for word in words))
+        code: object = machine.run_bench(*(word.format(mine=sources) for word in words))
     except SystemExit as error:
         code = error.code
     assert code == 2
@@ -85,7 +85,9 @@ def test_invalid_module_option_is_reported(
 
 
 def test_guest_settings_have_the_path_of_the_module() -> None:
-    assert "own /own\n" in guest.make_guest_settings(8, 1, external_modules=guest.OWN)
+    assert "own /own\n" in guest.make_guest_settings(
+        8, 1, external_modules=guest.EXTERNAL_MODULES_DIR
+    )
     assert "own" not in guest.make_guest_settings(8, 1)
 
 

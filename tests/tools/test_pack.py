@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of `kmarkers pack`: a packed run has no personal details, and the results of the run."""
+"""Tests of `kmarkers pack`: a packed run has the results of the run, but no personal details."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kmtools.measure.rundir import RunError
 from kmtools.report import reference
 
 HOST, USER, SERIAL = "workshop7", "arabella", "PF-123456"
-# A field with a personal detail, and the text of it that must be gone.
+# Fields of env.json, and values with personal details, which a packed run must not have.
 DETAILS: dict[tuple[str, ...], Any] = {
     ("machine", "hostname"): HOST,
     ("machine", "serial"): {"board": SERIAL},
@@ -44,8 +44,8 @@ def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a run with personal details, and work in an empty folder on the machine that they
-    describe."""
+    """Make a run with personal details of this machine, whose names are simulated; change to an
+    empty directory."""
     (made,) = manyruns.write_runs(tmp_path / "runs", 1)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")
@@ -120,12 +120,12 @@ def test_content_is_printed_before_the_file_is_written(
 ) -> None:
     printed = ""
 
-    def write(path: Path, content: bytes) -> None:
+    def record_output_and_write(path: Path, content: bytes) -> None:
         nonlocal printed
         printed = capsys.readouterr().out
         path.write_bytes(content)
 
-    monkeypatch.setattr(exporting, "write_requested_file", write)
+    monkeypatch.setattr(exporting, "write_requested_file", record_output_and_write)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     assert next(iter(read_members(Path("x.zip")).values())) in printed
     assert "samples of the benchmarks getppid-quiet (native), memcpy-4096 (native)" in " ".join(
@@ -133,7 +133,7 @@ def test_content_is_printed_before_the_file_is_written(
     )
 
 
-def test_same_run_gives_the_same_bytes(run: Path) -> None:
+def test_packing_a_run_twice_gives_the_same_bytes(run: Path) -> None:
     for name in ("a.zip", "b.zip"):
         assert main(["pack", str(run), "--output", name]) == DONE
     assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
@@ -160,7 +160,7 @@ def make_emulated(env: dict[str, Any]) -> None:
         (make_emulated, "each of its tiers ran on an emulated CPU"),
     ],
 )
-def test_run_without_value_for_others_is_refused(
+def test_quick_incomplete_or_emulated_run_is_refused(
     run: Path,
     change: Callable[[dict[str, Any]], None],
     said: str,
@@ -180,7 +180,7 @@ def test_input_that_is_no_run_is_refused(run: Path, capsys: pytest.CaptureFixtur
     samples.write_text(samples.read_text()[:-20])
     assert main(["pack", str(run)]) == BAD
     shown = capsys.readouterr()
-    assert "there is no such folder" in shown.err and "this is no folder of a run" in shown.err
+    assert "there is no such folder" in shown.err and "not the folder of a run" in shown.err
     assert "last line is incomplete" in shown.err
     assert shown.out == "" and [*Path().iterdir()] == []
 

@@ -21,8 +21,8 @@ HEADERS = sorted((ROOT / "include" / "kmarkers").glob("*.h"))
 MANUALS = [
     path for path in HEADERS if re.search(r"^ \* (OVERVIEW|EXAMPLE)$", path.read_text(), re.M)
 ]
-# This takes the place of the compiler: objects are empty, and kmbench is that of this tree. So
-# packages are built in seconds, with the same files.
+# A script that replaces the compiler: objects are empty, and kmbench is copied from this tree, so
+# that packages with the same files are built in seconds.
 STAND_IN = f"""#!/bin/sh
 while [ $# -gt 1 ]; do
 	[ "$1" = -o ] && out=$2
@@ -137,7 +137,7 @@ def test_archive_needs_a_git_commit(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path / name)
     done = run_command(tmp_path / "scripts" / "package", "dist")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "package: this is no checkout: archives are made of commits\n"
+    assert done.stderr == "package: this is no git checkout, but an archive is made from a commit\n"
 
 
 def test_reuse_finds_a_licence_for_every_file() -> None:
@@ -239,14 +239,14 @@ def test_symvers_file_is_chosen_by_kernel_release(tmp_path: Path, programs: None
         "include $(KMARKERS)/kmarkers.mk\n$(info $(KBUILD_EXTRA_SYMBOLS))\nall:;@:\n"
     )
 
-    def symvers(release: str) -> str:
+    def find_symvers(release: str) -> str:
         words = ("make", "-s", "-C", tmp_path, f"KMARKERS={share}", f"KERNELRELEASE={release}")
         return run_successfully(*words).strip()
 
-    assert symvers("6.1.0-mine") == str(mine)
+    assert find_symvers("6.1.0-mine") == str(mine)
     # For a release without Module.symvers, the path is that of a file that does not exist, so that
     # modpost prints this path in its error message.
-    assert symvers("6.1.0-other") == str(share / "Module.symvers")
+    assert find_symvers("6.1.0-other") == str(share / "Module.symvers")
 
 
 @PAGES
@@ -286,7 +286,7 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     judge = [sys.executable, str(command), "check", "aa"]
     refused = subprocess.run(judge, cwd=ROOT, capture_output=True, text=True, check=False)
     assert refused.returncode == 2
-    assert "aa is not installed; call scripts/kmarkers of a checkout" in refused.stderr
+    assert "aa is not installed; run scripts/kmarkers check in a checkout" in refused.stderr
 
 
 COMPLETED = [
@@ -298,7 +298,7 @@ COMPLETED = [
 
 
 @pytest.mark.parametrize(("line", "wanted"), COMPLETED)
-def test_bash_completes(line: list[str], wanted: list[str]) -> None:
+def test_bash_completes_commands_and_options(line: list[str], wanted: list[str]) -> None:
     words = " ".join(f"'{word}'" for word in line)
     script = f"PATH={ROOT}/scripts:$PATH; . packaging/kmarkers.bash; COMP_WORDS=({words}); "
     script += f'COMP_CWORD={len(line) - 1}; _kmarkers; printf "%s\\n" "${{COMPREPLY[@]}}"'
@@ -307,7 +307,7 @@ def test_bash_completes(line: list[str], wanted: list[str]) -> None:
 
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is missing: run scripts/setup --packages")
 @pytest.mark.parametrize(("line", "wanted"), COMPLETED)
-def test_zsh_completes(line: list[str], wanted: list[str]) -> None:
+def test_zsh_completes_commands_and_options(line: list[str], wanted: list[str]) -> None:
     # Functions that print the completions replace those of zsh.
     script = 'compadd() { print -l -- ${(P)2} }; _files() { }; words=("$@") CURRENT=$# '
     script += f"PREFIX=${{@[-1]}}; PATH={ROOT}/scripts:$PATH; "
@@ -398,8 +398,8 @@ def choose_compiler(directory: Path) -> dict[str, str]:
 
 
 def test_archive_has_all_compiled_files(programs: None) -> None:
-    """Packages are built from the files that git tracks, so these include all files that the
-    compiler reads."""
+    """Packages are built from the files that git tracks, so these files must include all files that
+    the compiler reads."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     tracked = run_successfully("git", "-c", f"safe.directory={ROOT}", "ls-files").split()

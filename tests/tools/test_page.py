@@ -25,16 +25,16 @@ from verdictrows import make_tier
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_reference_run(tmp_path_factory.mktemp("page"))
 
 
 @pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 
 
-class Tags(HTMLParser):
+class TagCollector(HTMLParser):
     """Collects the tags of an HTML page."""
 
     def __init__(self) -> None:
@@ -45,38 +45,38 @@ class Tags(HTMLParser):
         self.tags.append(tag)
 
 
-def test_names_are_escaped_in_html(hostile: Path) -> None:
-    parsed = Tags()
-    parsed.feed((hostile / "report.html").read_text())
+def test_names_are_escaped_in_html(hostile_run: Path) -> None:
+    parsed = TagCollector()
+    parsed.feed((hostile_run / "report.html").read_text())
     assert "script" not in parsed.tags
-    for drawing in (hostile / "figures").iterdir():
+    for drawing in (hostile_run / "figures").iterdir():
         assert "<script" not in drawing.read_text() and "<b>" not in drawing.read_text()
-    assert "&lt;script&gt;" in (hostile / "report.html").read_text()
+    assert "&lt;script&gt;" in (hostile_run / "report.html").read_text()
 
 
-def test_report_of_the_reference_run_is_small(reference: Path) -> None:
-    text = (reference / "report.html").read_text()
-    parsed = Tags()
+def test_report_of_the_reference_run_is_small(reference_run: Path) -> None:
+    text = (reference_run / "report.html").read_text()
+    parsed = TagCollector()
     parsed.feed(text)
     assert len(text.encode()) <= 1_500_000 and len(parsed.tags) <= 16_000
 
 
-def test_committed_figures_and_tables_match_committed_samples(reference: Path) -> None:
+def test_committed_figures_and_tables_match_committed_samples(reference_run: Path) -> None:
     kept = sorted(pages.REFERENCE.glob("*.svg"))
     changed = [
         f"{path.name}: {why}"
         for path in kept
         if (
             why := drawnsvg.find_difference(
-                path.read_text(), (reference / "figures" / path.name).read_text()
+                path.read_text(), (reference_run / "figures" / path.name).read_text()
             )
         )
     ]
     assert kept and not changed, "run scripts/kmarkers reference"
-    summary = read_summary(reference)
-    names = keeping.list_reference_figures(reference)
+    summary = read_summary(reference_run)
+    names = keeping.list_reference_figures(reference_run)
     assert sorted(names) == [path.stem for path in kept]
-    text = keeping.render_readme(read_env(reference / "env.json"), summary, names)
+    text = keeping.render_readme(read_env(reference_run / "env.json"), summary, names)
     assert len(text.splitlines()) <= 120
     assert text == (pages.REFERENCE / "README.md").read_text()
 
@@ -96,7 +96,7 @@ def test_report_of_all_benchmarks_is_small_and_complete(
     """The size limits leave room for the tables of switching sites, which this run lacks."""
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
-    parsed = Tags()
+    parsed = TagCollector()
     parsed.feed(text)
     assert len(text.encode()) <= 1_300_000 and len(parsed.tags) <= 15_000
     assert LEFT_OUT not in text

@@ -43,7 +43,7 @@ def test_missing_peer_is_reported(tmp_path: Path) -> None:
     assert "liblttng-ust-dev" in done.stderr
     raw = tmp_path / "raw"
     run_program(program, "run", "-b", 2, "-o", raw, "empty-loop-peers")
-    lacking = rundir.list_unmeasured([collect.load_raw_folder("native", raw).tier])
+    lacking = rundir.list_unmeasured_benchmarks([collect.load_raw_folder("native", raw).tier])
     for row in (f"peer-{name}-{state}" for name in PEERS for state in ("off", "on")):
         assert any(f"empty-loop-peers {row}: its package is missing" in line for line in lacking)
     own = "marker-jump-off marker-jump-on atomic-load-off atomic-load-on function-pointer-off"

@@ -39,7 +39,7 @@ def draw_figures(out: Path, run: Path, *words: str) -> list[Path]:
 
 
 def run_refused_plot(capsys: pytest.CaptureFixture[str], *words: str) -> str:
-    """Run `plot` with wrong arguments; return its error message of one line."""
+    """Run `kmarkers plot` with wrong arguments; return the error message, which has one line."""
     capsys.readouterr()
     assert main(["plot", *words]) == 2
     said = capsys.readouterr()
@@ -57,7 +57,7 @@ def compare_with_golden(folder: Path) -> list[str]:
 
 def test_figures_match_golden_files(run: Path) -> None:
     """Compares texts, positions and CSS classes. After a deliberate change of the figures, replace
-    those in golden/ by the ones that this test has drawn."""
+    the files in golden/ by the figures that this test has drawn."""
     assert compare_with_golden(run / "figures") == [], f"look at {run / 'figures'}"
 
 
@@ -177,10 +177,10 @@ def test_invalid_style_file_is_refused(
 def test_unknown_figure_is_reported(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no figure 'hed'; it has headline, dormant-native" in run_refused_plot(
+    assert "no figure 'hed', but headline, dormant-native" in run_refused_plot(
         capsys, str(run), "hed"
     )
-    assert "has no part 'x'; it has density-full" in run_refused_plot(
+    assert "has no part 'x', but density-full" in run_refused_plot(
         capsys, str(run), "dormant-native:x"
     )
     assert "no such style file" in run_refused_plot(capsys, str(run), "--style", str(tmp_path))
@@ -239,7 +239,7 @@ def test_math_syntax_in_a_name_is_not_interpreted(tmp_path: Path) -> None:
 
 
 def call_kmarkers(words: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
-    """Run kmarkers with a new environment, without HOME unless it is given."""
+    """Run kmarkers with only PATH and the variables `env` in the environment."""
     whole: Mapping[str, str] = {"PATH": os.environ["PATH"], **env}
     called = [sys.executable, str(KMARKERS), *words]
     return subprocess.run(called, env=whole, capture_output=True, text=True, check=False)

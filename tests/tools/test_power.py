@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from kmtools.analyse import changes
 from kmtools.analyse.changes import Change
-from kmtools.analyse.rows import SHARE, WHOLE, Name, Row
+from kmtools.analyse.rows import SHARE, WHOLE, Row, RowName
 from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, FASTER, SLOWER, UNRESOLVED
 from numpy.random import Generator
 from test_compare import select_alarms, split_reference_run
@@ -24,24 +24,25 @@ VARIANTS = ("clone", "jump", "immediate", "generic")
 Noise = Callable[[Generator, int], np.ndarray]
 
 
-def normal_noise(rng: Generator, count: int) -> np.ndarray:
+def draw_normal_noise(rng: Generator, count: int) -> np.ndarray:
     """Return normally distributed noise, as the statistics of `kmarkers compare` assume."""
     return rng.standard_normal(count)
 
 
-def heavy_tailed_noise(rng: Generator, count: int) -> np.ndarray:
+def draw_heavy_tailed_noise(rng: Generator, count: int) -> np.ndarray:
     """Return noise with heavy tails: some processes are far from the others."""
     return np.asarray(rng.standard_t(3, count) / np.sqrt(3))
 
 
-def skewed_noise(rng: Generator, count: int) -> np.ndarray:
+def draw_skewed_noise(rng: Generator, count: int) -> np.ndarray:
     """Return skewed noise: one process in four is slower."""
     return np.where(rng.random(count) < 0.25, rng.exponential(2.0, count), 0.0)
 
 
 def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]:
-    """Return the rows of a simulated run. For each of SPREADS it has a benchmark with a baseline,
-    its clone and variants. The cost of the variant "jump" is multiplied by `factor`."""
+    """Return the rows of a simulated run: for each of SPREADS, a benchmark with a baseline, the
+    clone of the baseline, and variants. The cost of the variant "jump" is multiplied by
+    `factor`."""
     rows = []
     for spread in SPREADS:
         benchmark = f"spread-{spread}"
@@ -52,7 +53,7 @@ def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]
             values *= factor if variant == "jump" else 1.0
             rows.append(
                 Row(
-                    Name("native", benchmark, name), "k", "TSC cycles", kind, "base", 75.0, 250,
+                    RowName("native", benchmark, name), "k", "TSC cycles", kind, "base", 75.0, 250,
                     PROCESSES, values, {},
                 )
             )  # fmt: skip
@@ -61,11 +62,11 @@ def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]
 
 def find_jump_verdict(compared: Sequence[Change], spread: float) -> str:
     """Return the verdict about the variant "jump" in the benchmark with this spread."""
-    name = Name("native", f"spread-{spread}", "jump")
+    name = RowName("native", f"spread-{spread}", "jump")
     return next(change.verdict for change in compared if change.name == name)
 
 
-@pytest.mark.parametrize("noise", [normal_noise, heavy_tailed_noise, skewed_noise])
+@pytest.mark.parametrize("noise", [draw_normal_noise, draw_heavy_tailed_noise, draw_skewed_noise])
 def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
     """At most one pair of runs in twenty may raise an alarm, even with a margin of 0. (compare is
     designed for one pair in a hundred if noise is normally distributed.)"""
@@ -81,11 +82,11 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
     assert loud <= SIMULATIONS / 20
 
 
-@pytest.mark.parametrize("noise", [normal_noise, heavy_tailed_noise, skewed_noise])
+@pytest.mark.parametrize("noise", [draw_normal_noise, draw_heavy_tailed_noise, draw_skewed_noise])
 @pytest.mark.parametrize(("factor", "verdict"), [(1.01, SLOWER), (0.99, FASTER)])
 def test_one_percent_is_detected_or_unresolved(noise: Noise, factor: float, verdict: str) -> None:
-    """A change of 1 % is found in steady rows. In noisy rows it may be unresolved, but is never
-    called equivalent."""
+    """A change of 1 % is found in steady rows. In noisy rows, the change may be unresolved, but
+    is never called equivalent."""
     rng = np.random.default_rng(21)
     found: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):
@@ -104,7 +105,7 @@ def test_only_steady_rows_are_called_equivalent() -> None:
     said: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):
         pair = changes.compare_rows(
-            simulate_run(rng, normal_noise), simulate_run(rng, normal_noise)
+            simulate_run(rng, draw_normal_noise), simulate_run(rng, draw_normal_noise)
         )
         for spread in SPREADS:
             said[spread].append(find_jump_verdict(pair, spread))
@@ -113,13 +114,13 @@ def test_only_steady_rows_are_called_equivalent() -> None:
 
 
 def test_printed_detectable_change_is_detected() -> None:
-    """compare prints "half of the rows could show a change of" and a percentage. If all rows are
-    equally noisy, a change of this percentage is detected in at least half of the runs."""
+    """compare prints which change, in percent, would be detected in half of the rows. If all rows
+    are equally noisy, a change of this size is detected in at least half of the runs."""
     rng = np.random.default_rng(23)
     found = []
     for _ in range(SIMULATIONS):
         a, b = (
-            [r for r in simulate_run(rng, normal_noise) if "-0.3" in r.name.benchmark]
+            [r for r in simulate_run(rng, draw_normal_noise) if "-0.3" in r.name.benchmark]
             for _ in range(2)
         )
         size = changes.compute_median_detectable_change(changes.compare_rows(a, b))

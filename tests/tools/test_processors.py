@@ -96,7 +96,7 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_row_that_never_ran_is_marked(page: Path) -> None:
-    processors.publish_processors()
+    processors.publish_processor_results()
     text = page.read_text()
     rows = pairs.choose_tested_combinations()
     assert text.startswith("# Kernels\n\n## Stock kernels\n\nsome\n")
@@ -111,7 +111,7 @@ def test_result_of_a_row_is_kept_until_it_runs_again(page: Path) -> None:
     rows = pairs.choose_tested_combinations()
     processors.store_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()
-    processors.publish_processors()
+    processors.publish_processor_results()
     assert page.read_text() != before
     processors.store_results({tuple(rows[1].cells): FOUND})
     assert processors.read_results() == {tuple(row.cells): FOUND for row in rows[:2]}

@@ -33,7 +33,7 @@ def run_step(stream: io.StringIO) -> str:
     progress.begin_step("measuring")
     for tick in range(1201):
         clock.now = 1000 + tick / 10
-        progress.show_share(tick, 1200, "loop")
+        progress.show_completed_share(tick, 1200, "loop")
     progress.begin_step("plotting", "15 s")
     return stream.getvalue()
 
@@ -61,7 +61,7 @@ def test_no_remaining_time_before_the_first_progress() -> None:
     progress = Progress(1, stream, clock)
     progress.begin_step("measuring")
     clock.now += 60
-    progress.show_share(3, 8, "process 4 of 8")
+    progress.show_completed_share(3, 8, "process 4 of 8")
     assert stream.getvalue().splitlines()[1].strip() == "38 %, process 4 of 8"
 
 

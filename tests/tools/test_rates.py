@@ -53,7 +53,10 @@ SUMMARY = {
 
 def test_only_mechanisms_on_real_cpus_are_listed() -> None:
     """Clones, system calls and emulated tiers are left out."""
-    found = [(cost.state, cost.name, cost.shown_ns) for cost in rates.compute_costs(SUMMARY, ENV)]
+    found = [
+        (cost.state, cost.name, cost.shown_ns)
+        for cost in rates.compute_mechanism_costs(SUMMARY, ENV)
+    ]
     assert [(state, name) for state, name, _ in found] == [
         ("dormant", "sdt-jump"),
         ("dormant", "sdt-func-ptr"),
@@ -74,7 +77,7 @@ def test_numbers_have_three_significant_digits() -> None:
 def test_event_rate_that_uses_1_percent_of_a_cpu() -> None:
     """At 10 ns per event, a million events per second use 1 %. If the interval contains 0, the rate
     is a lower limit."""
-    by_name = {cost.name: cost for cost in rates.compute_costs(SUMMARY, ENV)}
+    by_name = {cost.name: cost for cost in rates.compute_mechanism_costs(SUMMARY, ENV)}
     typed, jump = by_name["typed-direct-call"], by_name["sdt-jump"]
     assert typed.events_per_second_at_one_percent == pytest.approx(
         1e6
@@ -84,9 +87,11 @@ def test_event_rate_that_uses_1_percent_of_a_cpu() -> None:
 
 
 def test_cheapest_mechanism_is_named() -> None:
-    text = " ".join(rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), 1e6).split())
+    text = " ".join(
+        rates.render_rates_text(rates.compute_mechanism_costs(SUMMARY, ENV), 1e6).split()
+    )
     assert "dormant, at 1,000,000 events/s: sdt-jump costs least, at most 0.01 %" in text
-    assert "not measurably dearer: sdt-func-ptr enabled" in text
+    assert "not measurably costlier: sdt-func-ptr enabled" in text
     assert "enabled, at 1,000,000 events/s: typed-direct-call costs least" in text
     assert "over 100 %" in text
     assert "state mechanism ns/event events/s at 1 % CPU share dormant sdt-jump" in text
@@ -95,10 +100,10 @@ def test_cheapest_mechanism_is_named() -> None:
 
 
 def test_mechanism_above_100_percent_of_a_cpu_is_left_out() -> None:
-    text = rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), 1e8)
+    text = rates.render_rates_text(rates.compute_mechanism_costs(SUMMARY, ENV), 1e8)
     assert "enabled, at 100,000,000 events/s: typed-direct-call costs least" in text
     slow = {**SUMMARY, "results": [SUMMARY["results"][3]]}
-    text = rates.render_rates_text(rates.compute_costs(slow, ENV), 1e8)
+    text = rates.render_rates_text(rates.compute_mechanism_costs(slow, ENV), 1e8)
     assert (
         "enabled: every measured mechanism needs over 100 % of a CPU at 100,000,000 events/s"
         in text
@@ -108,16 +113,18 @@ def test_mechanism_above_100_percent_of_a_cpu_is_left_out() -> None:
 @pytest.mark.parametrize("rate", [0, 0.5, -1, 2e8, float("nan")])
 def test_rates_outside_the_range_are_refused(rate: float) -> None:
     with pytest.raises(UnableError, match="from 1 to 1e\\+08 events/s"):
-        rates.render_rates_text(rates.compute_costs(SUMMARY, ENV), rate)
+        rates.render_rates_text(rates.compute_mechanism_costs(SUMMARY, ENV), rate)
 
 
 def test_a_run_without_real_times_has_no_answer() -> None:
     with pytest.raises(FailedError, match="no tier"):
-        rates.render_rates_text(rates.compute_costs(SUMMARY, {"tiers": ENV["tiers"][1:]}), 1e6)
+        rates.render_rates_text(
+            rates.compute_mechanism_costs(SUMMARY, {"tiers": ENV["tiers"][1:]}), 1e6
+        )
 
 
 def test_figure_is_reproducible() -> None:
-    charts = rates.make_rate_charts(rates.compute_costs(SUMMARY, ENV))
+    charts = rates.make_rate_charts(rates.compute_mechanism_costs(SUMMARY, ENV))
     assert [chart.title.split(",")[0] for chart in charts] == ["Dormant", "Enabled"]
     first, second = (canvas.render_figure_file(charts, "rates").decode() for _ in range(2))
     assert first == second and "events/s" in first and "marker-generic" in first

@@ -227,7 +227,7 @@ def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
 
 def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path)]) == 2
-    wrong = "this is no folder of a run, which holds env.json"
+    wrong = "not the folder of a run: it holds no env.json"
     assert capsys.readouterr().err == f"report: {tmp_path}: {wrong}\n"
 
 
@@ -285,14 +285,14 @@ def test_one_tier_is_shown_and_no_file_is_written(
 
 
 def test_tables_of_some_benchmarks_are_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def said(*words: str) -> str:
+    def print_tables(*words: str) -> str:
         capsys.readouterr()
         assert main(["table", str(run), *words]) == 0
         return capsys.readouterr().out
 
-    assert "vm, kernel" not in said() and "Use --all or --tier" in said()
-    assert "vm, kernel" in said("--all") and "Use --all or" not in said("--all")
-    assert "vm, kernel" in said("cold-*") and "empty-loop:" not in said("cold-*")
+    assert "vm, kernel" not in print_tables() and "Use --all or --tier" in print_tables()
+    assert "vm, kernel" in print_tables("--all") and "Use --all or" not in print_tables("--all")
+    assert "vm, kernel" in print_tables("cold-*") and "empty-loop:" not in print_tables("cold-*")
     assert main(["table", str(run), "cold"]) == 2
     assert "no such benchmark; the run has cold-branch, " in capsys.readouterr().err
     assert main(["table", str(run), "--tier", "metal"]) == 2
@@ -384,7 +384,7 @@ def test_every_published_row_has_a_variant_or_a_reason() -> None:
             assert (row["source"], *row["over"].split(":", 1)) in old, row
 
 
-def test_published_deltas_equal_recomputed_ones() -> None:
+def test_only_three_published_deltas_differ_from_recomputed_ones() -> None:
     rows = {
         (n.source, n.benchmark, n.variant): n
         for n in published.read_published_numbers()
@@ -427,4 +427,4 @@ def test_large_numbers_have_three_significant_digits() -> None:
         1: "1", 999: "999", 999.6: "1.00k", 9996: "10.0k", 99_960: "100k", 488_348: "488k",
         999_600: "1.00M", 16_268_898: "16.3M", 28_767_562_473: "28.8G", 1e13: "10000G",
     }  # fmt: skip
-    assert {value: table.format_large(value) for value in known} == known
+    assert {value: table.format_with_prefix(value) for value in known} == known

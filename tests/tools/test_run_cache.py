@@ -36,11 +36,11 @@ def test_incremental_reading_equals_reading_at_once(raw: Path) -> None:
 def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, whole = [], samples.read_raw_samples
 
-    def noted(path: Path, *rest: object) -> object:
+    def read_and_record(path: Path, *rest: object) -> object:
         read.append(path.parent.name)
         return whole(path, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(samples, "read_raw_samples", noted)
+    monkeypatch.setattr(samples, "read_raw_samples", read_and_record)
     reader = collect.Reader()
     for most in (2, 3, None):
         reader.load("native", raw, most)
@@ -50,8 +50,8 @@ def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_invalid_file_is_read_again(raw: Path) -> None:
-    """If a file of a process is invalid, all files of the process are read another time later, also
-    the one that was read before the error."""
+    """If a file of a process is invalid, the next load reads all files of this process again, also
+    the file that was read before the error."""
     reader, broken = collect.Reader(), raw / "process-2" / "other.csv"
     good = broken.read_text(encoding="utf-8")
     reader.load("native", raw, 1)
@@ -74,18 +74,21 @@ def test_selection_of_variants_does_not_change_the_cache(raw: Path) -> None:
 def test_results_are_recomputed_only_for_other_samples(raw: Path) -> None:
     made: list[int] = []
 
-    def judge(rows: object, _: object) -> list[int]:
+    def record_row_count(rows: object, _: object) -> list[int]:
         made.append(len(rows))  # type: ignore[arg-type]
         return [len(made)]
 
     cache = RunCache()
     two = collect.load_raw_folder("native", raw, 2)
-    assert [cache.compute_results(two.rows, two.tier, judge) for _ in range(2)] == [[1], [1]]
+    assert [cache.compute_results(two.rows, two.tier, record_row_count) for _ in range(2)] == [
+        [1],
+        [1],
+    ]
     four = collect.load_raw_folder("native", raw)
-    assert cache.compute_results(four.rows, four.tier, judge) == [2]
+    assert cache.compute_results(four.rows, four.tier, record_row_count) == [2]
     other = replace(four.tier, env={**four.tier.env, "looks": "1"})
-    assert cache.compute_results(four.rows, other, judge) == [3]
+    assert cache.compute_results(four.rows, other, record_row_count) == [3]
     elsewhere = replace(four.tier, kernel="another")
-    assert cache.compute_results(four.rows, elsewhere, judge) == [4]
-    assert cache.compute_results(four.rows, other, judge) == [3]
+    assert cache.compute_results(four.rows, elsewhere, record_row_count) == [4]
+    assert cache.compute_results(four.rows, other, record_row_count) == [3]
     assert made == [len(two.rows), len(four.rows), len(four.rows), len(four.rows)]

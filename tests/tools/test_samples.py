@@ -125,7 +125,7 @@ def test_duplicate_window_in_a_raw_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "loop.csv"
     write_lines(path, "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
     with pytest.raises(RunError, match=re.escape(":5: none at 10 loops twice in a block")):
-        collect.read_checked_raw(path, NATIVE)
+        collect.read_checked_samples(path, NATIVE)
 
 
 def test_tiers_of_a_run_can_have_different_schemas(tmp_path: Path) -> None:

@@ -170,8 +170,8 @@ loop 2
 def test_module_notes_have_the_locations_of_arguments(
     compiler: str, level: str, tmp_path: Path
 ) -> None:
-    """The code in sdt/operands.c fetches the arguments of notes. Here it is part of a program whose
-    notes are like those of modules."""
+    """The code in sdt/operands.c fetches the arguments of notes. This test compiles the code
+    into a program whose notes are like those of modules."""
     sources = [ROOT / "tests" / "native" / "module_notes.c", ROOT / "sdt" / "operands.c"]
     flags = [*FLAGS, "-DNATIVE_BUILD", "-DSDT_NOTES_OF_MODULES", *level.split(), "-no-pie"]
     subprocess.run([compiler, *flags, *INCLUDE, "-o", tmp_path / "notes", *sources], check=True)
@@ -305,15 +305,15 @@ def test_sites_compile_with_cleanup_attributes_and_vlas(
     ],
 )
 def test_wrong_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
-    """Errors: a wrong number of arguments, an argument larger than a word, an undeclared name, a
-    pointer for an integer, and an integer for a pointer."""
+    """Compile errors are: a wrong number of arguments, an argument larger than a word, an
+    undeclared name, a pointer for an integer, and an integer for a pointer."""
     frame = HEAD + "struct s { int a; };\nint number;\n"
     frame += 'void f(void) { SDT_PROBE2(p, m, f, two, number, ""); %s }\n'
     assert compile_source(compiler, frame % "", tmp_path).returncode == 0
     assert compile_source(compiler, frame % body, tmp_path).returncode != 0
 
 
-def test_error_about_a_pointer_for_an_integer(tmp_path: Path) -> None:
+def test_error_says_that_a_pointer_is_passed_for_an_integer(tmp_path: Path) -> None:
     """The error message says that an integer is declared."""
     source = f"{HEAD}void f(char *text) {{ SDT_PROBE2(p, m, f, two, text, text); }}\n"
     done = compile_source("gcc", source, tmp_path)

@@ -65,13 +65,13 @@ static void handler(void *private, const struct sdt_hit *hit)
 	unsigned int i;
 
 	if (site < 0 || site >= SITES) {
-		fail("a hit with a number that is none", site);
+		fail("a hit has an invalid site number", site);
 		return;
 	}
 	hits[site]++;
 	for (i = 1; i < hit->nr; i++)
 		if ((long)hit->args[i] != passed[site][i])
-			fail("another argument", site);
+			fail("a hit has a wrong argument", site);
 	for (i = 0; i < nr_seen && seen[i].ip != sdt_hit_ip(hit); i++)
 		;
 	if (i == nr_seen && nr_seen < MOST) {
@@ -79,7 +79,7 @@ static void handler(void *private, const struct sdt_hit *hit)
 		seen[nr_seen++].site = site;
 	}
 	if (i < nr_seen && seen[i].site != site)
-		fail("the address of another site", site);
+		fail("a hit has the address of another site", site);
 }
 
 %(functions)s
@@ -113,7 +113,7 @@ int main(void)
 	if (err)
 		return 100;
 	run();
-	compare("a hit while all are off", 0);
+	compare("a hit while all probes are off", 0);
 	if (sdt_attach("r:::", handler, NULL))
 		return 101;
 	run();
@@ -125,13 +125,13 @@ int main(void)
 	if (sdt_detach("r:::", handler, NULL))
 		return 103;
 	run();
-	compare("a hit while all are off again", 0);
+	compare("a hit while all probes are off again", 0);
 	return !!bad;
 }
 """
 
 
-class Writer:
+class ProgramGenerator:
     """Generates a random program."""
 
     def __init__(self, seed: int) -> None:
@@ -141,7 +141,7 @@ class Writer:
         self.loops = 0
         self.callees: list[str] = []
 
-    def expression(self, depth: int = 0) -> str:
+    def make_expression(self, depth: int = 0) -> str:
         """Return a random integer expression."""
         kind = self.random.randrange(8 if depth < 3 else 3)
         if kind == 0:
@@ -150,17 +150,17 @@ class Writer:
             return str(self.random.randrange(-5, 100))
         if kind == 2:
             return self.random.choice(["g[x & 7]", "g[y & 7]", "(int)c"])
-        left, right = self.expression(depth + 1), self.expression(depth + 1)
+        left, right = self.make_expression(depth + 1), self.make_expression(depth + 1)
         if kind == 3:
-            return f"({self.expression(depth + 1)} ? {left} : {right})"
+            return f"({self.make_expression(depth + 1)} ? {left} : {right})"
         return f"({left} {self.random.choice('+-^&|*')} {right})"
 
-    def site(self) -> str:
+    def make_site(self) -> str:
         """Return a site, and code that stores its arguments for the comparison in the handler."""
         number, self.sites = self.sites, self.sites + 1
         flavour, probe = self.random.choice([("jump", "p")] * 5 + [("breakpoint", "b")] * 3)
         values = [
-            self.random.choice([self.expression(2), "c", "(unsigned char)a", "(long)g", "x"])
+            self.random.choice([self.make_expression(2), "c", "(unsigned char)a", "(long)g", "x"])
             for _ in range(self.random.randrange(MOST + 1))
         ]
         kept = "".join(f"passed[{number}][{i}] = (long)({v}); " for i, v in enumerate(values, 1))
@@ -170,64 +170,65 @@ class Writer:
             f"{probe}{len(values)}, {number}{arguments}); }}"
         )
 
-    def loop(self, depth: int) -> str:
+    def make_loop(self, depth: int) -> str:
         """Return a loop whose number of iterations is a constant, or unknown to the compiler."""
         self.loops += 1
         name = f"i{self.loops}"
         most = self.random.choice([str(self.random.randrange(1, 6)), "(b & 7)"])
-        body = self.block(depth + 1, loop=True)
+        body = self.make_block(depth + 1, loop=True)
         return f"for (int {name} = 0; {name} < {most}; {name}++) {{ x += {name}; {body} }}"
 
-    def statement(self, depth: int, *, loop: bool) -> str:
-        """Return a random statement; `loop` is true if it is inside a loop."""
+    def make_statement(self, depth: int, *, loop: bool) -> str:
+        """Return a random statement; `loop` is true if the statement is inside a
+        loop."""
         kind = self.random.randrange(13 if depth < 4 else 4)
         if kind == 4:
-            return f"{self.random.choice(['x', 'y', 'g[a & 7]'])} = {self.expression()};"
+            return f"{self.random.choice(['x', 'y', 'g[a & 7]'])} = {self.make_expression()};"
         if kind == 5:
-            return f"if ({self.expression()} & 3) {self.block(depth + 1, loop=loop)}"
+            return f"if ({self.make_expression()} & 3) {self.make_block(depth + 1, loop=loop)}"
         if kind == 6:
-            then, other = (self.block(depth + 1, loop=loop) for _ in range(2))
-            return f"if ({self.expression()} > {self.expression()}) {then} else {other}"
+            then, other = (self.make_block(depth + 1, loop=loop) for _ in range(2))
+            return f"if ({self.make_expression()} > {self.make_expression()}) {then} else {other}"
         if kind in (7, 8):
-            return self.loop(depth)
+            return self.make_loop(depth)
         if kind == 9:
-            cases = [self.block(depth + 1, loop=False) for _ in range(3)]
+            cases = [self.make_block(depth + 1, loop=False) for _ in range(3)]
             return (
-                f"switch ({self.expression()} & 3) {{ case 0: {cases[0]} break; "
+                f"switch ({self.make_expression()} & 3) {{ case 0: {cases[0]} break; "
                 f"case 1: {cases[1]} case 2: {cases[2]} }}"
             )
         if kind == 10 and loop:
-            return f"if ({self.expression()} & 1) {self.random.choice(['break', 'continue'])};"
+            return f"if ({self.make_expression()} & 1) {self.random.choice(['break', 'continue'])};"
         if kind == 11 and self.callees:
             callee = self.random.choice(self.callees)
-            return f"x ^= {callee}({self.expression()}, {self.expression()}, c + x);"
+            return f"x ^= {callee}({self.make_expression()}, {self.make_expression()}, c + x);"
         if kind == 12:
-            return f"if ({self.expression()} == 77) {{ {self.site()} return y; }}"
-        return self.site()
+            return f"if ({self.make_expression()} == 77) {{ {self.make_site()} return y; }}"
+        return self.make_site()
 
-    def block(self, depth: int, *, loop: bool) -> str:
+    def make_block(self, depth: int, *, loop: bool) -> str:
         """Return a block of up to three statements."""
         count = self.random.randrange(1, 4)
-        return "{ " + " ".join(self.statement(depth, loop=loop) for _ in range(count)) + " }"
+        return "{ " + " ".join(self.make_statement(depth, loop=loop) for _ in range(count)) + " }"
 
-    def function(self) -> str:
+    def make_function(self) -> str:
         """Return a function, which may call the functions before it."""
         kind = self.random.choice(["inline", "inline __attribute__((always_inline))", ""])
         name = f"f{len(self.callees)}"
         count = self.random.randrange(2, 5)
-        body = "\n\t".join(self.statement(0, loop=False) for _ in range(count))
+        body = "\n\t".join(self.make_statement(0, loop=False) for _ in range(count))
         self.callees.append(name)
         head = f"static {kind} int {name}(int a, int b, long c)"
         return f"{head}\n{{\n\tint x = a, y = b;\n\n\t{body}\n\treturn x + y;\n}}\n"
 
-    def program(self) -> str:
+    def make_program(self) -> str:
         """Return a whole program."""
         probes = "".join(
             f"SDT_PROBE_DEFINE{n}(r, , , {name}{n - 1}, {', '.join(n * [LONG])});\n"
             for name in "pb"
             for n in range(1, MOST + 2)
         )
-        functions = "\n".join(self.function() for _ in range(self.random.randrange(3, 7)))
+        functions = "\n".join(self.make_function() for _ in range(self.random.randrange(3, 7)))
         calls = "\n".join(
             f"\t\tsum += {name}(i, i * 7 + 3, i * 1000003L);" for name in self.callees
         )
@@ -240,12 +241,12 @@ class Writer:
 
 
 @pytest.fixture(scope="module")
-def library() -> None:
+def build_library() -> None:
     """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
 
-@pytest.mark.usefixtures("library")
+@pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize(("compiler", "options"), WAYS, ids=[" ".join(way) for way in WAYS])
 def test_each_hit_is_reported_once_with_its_arguments(
     compiler: str, options: str, tmp_path: Path
@@ -256,7 +257,7 @@ def test_each_hit_is_reported_once_with_its_arguments(
     for number in range(PROGRAMS):
         seed = SEED + number
         source, program = tmp_path / f"{seed}.c", tmp_path / "program"
-        source.write_text(Writer(seed).program())
+        source.write_text(ProgramGenerator(seed).make_program())
         words: list[str | Path] = [compiler, *FLAGS, *options.split(), "-o", program, source]
         words += [LIBRARY, "-lpthread"]
         subprocess.run(words, check=True)

@@ -25,7 +25,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def library() -> None:
+def build_library() -> None:
     """Build libkmarkers.a."""
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
 
@@ -44,7 +44,7 @@ def build_program(compiler: str, level: str, source: Path, where: Path) -> Path:
     return where / "program"
 
 
-@pytest.mark.usefixtures("library")
+@pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("level", LEVELS)
 def test_hits_are_reported_for_their_own_site(compiler: str, level: str, tmp_path: Path) -> None:
     """Each hit is reported for its own site, although compilers copy functions and could merge
@@ -79,7 +79,7 @@ static void handler(void *private, const struct sdt_hit *hit)
     first = sdt_hit_ip(hit);
 }
 
-/* Of the two ways to the site, each gets a copy. */
+/* gcc makes a copy of the site for each branch of the if statement. */
 noinline void submit(int n)
 {
     for (int i = 0; i < n; i++) {
@@ -100,7 +100,7 @@ static unsigned long rounds(void)
     return stats.rounds;
 }
 
-/* A pattern for any of the copies is for all of them, which are switched together. */
+/* A pattern that matches one copy selects all copies, which are switched together. */
 static void listen(const char *pattern)
 {
     unsigned long before = rounds();
@@ -134,7 +134,7 @@ int main(void)
 """
 
 
-@pytest.mark.usefixtures("library")
+@pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("options", ["-O2 -ftracer", "-O2 -fprofile-use -Wno-missing-profile"])
 @pytest.mark.parametrize(("flavour", "rounds"), [("jump", 3), ("breakpoint", 1)])
 def test_copies_of_a_site_are_one_site(
@@ -188,7 +188,7 @@ int main(void)
 """
 
 
-@pytest.mark.usefixtures("library")
+@pytest.mark.usefixtures("build_library")
 def test_rejected_sdt_table_does_not_disable_markers(tmp_path: Path) -> None:
     """If the table of SDT probes is rejected, markers and immediate values still work."""
     (tmp_path / "wrong.c").write_text(ELSEWHERE)

@@ -30,7 +30,7 @@ class Steps:
         self.work = Path()
         self.fails = ""
 
-    def run(
+    def run_in_chroot(
         self, tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
     ) -> int:
         self.work = binds[0][0]
@@ -62,13 +62,13 @@ def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
     (tree / secureboot.FIRMWARE).touch()
     done = Steps()
     monkeypatch.setattr(secureboot, "fetch_firmware", lambda suite: tree)
-    monkeypatch.setattr(chroot, "run_in_chroot", done.run)
+    monkeypatch.setattr(chroot, "run_in_chroot", done.run_in_chroot)
     (laboratory / "modules").mkdir()
     (laboratory / "modules" / "mine.ko").write_text("a module")
     return done
 
 
-def boot_secure(
+def boot_under_secure_boot(
     laboratory: Path, script: str = GOOD, signed: bool = True, until: str = ""
 ) -> Result:
     """Boot the fake QEMU, which executes `script`, under Secure Boot. Sign kernel and modules if
@@ -103,7 +103,7 @@ def test_kernel_and_modules_are_signed_and_the_key_is_removed(
     laboratory: Path, steps: Steps
 ) -> None:
     keep = 'for arg; do case $arg in */kernel | */initramfs) cp "$arg" "$HERE";; esac; done; '
-    result = boot_secure(laboratory, keep + GOOD)
+    result = boot_under_secure_boot(laboratory, keep + GOOD)
     assert result.ok, result.reason
     assert steps.names == ["MAKE_KEY", "SIGN_KERNEL", "SIGN_MODULES"]
     assert (laboratory / "kernel").read_text() == "signed kernel"
@@ -114,12 +114,12 @@ def test_kernel_and_modules_are_signed_and_the_key_is_removed(
 
 
 def test_options_enforce_verification_and_protect_variables(laboratory: Path, steps: Steps) -> None:
-    boot_secure(laboratory)
+    boot_under_secure_boot(laboratory)
     assert "q35,smm=on" in find_option_values(laboratory, "-machine")
     assert "driver=cfi.pflash01,property=secure,value=on" in find_option_values(
         laboratory, "-global"
     )
-    assert find_option_values(laboratory, "-fw_cfg") == [secureboot.VERIFY]
+    assert find_option_values(laboratory, "-fw_cfg") == [secureboot.DISABLE_LEGACY_LOADER]
     code, variables = find_option_values(laboratory, "-drive")
     assert "unit=0,readonly=on," in code
     assert code.endswith(f"/firmware,, tree/{secureboot.FIRMWARE}")
@@ -128,7 +128,7 @@ def test_options_enforce_verification_and_protect_variables(laboratory: Path, st
 
 
 def test_nothing_is_signed_without_the_option(laboratory: Path, steps: Steps) -> None:
-    assert boot_secure(laboratory, signed=False).ok
+    assert boot_under_secure_boot(laboratory, signed=False).ok
     assert steps.names == ["MAKE_KEY"]
 
 
@@ -150,19 +150,19 @@ def test_boot_without_secure_boot_has_no_firmware(laboratory: Path, steps: Steps
 def test_error_of_a_failed_step_names_the_log(laboratory: Path, steps: Steps, step: str) -> None:
     steps.fails = step
     with pytest.raises(UnableError, match=r"cannot be made, see .*signing\.log"):
-        boot_secure(laboratory)
+        boot_under_secure_boot(laboratory)
     assert not steps.work.exists()
 
 
 def test_missing_firmware_file_is_reported(laboratory: Path, steps: Steps) -> None:
     (laboratory / "firmware, tree" / secureboot.FIRMWARE).unlink()
     with pytest.raises(UnableError, match=r"secboot\.fd is missing"):
-        boot_secure(laboratory)
+        boot_under_secure_boot(laboratory)
 
 
 def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> None:
     script = f'echo "OVMF: {secureboot.REFUSAL}." >"$console"; exec sleep 1000'
-    result = boot_secure(laboratory, script, signed=False, until=secureboot.REFUSAL)
+    result = boot_under_secure_boot(laboratory, script, signed=False, until=secureboot.REFUSAL)
     assert result.seconds < 15
     assert result.exit_code is None
     assert check.judge_firmware_refusal(result).passed == 1
@@ -171,8 +171,8 @@ def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> No
 @pytest.mark.parametrize(
     ("console", "why"),
     [
-        ("", "prints no message that it refuses the kernel"),
-        ("BdsDxe: No bootable option", "prints no message that it refuses the kernel"),
+        ("", "does not print that it refuses the kernel"),
+        ("BdsDxe: No bootable option", "does not print that it refuses the kernel"),
         ("[    0.000000] Linux version 6.1", "starts a kernel that it must refuse"),
         (f"{secureboot.REFUSAL}\nLinux version 6.1", "starts a kernel that it must refuse"),
     ],
@@ -186,11 +186,11 @@ def test_started_unsigned_kernel_fails_the_test(tmp_path: Path, console: str, wh
 
 
 def test_missing_firmware_skips_the_suite(monkeypatch: pytest.MonkeyPatch) -> None:
-    def none(suite: str) -> Path:
+    def raise_fetch_error(suite: str) -> Path:
         raise FetchError("no mirror")
 
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
-    monkeypatch.setattr(secureboot, "fetch_firmware", none)
+    monkeypatch.setattr(secureboot, "fetch_firmware", raise_fetch_error)
     (suite,) = check.make_secureboot_suites(catalogue.get_default_kernel_name(), Path())
     assert suite.obstacle().endswith("is missing and cannot be fetched: no mirror")
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: lambda: "no root")

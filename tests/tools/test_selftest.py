@@ -21,7 +21,7 @@ from kmtools.measure import bench as measuring
 from kmtools.measure.rundir import UNIT_TSC, Tier
 from kmtools.measure.samples import LAYOUTS, LOOP, Sample
 from kmtools.method import selftest
-from kmtools.method.selftest import FAIL, PASS, UNCLEAR, Judged, Planted, choose_decisive_try
+from kmtools.method.selftest import FAIL, PASS, UNCLEAR, JudgedRow, Planted, choose_decisive_try
 from nativeprograms import KMBENCH, run_kmbench
 
 # The cost of a pass of each variant in core cycles, as native/planted.c has it.
@@ -107,7 +107,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
     "interval": (location, "compute_mean_interval", shift_interval),
     "verdict": (verdicts, "decide_verdict", ignore_margin),
     "margin": (verdicts, "find_equivalence_margin", lambda *_words: 4.0),
-    "core cycles": (corecycles.CoreCycles, "exact_ratio", Fraction(1)),
+    "core cycles": (corecycles.CoreCycleRatio, "exact_ratio", Fraction(1)),
 }
 
 
@@ -126,8 +126,7 @@ def test_a_fault_of_the_analysis_fails(
 def test_a_busy_machine_is_no_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """If intervals are too wide to tell, no row fails; the exit code is that of what cannot be done
-    here."""
+    """If intervals are too wide to judge the costs, no row fails, and the exit code is UNABLE."""
     assert run_simulated_self_test(monkeypatch, noise=5000.0) == UNABLE
     said = capsys.readouterr()
     assert f": {UNCLEAR}\n" in said.out and FAIL not in said.out
@@ -147,7 +146,7 @@ def test_missing_core_cycles_are_named(
 def test_options_of_a_run_are_refused(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--self-test", word]) == UNABLE
     name = word.partition("=")[0]
-    assert f"--self-test measures no run: leave out {name}" in capsys.readouterr().err
+    assert f"--self-test accepts only --seed: leave out {name}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -169,7 +168,7 @@ def test_options_of_a_run_are_refused(word: str, capsys: pytest.CaptureFixture[s
         (1.2, 0.9, 1.1, "differs", FAIL),
     ],
 )
-def test_the_whole_interval_must_be_close(
+def test_the_whole_interval_must_be_close_to_the_known_cost(
     cost: float, lo: float, hi: float, verdict: str, said: str
 ) -> None:
     row = Planted("add", 1, 1, ("differs", "unresolved"))
@@ -184,10 +183,10 @@ def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: s
     assert outcome == said
 
 
-def make_tries(outcomes: str) -> list[Judged]:
+def make_tries(outcomes: str) -> list[JudgedRow]:
     """Return the tries of a row: p is one that passed, f one that failed, u an unclear one."""
     row, words = Planted("add", 1, 1, ("differs",)), {"p": PASS, "f": FAIL, "u": UNCLEAR}
-    return [Judged(row, 1.0, Interval(0, 2), "differs", words[letter]) for letter in outcomes]
+    return [JudgedRow(row, 1.0, Interval(0, 2), "differs", words[letter]) for letter in outcomes]
 
 
 @pytest.mark.parametrize(
@@ -195,12 +194,13 @@ def make_tries(outcomes: str) -> list[Judged]:
     [("p", PASS), ("fffp", PASS), ("fu", UNCLEAR), ("uuu", UNCLEAR), ("fuufu", UNCLEAR),
      ("f", FAIL), ("fuf", FAIL), ("ffuuf", FAIL)],
 )  # fmt: skip
-def test_a_row_fails_in_most_tries(outcomes: str, said: str) -> None:
+def test_a_row_fails_if_most_tries_fail_and_none_passes(outcomes: str, said: str) -> None:
     assert choose_decisive_try(make_tries(outcomes)).outcome == said
 
 
-def test_planted_costs_are_no_usual_benchmark(native_programs: None) -> None:
-    """`kmbench list` does not name the benchmark, and the self-test knows all of its variants."""
+def test_benchmark_of_known_costs_is_not_listed(native_programs: None) -> None:
+    """`kmbench list` does not list the benchmark `planted`. The self-test has a row for each
+    variant of this benchmark."""
     assert "planted" not in run_kmbench("list").stdout
     said = run_kmbench("run", "-b", 8, "planted")
     assert said.returncode == 0

@@ -13,9 +13,10 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
-# Replaces apt-get, dpkg, pip and others. A file $STATE/PACKAGE means that the package is installed.
-# If $STATE/STEP.kill exists, setup is killed during that step. If $STATE/STEP.fail exists, the step
-# fails with the error message in it. $STATE/STEP.wait is a FIFO: the step waits until it is closed.
+# A script that replaces apt-get, dpkg, dpkg-deb and dpkg-query. If $STATE/PACKAGE exists, this
+# package is installed. If $STATE/STEP.kill exists, setup is killed during this step. If
+# $STATE/STEP.fail exists, the step fails with the error message in this file. If the FIFO
+# $STATE/STEP.wait exists, the step waits until the FIFO is closed.
 FAKE = r"""#!/bin/bash
 program=${0##*/}
 cd "$STATE" || exit
@@ -74,7 +75,7 @@ class Checkout:
         where = f"{programs}:{os.environ['PATH']}"
         self.env = {**os.environ, "PATH": where, "STATE": str(self.state)}
 
-    def start(self, *words: str, who: tuple[str, ...] = ()) -> subprocess.Popen[str]:
+    def start_setup(self, *words: str, who: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start scripts/setup; `who` is a command that starts it as another user."""
         return subprocess.Popen(
             [*who, str(self.dir / "scripts/setup"), *words],
@@ -84,9 +85,9 @@ class Checkout:
             text=True,
         )
 
-    def run(self, *words: str, who: tuple[str, ...] = ()) -> tuple[int, str]:
+    def run_setup(self, *words: str, who: tuple[str, ...] = ()) -> tuple[int, str]:
         """Run scripts/setup; return its exit code and its output."""
-        with self.start(*words, who=who) as process:
+        with self.start_setup(*words, who=who) as process:
             said, _ = process.communicate()
         return process.returncode, said
 
@@ -105,44 +106,44 @@ def checkout(tmp_path: Path) -> Checkout:
 
 
 def test_missing_packages_are_installed_once(checkout: Checkout) -> None:
-    assert checkout.run("--bench") == (
+    assert checkout.run_setup("--bench") == (
         0,
         "setup: installing gcc libc6-dev make python3 python3-numpy"
         f" mount busybox-static xz-utils python3-matplotlib\n{PEERS}setup: ready\n",
     )
-    assert checkout.run("--bench") == (0, "setup: ready\n")
+    assert checkout.run_setup("--bench") == (0, "setup: ready\n")
     assert checkout.log == ["update", "install", "download"]
-    assert checkout.run("6.1")[0] == 0
+    assert checkout.run_setup("6.1")[0] == 0
     assert checkout.log[3:] == ["update", "install", "lab"]
 
 
 def test_each_option_installs_only_missing_packages(checkout: Checkout) -> None:
     first = "setup: installing gcc libc6-dev make python3 python3-numpy\n"
-    assert checkout.run("--native") == (0, f"{first}{PEERS}setup: ready\n")
+    assert checkout.run_setup("--native") == (0, f"{first}{PEERS}setup: ready\n")
     rest = "setup: installing mount busybox-static xz-utils python3-matplotlib\n"
-    assert checkout.run("--bench") == (0, f"{rest}setup: ready\n")
-    assert checkout.run("--native") == (0, "setup: ready\n")
+    assert checkout.run_setup("--bench") == (0, f"{rest}setup: ready\n")
+    assert checkout.run_setup("--native") == (0, "setup: ready\n")
 
 
 @pytest.mark.parametrize("step", ["update", "install", "lab"])
-def test_the_next_run_completes_a_killed_one(checkout: Checkout, step: str) -> None:
+def test_next_setup_completes_a_killed_setup(checkout: Checkout, step: str) -> None:
     kill = checkout.state / f"{step}.kill"
     kill.touch()
-    assert checkout.run()[0] == -9
+    assert checkout.run_setup()[0] == -9
     kill.unlink()
-    code, said = checkout.run()
+    code, said = checkout.run_setup()
     assert (code, said.splitlines()[-1]) == (0, "setup: ready")
     assert (checkout.state / "xz-utils").exists()
     before = checkout.log
-    assert checkout.run() == (0, "setup: ready\n")
+    assert checkout.run_setup() == (0, "setup: ready\n")
     assert checkout.log == [*before, "lab"]
 
 
 def test_an_incomplete_environment_is_rebuilt(checkout: Checkout) -> None:
-    assert checkout.run("--bench")[0] == 0
+    assert checkout.run_setup("--bench")[0] == 0
     (checkout.dir / "build/venv/.base").unlink()
     shutil.rmtree(checkout.dir / "build/venv/lib")
-    assert checkout.run("--bench") == (0, "setup: ready\n")
+    assert checkout.run_setup("--bench") == (0, "setup: ready\n")
     python = checkout.dir / "build/venv/bin/python"
     found = subprocess.run([python, "-c", "import numpy"], capture_output=True, check=False)
     assert found.returncode == 0
@@ -151,14 +152,14 @@ def test_an_incomplete_environment_is_rebuilt(checkout: Checkout) -> None:
 def test_an_interrupted_dpkg_is_completed(checkout: Checkout) -> None:
     said = "E: dpkg was interrupted, you must manually run 'dpkg --configure -a'"
     (checkout.state / "install.fail").write_text(f"{said}\n")
-    assert checkout.run("--bench")[0] == 0
+    assert checkout.run_setup("--bench")[0] == 0
     assert checkout.log == ["update", "install", "configure", "install", "download"]
 
 
 def test_full_disk_error_of_apt_is_printed(checkout: Checkout) -> None:
     full = "E: You don't have enough free space in /var/cache/apt/archives/."
     (checkout.state / "install.fail").write_text(f"reading\n{full}\n")
-    code, said = checkout.run("--bench")
+    code, said = checkout.run_setup("--bench")
     assert code == 1
     assert f"failed: {full}\n" in said
     assert "ready" not in said
@@ -166,7 +167,7 @@ def test_full_disk_error_of_apt_is_printed(checkout: Checkout) -> None:
 
 def test_unreadable_package_lists_give_only_a_warning(checkout: Checkout) -> None:
     (checkout.state / "update.fail").write_text("E: x  404  Not Found\n")
-    code, said = checkout.run("--bench")
+    code, said = checkout.run_setup("--bench")
     assert code == 0
     assert "some package lists could not be read: E: x  404  Not Found" in said
 
@@ -176,21 +177,21 @@ def test_setup_succeeds_without_peers(checkout: Checkout) -> None:
     next run downloads them."""
     fail = checkout.state / "download.fail"
     fail.write_text("E: Unable to fetch some archives\n")
-    code, said = checkout.run("--bench")
+    code, said = checkout.run_setup("--bench")
     assert (code, said.splitlines()[-1]) == (0, "setup: ready")
     out = "LTTng-UST and sys/sdt.h are left out of the comparison: E: Unable to fetch some archives"
     assert f"setup: {out}\n" in said
     assert not list((checkout.dir / "build").glob("peers*"))
     fail.unlink()
-    assert checkout.run("--bench") == (0, f"{PEERS}setup: ready\n")
+    assert checkout.run_setup("--bench") == (0, f"{PEERS}setup: ready\n")
     assert (checkout.dir / "build/peers/usr/lib").is_dir()
-    assert checkout.run("--bench") == (0, "setup: ready\n")
+    assert checkout.run_setup("--bench") == (0, "setup: ready\n")
 
 
 def test_installed_peers_are_not_unpacked(checkout: Checkout) -> None:
     for name in ("liblttng-ust-dev", "lttng-tools", "systemtap-sdt-dev"):
         (checkout.state / name).touch()
-    code, said = checkout.run("--bench")
+    code, said = checkout.run_setup("--bench")
     assert code == 0 and PEERS not in said
     assert not (checkout.dir / "build/peers").exists()
 
@@ -198,9 +199,9 @@ def test_installed_peers_are_not_unpacked(checkout: Checkout) -> None:
 def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
     gate = checkout.state / "install.wait"
     os.mkfifo(gate)
-    with checkout.start("--bench") as first:
-        with gate.open("w"):  # open() returns when the first setup reads
-            second = checkout.start("--bench")
+    with checkout.start_setup("--bench") as first:
+        with gate.open("w"):  # open() returns when the first setup opens the FIFO
+            second = checkout.start_setup("--bench")
             assert second.stdout is not None
             assert "waiting for another setup" in second.stdout.readline()
             gate.unlink()
@@ -218,7 +219,7 @@ def test_without_root_missing_packages_are_listed(checkout: Checkout) -> None:
         path.chmod(path.stat().st_mode | 0o055)
     for name in ("gcc", "libc6-dev", "make", "python3"):
         (checkout.state / name).touch()
-    code, said = checkout.run("--native", who=tuple(USER))
+    code, said = checkout.run_setup("--native", who=tuple(USER))
     asked = "apt-get install python3-numpy python3-matplotlib"
     assert (code, said) == (2, f"setup: packages are missing; as root: {asked}\n")
     assert not (checkout.state / "log").exists()
@@ -228,9 +229,9 @@ def test_without_root_missing_packages_are_listed(checkout: Checkout) -> None:
 def test_unwritable_directory_is_reported(checkout: Checkout) -> None:
     for path in checkout.dir.parents[:3]:
         path.chmod(path.stat().st_mode | 0o055)
-    code, said = checkout.run("--bench", who=tuple(USER))
+    code, said = checkout.run_setup("--bench", who=tuple(USER))
     assert code == 2
-    assert said.startswith(f"setup: {checkout.dir}/build cannot be written to;")
+    assert said.startswith(f"setup: {checkout.dir}/build cannot be written to:")
     assert not (checkout.dir / "build").exists()
 
 
@@ -251,9 +252,9 @@ def test_full_disk_gives_an_error_of_one_line(checkout: Checkout) -> None:
     assert "No space left on device" in done.stderr
     assert len(done.stderr.splitlines()) == 1
     shutil.rmtree(checkout.dir / "build")
-    assert checkout.run("--bench") == (0, f"{PEERS}setup: ready\n")
+    assert checkout.run_setup("--bench") == (0, f"{PEERS}setup: ready\n")
 
 
 def test_an_unknown_option_is_refused(checkout: Checkout) -> None:
-    assert checkout.run("--brench") == (2, "setup: unknown option '--brench'\n")
+    assert checkout.run_setup("--brench") == (2, "setup: unknown option '--brench'\n")
     assert not (checkout.dir / "build").exists()

@@ -40,7 +40,7 @@ def test_second_shell_of_a_checkout_is_refused(
 def test_compiled_files_are_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """While modules are built, the number of object files that were written since then is shown."""
+    """During a build of modules, the number of object files that this build wrote is shown."""
     monkeypatch.setattr(shell, "LOG_SECONDS", 0.01)
     (tmp_path / "before.o").touch()
     os.utime(tmp_path / "before.o", (1, 1))

@@ -84,8 +84,8 @@ UBUNTU_SOURCES = "deb mirror://u noble main universe\ndeb mirror://u noble-secur
 
 
 @pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
-    """Return a function that replaces os-release and apt's sources, to simulate a distribution."""
+def simulate_distro(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], None]:
+    """Return a function that simulates a distribution: it replaces os-release and apt's sources."""
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
     monkeypatch.setattr(sources, "DEBIAN_KEYS", str(tmp_path / "keys"))
     monkeypatch.setattr(sources.read_apt_sources, "__defaults__", (tmp_path,))
@@ -98,10 +98,12 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
 
 
 def test_suites_of_debian_come_from_debian(
-    tmp_path: Path, machine: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    simulate_distro: Callable[[str, str], None],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("KMARKERS_DEBIAN", "mirror://named/debian/")
-    machine(UBUNTU, UBUNTU_SOURCES)
+    simulate_distro(UBUNTU, UBUNTU_SOURCES)
     with pytest.raises(UnableError, match=r"keys of Debian's archive are missing.*scripts/setup"):
         sources.find_mirror("bookworm")
     (tmp_path / "keys").touch()
@@ -109,7 +111,7 @@ def test_suites_of_debian_come_from_debian(
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian bookworm main",
         f"deb [signed-by={tmp_path}/keys] mirror://named/debian-security bookworm-security main",
     ]
-    machine("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
+    simulate_distro("ID=debian\nVERSION_CODENAME=trixie\n", "deb mirror://d trixie main\n")
     assert sources.find_mirror("bookworm").list_source_lists("bookworm") == [
         ["deb mirror://d bookworm main"]
     ]
@@ -119,7 +121,7 @@ def test_suites_of_debian_come_from_debian(
 def test_unset_archive_variable_is_an_error(
     setting: str | None,
     tmp_path: Path,
-    machine: Callable[[str, str], None],
+    simulate_distro: Callable[[str, str], None],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """If apt has no archive of a distribution, KMARKERS_DEBIAN or KMARKERS_UBUNTU must be set."""
@@ -131,21 +133,21 @@ def test_unset_archive_variable_is_an_error(
         monkeypatch.delenv(f"KMARKERS_{name}", raising=False)
         if setting is not None:
             monkeypatch.setenv(f"KMARKERS_{name}", setting)
-        machine(release, UBUNTU_SOURCES)
+        simulate_distro(release, UBUNTU_SOURCES)
         wrong = f"is no URI: {setting!r}" if setting else "is not set"
         with pytest.raises(UnableError, match=f"KMARKERS_{name} {wrong}"):
             sources.find_mirror(suite)
 
 
 def test_suites_of_ubuntu_come_from_ubuntu(
-    machine: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+    simulate_distro: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("KMARKERS_UBUNTU", "mirror://named/ubuntu")
     for release, listed, uri in (
         (UBUNTU, UBUNTU_SOURCES, "mirror://u"),
         ("ID=debian\n", "deb mirror://d stable main\n", "mirror://named/ubuntu"),
     ):
-        machine(release, listed)
+        simulate_distro(release, listed)
         (lines,) = sources.find_mirror("ubuntu-jammy").list_source_lists("ubuntu-jammy")
         heads = [line.rpartition("] ")[2] for line in lines]
         parts = ("jammy", "jammy-updates", "jammy-security")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of early stopping: a native run ends when its rows are resolved, with wider intervals."""
+"""Tests of early stopping: a native run ends as soon as its rows are resolved. The intervals are
+wider, to allow for several evaluations of a run."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ from verdictrows import make_result
 
 FEW = 40
 PASSES = (1000, 2000)
-# Ticks per pass of each variant. x is resolved at once; y is never resolved, as it is too noisy.
+# Ticks per pass of each variant. x is resolved at once; y is too noisy to be resolved.
 COSTS = {"plain": {"none": 2.0, "none-clone": 2.0, "x": 4.0},
          "close": {"none": 2.0, "none-clone": 2.0, "y": 2.0}}  # fmt: skip
 NOISY = {"close": 100}
@@ -74,7 +75,7 @@ def steer(
     return Steering(16, RunCache(), tell, said.append)
 
 
-def test_a_benchmark_ends_when_it_is_resolved(
+def test_a_benchmark_ends_when_its_rows_are_resolved(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     raw = tmp_path / "native"
@@ -121,7 +122,10 @@ def test_layout_effects_do_not_prolong_a_benchmark(
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
     data = collect.load_raw_folder("native", raw)
     found = {r.variant: r for r in verdicts.compute_results(data.rows, [data.tier])}
-    assert (found["z"].verdict, found["z"].note) == (verdicts.UNRESOLVED, verdicts.PLACED)
+    assert (found["z"].verdict, found["z"].note) == (
+        verdicts.UNRESOLVED,
+        verdicts.LIMITED_BY_LAYOUTS,
+    )
     assert found["z"].delta == pytest.approx(0.125, abs=0.02)
     assert not found["none-clone"].note
 
@@ -143,14 +147,14 @@ def test_resumed_run_repeats_the_same_interim_evaluations(
     parts = raw.with_name("native.parts")
     for number in range(18):
         name = ["plain", "close"] if number < 16 else ["close"]
-        write_process(parts / f"process-{number + 1}", number + 1, name, native.STEERED)
+        write_process(parts / f"process-{number + 1}", number + 1, name, native.STEERED_ENV_LINE)
     assert native.measure_processes(raw, blocks=16, processes=20, seed=1, steer=steer) == 20
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 20}
 
 
 def test_error_of_interim_evaluations_sums_to_the_total() -> None:
-    assert sum(stopping.LOOKS.values()) == pytest.approx(location.OUTSIDE)
+    assert sum(stopping.LOOKS.values()) == pytest.approx(location.ERROR_PROBABILITY)
     assert [stopping.get_look_error_probability(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
     ]  # fmt: skip
@@ -165,7 +169,7 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
     at_16, at_64 = (steering.forecast_detectable_difference(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
-    half = 0.1 * (stopping.PILOT / 16) ** 0.5
+    half = 0.1 * (stopping.PILOT_PROCESSES / 16) ** 0.5
     outside = stopping.get_look_error_probability(16)
     wanted = verdicts.compute_smallest_detectable_difference(
         Interval(-half, half), clone.margin, outside
@@ -189,10 +193,13 @@ def test_too_many_interim_evaluations_are_detected(monkeypatch: pytest.MonkeyPat
 
 
 def test_simulated_noise_has_unit_variance_in_all_pieces() -> None:
-    """The noise is generated in pieces of PIECE values. The first eight pieces have the same
+    """The noise is generated in pieces of PIECE_BLOCKS values. The first eight pieces have the same
     variance as the later pieces, and the last value of a piece correlates with the next value."""
-    x = noises.KINDS["ar-0.9"](np.random.default_rng(3), 64 * noises.PIECE)
-    assert np.var(x[: noises.PIECE * 8]) == pytest.approx(1, abs=0.2)
-    assert np.var(x[noises.PIECE * 8 :]) == pytest.approx(1, abs=0.1)
-    joined = x[noises.PIECE - 1 :: noises.PIECE][:-1] * x[noises.PIECE :: noises.PIECE]
+    x = noises.KINDS["ar-0.9"](np.random.default_rng(3), 64 * noises.PIECE_BLOCKS)
+    assert np.var(x[: noises.PIECE_BLOCKS * 8]) == pytest.approx(1, abs=0.2)
+    assert np.var(x[noises.PIECE_BLOCKS * 8 :]) == pytest.approx(1, abs=0.1)
+    joined = (
+        x[noises.PIECE_BLOCKS - 1 :: noises.PIECE_BLOCKS][:-1]
+        * x[noises.PIECE_BLOCKS :: noises.PIECE_BLOCKS]
+    )
     assert joined.mean() > 0.3

@@ -27,7 +27,7 @@ def make_kernel(tree: Path, **modules: tuple[str, ...]) -> Any:
 
 def list_module_dependencies(kernel: Any, module: Path, scratch: Path) -> list[str]:
     """Return the names of the modules that must be loaded before the module `module`, in order."""
-    return [path.stem for path in stock.copy_dependencies(kernel, [module], scratch)]
+    return [path.stem for path in stock.copy_module_dependencies(kernel, [module], scratch)]
 
 
 def test_dependencies_precede_a_module(tmp_path: Path) -> None:

@@ -27,12 +27,12 @@ SCRIPT = """
 import sys
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from kmtools.base.processes import raise_on_signals, run_program
+from kmtools.base.processes import raise_interrupt_on_signals, run_program
 
 out = Path(sys.argv[1])
 beat = f"while sleep 0.1; do echo >>{out}/beats.$1; done"
 try:
-    with raise_on_signals():
+    with raise_interrupt_on_signals():
         run_program(["sh", "-c", f"sh -c '{beat}' sh 1 & {beat}", "sh", 2], out / "log")
 except KeyboardInterrupt as interrupt:
     sys.exit(128 + interrupt.args[0])
@@ -96,26 +96,26 @@ def test_only_a_program_with_a_skip_line_is_skipped(
 def test_second_run_in_a_checkout_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def second(log: Path) -> Tally:
+    def start_second_run(log: Path) -> Tally:
         assert suites.run_all_suites([good]).failed == ["other tests are running in this checkout"]
         return Tally(1)
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     good = Suite("good", lambda log: Tally(1))
-    assert suites.run_all_suites([Suite("first", second)]) == Tally(1)
+    assert suites.run_all_suites([Suite("first", start_second_run)]) == Tally(1)
     assert capsys.readouterr().err == "check: other tests are running in this checkout\n"
     assert suites.run_all_suites([good]) == Tally(1)
 
 
 def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> None:
-    def add(letter: str) -> None:
+    def add_times(letter: str) -> None:
         history = History(tmp_path / "times.json")
         for number in range(100):
             history.add_suite_run(f"{letter}{number}", 1.0, 1)
 
-    other = multiprocessing.get_context("fork").Process(target=add, args=("b",))
+    other = multiprocessing.get_context("fork").Process(target=add_times, args=("b",))
     other.start()
-    add("a")
+    add_times("a")
     other.join()
     known = History(tmp_path / "times.json")
     assert [
@@ -164,7 +164,7 @@ def test_calm_suites_run_after_all_others_alone(
     """The calm suite is first in the list, but starts after the longest one."""
     ends = tmp_path / "ends"
 
-    def ending(name: str, seconds: float = 0.0) -> Suite:
+    def make_suite(name: str, seconds: float = 0.0) -> Suite:
         def run(log: Path) -> Tally:
             time.sleep(seconds)
             with ends.open("a") as file:
@@ -175,8 +175,8 @@ def test_calm_suites_run_after_all_others_alone(
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(processors)))
-    calm = replace(ending("calm"), calm=True)
-    assert suites.run_all_suites([calm, ending("long", 0.5), ending("other")]) == Tally(3)
+    calm = replace(make_suite("calm"), calm=True)
+    assert suites.run_all_suites([calm, make_suite("long", 0.5), make_suite("other")]) == Tally(3)
     assert ends.read_text() == ("other long calm " if processors > 1 else "long other calm ")
 
 
@@ -206,7 +206,7 @@ LANES = """
 import sys, time
 sys.path.insert(0, "scripts")
 from pathlib import Path
-from kmtools.base.processes import raise_on_signals, run_program
+from kmtools.base.processes import raise_interrupt_on_signals, run_program
 from kmtools.runner import suite as suites
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.suite import Suite
@@ -219,7 +219,7 @@ def beats(number):
     return lambda log: run_program(["sh", "-c", beat.format(sys.argv[1], number)], log)
 
 try:
-    with raise_on_signals():
+    with raise_interrupt_on_signals():
         suites.run_all_suites([Suite("a", beats(1)), Suite("b", beats(2))])
 except KeyboardInterrupt as interrupt:
     sys.exit(128 + interrupt.args[0])

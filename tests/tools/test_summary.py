@@ -40,7 +40,7 @@ def whole(run: Path) -> Json:
     return found
 
 
-def write_and_read(directory: Path, value: object) -> Json:
+def write_and_read_summary(directory: Path, value: object) -> Json:
     """Write a value to summary.json; return what read_summary() reads."""
     (directory / "summary.json").write_text(json.dumps(value))
     return summary.read_summary(directory)
@@ -68,7 +68,7 @@ def test_summary_has_provenance(run: Path, whole: Json) -> None:
 
 def test_schema_1_is_read(tmp_path: Path, whole: Json) -> None:
     switching = [{k: v for k, v in e.items() if k != "measured"} for e in whole["switching"]]
-    found = write_and_read(tmp_path, whole["results"] + switching)
+    found = write_and_read_summary(tmp_path, whole["results"] + switching)
     assert found["results"] == whole["results"]
     assert found["switching"] == [{**e, "measured": None} for e in whole["switching"]]
     kept = summary.read_summary(ROOT / "results" / "reference")
@@ -150,7 +150,7 @@ def test_invalid_field_is_reported(name: str, tmp_path: Path, whole: Json) -> No
     spoil, said = BROKEN[name]
     spoil(whole)
     with pytest.raises(FailedError, match=re.escape(f"summary.json: {said}")):
-        write_and_read(tmp_path, whole)
+        write_and_read_summary(tmp_path, whole)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_invalid_field_is_reported(name: str, tmp_path: Path, whole: Json) -> No
 )
 def test_invalid_summary_is_refused(value: object, said: str, tmp_path: Path) -> None:
     with pytest.raises(FailedError, match=re.escape("summary.json: ")) as caught:
-        write_and_read(tmp_path, value)
+        write_and_read_summary(tmp_path, value)
     assert said in str(caught.value) or "not an object" in str(caught.value)
 
 

@@ -51,7 +51,7 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
     assert drawnsvg.find_difference(draw_headline(summary), kept_one) != ""
 
 
-def test_readme_without_the_marker_lines_is_an_error() -> None:
+def test_readme_without_the_lines_to_replace_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"README\.md lacks"):
         summary_json.replace_readme_lines("nothing", read_summary(REFERENCE))
 

@@ -72,7 +72,7 @@ def run(raw: Path, tmp_path: Path) -> Path:
     return path
 
 
-def analyse_run(run: Path) -> list[switching.Point]:
+def analyse_run(run: Path) -> list[switching.SwitchPoint]:
     """Return the medians of switching in the run."""
     env = rundir.read_env(run / "env.json")
     return switching.compute_switch_points(
@@ -108,7 +108,7 @@ def test_table_of_switching_times(run: Path) -> None:
     assert stalls[0][-1] == "5.0 %"
 
 
-def read_outcomes(points: list[switching.Point]) -> dict[str, str]:
+def read_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
     """Return the outcome ("kept", "BROKEN") of each limit, by its description."""
     return {row[0]: row[-1] for row in switchtable.make_limit_rows(points)[1]}
 
@@ -168,7 +168,7 @@ NATIVE_SIZES = (1, 1000, 10_000, 100_000, 1_000_000)
 
 def simulate_native_switching(
     tmp_path: Path, **changed: tuple[int, float]
-) -> list[switching.Point]:
+) -> list[switching.SwitchPoint]:
     """Return medians of simulated switching with NATIVE_COSTS, except for the `changed` costs;
     `million` is the cost of the variant batched at a million sites."""
     million = changed.pop("million", None)

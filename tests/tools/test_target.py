@@ -56,7 +56,7 @@ def test_debugfs_files_are_collected(tmp_path: Path) -> None:
     [
         ("running x 1/2", "", "status says 'running x 1/2': the benchmarks have not ended"),
         ("idle", "", "the benchmarks have not ended"),
-        ("done", "env", "load the modules, measure, and be root"),
+        ("done", "env", "as root, load the modules and measure"),
         ("done", "empty-loop/samples", "no CSV files"),
     ],
 )
@@ -137,10 +137,10 @@ def test_archive_with_unexpected_names_is_refused(
 def test_a_link_in_an_archive_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def link(info: tarfile.TarInfo) -> None:
+    def change_to_symlink(info: tarfile.TarInfo) -> None:
         info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
 
-    archive = make_archive(tmp_path, link)
+    archive = make_archive(tmp_path, change_to_symlink)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "'env' is no file of samples" in capsys.readouterr().err
 
@@ -216,8 +216,8 @@ def wait_until_removed(path: Path) -> None:
 
 
 def make_endless_program(tmp_path: Path) -> Path:
-    """Make a working directory of measure.sh with a program that does not end, and writes its
-    process IDs."""
+    """Make a working directory of measure.sh with a program that does not end. The program writes
+    the process IDs of itself and of a child process to the file `began`."""
     return make_work_directory(
         tmp_path,
         f"sleep 1000 &\necho $$ $! >{tmp_path}/began.part\n"
@@ -292,7 +292,10 @@ def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("metal", "'metal' is none of native, modules and clean"), ("native", "kmbench is not there")],
+    [
+        ("metal", "'metal' is none of native, modules and clean"),
+        ("native", "kmbench does not exist"),
+    ],
 )
 def test_wrong_arguments_start_no_measurement(tmp_path: Path, kind: str, said: str) -> None:
     done = subprocess.run(

@@ -26,7 +26,7 @@ second
 """
 
 
-def test_commands_and_output_are_told_apart() -> None:
+def test_commands_and_output_are_separated() -> None:
     """A step has all lines of a command and its output; text outside of blocks is not typed."""
     text = "$ no command\n" + PAGE + "```\n$ no command\n```\n"
     steps = list(tutorials.read_steps(text.format(file="f")))
@@ -64,7 +64,7 @@ def test_files_that_a_tutorial_prints_are_written() -> None:
     ],
 )
 def test_output_is_compared(printed: list[str], output: str, same: bool) -> None:
-    assert (tutorials.make_pattern(printed).fullmatch(output) is not None) == same
+    assert (tutorials.make_output_pattern(printed).fullmatch(output) is not None) == same
 
 
 def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) 
 
 
 def test_commands_for_the_guest_are_not_typed_on_the_host(tmp_path: Path) -> None:
-    """If the host has the prompt, a command for the guest is a failure, and does not run."""
+    """If the prompt is that of the host, a command for the guest fails without being run."""
     page, file = tmp_path / "page.md", tmp_path / "file"
     page.write_text(f"```console\n$ true\n/sys # touch {file}\n...\n```\n")
     tally = tutorials.run_tutorial(page, tmp_path / "log")
@@ -90,8 +90,9 @@ def test_commands_for_the_guest_are_not_typed_on_the_host(tmp_path: Path) -> Non
     assert not file.exists()
 
 
-def test_a_tutorial_leaves_nothing_in_tmp_but_what_was_there(tmp_path: Path) -> None:
-    """A path in /tmp that did not exist before is removed; one that existed stays."""
+def test_a_tutorial_leaves_no_new_path_in_tmp(tmp_path: Path) -> None:
+    """A path in /tmp that the tutorial made is removed. A directory that existed before is kept,
+    with the files that the tutorial made in it."""
     page, new = tmp_path / "page.md", Path("/tmp") / f"tutorial-{os.getpid()}"
     page.write_text(f"```console\n$ mkdir {new} {tmp_path}/old\n$ ls {new}\n```\n")
     assert tutorials.run_tutorial(page, tmp_path / "log").passed == 2

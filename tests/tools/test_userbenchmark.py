@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of benchmarks in a program outside this tree, which are measured and judged like ours."""
+"""Tests of benchmarks in a program outside this tree, which are measured and judged like those
+of kmbench."""
 
 from __future__ import annotations
 
@@ -46,7 +47,7 @@ def make_group(**changed: str) -> str:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _libraries() -> None:
+def _build_libraries() -> None:
     """Build libkmarkers.a and libkmbench.a."""
     subprocess.run(["make", "-s", "-C", ROOT / "native", *LIBRARIES], check=True)
 
@@ -70,7 +71,7 @@ def test_the_example_gets_verdicts(
     monkeypatch.setattr(report, "report_run", shown)
     monkeypatch.setattr(bench, "BUDGET_SECONDS", 10_000)
     words = ("--program", str(program), "--blocks", "32", "--variants", "marked,counted")
-    assert machine.bench(*words) == 0, capsys.readouterr().err
+    assert machine.run_bench(*words) == 0, capsys.readouterr().err
     (run,) = machine.list_runs()
     summary = json.loads((run / "summary.json").read_text())
     rows = {row["variant"]: row for row in summary["results"]}
@@ -90,14 +91,15 @@ def test_the_example_gets_verdicts(
     ("groups", "said"),
     [
         ("", "0 benchmarks are registered, not 1 to 64"),
-        (make_group(name='"m m"'), "benchmark m m: its name is not of 1 to 64 letters"),
-        (make_group(name="0"), "benchmark (null): its name is not"),
-        (make_group(nr="1"), "benchmark mine: it does not have 2 to 32 variants"),
-        (make_group(nr="33"), "it does not have 2 to 32 variants"),
-        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'), "its second variant is not"),
+        (make_group(name='"m m"'), "benchmark m m is not valid: its name is not 1 to 64 letters"),
+        (make_group(name="0"), "benchmark (null) is not valid: its name is not"),
+        (make_group(nr="1"), "benchmark mine is not valid: the number of variants is not 2 to 32"),
+        (make_group(nr="33"), "the number of variants is not 2 to 32"),
+        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("b", b)'),
+         "the name of the second variant is not"),
         (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("a", b)'),
          "two variants have the same name"),
-        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "a variant has no name"),
+        (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("", b)'), "the name of a variant is not"),
         (make_group(rows='{ .name = "a" }, BENCH_ROW("a-clone", b)'),
          "first variant needs 1 to 32"),
         (make_group(rows='BENCH_ROW("a", a), { .name = "a-clone" }'),
@@ -105,10 +107,11 @@ def test_the_example_gets_verdicts(
         (make_group(rows='BENCH_ROW("a", a), { "a-clone", NULL, 32 }'), "a variant lacks a layout"),
         (make_group(rows='BENCH_ROW("a", a), BENCH_ROW("a-clone", each)'),
          "more or fewer layouts than"),
-        (make_group(loops="2000, 1000, 3000"), "its three loop counts do not ascend"),
-        (make_group(loops="0, 1000, 2000"), "its three loop counts do not ascend"),
-        (make_group(loops="1000, 3000"), "its three loop counts do not ascend"),
-        (make_group() + make_group(id="2"), "benchmark mine: its name is registered twice"),
+        (make_group(loops="2000, 1000, 3000"), "the three loop counts neither ascend"),
+        (make_group(loops="0, 1000, 2000"), "the three loop counts neither ascend"),
+        (make_group(loops="1000, 3000"), "the three loop counts neither ascend"),
+        (make_group() + make_group(id="2"),
+         "benchmark mine is not valid: its name is registered twice"),
     ],
 )  # fmt: skip
 def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: str) -> None:
@@ -126,7 +129,10 @@ def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: 
     [
         (("--program", "/no/such"), "'/no/such' is no program that can be run"),
         (("--program", "/etc/passwd"), "'/etc/passwd' is no program"),
-        (("--program", "/bin/true", "--tiers", "vm"), "vm is not measured with --program, but nat"),
+        (
+            ("--program", "/bin/true", "--tiers", "vm"),
+            "vm is not measured with --program; choose from nat",
+        ),
     ],
 )
 def test_invalid_program_is_reported(
@@ -135,7 +141,7 @@ def test_invalid_program_is_reported(
 ) -> None:  # fmt: skip
     machine = Machine(tmp_path, monkeypatch)
     try:
-        code: object = machine.bench(*words)
+        code: object = machine.run_bench(*words)
     except SystemExit as error:
         code = error.code
     assert code == 2

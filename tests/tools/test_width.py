@@ -28,12 +28,12 @@ CPU = "AMD EPYC 9965 192-Core Processor, engineering sample of the second steppi
 
 
 @pytest.fixture(scope="module")
-def reference(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_reference_run(tmp_path_factory.mktemp("width"), "--no-figures")
 
 
 @pytest.fixture
-def columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def set_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
@@ -43,14 +43,14 @@ def find_long_lines(text: str) -> list[str]:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_tables_fit_in_80_columns(
-    reference: Path,
+    reference_run: Path,
     words: list[str],
     capsys: pytest.CaptureFixture[str],
-    columns: None,
+    set_80_columns: None,
 ) -> None:
     capsys.readouterr()
-    assert main([str(reference) if word == "RUN" else word for word in words]) == 0
-    said = capsys.readouterr().out.replace(str(reference), "RUN")
+    assert main([str(reference_run) if word == "RUN" else word for word in words]) == 0
+    said = capsys.readouterr().out.replace(str(reference_run), "RUN")
     lines = said.splitlines()
     assert len(lines) > 3
     assert find_long_lines(said) == []
@@ -58,7 +58,7 @@ def test_tables_fit_in_80_columns(
         assert any(line.startswith(" [1] ") for line in lines)
 
 
-def test_medians_fit_in_80_columns(tmp_path: Path, columns: None) -> None:
+def test_medians_fit_in_80_columns(tmp_path: Path, set_80_columns: None) -> None:
     run = pages.make_hostile_run(tmp_path)
     tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
     said = medians.render_medians(read_samples(run / "samples.csv", tiers), tiers)
@@ -70,7 +70,7 @@ def test_medians_fit_in_80_columns(tmp_path: Path, columns: None) -> None:
 
 @pytest.mark.parametrize("words", [[], ["lab"], ["vm"], *map(str.split, ALL)], ids=" ".join)
 def test_help_fits_in_80_columns(
-    words: list[str], capsys: pytest.CaptureFixture[str], columns: None
+    words: list[str], capsys: pytest.CaptureFixture[str], set_80_columns: None
 ) -> None:
     try:
         assert main([*words, "--help"]) == 0
@@ -85,17 +85,18 @@ def test_fleet_and_history_fit_in_80_columns(
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    columns: None,
+    set_80_columns: None,
 ) -> None:
-    """The output of fleet and history fits, with long names of runs, a dead machine, a refused run,
+    """The output of fleet and history fits, with long names of runs, a machine without a run, a
+    refused run,
     and a change of costs."""
     for package in ("duckdb", "ruptures", "scipy"):
         pytest.importorskip(package, reason=f"{package} is missing: scripts/setup --fleet")
     monkeypatch.setattr(manyruns, "CPUS", [(CPU, "0x0b10004d"), (f"{CPU} 2", "0x0b10004e")])
     folder, listed = tmp_path / "runs", tmp_path / "machines"
-    maker = manyruns.Maker(folder)
+    writer = manyruns.RunWriter(folder)
     for number in range(12):
-        path = maker.write(number)
+        path = writer.write_run(number)
         path.rename(folder / f"a-machine-with-quite-a-long-name-in-the-third-hall-{number:02}")
     cut = folder / "a-machine-with-quite-a-long-name-in-the-third-hall-03" / "samples.csv"
     cut.write_text(cut.read_text()[:-20])

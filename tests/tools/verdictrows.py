@@ -6,19 +6,19 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.lateness import NONE
+from kmtools.analyse.lateness import NOT_LATE
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, Result
 from kmtools.measure.rundir import UNIT_TSC, Tier
 
-CORE = CoreCycles("estimated", 1.5)
+CORE = CoreCycleRatio("estimated", 1.5)
 
 
 def make_tier(name: str = "native", emulated: bool = False, **env: str) -> Tier:
-    """Return a tier with a suitable CPU and clock; `env` replaces fields of its environment."""
+    """Return a tier with a suitable CPU and clock; `env` replaces fields of the env file."""
     known = {"invariant_tsc": "1", "hypervisor": "none", "emulated": "0", **env}
     unit = "ticks (emulated)" if emulated else UNIT_TSC
     return Tier(name, "6.12", "instructions" if name == "icount" else unit, emulated, known, {})
@@ -36,7 +36,7 @@ def make_result(benchmark: str, variant: str, delta: float | None = 0.0, **chang
         "layout_ci": ci, "noise_floor": 0.1, "margin": 0.25, "detectable": 0.35,
         "verdict": EQUIVALENT if delta is not None else BASELINE,
         "is_clone": variant.endswith("-clone"), "note": "", "correlation": 1.0, "windows": 100,
-        "flagged": 0, "late": NONE, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
+        "flagged": 0, "late": NOT_LATE, "flags": {}, "resolution": 0.0, "core": CORE, "slopes": [],
         "outside": 0.05,
         "deltas": [Slope.from_fraction(block, block % 4, Fraction(middle)) for block in range(8)],
     }  # fmt: skip

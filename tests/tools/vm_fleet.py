@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the Ansible role on three machines: a test kernel that loads modules, and two that run
-programs. The suite fleet-ssh sets KMARKERS_KERNEL and KMARKERS_MODULES."""
+"""Tests of the Ansible role on three machines: a test kernel that loads modules, and two machines
+that measure in user space. The suite fleet-ssh sets KMARKERS_KERNEL and KMARKERS_MODULES."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Guest:
     said: list[str] = field(default_factory=list)
     result: Result | None = None
 
-    def command(self, text: str) -> subprocess.CompletedProcess[str]:
+    def run_command(self, text: str) -> subprocess.CompletedProcess[str]:
         """Run a shell command in the guest over ssh."""
         words = ["ssh", *self.options, "-p", str(self.port), "root@127.0.0.1", text]
         return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
@@ -56,10 +56,10 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     kernel = os.environ["KMARKERS_KERNEL"]
     request = target.make_ssh_request(kernel, modules, path, key.with_suffix(".pub"), one.port)
 
-    def run() -> None:
+    def run_guest() -> None:
         one.result = boot(request, one.said.append)
 
-    thread = threading.Thread(target=run)
+    thread = threading.Thread(target=run_guest)
     thread.start()
     try:
         until = time.monotonic() + WAIT_SECONDS
@@ -68,7 +68,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
             time.sleep(1)
         yield one
     finally:
-        one.command(": >/tmp/over")
+        one.run_command(": >/tmp/over")
         thread.join()
     assert one.result is not None and one.result.ok, one.result and one.result.reason
     assert ktap.parse_ktap(one.said).failed == []
@@ -82,8 +82,8 @@ def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # no
     for name in LOAD.split():
         shutil.copy(Path(os.environ["KMARKERS_MODULES"]) / f"kmarkers_{name}.ko", modules)
     found = Fleet(tmp_path, server)
-    found.add("user-1")
-    found.add("user-2", kmarkers_seed=7)
+    found.add_machine("user-1")
+    found.add_machine("user-2", kmarkers_seed=7)
     found.hosts["guest"] = {
         "kmarkers_folder": "/var/tmp/kmarkers",
         "kmarkers_kind": "modules",
@@ -104,11 +104,11 @@ def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # no
 def test_role_measures_on_three_machines(
     fleet: Fleet, guest: Guest, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = fleet.play()
+    done = fleet.run_playbook()
     assert done.returncode == 0, done.stdout + done.stderr
     env = json.loads((fleet.runs / "guest" / "env.json").read_text())
     assert [(tier["tier"], tier["unit"]) for tier in env["tiers"]] == [("vm", "ticks (emulated)")]
-    assert env["kernel"]["release"] == guest.command("uname -r").stdout.strip()
+    assert env["kernel"]["release"] == guest.run_command("uname -r").stdout.strip()
     names = fleet.path / "names"
     names.write_text("\n".join(fleet.hosts))
     # `fleet` lists the groups, and does not compare numbers of different tiers.
@@ -116,4 +116,4 @@ def test_role_measures_on_three_machines(
     said = capsys.readouterr()
     assert "       2  " in said.out and "       1  QEMU" in said.out
     assert "have no row in common" in " ".join(said.out.split())
-    assert guest.command("ls /var/tmp; grep ^kmarkers_ /proc/modules").stdout == ""
+    assert guest.run_command("ls /var/tmp; grep ^kmarkers_ /proc/modules").stdout == ""

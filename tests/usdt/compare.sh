@@ -41,8 +41,8 @@ build() {
 	esac >"$work/log" 2>&1 || { tail -n 20 "$work/log" >&2; return 1; }
 }
 
-# program: print the path of the program in its source tree
-program() {
+# print_program_path: print the path of the program in its source tree
+print_program_path() {
 	case $name in
 	memcached) echo memcached ;;
 	tcl) echo unix/tclsh ;;
@@ -50,10 +50,10 @@ program() {
 	esac
 }
 
-# probes PROGRAM: print each probe once, as provider, name, "semaphore" or "-", and argument sizes.
-# The number of sites of a probe is not printed, because it depends on how the compiler inlines
-# functions.
-probes() {
+# list_probes PROGRAM: print each probe once, as provider, name, "semaphore" or "-", and argument
+# sizes. The number of sites of a probe is not printed, because it depends on how the compiler
+# inlines functions.
+list_probes() {
 	readelf -W -n "$1" | awk '
 		/Provider:/ { provider = $NF }
 		/Name:/ { name = $2 }
@@ -67,8 +67,8 @@ probes() {
 		}' | sort -u
 }
 
-# program_arguments: print arguments with which the program hits many of its probes
-program_arguments() {
+# print_program_arguments: print arguments with which the program hits many of its probes
+print_program_arguments() {
 	case $name in
 	memcached) echo "-u nobody -l 127.0.0.1 -p 11299 -A -t 1 -o no_modern" ;;
 	tcl) echo "$work/work.tcl" ;;
@@ -103,15 +103,15 @@ count_hits() {
 	[[ $name != memcached ]] || use_memcached &
 	# shellcheck disable=SC2046 # word splitting is intended
 	TCL_LIBRARY=$sources/library timeout 300 gdb -nx -batch "${commands[@]}" -ex run \
-		-ex "info breakpoints" --args "$program" $(program_arguments) </dev/null 2>"$work/gdb" |
+		-ex "info breakpoints" --args "$program" $(print_program_arguments) </dev/null 2>"$work/gdb" |
 		awk -v names="$*" 'BEGIN { split(names, name) } /^[0-9]+ / { number = $1 }
 			/already hit/ { print name[number], $4 }'
 }
 
-# hits PROGRAM: print the number of hits of each of its probes
-hits() {
+# list_hits PROGRAM: print the number of hits of each probe of the program
+list_hits() {
 	local names
-	mapfile -t names < <(probes "$1" | awk '{ print $1 ":" $2 }' | sort -u)
+	mapfile -t names < <(list_probes "$1" | awk '{ print $1 ":" $2 }' | sort -u)
 	count_hits "$1" "${names[@]}" | sort
 }
 
@@ -132,8 +132,8 @@ for how in ours theirs; do
 	flags=
 	[[ $how != ours ]] || flags=-I$include
 	(build "$work/tree" "$flags")
-	probes "$work/tree/$(program)" >"$work/$how.probes"
-	hits "$work/tree/$(program)" >"$work/$how.hits"
+	list_probes "$work/tree/$(print_program_path)" >"$work/$how.probes"
+	list_hits "$work/tree/$(print_program_path)" >"$work/$how.hits"
 	rm -r "$work/tree"
 done
 wc -l <"$work/ours.probes" | sed "s/^/# $name: probes: /"

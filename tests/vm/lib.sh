@@ -3,7 +3,7 @@
 # Functions for the scripts that run inside a test kernel. Results go to standard output, as KTAP.
 # A test fails if the kernel logs a fault while it runs.
 
-# Several scripts source this file. It is executed only the first time.
+# Several scripts source this file; only the first time, its commands are executed.
 [ -z "${number-}" ] || return 0
 
 debugfs=/sys/kernel/debug/kmarkers
@@ -19,9 +19,9 @@ log=/tmp/log
 number=0
 failures=0
 
-# suite NAME: print the heading of a suite and the times since boot; the results after it belong to
-# that suite
-suite() {
+# begin_suite NAME: print the heading of a suite and the times since boot; the results below the
+# heading belong to that suite
+begin_suite() {
 	read -r uptime _ </proc/uptime
 	read -r _ user nice system _ </proc/stat
 	echo "# suite: $1"
@@ -30,16 +30,16 @@ suite() {
 
 # run_suite NAME: source suites/NAME.sh, and call its test_NAME
 run_suite() {
-	suite "$1"
+	begin_suite "$1"
 	must [ -r "/tests/suites/$1.sh" ] || return
 	# shellcheck source=/dev/null # the name is only known at run time
 	. "/tests/suites/$1.sh"
 	"test_$1"
 }
 
-# log_is_clean: write the kernel's log since the last call to $log; succeeds if it reports no fault.
-# A line is a fault if it matches a pattern of /etc/dirt and none of /etc/clean. The host checks the
-# console by the same patterns.
+# log_is_clean: write the kernel's log since the last call to $log; succeeds if the log reports no
+# fault. A line is a fault if it matches a pattern of /etc/dirt and none of /etc/clean. The host
+# checks the console by the same patterns.
 log_is_clean() {
 	dmesg -c >"$log"
 	[ -s "$log" ] || return 0
@@ -164,14 +164,14 @@ within() {
 	done
 }
 
-# stat_of NAME: print the number with that name in patcher/stats
-stat_of() {
+# patcher_stat NAME: print the number with that name in patcher/stats
+patcher_stat() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
-# expedite 0/1: with 1, expedite RCU grace periods; with 0, stop that. A kernel with PREEMPT_RT sets
-# rcu_normal at boot, which has to be cleared first.
-expedite() {
+# expedite_grace_periods 0/1: with 1, expedite RCU grace periods; with 0, stop that. A kernel with
+# PREEMPT_RT sets rcu_normal at boot, which has to be cleared first.
+expedite_grace_periods() {
 	[ "$1" = 0 ] || put 0 /sys/kernel/rcu_normal
 	put "$1" /sys/kernel/rcu_expedited
 }
@@ -181,26 +181,27 @@ loaded() {
 	grep -q "^$1 " /proc/modules
 }
 
-# uses_of MODULE: print the reference count of the module
-uses_of() {
+# reference_count MODULE: print the reference count of the module
+reference_count() {
 	sed -n "s/^$1 [0-9]* \([0-9]*\) .*/\1/p" /proc/modules
 }
 
-# ticked COUNT: succeeds if the probe of example_probe was called at least COUNT times
-ticked() {
+# example_probe_was_called COUNT: succeeds if the probe of example_probe was called at least COUNT
+# times
+example_probe_was_called() {
 	[ "$(cat /sys/module/example_probe/parameters/count)" -ge "$1" ]
 }
 
-# no_area_of MODULE: succeeds if the module is loaded and no area in /proc/vmallocinfo was allocated
-# by one of its functions; fails if that file does not show the callers
-no_area_of() {
+# no_vmalloc_area_of MODULE: succeeds if the module is loaded and no area in /proc/vmallocinfo was
+# allocated by one of its functions; fails if that file does not show the callers
+no_vmalloc_area_of() {
 	loaded "$1" && grep -q "+0x[0-9a-f]*/0x[0-9a-f]* " /proc/vmallocinfo &&
 		! grep -q "\[$1\]" /proc/vmallocinfo
 }
 
-# is_preempted COMMAND: succeeds if a busy task on the same CPU preempts COMMAND at least 8 times, or
-# at least once in each 25 ms that COMMAND runs, on average. On a fast machine COMMAND may end before
-# the eighth time; on a busy one, ticks of the guest are late.
+# is_preempted COMMAND: succeeds if a busy task on the same CPU preempts COMMAND at least 8 times,
+# or at least once in each 25 ms that COMMAND runs, on average. On a fast machine COMMAND may end
+# before the eighth time; on a busy one, ticks of the guest are late.
 is_preempted() {
 	taskset 1 sh -c 'while :; do :; done' &
 	busy=$!
@@ -229,8 +230,8 @@ load_core() {
 }
 
 # load_bench: load kmarkers_bench if it is not loaded. Only suites that need the module load it: it
-# has thousands of patch sites, and the lists, which take long to read under an emulator, have a line
-# for each.
+# has thousands of patch sites, and the lists, which take long to read under an emulator, have a
+# line for each.
 load_bench() {
 	loaded kmarkers_bench || insmod /modules/kmarkers_bench.ko
 }
@@ -252,8 +253,9 @@ run_with_core() {
 	try "the modules unload" unload_core
 }
 
+# finish: print the number of tests, and exit with 0 if none has failed
 finish() {
-	suite end
+	begin_suite end
 	echo "1..$number"
 	[ "$failures" -eq 0 ]
 	exit $?
@@ -274,7 +276,7 @@ cycles=${KMARKERS_CYCLES:-100}
 # The number of loads and unloads of a module in tests in which each cycle waits for RCU grace
 # periods: 20, or fewer under a very slow emulator.
 # shellcheck disable=SC2034
-comings=$((cycles < 10 ? 2 * cycles : 20))
+reloads=$((cycles < 10 ? 2 * cycles : 20))
 
-suite boot
+begin_suite boot
 result 0 "the kernel logged no fault during boot"

@@ -6,7 +6,7 @@
 
 run_cases() {
 	# Shorten grace periods, so that a missing wait for one is more likely to cause a fault.
-	expedite 1
+	expedite_grace_periods 1
 	ran=0
 	# shellcheck disable=SC2013 # a name is one word
 	for case in $(sed -n 's/^ok [0-9]* \([^ ]*\) # SKIP.*/\1/p' "$cases/results"); do
@@ -21,5 +21,5 @@ run_cases() {
 		result "$code" "$case"
 	done
 	same "the number of cases that ran is that of the module" "$ran" "$(sed -n 's/^1\.\.//p' "$cases/results")"
-	expedite 0
+	expedite_grace_periods 0
 }

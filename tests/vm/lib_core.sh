@@ -28,8 +28,9 @@ read_symbols() {
 	grep -v -F '[' /proc/kallsyms >/tmp/symbols
 }
 
-# address SYMBOL: print the address of a symbol of the kernel. A search takes long under an emulator,
-# so its result is kept in a file, and grep searches a fixed text before sed compares the whole name.
+# address SYMBOL: print the address of a symbol of the kernel. A search takes long under an
+# emulator, so the result is kept in a file, and grep searches a fixed text before sed compares the
+# whole name.
 address() {
 	[ -e "/tmp/addresses/$1" ] ||
 		grep -F " $1" /tmp/symbols | sed -n "/ $1\$/{s/ .*//p;q}" >"/tmp/addresses/$1"
@@ -53,8 +54,8 @@ add_hex() {
 	printf "%x" $((0x$1 + $2))
 }
 
-# size_of FUNCTION: print the size of the function in bytes
-size_of() {
+# print_function_size FUNCTION: print the size of the function in bytes
+print_function_size() {
 	ask_core symbol "$(address "$1")" | sed 's/.*\///;s/[^0-9a-fx].*//'
 }
 
@@ -112,11 +113,11 @@ called_since() {
 	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }
 
-# stays_until_drained UNDO COMMAND...: run COMMAND, which redirects a call of getpid to a
+# check_undo_waits UNDO COMMAND...: run COMMAND, which redirects a call of getpid to a
 # replacement, and run UNDO while a task is in the replacement. UNDO must not return before the task
 # has left the replacement. Only an RCU Tasks grace period waits for this task, because the task is
 # in no RCU read-side section.
-stays_until_drained() {
+check_undo_waits() {
 	undo=$1
 	shift
 	before=$(cat "$core_test"/calls)

@@ -19,13 +19,13 @@ entry_hits() {
 	awk -v name="kmarkers_test_entry:$2:$1" '$1 == name { sum += $4 } END { print sum + 0 }' "$entry/list"
 }
 
-# entry_takes ROUNDS COMMAND: two tests: that entry/control accepts the command, and that the
-# command takes ROUNDS rounds of the patcher
-entry_takes() {
-	before=$(stat_of rounds)
+# check_entry_command ROUNDS COMMAND: two tests: that entry/control accepts the command, and that
+# the command takes ROUNDS rounds of the patcher
+check_entry_command() {
+	before=$(patcher_stat rounds)
 	put "$2" "$entry/control"
 	result $? "entry control accepts '$2'"
-	same "'$2' takes $1 rounds" $(($(stat_of rounds) - before)) "$1"
+	same "'$2' takes $1 rounds" $(($(patcher_stat rounds) - before)) "$1"
 }
 
 # entry_stat NAME: print the number with that name in entry/stats

@@ -16,8 +16,8 @@ clear_trace() {
 	echo >"$tracing"/trace
 }
 
-# traced: print the text of each record of the trace event, one line each
-traced() {
+# print_trace_texts: print the text of each record of the trace event, one line each
+print_trace_texts() {
 	sed -n 's/^.* [0-9]*\.[0-9]*: //p' "$tracing"/trace
 }
 

@@ -7,7 +7,7 @@
 own=$tracing/events/kmarkers
 # The parameter that accepts the commands of markers/control, also where debugfs is locked down.
 # shellcheck disable=SC2034
-control_outside=/sys/module/kmarkers_markers/parameters/control
+control_parameter=/sys/module/kmarkers_markers/parameters/control
 cpus=$(nproc)
 
 # hit_fields WHAT: hit markers on every CPU, in kmarkers_test_fields or, if $again is _again, in
@@ -22,8 +22,9 @@ records() {
 	sed -n "s/.*: $1: //p" "$tracing/${2:+instances/$2/}trace"
 }
 
-# recorded NAME EVENT HIT WANTED: hit markers; a test that passes if the event has WANTED records
-recorded() {
+# expect_records NAME EVENT HIT WANTED: hit markers; a test that passes if the event has WANTED
+# records
+expect_records() {
 	echo >"$tracing"/trace
 	hit_fields "$3"
 	same "$1" "$(records "$2" | wc -l)" "$4"
@@ -72,15 +73,15 @@ bpftrace_version() {
 
 test_own_records() {
 	same "the event is off before it is enabled" "$(cat "$own"/fd_request/enable)" 0
-	recorded "a hit has no record while the event is off" fd_request request 0
+	expect_records "a hit has no record while the event is off" fd_request request 0
 	try "the event is enabled" put 1 "$own"/fd_request/enable
 	is_on fd_request
 	result $? "the sites of an enabled event are on"
-	recorded "each of 100 hits on each CPU has a record" fd_request "request 100" $((100 * cpus))
-	recorded "one more hit on each CPU has a record" fd_request request "$cpus"
+	expect_records "each of 100 hits on each CPU has a record" fd_request "request 100" $((100 * cpus))
+	expect_records "one more hit on each CPU has a record" fd_request request "$cpus"
 	same "a record has the fields of its hit" "$(records fd_request | sort -u)" "sector 0 bytes 512 name even"
 	put 1 "$own"/fd_typed/enable
-	recorded "each hit of a typed marker has a record" fd_typed "typed 10" $((10 * cpus))
+	expect_records "each hit of a typed marker has a record" fd_typed "typed 10" $((10 * cpus))
 	same "a record of a typed marker has the fields of its hit" "$(records fd_typed | sort -u | head -n 1)" \
 		"sector 0 bytes 512"
 	put 1 "$own"/fd_bad/enable
@@ -95,7 +96,7 @@ test_own_records() {
 		"mac 00:1f:a0:ff:05:60 key 00 1f a0 ff bad 0000 nr 0"
 	put 0 "$own"/fd_array/enable
 	put 1 "$own"/fd_changing/enable
-	recorded "each hit has a record while its string changes" fd_changing "changing 500" $((500 * cpus))
+	expect_records "each hit has a record while its string changes" fd_changing "changing 500" $((500 * cpus))
 	same "no record has more than its string" "$(records fd_changing | grep -vc '^string [ab]*$')" 0
 	put 0 "$own"/fd_changing/enable
 	try "the event is disabled" put 0 "$own"/fd_request/enable
@@ -103,9 +104,9 @@ test_own_records() {
 	put 0 "$own"/fd_bad/enable
 	! is_on fd_request
 	result $? "the sites of a disabled event are off"
-	recorded "a hit has no record after the event was disabled" fd_request request 0
+	expect_records "a hit has no record after the event was disabled" fd_request request 0
 	try "all events are enabled at once" put 1 "$own"/enable
-	recorded "a hit has a record while all events are enabled" fd_request request "$cpus"
+	expect_records "a hit has a record while all events are enabled" fd_request request "$cpus"
 	try "all events are disabled at once" put 0 "$own"/enable
 	! is_on fd_
 	result $? "all sites are off when all events are disabled"
@@ -114,13 +115,13 @@ test_own_records() {
 test_own_filters() {
 	put 1 "$own"/fd_request/enable
 	try "a filter on a number is accepted" put "sector >= 3" "$own"/fd_request/filter
-	recorded "only hits that pass the filter on a number have records" fd_request "request 10" $((7 * cpus))
+	expect_records "only hits that pass the filter on a number have records" fd_request "request 10" $((7 * cpus))
 	try "a filter on a string is accepted" put 'name == "odd" && bytes == 512' "$own"/fd_request/filter
-	recorded "only hits that pass the filter on a string have records" fd_request "request 10" $((5 * cpus))
+	expect_records "only hits that pass the filter on a string have records" fd_request "request 10" $((5 * cpus))
 	refused "a filter on an unknown field is refused" "Invalid argument" \
 		put "nothing == 1" "$own"/fd_request/filter
 	put 0 "$own"/fd_request/filter
-	recorded "each hit has a record after the filter is removed" fd_request "request 10" $((10 * cpus))
+	expect_records "each hit has a record after the filter is removed" fd_request "request 10" $((10 * cpus))
 	if [ -e "$own"/fd_request/hist ]; then
 		try "a histogram trigger is accepted" put "hist:keys=name:vals=sector" "$own"/fd_request/trigger
 		hit_fields "request 10"

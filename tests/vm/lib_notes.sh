@@ -38,9 +38,9 @@ same_lines() {
 	return 1
 }
 
-# note_lines LEVEL BEGIN: print the lines of sdt/notes that begin with BEGIN, for functions compiled
-# at that optimisation level
-note_lines() {
+# list_notes_of_level LEVEL BEGIN: print the lines of sdt/notes that begin with BEGIN, for functions
+# compiled at that optimisation level
+list_notes_of_level() {
 	grep "^$2.*kmarkers_test_notes.*[:=]$1_" "$notes"
 }
 
@@ -51,14 +51,14 @@ note_is() {
 	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
 }
 
-# note_kprobes: print the number of kprobes in kmarkers_test_notes
-note_kprobes() {
+# count_note_kprobes: print the number of kprobes in kmarkers_test_notes
+count_note_kprobes() {
 	grep -c " kmarkers_test_notes " "$all_kprobes"
 }
 
 # Checks that an unloaded module leaves no kprobe and no line in the list.
 test_notes_left() {
-	same "an unloaded module leaves no kprobe" "$(note_kprobes)" 0
+	same "an unloaded module leaves no kprobe" "$(count_note_kprobes)" 0
 	lacks "^tnotes:" "$debugfs/sdt/list"
 	result $? "the list has no note of an unloaded module"
 }

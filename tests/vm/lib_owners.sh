@@ -4,8 +4,8 @@
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
-# pid_is WANTED: succeeds if getppid returns WANTED; "real" stands for any valid process ID
-pid_is() {
+# getppid_returns WANTED: succeeds if getppid returns WANTED; "real" stands for any valid process ID
+getppid_returns() {
 	pid=$(parent_pid)
 	case $1 in
 	real) [ "$pid" = $$ ] || [ "$pid" -lt 4000 ] ;;
@@ -16,8 +16,8 @@ pid_is() {
 	}
 }
 
-# new_hits: succeeds if the kprobe "site" was hit since the last call
-new_hits() {
+# site_probe_was_hit: succeeds if the kprobe "site" was hit since the last call
+site_probe_was_hit() {
 	hits=$(probe_hits site)
 	old_hits=${last_hits:-0}
 	last_hits=$hits

@@ -13,7 +13,8 @@
 soak_sdt=/sys/module/kmarkers_test_sdt/parameters
 hundred=/sys/module/kmarkers_test_hundred/parameters
 recorder=$tracing/instances/soak
-# Modules that stay loaded for the whole test, and modules that are loaded and unloaded in turn.
+# Modules that stay loaded for the whole test, and modules that are loaded and unloaded one after
+# the other.
 residents="kmarkers_test kmarkers_test_core kmarkers_test_entry kmarkers_test_sdt kmarkers_test_hundred"
 visitors="example_typed kmarkers_test_fields kmarkers_test_sdt_more kmarkers_test_notes kmarkers_test_events"
 # Cases of kmarkers_test that can run while other code changes text, and that restore all values.
@@ -21,11 +22,11 @@ storm_cases="patcher_storm_of_jumps patcher_storm_of_kinds patcher_storm_of_trap
 	markers_storm_exactly_once typed_storm_exactly_once sdt_storm_exactly_once core_text_storm"
 # The limit for the growth of kernel memory from the second round to the end, in kB.
 most_growth_kb=1024
-# The number of hits of each function and probe in a turn of toggle_hits or toggle_others.
+# The number of hits of each function and probe in a call of toggle_hits or toggle_others.
 hits_each=20
 
 # Enable and disable all functions and SDT probes of the test modules and a hundred markers. At the
-# same time, toggle_parts enables and disables some of them in a second process.
+# same time, toggle_parts enables and disables some of these in a second process.
 toggle_arms() {
 	put "kmarkers_test_entry count" "$entry/control"
 	put "tsdt:::* event" "$debugfs/sdt/control"
@@ -49,18 +50,19 @@ toggle_parts() {
 	put "kmarkers_test_entry:te_[mrt]* -count" "$entry/control"
 }
 
-hit_all() {
+hit_all_sites() {
 	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
-# Each turn sleeps, so that its CPU is idle for a while. If one thread emulates all CPUs in turn, a
-# CPU that waits for an IPI to another CPU waits longer if the CPUs in between are busy.
+# Each call sleeps, so that the CPU is idle for a while. If one thread emulates all CPUs one after
+# the other, a CPU that waits for an IPI to another CPU waits longer if the CPUs in between are
+# busy.
 toggle_hits() {
-	hit_all && sleep 0.3
+	hit_all_sites && sleep 0.3
 }
 
 toggle_others() {
-	hit_all && sleep 0.3
+	hit_all_sites && sleep 0.3
 }
 
 # Redirect a call in the kernel's getppid, and restore it.
@@ -91,15 +93,15 @@ toggle_storms() {
 }
 storms_left=
 
-# meminfo NAME: print the value of the line NAME of /proc/meminfo, in kB
-meminfo() {
+# print_meminfo NAME: print the value of the line NAME of /proc/meminfo, in kB
+print_meminfo() {
 	sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo
 }
 
 # Fill the available memory except 32 MB, so that the kernel has to reclaim memory.
 toggle_memory() {
-	dd if=/dev/zero of=/pressure/file bs=1M count=$(($(meminfo MemAvailable) / 1024 - 32)) 2>/dev/null
-	now=$(meminfo MemFree)
+	dd if=/dev/zero of=/pressure/file bs=1M count=$(($(print_meminfo MemAvailable) / 1024 - 32)) 2>/dev/null
+	now=$(print_meminfo MemFree)
 	[ "$now" -gt "$(cat /tmp/least_kb)" ] || echo "$now" >/tmp/least_kb
 	rm /pressure/file
 	sleep 3
@@ -174,8 +176,8 @@ unchanged() {
 	return 1
 }
 
-# used_kb: drop caches, and print how much memory the kernel itself uses, in kB
-used_kb() {
+# print_used_kb: drop caches, and print how much memory the kernel itself uses, in kB
+print_used_kb() {
 	cat "$debugfs/markers/list" >/dev/null
 	echo 3 >/proc/sys/vm/drop_caches
 	for shrink in /sys/kernel/slab/*/shrink; do
@@ -185,22 +187,23 @@ used_kb() {
 		/proc/meminfo
 }
 
-# memory_parts: print the parts of the kernel's memory, and the size of each slab cache, in kB
-memory_parts() {
+# print_memory_parts: print the parts of the kernel's memory, and the size of each slab cache, in kB
+print_memory_parts() {
 	awk '/^(SUnreclaim|VmallocUsed|Percpu|KernelStack|PageTables):/ { print $1, $2 }' /proc/meminfo
 	awk 'NR > 2 { print $1, $15 * $6 * 4 }' /proc/slabinfo
 }
 
-# grown_parts: print the parts of kernel memory that grew by at least 16 kB since the second round
-grown_parts() {
-	memory_parts >/tmp/parts.now
+# list_grown_memory_parts: print the parts of kernel memory that grew by at least 16 kB since the
+# second round
+list_grown_memory_parts() {
+	print_memory_parts >/tmp/parts.now
 	awk 'NR == FNR { first[$1] = $2; next }
 		$2 - first[$1] >= 16 { printf " %s %d kB", $1, $2 - first[$1] }' /tmp/parts.first /tmp/parts.now
 }
 
-# grew_little: succeeds if the kernel's memory grew by at most $most_growth_kb since the second
-# round
-grew_little() {
-	used=$(used_kb)
+# memory_grew_little: succeeds if the kernel's memory grew by at most $most_growth_kb since the
+# second round
+memory_grew_little() {
+	used=$(print_used_kb)
 	[ "$((used - first_kb))" -le "$most_growth_kb" ]
 }

@@ -6,22 +6,22 @@
 
 noise=/sys/kernel/debug/kmarkers_test_noise
 
-# noise_of KIND: print the number of activities of that kind that kmarkers_test_noise has run
-noise_of() {
+# count_noise KIND: print the number of activities of that kind that kmarkers_test_noise has run
+count_noise() {
 	sed -n "s/^$1 //p" "$noise"/counts
 }
 
-# case_with CASE ACTIVITY: run a case as a test named "CASE with ACTIVITY"
-case_with() {
+# run_case_with CASE ACTIVITY: run a case as a test named "CASE with ACTIVITY"
+run_case_with() {
 	run_case "$1"
 	result $? "$1 with $2"
 }
 
-# storms ACTIVITY CASE...: run cases as tests named "CASE with ACTIVITY"
-storms() {
+# run_storms ACTIVITY CASE...: run cases as tests named "CASE with ACTIVITY"
+run_storms() {
 	what=$1
 	shift
 	for case in "$@"; do
-		case_with "$case" "$what"
+		run_case_with "$case" "$what"
 	done
 }

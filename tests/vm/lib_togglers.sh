@@ -8,8 +8,8 @@
 cpu1=/sys/devices/system/cpu/cpu1/online
 
 # in_background NAME COMMAND: repeat the command in the background until /tmp/background is removed.
-# /tmp/turns.NAME has the number of turns that succeeded, /tmp/vain.NAME the number of those that
-# failed, and /tmp/why.NAME the last error.
+# /tmp/turns.NAME has the number of repetitions that succeeded, /tmp/vain.NAME the number of those
+# that failed, and /tmp/why.NAME the last error.
 in_background() {
 	name=$1
 	shift
@@ -31,9 +31,9 @@ in_background() {
 	) &
 }
 
-# went_on NAME...: for each command of in_background, a test that passes if the command succeeded in
-# more than half of its turns
-went_on() {
+# check_background NAME...: for each command of in_background, a test that passes if the command
+# succeeded in more than half of its repetitions
+check_background() {
 	for name in "$@"; do
 		turns=$(cat "/tmp/turns.$name")
 		vain=$(cat "/tmp/vain.$name")
@@ -64,8 +64,8 @@ toggle_cpu() {
 }
 
 # toggle_client loads and unloads the module with a marker, and toggle_marker the module with the
-# marker's probe. Each is repeated in a loop of its own, so that either module may be loaded or
-# unloaded during a change of the marker's sites.
+# marker's probe. Each function is repeated in a loop of its own, so that either module may be
+# loaded or unloaded during a change of the marker's sites.
 toggle_client() {
 	insmod /modules/example_client.ko && rmmod example_client
 }
@@ -79,9 +79,9 @@ toggle_stranger() {
 	insmod /modules/kmarkers_test_stranger.ko && rmmod kmarkers_test_stranger
 }
 
-# remove_late_livepatch: remove a live patch that the last turn left. While a storm keeps tasks
-# busy, the kernel may take longer to disable a live patch than remove_owner waits. Writing to
-# "force" would not help: the kernel never unloads a live patch that was forced.
+# remove_late_livepatch: remove a live patch that the last repetition left loaded. While a storm
+# keeps tasks busy, the kernel may take longer to disable a live patch than remove_owner waits.
+# Writing to "force" would not help: the kernel never unloads a live patch that was forced.
 remove_late_livepatch() {
 	remove_owner livepatch && echo >>/tmp/late_livepatches
 }
@@ -97,7 +97,7 @@ toggle_probes() {
 	add_probe noise "$getpid" "$call" &&
 		echo "p:kmarkers/user /bin/busybox:$busybox_entry" >>"$tracing"/uprobe_events &&
 		enable_probe noise && enable_probe user &&
-		sh -c : && [ "$(probe_hits noise)" -gt 0 ] && user_probe_hits
+		sh -c : && [ "$(probe_hits noise)" -gt 0 ] && user_probe_was_hit
 	code=$?
 	disable_probe noise
 	disable_probe user
@@ -106,7 +106,7 @@ toggle_probes() {
 	return "$code"
 }
 
-user_probe_hits() {
+user_probe_was_hit() {
 	[ "$(sed -n 's/.* user *\([0-9]*\)$/\1/p' "$tracing"/uprobe_profile)" -gt 0 ]
 }
 

@@ -5,9 +5,9 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# microseconds: set $now to the time since boot in microseconds. The function starts no process,
-# because that would take longer than some of the measured commands.
-microseconds() {
+# read_microseconds: set $now to the time since boot in microseconds. The function starts no
+# process, because that would take longer than some of the measured commands.
+read_microseconds() {
 	{
 		read -r _
 		read -r _
@@ -21,24 +21,24 @@ add_measurement() {
 	echo "$2" >>"/tmp/turns-$1"
 }
 
-# timed_turn NAME COMMAND...: run a command that starts no process, and add its duration as a
+# measure_command NAME COMMAND...: run a command that starts no process, and add its duration as a
 # measurement of the method NAME
-timed_turn() {
+measure_command() {
 	turn=$1
 	shift
-	microseconds
+	read_microseconds
 	began=$now
 	"$@" || result 1 "the command measured for $turn succeeds: $*"
-	microseconds
+	read_microseconds
 	add_measurement "$turn" $((now - began))
 }
 
-# median_of NAME: print the median of the measurements of the method
-median_of() {
+# print_median NAME: print the median of the measurements of the method
+print_median() {
 	sort -n "/tmp/turns-$1" | awk '{ took[NR] = $1 } END { print took[int((NR + 1) / 2)] }'
 }
 
-# least_of NAME: print the smallest measurement of the method
-least_of() {
+# print_minimum NAME: print the smallest measurement of the method
+print_minimum() {
 	sort -n "/tmp/turns-$1" | head -n 1
 }

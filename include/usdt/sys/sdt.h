@@ -87,7 +87,7 @@ template <> struct __usdt_type<long double> { enum { is_signed = 0, size = sizeo
 
 /*
  * The value that is passed for an argument: a pointer for an array, a double for a long double,
- * and an int for a byte, because gdb does not know registers %r8b to %r15b.
+ * and an int for a byte, because gdb does not support the registers %r8b to %r15b.
  */
 #define __USDT_INLINE	static inline __attribute__((__always_inline__, __unused__))
 template <typename T> __USDT_INLINE T __usdt_value(T a) { return a; }
@@ -110,7 +110,7 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 	(__builtin_classify_type(a) == 5 ? (int)sizeof(void *) :	\
 	 __USDT_IS_LONG(a) ? (int)sizeof(double) : (int)sizeof(a))
 #define __USDT_IS_SIGNED(a)	((__USDT_INTEGER(a))-1 < (__USDT_INTEGER(a))1)
-/* A byte is passed as an int: gdb does not know %r8b to %r15b.  A long double is a double. */
+/* A byte is passed as an int, as gdb does not support %r8b to %r15b; a long double as a double. */
 #define __USDT_IS_LONG(a)	(__USDT_IS_REAL(a) && sizeof(a) > 8)
 #define __USDT_IS_BYTE(a)	(__USDT_IS_INTEGER(a) && sizeof(a) == 1)
 #define __USDT_VALUE(a)							\
@@ -265,8 +265,8 @@ do {									\
 
 /**
  * STAP_PROBE0() - place a probe without arguments
- * @provider: its provider
- * @name: its name
+ * @provider: provider of the probe
+ * @name: name of the probe
  */
 #define STAP_PROBE0(provider, name)					\
 	__USDT_PROBE(provider, name, 0)

@@ -9,9 +9,9 @@ struct mutex {
 
 /*
  * The gate excludes fork() while a thread holds a mutex.  Such a thread is inside the gate; it must
- * not wait for RCU readers and cannot be cancelled.  fork() closes the gate when it is empty, so no
- * mutex is locked in the child.  The child, in which no thread waits for the gate, initialises the
- * gate anew.
+ * not wait for RCU readers and cannot be cancelled.  fork() closes the gate when no thread is
+ * inside, so no mutex is locked in the child.  The child, in which no thread waits for the gate,
+ * initialises the gate anew.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);

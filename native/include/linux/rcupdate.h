@@ -21,7 +21,7 @@ struct rcu_head {
  */
 #define KMARKERS_RCU_DEPTH	0xffffUL
 
-/* In a program, which has its own copy of the variable, no register is needed to find it. */
+/* A program, unlike a shared library, has kmarkers_rcu_reader at a constant offset from %fs. */
 #if !defined(__PIC__) || defined(__PIE__)
 #define NATIVE_RCU_LOCAL	__attribute__((__tls_model__("local-exec")))
 #else
@@ -34,7 +34,7 @@ unsigned long *kmarkers_rcu_join(void);
 void native_rcu_synchronize(void);
 bool native_rcu_poll_period_end(unsigned long period);
 unsigned long native_rcu_begin_period(void);
-void native_rcu_free(struct rcu_head *head, void *object);
+void native_rcu_defer_free(struct rcu_head *head, void *object);
 
 /*
  * ThreadSanitizer does not recognise that membarrier(2) orders readers before the end of a grace
@@ -80,9 +80,9 @@ static __always_inline void rcu_read_unlock(void)
 #define rcu_wait_succeeded(state)	native_rcu_poll_period_end(state)
 /*
  * Free an object after a grace period.  Do not wait: if the grace period has not ended, a later
- * call of native_rcu_free() frees the object.
+ * call of native_rcu_defer_free() frees the object.
  */
-#define kfree_rcu(ptr, member)		native_rcu_free(&(ptr)->member, ptr)
+#define kfree_rcu(ptr, member)		native_rcu_defer_free(&(ptr)->member, ptr)
 #define kvfree_rcu(ptr, member)		kfree_rcu(ptr, member)
 
 #define rcu_assign_pointer(p, v)	smp_store_release(&(p), v)

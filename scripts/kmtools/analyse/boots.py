@@ -9,17 +9,19 @@ from dataclasses import dataclass
 from statistics import fmean, variance
 
 from kmtools.analyse.student import compute_capped_t_quantile
-from kmtools.measure.macro import Time
+from kmtools.measure.macro import CommandTime
 
-FEWEST = 2
-OUTSIDE = 0.05
+# The fewest boots of each of two kernels for which the interval of their ratio is computed.
+FEWEST_BOOTS = 2
+# The error probability of this interval.
+ERROR_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True)
-class Ratio:
-    """The time under the kernel `label`, a geometric mean in seconds, and its ratio to the time
-    under the first kernel. `low` and `high` are the 95 % interval of the ratio, None if either
-    kernel has fewer than FEWEST boots."""
+class KernelTime:
+    """The time of a command under the kernel `label`: `seconds` is the geometric mean, `ratio` this
+    mean divided by the one under the first kernel. `low` and `high` are the 95 % interval of
+    `ratio`, None if either kernel has fewer than FEWEST_BOOTS boots."""
 
     label: str
     boots: int
@@ -30,7 +32,7 @@ class Ratio:
     high: float | None = None
 
 
-def compute_boot_means(times: Sequence[Time]) -> dict[str, list[float]]:
+def compute_boot_means(times: Sequence[CommandTime]) -> dict[str, list[float]]:
     """Return, for each kernel label, one number for each boot: the mean logarithm of the times in
     the boot. The labels are in the order in which they first appear in `times`."""
     found: dict[str, dict[str, list[float]]] = {}
@@ -48,30 +50,30 @@ def compute_welch_half_width(base: Sequence[float], other: Sequence[float]) -> f
     freedom = sum(parts) ** 2 / sum(
         part**2 / (len(logs) - 1) for part, logs in zip(parts, (base, other), strict=True)
     )
-    return compute_capped_t_quantile(OUTSIDE, freedom) * math.sqrt(sum(parts))
+    return compute_capped_t_quantile(ERROR_PROBABILITY, freedom) * math.sqrt(sum(parts))
 
 
-def compute_time_ratios(times: Sequence[Time]) -> list[Ratio]:
+def compute_time_ratios(times: Sequence[CommandTime]) -> list[KernelTime]:
     """Return the mean time of the command under each kernel, and its ratio to the time under the
     first kernel."""
     logs = compute_boot_means(times)
     found = []
     for label, own in logs.items():
         runs = sum(one.label == label for one in times)
-        row = Ratio(label, len(own), runs, math.exp(fmean(own)))
+        row = KernelTime(label, len(own), runs, math.exp(fmean(own)))
         base = next(iter(logs.values()))
         if own is not base:
             apart = fmean(own) - fmean(base)
-            row = Ratio(row.label, row.boots, row.runs, row.seconds, math.exp(apart))
-            if min(len(own), len(base)) >= FEWEST:
+            row = KernelTime(row.label, row.boots, row.runs, row.seconds, math.exp(apart))
+            if min(len(own), len(base)) >= FEWEST_BOOTS:
                 half = compute_welch_half_width(base, own)
                 ends = math.exp(apart - half), math.exp(apart + half)
-                row = Ratio(row.label, row.boots, row.runs, row.seconds, row.ratio, *ends)
+                row = KernelTime(row.label, row.boots, row.runs, row.seconds, row.ratio, *ends)
         found.append(row)
     return found
 
 
-def make_ratio_table(times: Sequence[Time]) -> list[list[str]]:
+def make_ratio_table(times: Sequence[CommandTime]) -> list[list[str]]:
     """Return a table of the kernels with their times and ratios, as rows of cells."""
     lines = [["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]]
     for row in compute_time_ratios(times):

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares two runs: computes the change of each row, its confidence interval and a verdict.
 
-The change of a row is the relative difference of its numbers, in percent; rows.py defines them. Its
-interval is a t interval over the clusters of both runs. The intervals of all judged rows hold at
-once with a confidence of 99 %: the error probability of each is 1 % divided by the number of rows
-(Bonferroni). If either run has a single process, the interval is extended to contain the interval
-over code layouts. Finally the interval is widened by the steps of both clocks.
+A row is a variant of a benchmark (see rows.py). The change of a row is the relative difference of
+the costs in runs A and B, in percent. The interval of a change is a t interval over the clusters of
+both runs. The intervals of all judged rows hold at once with a confidence of 99 %: the error
+probability of each is 1 % divided by the number of rows (Bonferroni). If either run has a single
+process, the interval is extended to contain the interval over code layouts. Finally the interval is
+widened by one step of the clock of each run.
 
-The rule is that of verdicts.py, with a margin in percent. The noise floor of a benchmark is the
-absolute change of its A/A clone; with a single process it is the largest distance from zero in the
-interval of that change. So a row is slower or faster only if its whole interval lies beyond the
+Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is
+the absolute change of its A/A clone; with a single process it is the largest distance from zero in
+the interval of that change. So a row is slower or faster only if its whole interval lies beyond the
 margin and its change exceeds that of the clone. Slower and faster are decided by the interval that
 holds for all rows at once, because a false alarm in any of many rows is an error of the comparison.
 Equivalent is decided by the 95 % interval of the row alone, as in a report. Exact counts are
@@ -17,8 +18,8 @@ compared as numbers. If the grade of a benchmark is poor in one of the runs, its
 withheld, as in the report of that run.
 
 A whole row (see rows.py), such as the baseline, changes with the clock and the load of the machine,
-and no clone measures by how much. Its change is always shown, but gets a verdict only if the user
-asks for one.
+and no clone measures by how much. The change of a whole row is always shown, but gets a verdict
+only if the user asks for one.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from kmtools.analyse import comparison_key, stats, student
-from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row
+from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval
 from kmtools.analyse.verdicts import (
     EQUIVALENT,
     FEWER,
     IDENTICAL,
     MORE,
-    SAID,
+    TIMED_VERDICTS,
     UNRESOLVED,
     WITHHELD,
     decide_verdict,
@@ -46,7 +47,7 @@ from kmtools.analyse.words import MARGIN, MISSING, NEW, NOT_COMPARABLE, NOT_JUDG
 
 # Family-wise error: the largest probability that any interval of a comparison misses the true
 # change of its row.
-OUTSIDE = 0.01
+FAMILY_WISE_ERROR = 0.01
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ class Change:
     """A row of a comparison of runs A and B. `percent` is the change from A to B, None if it cannot
     be computed; `interval`, `floor` and `margin` are in percent, too."""
 
-    name: Name
+    name: RowName
     unit: str
     a: Row | None
     b: Row | None
@@ -82,10 +83,10 @@ def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
 def pair_rows(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     """Pair each row of run A with the same row of run B; None stands for a row that a run lacks."""
     pairs: list[tuple[Row | None, Row | None]] = []
-    others: dict[Name, list[Row]] = {}
+    others: dict[RowName, list[Row]] = {}
     for row in b:
         others.setdefault(row.name, []).append(row)
-    kernels: dict[Name, int] = {}
+    kernels: dict[RowName, int] = {}
     for row in a:
         kernels[row.name] = kernels.get(row.name, 0) + 1
     used: set[int] = set()
@@ -109,8 +110,8 @@ def compute_variance_of_mean(values: np.ndarray) -> float:
 
 def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[int, int]) -> int:
     """Return the degrees of freedom of the sum of two estimated variances. `degrees` has the
-    degrees of freedom of each variance. If they are equal, they are added; otherwise Welch's
-    formula is used, which gives fewer."""
+    degrees of freedom of each variance. If both are equal, return their sum; otherwise apply
+    Welch's formula, which gives fewer."""
     below = sum(one**2 / degree for one, degree in zip(variances, degrees, strict=True))
     if degrees[0] == degrees[1] or not below:
         return sum(degrees)
@@ -118,8 +119,8 @@ def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[in
 
 
 def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
-    """Return the change of a row from A to B in percent, its interval with error probability
-    `outside`, and a note, which may be empty."""
+    """Return the change from row `a` to row `b` in percent, the interval of the change with error
+    probability `outside`, and a note, which may be empty."""
     before, after = (float(np.mean(row.values)) if len(row.values) else 0.0 for row in (a, b))
     if before <= 0 or after <= 0:
         return math.nan, UNBOUNDED, "a cost is not above zero"
@@ -175,7 +176,7 @@ def compare_exact_counts(a: Row, b: Row) -> tuple[float, Interval, str, str]:
 
 
 def explain_incomparable_rows(a: Row, b: Row) -> str:
-    """Return the reason why the rows of two runs cannot be compared; empty if they can."""
+    """Return the reason why the rows of two runs cannot be compared; "" if they can be compared."""
     if a.unit != b.unit:
         return f"A in {a.unit}, B in {b.unit}"
     if a.kind != b.kind:
@@ -204,9 +205,9 @@ def make_incomparable_change(a: Row | None, b: Row | None, margin: float) -> Cha
 
 
 def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
-    """Return the noise floor of each benchmark in percent: the absolute change of its A/A clone. If
-    a run has a single process, no interval contains the variance between processes; the floor is
-    then the largest distance from zero in the clone's interval."""
+    """Return the noise floor of each benchmark in percent: the absolute change of the A/A clone
+    between the runs of a pair. If a run has a single process, no interval contains the variance
+    between processes; the floor is then the largest distance from zero in the clone's interval."""
     found = {}
     for a, b in pairs:
         if a.is_clone and a.kind == SHARE:
@@ -246,7 +247,7 @@ def judge_timed_change(
             and decide_verdict(percent, alone, margin, own_floor) == EQUIVALENT
         ):
             verdict = EQUIVALENT
-    if verdict in SAID and (poor := describe_poor_grades(a, b)):
+    if verdict in TIMED_VERDICTS and (poor := describe_poor_grades(a, b)):
         verdict, note = WITHHELD, "; ".join(filter(None, (poor, note)))
     return Change(a.name, a.unit, a, b, a.kind, percent, interval, floor, margin, verdict, note)
 
@@ -265,7 +266,7 @@ def compare_rows(
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)
     count = comparisons * sum(1 for x, _ in both if x.kind in kinds)
-    outside = OUTSIDE / max(1, count)
+    outside = FAMILY_WISE_ERROR / max(1, count)
     reach = compute_noise_floors(both)
     found = []
     for x, y in pairs:

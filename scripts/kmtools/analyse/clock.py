@@ -16,31 +16,33 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# The longest step in ticks, and the smallest share of the windows that must be multiples of a step.
-LONGEST = 1024
-AGREE = 0.9
-# The smallest share of the gaps that must be multiples of a step. It is lower than AGREE, because
-# one outlier makes two gaps wrong: the gap before it and the gap after it.
-AGREE_GAPS = 0.75
+# The longest step of a clock in ticks.
+LONGEST_STEP = 1024
+# The smallest share of the windows that must be multiples of a step.
+LEAST_SHARE_OF_WINDOWS = 0.9
+# The smallest share of the gaps (differences of neighbouring durations) that must be multiples of a
+# step. This share is lower than that of windows, because one outlier makes two gaps wrong: the gap
+# before the outlier and the gap after it.
+LEAST_SHARE_OF_GAPS = 0.75
 # The rounding error of a gap in ticks: a window is the difference of two rounded readings, and a
 # gap is the difference of two windows.
-ROUNDED = 1.25
+GAP_ROUNDING_ERROR = 1.25
 # The shortest fractional step in ticks: by chance, most gaps are near multiples of any shorter
 # step.
-SHORTEST_BROKEN = 6
+SHORTEST_FRACTIONAL_STEP = 6
 # The smallest number of gaps from which a step is accepted.
-FEWEST = 12
+FEWEST_GAPS = 12
 # The longest gap that is used, in steps: the error of an imprecise step adds up over a longer gap.
-MOST_STEPS = 8
+LONGEST_GAP_IN_STEPS = 8
 
 
 def find_integer_clock_step(values: NDArray[np.int64]) -> float:
     """Return the largest whole number of ticks that divides nearly all `values`, the durations of
     windows."""
     found = 1
-    out = np.zeros(LONGEST + 1, dtype=bool)
-    for step in range(2, LONGEST + 1):
-        if not out[step] and np.mean(values % step == 0) >= AGREE:
+    out = np.zeros(LONGEST_STEP + 1, dtype=bool)
+    for step in range(2, LONGEST_STEP + 1):
+        if not out[step] and np.mean(values % step == 0) >= LEAST_SHARE_OF_WINDOWS:
             found = step
         else:
             # A multiple of this step divides at most as many values, so skip all multiples.
@@ -58,7 +60,9 @@ def refine_step(gaps: Floats, step: float) -> float:
     `step`."""
     for _ in range(3):
         count = count_steps(gaps, step)
-        near = (count <= MOST_STEPS) & (np.abs(gaps - count * step) <= 2 * ROUNDED)
+        near = (count <= LONGEST_GAP_IN_STEPS) & (
+            np.abs(gaps - count * step) <= 2 * GAP_ROUNDING_ERROR
+        )
         if not near.any():
             return step
         step = float(np.dot(gaps[near], count[near]) / np.dot(count[near], count[near]))
@@ -66,12 +70,13 @@ def refine_step(gaps: Floats, step: float) -> float:
 
 
 def compute_share_of_multiples(gaps: Floats, step: float) -> float:
-    """Among the gaps of at most MOST_STEPS steps, return the share that are multiples of the step
-    within the rounding error; 0 if there are fewer than FEWEST gaps of this length."""
-    few = gaps[gaps <= MOST_STEPS * step]
-    if len(few) < FEWEST:
+    """Among the gaps of at most LONGEST_GAP_IN_STEPS steps, return the share that are multiples of
+    the step within the rounding error; 0 if there are fewer than FEWEST_GAPS gaps of this
+    length."""
+    few = gaps[gaps <= LONGEST_GAP_IN_STEPS * step]
+    if len(few) < FEWEST_GAPS:
         return 0.0
-    return float(np.mean(np.abs(few - count_steps(few, step) * step) <= ROUNDED))
+    return float(np.mean(np.abs(few - count_steps(few, step) * step) <= GAP_ROUNDING_ERROR))
 
 
 def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -89,14 +94,14 @@ def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
     rounding errors."""
     gaps = np.diff(select_frequent_values(values)).astype(np.float64)
     gaps = gaps[gaps > 1]
-    likely, counts = np.unique(gaps[gaps <= LONGEST], return_counts=True)
+    likely, counts = np.unique(gaps[gaps <= LONGEST_STEP], return_counts=True)
     found = 1.0
-    for candidate in likely[(counts > 1) & (likely >= SHORTEST_BROKEN)]:
+    for candidate in likely[(counts > 1) & (likely >= SHORTEST_FRACTIONAL_STEP)]:
         step = refine_step(gaps, float(candidate))
         if (
             step > found
-            and step >= SHORTEST_BROKEN
-            and compute_share_of_multiples(gaps, step) >= AGREE_GAPS
+            and step >= SHORTEST_FRACTIONAL_STEP
+            and compute_share_of_multiples(gaps, step) >= LEAST_SHARE_OF_GAPS
         ):
             found = step
     return found
@@ -104,6 +109,6 @@ def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
 
 def find_clock_step(windows: Sequence[int]) -> float:
     """Return the step of the clock in ticks, found from the durations of timed windows: at least 1,
-    and at most LONGEST."""
+    and at most LONGEST_STEP."""
     values = np.array(windows, dtype=np.int64)
     return max(find_integer_clock_step(values), find_fractional_clock_step(values))

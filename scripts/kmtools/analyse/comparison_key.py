@@ -20,6 +20,7 @@ from kmtools.analyse.rows import EXACT, Row
 
 # A pair: the name of a run, and one row of this run.
 Entry = tuple[str, Row]
+# The identity of a row; see make_row_key().
 Key = tuple[Any, ...]
 
 
@@ -36,9 +37,9 @@ def describe_layout_difference(
 
 def make_layouts_key(layouts_mask: int) -> int:
     """Return the comparison key of a set of layouts, given as a bit mask. A process with few blocks
-    measures a random subset of the 32 layouts, which need not be that of another process. So if a
-    set has layouts beyond the first eight, its key has only the eighths of a cache line in which
-    its layouts lie."""
+    measures a random subset of the 32 layouts, which differs from process to process. So if a set
+    has layouts beyond the first eight, the key has only the eighths of a cache line in which the
+    layouts lie."""
     eighths = (1 << EIGHTHS) - 1
     if layouts_mask <= eighths:
         return layouts_mask
@@ -70,8 +71,8 @@ def make_row_key(entry: Entry) -> Key:
 
 
 def make_measurement_key(row: Row) -> tuple[int, bool]:
-    """Return the comparison key of the layouts of a row, and True if its blocks are too few to tell
-    the layouts apart. Rows can be compared if both values are equal."""
+    """Return the comparison key of the layouts of a row, and whether the row has too few blocks to
+    tell its layouts apart. Rows can be compared if both values are equal."""
     return make_layouts_key(make_layouts_mask(row.places)), row.crowded
 
 
@@ -80,9 +81,9 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
     return [entry for entry in entries if entry[1].kind != EXACT]
 
 
-def select_most_frequent_rows(entries: Iterable[Entry]) -> dict[Key, Row]:
+def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
     """Return, for each row identity, a row with the measurement key that most runs have. If several
-    runs have such a row, it is the one that was measured at the most layouts."""
+    runs have such a row, return the row that was measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     for entry in select_timed_entries(entries):
@@ -156,6 +157,6 @@ def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
 
 
 def compute_row_value(row: Row) -> float:
-    """Return one number for a row of one run: its count, or the mean of the estimates of its
+    """Return one number for a row of one run: an exact count, or the mean of the estimates of the
     clusters (processes)."""
     return row.cost if row.kind == EXACT else float(np.mean(row.values))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Converts between TSC cycles and core cycles, which have different frequencies.
 
-Each timed window (one execution of a loop) is measured in both. The frequency of a core may change
-from block to block, so slopes are fitted to core cycles. Each benchmark has one ratio of core
-cycles to TSC cycles, the median over its windows. This ratio converts the slopes to TSC cycles, and
-converts TSC cycles back wherever core cycles are shown. The output states whether core cycles were
-counted or estimated.
+Each timed window (one execution of a loop) is measured in both units. The frequency of a core may
+change from block to block, so slopes are fitted to core cycles. Each benchmark has one ratio of
+core cycles to TSC cycles, the median over its windows. This ratio converts the slopes to TSC
+cycles, and converts TSC cycles back wherever core cycles are shown. The output states whether core
+cycles were counted or estimated.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ import numpy as np
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
+# How core cycles were measured; the value of the env key "cycles".
 SOURCES = ("estimated", "counted")
 # The share of the blocks that is left out at either end when the spread of the ratios is computed:
 # the blocks with the smallest and those with the largest ratios.
-TAIL = 0.05
+TAIL_SHARE = 0.05
 # The largest denominator of a ratio. A ratio is a fraction, because slopes divided by a fraction
 # stay exact.
-LARGEST = 1_000_000
+LARGEST_DENOMINATOR = 1_000_000
 
 
 @dataclass(frozen=True)
-class CoreCycles:
+class CoreCycleRatio:
     """The number of core cycles in one TSC cycle, and its source: counted or estimated. `spread` is
     the range of the blocks' ratios from the 5 % to the 95 % quantile, as a share of `per_tick`."""
 
@@ -50,14 +51,14 @@ class CoreCycles:
     @property
     def exact_ratio(self) -> Fraction:
         """The number of core cycles in one TSC cycle, as a fraction."""
-        return Fraction(self.per_tick).limit_denominator(LARGEST)
+        return Fraction(self.per_tick).limit_denominator(LARGEST_DENOMINATOR)
 
     def count_core_cycles(self, sample: Sample) -> int:
         """Return the core cycles of a window; if they were not measured, convert its TSC cycles."""
         return sample.core_cycles or round(sample.value * self.per_tick)
 
 
-def measure_core_cycle_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycles | None:
+def estimate_core_cycle_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycleRatio | None:
     """Return the median of the windows' ratios of core cycles to TSC cycles in a benchmark; None if
     no core cycles are known."""
     source = tier.env.get("cycles", "")
@@ -67,8 +68,8 @@ def measure_core_cycle_ratio(tier: Tier, samples: Sequence[Sample]) -> CoreCycle
     if not known:
         return None
     ratios = [(s.core_cycles or 0) / s.value for s in known]
-    usual = Fraction(statistics.median(ratios)).limit_denominator(LARGEST)
-    return CoreCycles(source, float(usual), compute_cycle_ratio_spread(known, float(usual)))
+    usual = Fraction(statistics.median(ratios)).limit_denominator(LARGEST_DENOMINATOR)
+    return CoreCycleRatio(source, float(usual), compute_cycle_ratio_spread(known, float(usual)))
 
 
 def compute_cycle_ratio_spread(samples: Sequence[Sample], usual: float) -> float:
@@ -80,5 +81,5 @@ def compute_cycle_ratio_spread(samples: Sequence[Sample], usual: float) -> float
         ticks[s.block] = ticks.get(s.block, 0) + s.value
         cycles[s.block] = cycles.get(s.block, 0) + (s.core_cycles or 0)
     ratios = [cycles[block] / ticks[block] for block in ticks]
-    low, high = np.quantile(ratios, (TAIL, 1 - TAIL))
+    low, high = np.quantile(ratios, (TAIL_SHARE, 1 - TAIL_SHARE))
     return round(float(high - low) / usual, 6)

@@ -22,7 +22,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kmtools.analyse import lateness, location, stats
-from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.slopes import Slope, fit_line, subtract_baseline
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import (
@@ -35,11 +35,14 @@ from kmtools.analyse.verdicts import (
 )
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
+# Patterns of the benchmarks whose variants differ in the number of sites in a loop pass.
 BENCHMARKS = ("density-*", "cold-icache-*")
 # Largest permitted deviation from a line over the number of sites, as a share of the cost of a
 # site. If the margin is larger, the margin is the limit.
-SHARE = 0.05
-COUNTED = re.compile(r"(.+)-([1-9][0-9]*)")
+LARGEST_BEND_SHARE = 0.05
+# The name of a variant: its flavour and its number of sites, as in marker-jump-16.
+VARIANT_WITH_SITE_COUNT = re.compile(r"(.+)-([1-9][0-9]*)")
+# The frequency of the clock in kHz, above zero.
 KHZ = re.compile(r"[1-9][0-9]*")
 
 
@@ -59,7 +62,7 @@ class SiteCost:
     cost: float
     ci: Interval
     pass_cost: float
-    core: CoreCycles | None
+    core: CoreCycleRatio | None
     ns_per_tick: float | None
     note: str = ""
     margin: float = 0.0
@@ -93,7 +96,7 @@ class SiteCost:
         return None if share is None else self.cost * share
 
     def to_json_entry(self) -> dict[str, Any]:
-        """Return the entry in summary.json."""
+        """Return the entry of this cost in summary.json."""
         bounded = self.ci != stats.UNBOUNDED
         numbers = {
             "cost": self.cost,
@@ -111,7 +114,7 @@ class SiteCost:
         return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded, **words}
 
 
-def has_variants_by_site_count(benchmark: str) -> bool:
+def do_variants_differ_in_site_count(benchmark: str) -> bool:
     """Return True if the variants of a benchmark differ in the number of their sites."""
     return any(fnmatchcase(benchmark, pattern) for pattern in BENCHMARKS)
 
@@ -159,7 +162,10 @@ def describe_bend_over_sites(
 
 
 def estimate_slope_location(
-    series: Sequence[Slope], exact: bool, resolution: float, outside: float = location.OUTSIDE
+    series: Sequence[Slope],
+    exact: bool,
+    resolution: float,
+    outside: float = location.ERROR_PROBABILITY,
 ) -> tuple[float, Interval]:
     """Return the location of the slopes in `series`, and the interval of the location: the median
     and the range if the slopes are `exact` counts, else the estimates of location.py."""
@@ -172,19 +178,20 @@ def estimate_slope_location(
 def compute_site_cost(
     baseline: Result, flavour: str, by_site_count: Mapping[int, Result], tier: Tier
 ) -> SiteCost:
-    """Compute the cost of a site of one flavour from its results, which `by_site_count` has by the
-    number of sites in a loop pass, and from the result of the baseline."""
+    """Compute the cost of a site of one flavour from the results of this flavour and of the
+    baseline. `by_site_count` has the results of the flavour by the number of sites in a loop
+    pass."""
     passes = {0: baseline.slopes, **{sites: r.slopes for sites, r in by_site_count.items()}}
     series, exact = fit_cost_per_site(passes), baseline.unit == UNIT_INSTRUCTIONS
     step = max(r.resolution for r in (baseline, *by_site_count.values())) / max(by_site_count)
     cost, interval = estimate_slope_location(series, exact, step, baseline.outside)
-    late = lateness.join_blocks(r.late for r in (baseline, *by_site_count.values()))
+    late = lateness.join_late_blocks(r.late for r in (baseline, *by_site_count.values()))
     if not exact:
         interval = widen_for_late_blocks(interval, series, step, baseline.outside, late)
     margin = (baseline.margin or 0.0) / max(by_site_count)
     bend = ""
     if not exact and len(passes) > 2:
-        most = max(margin, SHARE * abs(cost))
+        most = max(margin, LARGEST_BEND_SHARE * abs(cost))
         bend = describe_bend_over_sites(passes, step, most, baseline.outside)
     khz = str(tier.env.get("tsc_khz", ""))
     timed = baseline.unit == UNIT_TSC and KHZ.fullmatch(khz)
@@ -212,7 +219,7 @@ def group_results_by_flavour(results: Sequence[Result]) -> dict[str, dict[int, R
     sites."""
     found: dict[str, dict[int, Result]] = defaultdict(dict)
     for result in results:
-        if match := COUNTED.fullmatch(result.variant):
+        if match := VARIANT_WITH_SITE_COUNT.fullmatch(result.variant):
             found[match[1]][int(match[2])] = result
     return found
 
@@ -233,7 +240,7 @@ def compute_all_site_costs(
         baseline = next((r for r in own if r.verdict == BASELINE), None)
         if (
             baseline is None
-            or not has_variants_by_site_count(key[2])
+            or not do_variants_differ_in_site_count(key[2])
             or (tier.emulated and not tier.exact)
         ):
             continue

@@ -3,9 +3,9 @@
 its tiers.
 
 The estimates are computed once, when the run is measured or first read, and stored beside its
-samples in estimates.json, so that comparisons of runs need not parse samples. The file holds the
-hashes of the samples and of env.json. If either has changed, or the file is malformed, they are
-computed again.
+samples in estimates.json, so that comparisons of runs need not parse samples. This file holds the
+hashes of the samples and of env.json. If either hash differs, or if estimates.json is malformed,
+the estimates are computed again.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from kmtools.analyse import grade, verdicts
-from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Name, Row, make_run_rows
+from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName, make_run_rows
 from kmtools.analyse.verdicts import Result
 from kmtools.base.errors import FailedError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.jsonfile import check_shape
 from kmtools.measure.rundir import (
     TIERS,
@@ -36,13 +36,15 @@ from kmtools.measure.rundir import (
 )
 from kmtools.measure.samples import MEASURED, Sample, read_samples
 
-NAME = "estimates.json"
+FILE_NAME = "estimates.json"
+# Version of the format of estimates.json.
 SCHEMA = 1
 # Version of the estimator, increased when the same samples give other estimates.
-ESTIMATOR = 3
+ESTIMATOR_VERSION = 3
 # Significant digits of a stored number.
 DIGITS = 9
 
+# The shapes of estimates.json and of its entries; see check_shape().
 ROW = {
     "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "measured": MEASURED,
     "sites": int, "unit": str, "kind": (SHARE, WHOLE, EXACT), "baseline": str, "cost": float,
@@ -59,7 +61,7 @@ SHAPE = {
 
 
 @dataclass(frozen=True)
-class Graded:
+class TierGrade:
     """The grade of a tier (an environment of measurement). `reasons` are pairs of a grade and the
     reason for it in words."""
 
@@ -82,7 +84,7 @@ class Estimates:
     """The stored estimates of a run: its rows and grades."""
 
     rows: Sequence[Row]
-    grades: Sequence[Graded] = ()
+    grades: Sequence[TierGrade] = ()
 
 
 def compute_estimates(
@@ -101,7 +103,7 @@ def compute_estimates(
         for row in make_run_rows(samples, tiers, results)
     ]
     grades = [
-        Graded(
+        TierGrade(
             tier.tier,
             tier.kernel,
             found.level_name,
@@ -157,7 +159,7 @@ def make_row_entry(row: Row) -> dict[str, Any]:
 
 def parse_row_entry(entry: Mapping[str, Any]) -> Row:
     """Return the row of an entry in estimates.json."""
-    name = Name(*(entry[key] for key in ("tier", "benchmark", "variant", "measured", "sites")))
+    name = RowName(*(entry[key] for key in ("tier", "benchmark", "variant", "measured", "sites")))
     return Row(
         name, entry["kernel"], entry["unit"], entry["kind"], entry["baseline"], entry["cost"],
         entry["blocks"], entry["processes"], np.array(entry["values"], dtype=np.float64),
@@ -170,7 +172,7 @@ def write_estimates(run: Path, estimates: Estimates) -> None:
     """Write estimates.json of a run, one row per line."""
     head = {
         "schema": SCHEMA,
-        "estimator": ESTIMATOR,
+        "estimator": ESTIMATOR_VERSION,
         "samples": hash_file(find_samples_file(run)),
         "env": hash_file(run / "env.json"),
         "grades": [
@@ -187,7 +189,7 @@ def write_estimates(run: Path, estimates: Estimates) -> None:
         json.dumps(make_row_entry(row), separators=(",", ":")) for row in estimates.rows
     )
     text = json.dumps(head)[:-1]
-    write_atomically(run / NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
+    write_file_atomically(run / FILE_NAME, f'{text}, "rows": [\n{rows}\n]}}\n')
 
 
 def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) -> Estimates | None:
@@ -195,9 +197,9 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
     if its estimates were computed from other samples than those in `samples_file`, or with another
     env.json."""
     try:
-        known = json.loads((run / NAME).read_text(encoding="utf-8"))
+        known = json.loads((run / FILE_NAME).read_text(encoding="utf-8"))
         check_shape(known, SHAPE, "")
-        same = (known["schema"], known["estimator"]) == (SCHEMA, ESTIMATOR)
+        same = (known["schema"], known["estimator"]) == (SCHEMA, ESTIMATOR_VERSION)
         if not same or known["env"] != hash_file(run / "env.json"):
             return None
         if known["samples"] != hash_file(samples_file):
@@ -211,7 +213,7 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
     if not fine or any((row.name.tier, row.kernel) not in units for row in rows):
         return None
     grades = [
-        Graded(
+        TierGrade(
             one["tier"],
             one["kernel"],
             one["grade"],

@@ -19,40 +19,41 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, estimate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
-# The number of points of a drawn distribution, and the length of its tails beyond the quartiles, in
+# The number of points of a drawn distribution, and how far it is drawn beyond either quartile, in
 # interquartile ranges.
-POINTS, BEYOND = 48, 3.0
-FEWEST = 20
+POINTS, TAIL_LENGTH = 48, 3.0
+# The fewest values of which a distribution is drawn.
+FEWEST_VALUES = 20
 # Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
 # The reference variants of published costs, by the benchmark and variant of kmarkers that repeat
 # the cost. A published cost is the difference from the reference variant.
-Bases = dict[tuple[str, str], set[str]]
+ReferenceVariants = dict[tuple[str, str], set[str]]
 
 
 def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tuple[float, float]]:
     """Return the kernel density estimate of a distribution (Gaussian, Silverman's bandwidth),
-    scaled to a maximum of 1; empty if there are fewer than FEWEST values or their spread is
+    scaled to a maximum of 1; empty if there are fewer than FEWEST_VALUES values or their spread is
     zero."""
     x = np.asarray(values, dtype=np.float64)
-    if len(x) < FEWEST:
+    if len(x) < FEWEST_VALUES:
         return []
     first, third = np.quantile(x, 0.25), np.quantile(x, 0.75)
     size = min(float(np.std(x)), float(third - first) / 1.34) * 0.9 * len(x) ** -0.2
     if not size > 0:
         return []
-    reach = BEYOND * (third - first)
+    reach = TAIL_LENGTH * (third - first)
     grid = np.linspace(first - reach, third + reach, POINTS)
     height = np.exp(-0.5 * ((grid[:, None] - x[None, :]) / size) ** 2).sum(axis=1)
     height /= height.max()
     return [(float(place), float(share)) for place, share in zip(grid, height, strict=True)]
 
 
-def find_reference_variants() -> Bases:
+def find_reference_variants() -> ReferenceVariants:
     """Return, for each benchmark and variant of kmarkers that repeats published costs, the
     reference variants: the published costs are the differences from these."""
     names = read_successors()
-    found: Bases = defaultdict(set)
+    found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():
         if then.delta is None or then.over is None or then.is_whole_program:
             continue
@@ -62,7 +63,7 @@ def find_reference_variants() -> Bases:
     return dict(found)
 
 
-def compute_differences_from(
+def compute_differences_from_variants(
     result: Result, others: Sequence[Result]
 ) -> dict[str, tuple[float, Interval]]:
     """Return the differences of the cost of a result from the costs of the other variants `others`,
@@ -88,6 +89,6 @@ def add_figure_data(results: Sequence[Result]) -> list[Result]:
             others = []
         paired = result.benchmark.startswith(PAIRED) and result.delta is not None
         shape = estimate_density(stats.convert_to_floats(result.deltas)) if paired else []
-        costs = compute_differences_from(result, others)
+        costs = compute_differences_from_variants(result, others)
         found.append(replace(result, distribution=shape, also_over=costs))
     return found

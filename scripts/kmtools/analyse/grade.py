@@ -3,7 +3,7 @@
 
 Each check returns a reason for a lower grade, or None. The worst reason decides the grade. If the
 grade of a benchmark is poor, its rows get the reason and a remedy instead of a verdict. To add a
-check, write a function and add it to CHECKS or TIMED. grade_evidence() grades a whole tier, or a
+check, write a function and add it to TIMED_CHECKS. grade_evidence() grades a whole tier, or a
 single benchmark if the evidence holds the results of this benchmark alone.
 """
 
@@ -24,7 +24,15 @@ from kmtools.analyse.lateness import (
     compute_share_of_time,
     find_cause,
 )
-from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SAID, SLOWER, UNMEASURED, WITHHELD, Result
+from kmtools.analyse.verdicts import (
+    EQUIVALENT,
+    FASTER,
+    SLOWER,
+    TIMED_VERDICTS,
+    UNMEASURED,
+    WITHHELD,
+    Result,
+)
 from kmtools.measure import disturbance, rundir
 from kmtools.measure.rundir import Tier
 
@@ -34,16 +42,19 @@ MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
 # Shares of the time of the measurement above which the grade is poor; it is fair above the limits
 # in lateness.py. STEAL: steal time. OTHER: the time that other programs used the same CPU.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
-# The share of windows above which late windows in stretches make the grade poor.
+# The share of late windows among all windows above which the grade is poor, if most of the late
+# windows are in the same blocks.
 TOO_MANY_LATE = 0.3
 # If more than this share of the benchmarks has more noise than the margin allows, the grade is
 # poor.
-FEW_CLONES = 1 / 3
-# Largest difference of the clock's rate between processes, as a share. The rate is measured to a
-# few parts per million.
-STEADY = 0.01
+MANY_NOISY_CLONES = 1 / 3
+# Largest permitted difference of the clock's rate between processes, as a share of the rate, which
+# is measured to a few parts per million.
+STEADY_RATE = 0.01
+# The values of the env key "hypervisor" on a machine without one.
 NO_HYPERVISOR = ("", "0", "no", "none")
-SLOW_KERNEL = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
+# The kernel options that slow down all code.
+SLOW_OPTIONS = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
 
 class Level(IntEnum):
@@ -73,7 +84,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class Evidence:
-    """The data that the checks use: a tier of a run, env.json, and the results of the tier."""
+    """The data that the checks use: a tier of a run, the content of env.json, and the results of
+    the tier."""
 
     tier: Tier
     env: Mapping[str, Any]
@@ -103,6 +115,7 @@ class Grade:
         return list(dict.fromkeys(reason.remedy for reason in self.reasons if reason.remedy))
 
 
+# A check returns a reason for a lower grade, or None.
 Check = Callable[[Evidence], Reason | None]
 
 
@@ -135,10 +148,10 @@ def check_clock_rate(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the rate of the time stamp counter differed between
     processes, as after the migration of a virtual machine or a change of its clock."""
     try:
-        spread = float(evidence.tier.env[disturbance.RATE_SPREAD])
+        spread = float(evidence.tier.env[disturbance.TSC_RATE_SPREAD])
     except (KeyError, ValueError):
         return None
-    if evidence.tier.emulated or spread <= STEADY:
+    if evidence.tier.emulated or spread <= STEADY_RATE:
         return None
     words = f"a clock whose rate differed by {100 * spread:.1f} % from one process to another"
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
@@ -149,7 +162,8 @@ def check_longer_loops_take_longer(evidence: Evidence) -> Reason | None:
     found = {result.benchmark for result in evidence.results if UNMEASURED in result.note}
     if not found:
         return None
-    words = f"a clock or loops without effect in {', '.join(sorted(found))}: nothing was measured"
+    names = ", ".join(sorted(found))
+    words = f"longer loops that take no longer than short ones in {names}: nothing was measured"
     return Reason(Level.POOR, words, "kmbench env, to see what clock this machine has")
 
 
@@ -195,7 +209,7 @@ def check_debug_kernel(evidence: Evidence) -> Reason | None:
     code."""
     kernel = evidence.env.get("kernel") or {}
     options = (kernel.get("config") or {}).get("options") or {}
-    found = [name for name in SLOW_KERNEL if options.get(name) == "y"]
+    found = [name for name in SLOW_OPTIONS if options.get(name) == "y"]
     if evidence.tier.tier != "metal" or not found:
         return None
     return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without them")
@@ -215,10 +229,10 @@ def check_flagged_windows(evidence: Evidence) -> Reason | None:
 
 def check_late_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if many timed windows took over a microsecond longer than
-    usual. They widen the intervals, so verdicts are kept; but if more than TOO_MANY_LATE of the
-    windows are late and that in stretches, intervals cover the true cost too rarely, as
-    method/latewindows.py shows. The cause and the remedy are those of the benchmark with the most
-    late windows."""
+    usual. Late windows widen the intervals, so verdicts are kept; but if more than TOO_MANY_LATE of
+    the windows are late, most of them in the same blocks, intervals cover the true cost too rarely,
+    as method/latewindows.py shows. The cause and the remedy are those of the benchmark with the
+    most late windows."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:
@@ -281,14 +295,16 @@ def check_noise_floor(evidence: Evidence) -> Reason | None:
     found = [clone for clone in clones if clone.verdict not in (EQUIVALENT, SLOWER, FASTER)]
     if evidence.tier.exact or not found:
         return None
-    level = Level.POOR if len(found) > FEW_CLONES * len(clones) else Level.FAIR
+    level = Level.POOR if len(found) > MANY_NOISY_CLONES * len(clones) else Level.FAIR
     names = ", ".join(clone.benchmark for clone in found[:3])
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     words = f"more noise than the margin allows in {names}{more}"
     return Reason(level, words, "more blocks, or a quieter machine", judged=True)
 
 
-TIMED: tuple[Check, ...] = (
+# The checks of measured times.
+TIMED_CHECKS: tuple[Check, ...] = (
+    check_quick_run,
     check_emulation,
     check_longer_loops_take_longer,
     check_invariant_tsc,
@@ -305,13 +321,12 @@ TIMED: tuple[Check, ...] = (
     check_hypervisor,
 )
 # The checks of exact counts: none, because disturbances do not change counts.
-EXACT: tuple[Check, ...] = ()
-CHECKS: tuple[Check, ...] = (check_quick_run, *TIMED)
+EXACT_CHECKS: tuple[Check, ...] = ()
 
 
 def grade_evidence(evidence: Evidence) -> Grade:
     """Return the grade that follows from the reasons that all checks return."""
-    checks = EXACT if evidence.tier.exact else CHECKS
+    checks = EXACT_CHECKS if evidence.tier.exact else TIMED_CHECKS
     found = [reason for check in checks if (reason := check(evidence)) is not None]
     reasons = tuple(sorted(found, key=lambda reason: -reason.level))
     return Grade(reasons[0].level if reasons else Level.GOOD, reasons)
@@ -358,6 +373,6 @@ def withhold_verdicts(
 def withhold_verdict(result: Result, note: str) -> Result:
     """Withhold the verdict of a result and add the note. If the note is empty, or if the result is
     an A/A clone or has no verdict to withhold, return the result unchanged."""
-    if not note or result.is_clone or result.verdict not in SAID:
+    if not note or result.is_clone or result.verdict not in TIMED_VERDICTS:
         return result
     return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

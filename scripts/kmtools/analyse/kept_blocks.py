@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts the blocks of a benchmark that a result is computed from, and those that were planned.
 
-Blocks are lost for two reasons: so many of their windows are flagged that they have no slope, or
-the time limit of the benchmark was reached before they were measured.
+A block is missing for one of two reasons: so many of its windows are flagged that it has no slope,
+or the time limit of the benchmark was reached before it was measured.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from typing import Any
 from kmtools.measure.rundir import PLANNED, Tier
 from kmtools.measure.samples import Sample
 
-# The value of an env key that begins with PLANNED: blocks of each process, and their time limit.
-LIMIT = re.compile(r"(\d+) blocks in (\d+) s")
+# The value of an env key that begins with PLANNED: the number of blocks that each process of a
+# benchmark should measure, and the time limit of the benchmark.
+PLAN_PATTERN = re.compile(r"(\d+) blocks in (\d+) s")
 
 # The share of the planned blocks up to which a note says how many were kept. A lower loss hardly
 # widens an interval, and the column n shows it.
@@ -25,8 +26,9 @@ NOTED_SHARE = 0.9
 
 @dataclass(frozen=True)
 class KeptBlocks:
-    """The numbers of blocks that a result is computed from, that were measured, and that were
-    planned. `seconds` is the time limit of the benchmark, 0 if it has none."""
+    """Numbers of blocks of a benchmark: those that a result is computed from (`kept`), those that
+    were measured, and those that were planned. `seconds` is the time limit of the benchmark, 0 if
+    it has none."""
 
     kept: int
     measured: int
@@ -35,7 +37,7 @@ class KeptBlocks:
 
     @property
     def share(self) -> float:
-        """The share of the planned blocks that a result is computed from."""
+        """The number of kept blocks divided by that of planned ones."""
         return self.kept / self.planned
 
     @property
@@ -48,7 +50,7 @@ class KeptBlocks:
             causes.append(f"{self.measured - self.kept} flagged")
         return ", ".join(causes)
 
-    def describe(self) -> str:
+    def describe_missing_blocks(self) -> str:
         """Return the numbers and the reasons as a note; an empty text if more than NOTED_SHARE of
         the planned blocks was kept."""
         if self.share > NOTED_SHARE:
@@ -65,19 +67,19 @@ def count_kept_blocks(
     blocks = {(sample.process, sample.block) for sample in samples}
     measured = planned = len(blocks)
     seconds = 0
-    if limit := LIMIT.fullmatch(tier.env.get(f"{PLANNED}{benchmark}", "")):
+    if limit := PLAN_PATTERN.fullmatch(tier.env.get(f"{PLANNED}{benchmark}", "")):
         planned = max(measured, int(limit[1]) * len({process for process, _ in blocks}))
         seconds = int(limit[2])
     return KeptBlocks(measured if kept is None else kept, measured, planned, seconds)
 
 
-def make_json_field(blocks: KeptBlocks | None) -> dict[str, Any]:
+def make_blocks_field(blocks: KeptBlocks | None) -> dict[str, Any]:
     """Return the field `blocks` of an entry in summary.json; no field if no block is missing."""
     if blocks is None or blocks.kept == blocks.planned:
         return {}
     return {"blocks": dict(vars(blocks))}
 
 
-def read_json_field(entry: Any) -> KeptBlocks | None:
+def read_blocks_field(entry: Any) -> KeptBlocks | None:
     """Return the content of the field `blocks` of an entry in summary.json; None if it has none."""
     return KeptBlocks(**entry["blocks"]) if "blocks" in entry else None

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds late windows, and names their cause from what was observed.
 
-A window is late if it took longer than usual by a microsecond and by a tenth. Late windows are used
-like all others, because the rule for which windows to drop must not look at their times. Instead
-they widen the interval: it becomes the hull of two intervals, that of all blocks and that of the
-blocks without a late window. The first holds the usual cost of the machine as it was, the second
-the cost without the disturbance; each with the error probability of the run, so a cost that lies in
-neither is as rare as without late windows. If few windows are late, both are the same; if nearly
-all are, the second is wide, and the verdict is unresolved.
+A window is late if it took longer than usual by more than a microsecond and more than a tenth. Late
+windows are used like all others, because whether a window is used must not depend on its time.
+Instead late windows widen the interval of a cost, which becomes the hull of two intervals: that of
+all blocks and that of the blocks without a late window. The first covers the usual cost on the
+machine as it was, the second the cost without the disturbance, each with the error probability of
+the run. So a cost that lies in neither is as rare as without late windows. If few windows are late,
+the two intervals are nearly the same; if nearly all windows are late, the second interval is wide,
+and the verdict is unresolved.
 """
 
 from __future__ import annotations
@@ -25,25 +26,27 @@ from kmtools.measure.samples import Sample
 Floats = NDArray[np.float64]
 
 # A late window is longer than the median by more than this share.
-LATE = 0.1
-# An observation is named if its share is larger: late windows in the windows without a flag, steal
+LATE_SHARE = 0.1
+# Shares above which a disturbance is reported: late windows among the windows without a flag, steal
 # time and the time of other programs in the time of the measurement, and the range of the core's
-# frequency in the frequency.
+# frequency as a share of the frequency.
 MANY_LATE, MUCH_STEAL, MUCH_OTHER, STEADY_CORE = 0.01, 0.005, 0.05, 0.05
-# The share of late windows that must be in stretches, in which most windows of all variants are
-# late, and how many times as long as usual they then take, if a busy sibling thread is the cause: a
-# core that executes two threads gives each more than half of what one alone would have.
+# A busy sibling thread is named as the cause if more than the share TOGETHER of the late windows is
+# in blocks in which most windows of all variants are late, and if late windows take less than
+# SHARED_CORE times as long as usual: a core that executes two threads gives each more than half of
+# the throughput that one thread alone would have.
 TOGETHER, SHARED_CORE = 0.5, 2.2
-# A window takes up to this time, in seconds, so an interrupt meets it with this probability for
-# each interrupt in a second.
-WINDOW = 30e-6
+# The longest duration of a window in seconds. If there are n interrupts per second, one of them
+# hits a window with a probability of at most n * LONGEST_WINDOW_SECONDS.
+LONGEST_WINDOW_SECONDS = 30e-6
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """The late windows of a variant, and of its benchmark: the number in the variant; the blocks
-    in which the variant has one; the share of late windows of the benchmark; how many times as long
-    as usual they took (median); and the share of them in blocks in which most windows are late."""
+    """The number of late windows of a variant (`late`), and the blocks in which it has one
+    (`blocks`). The other numbers are those of the whole benchmark: the share of windows that are
+    late (`share`); how many times as long as usual late windows took, as a median (`ratio`); and
+    the share of late windows in blocks in which most windows are late (`together`)."""
 
     late: int = 0
     blocks: frozenset[int] = frozenset()
@@ -52,24 +55,26 @@ class Lateness:
     together: float = 0.0
 
 
-NONE = Lateness()
+# The lateness of a variant of a benchmark without late windows.
+NOT_LATE = Lateness()
 
 
 @dataclass(frozen=True)
 class Cause:
-    """The cause of late windows, and what would help; both are clauses without a full stop."""
+    """The cause of late windows, and a remedy; both are clauses without a full stop."""
 
     words: str
     remedy: str
 
 
 NOTHING_HELPS = "nothing helps on this CPU"
-OWN = Cause("no disturbance was seen, so these windows vary by themselves", NOTHING_HELPS)
-UNKNOWN = Cause("the cause was not observed", "a quieter machine")
+OWN_VARIATION = Cause("no disturbance was seen, so these windows vary by themselves", NOTHING_HELPS)
+UNKNOWN_CAUSE = Cause("the cause was not observed", "a quieter machine")
 
 
 def number_groups(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return for each row the number of its group; rows of a group are equal in all columns."""
+    """Return for each row the number of its group: rows that are equal in all columns are in one
+    group."""
     return np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
 
 
@@ -84,10 +89,10 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
-    """Return the usual time of each window: the median of the windows of the same variant, loop
-    count, layout and process. A disturbance may last for most of a process: if a process is slower
-    than others by more than a tenth, in most variants alike, the usual time is that of the
-    others."""
+    """Return the usual time of each window, in clock ticks: the median of the windows of the same
+    variant, loop count, layout and process. A disturbance may last for most of a process: if a
+    process is slower than others by more than a tenth, in most variants alike, its usual times are
+    scaled to those of the others."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(
@@ -100,24 +105,24 @@ def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     alike = compute_group_medians(in_process, number_groups(variant))
     slower = np.divide(in_process, alike, out=np.ones_like(values), where=alike != 0)
     slow_process = compute_group_medians(slower, number_groups(process))
-    return np.asarray(np.where(slow_process > 1 + LATE, usual / slow_process, usual))
+    return np.asarray(np.where(slow_process > 1 + LATE_SHARE, usual / slow_process, usual))
 
 
 def compute_late_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sample, float]]:
     """Return the late windows among those without a flag, each with the time that it took divided
-    by the usual time. `khz` is the rate of the clock."""
+    by the usual time. `khz` is the rate of the clock in ticks per millisecond."""
     windows = [sample for sample in samples if not sample.flags]
     if not windows:
         return []
     values = np.array([window.value for window in windows], dtype=np.float64)
     usual = compute_usual_times(windows, values)
-    late = np.flatnonzero(values > usual + np.maximum(khz / 1000, LATE * np.abs(usual)))
+    late = np.flatnonzero(values > usual + np.maximum(khz / 1000, LATE_SHARE * np.abs(usual)))
     return [(windows[number], float(values[number] / usual[number])) for number in late]
 
 
 def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str, Lateness]:
-    """Return the lateness of each variant of a benchmark; nothing if `khz`, the rate of the clock,
-    is not known."""
+    """Return the lateness of each variant of a benchmark; an empty dictionary if `khz`, the rate of
+    the clock in ticks per millisecond, is not known."""
     if khz is None:
         return {}
     late = compute_late_ratios(samples, khz)
@@ -135,12 +140,12 @@ def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str,
             numbers[variant], frozenset(blocks[variant]), share, ratio, together / len(late)
         )
         if late
-        else NONE
+        else NOT_LATE
         for variant in {sample.variant for sample in samples}
     }
 
 
-def join_blocks(found: Iterable[Lateness]) -> frozenset[int]:
+def join_late_blocks(found: Iterable[Lateness]) -> frozenset[int]:
     """Return the blocks in which any of several variants has a late window."""
     return frozenset().union(*(one.blocks for one in found))
 
@@ -155,15 +160,17 @@ def compute_share_of_time(env: Mapping[str, str], counter: str) -> float | None:
 
 
 def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
-    """Return the share of windows that interrupts met at most; None if these were not counted."""
+    """Return an upper limit of the share of windows that an interrupt hit; None if interrupts were
+    not counted."""
     found = compute_share_of_time(env, "interrupts")
-    return None if found is None else found * WINDOW
+    return None if found is None else found * LONGEST_WINDOW_SECONDS
 
 
 def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
     """Return the cause of the late windows `found` of a benchmark. `env` has the counters of the
-    tier, `core_spread` is the range of the core's frequency over blocks. Time that was taken from
-    the CPU comes first, because a window that does not run is late in any case."""
+    tier, `core_spread` is the range of the core's frequency over blocks, as a share. Time in which
+    others had the CPU (steal time, other programs) is checked first, because a window that is
+    interrupted by them is late in any case."""
     stolen = compute_share_of_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"
@@ -189,13 +196,13 @@ def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0
         words = f"interrupts came {float(env['interrupts']) / float(env['seconds']):.0f} times in a"
         return Cause(f"{words} second", "keep interrupts off this CPU (isolcpus=, irqaffinity=)")
     if found.together > TOGETHER or None in (stolen, others, interrupted):
-        return UNKNOWN
-    return OWN
+        return UNKNOWN_CAUSE
+    return OWN_VARIATION
 
 
 def describe_late_windows(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> str:
     """Return the caveat of a row of a benchmark with many late windows: their share, the cause and
-    what would help. The text is empty if there are few."""
+    a remedy; an empty text if at most the share MANY_LATE of the windows is late."""
     if found.share <= MANY_LATE:
         return ""
     cause = find_cause(env, found, core_spread)

@@ -2,8 +2,8 @@
 """Code layouts: the offsets in a cache line at which the loops of a variant begin
 (bench_window.h).
 
-Modules have the first eight layouts, an eighth of a cache line apart. Programs have three more in
-each eighth, two bytes apart.
+Benchmarks in kernel modules have the first eight layouts, an eighth of a cache line apart. Programs
+in user space have three more layouts in each eighth, two bytes apart.
 """
 
 from __future__ import annotations
@@ -12,11 +12,13 @@ from typing import Any
 
 from kmtools.measure.samples import LAYOUTS
 
+# The number of layouts that are an eighth of a cache line apart.
 EIGHTHS = 8
+# The size of a cache line in bytes.
 LINE_BYTES = 64
-# The fewest blocks per layout. If there are fewer, the layouts in one eighth of a cache line are
-# merged.
-FEWEST = 3
+# The fewest blocks per layout from which the effect of a layout is estimated. If a run has fewer,
+# the layouts in one eighth of a cache line are merged.
+FEWEST_BLOCKS_PER_LAYOUT = 3
 
 
 def compute_offset_in_cache_line(layout: Any) -> Any:
@@ -33,6 +35,6 @@ def find_layout_of_executed_copy(layout: int, copies: int) -> int:
 
 
 def has_too_few_blocks(blocks: int, layouts: int) -> bool:
-    """Return True if there are more than EIGHTHS layouts and fewer than FEWEST blocks per layout,
-    too few to tell the code layouts apart."""
-    return layouts > EIGHTHS and blocks < FEWEST * layouts
+    """Return True if there are more than EIGHTHS layouts and fewer than FEWEST_BLOCKS_PER_LAYOUT
+    blocks per layout, too few to tell the code layouts apart."""
+    return layouts > EIGHTHS and blocks < FEWEST_BLOCKS_PER_LAYOUT * layouts

@@ -3,7 +3,8 @@
 
 Only if they do, the slope is the cost of an operation. In each block with three windows, the bend
 is the slope over the two larger counts minus that over the two smaller ones. A variant is bent if
-the whole interval of its bends (location.py) lies beyond the margin and beyond SHARE of its cost.
+the whole interval of the location of its bends (location.py) lies beyond the margin and beyond
+LARGEST_BEND_SHARE of its cost.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from kmtools.analyse.slopes import ONE, Points, Slope
 
 # Largest permitted bend, as a share of the cost of an operation. If the margin is larger, the
 # margin is the limit.
-SHARE = 0.01
+LARGEST_BEND_SHARE = 0.01
 
 
 def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
@@ -44,14 +45,14 @@ def find_significant_bend(
 ) -> float | None:
     """Return the extra cost of an operation in long windows over short ones, estimated from the
     bends of all blocks; None if the windows may be on a line. `cost` is the cost of an operation,
-    `margin` its equivalence margin, `resolution` the clock's resolution of a slope, `outside` the
-    error probability."""
+    `margin` the equivalence margin, `resolution` one step of the clock as a cost per operation,
+    `outside` the error probability."""
     if not bends:
         return None
     # A bend is the slope over the upper half of the loop counts less that over the lower half. Over
     # half the range, one step of the clock changes a slope twice as much.
     found = location.estimate_series_location(bends, 2 * resolution, outside)
-    most = max(margin, SHARE * abs(cost))
+    most = max(margin, LARGEST_BEND_SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most
     return found.value if beyond else None
 

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Estimates the location of paired differences: a trimmed mean, with an interval that respects
-clusters (processes, layouts). What it estimates is the usual cost, which
-Documentation/usual-cost.md defines.
+clusters (processes, layouts). The estimand is the usual cost, which Documentation/usual-cost.md
+defines.
 
-Blocks are not independent observations: a process, a code layout or the state of the machine is the
-same in many of them. The location is found in three steps: the effect of each layout is removed, as
-far as noise does not explain it; the blocks of each process are taken as one batch, or as several
-if there are few processes; and the midmeans of all batches are averaged. The midmean, a 25 %
-trimmed mean, is robust against disturbed windows, and resolves less than a step of the clock.
+Blocks are not independent observations: many blocks share a process, a code layout or a state of
+the machine. The location is found in three steps: the effect of each layout is removed, as far as
+noise does not explain it; the blocks of each process are taken as one batch, or as several if there
+are few processes; and the midmeans of all batches are averaged. The midmean, a 25 % trimmed mean,
+is robust against disturbed windows, and resolves less than a step of the clock.
 
 The variance of that location is the sum of two parts:
 - over time, computed from the batches alone, because blocks of one batch may depend on each other.
   It is the average of the first squared cosine coefficients of the series of batches, which
   includes slow changes (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated to
   slower ones by a first-order autoregression, whose bias is corrected in part (Kendall 1954);
-- over layouts, as far as they differ by more than blocks do. The measured layouts are a sample of
-  all places in a cache line, and a loop may cost one more cycle in a stretch of neighbouring
-  places. If there are many layouts, they are evenly spaced, and the variance of the mean of such a
+- over layouts, as far as layouts differ by more than blocks do. The measured layouts are a sample
+  of all offsets in a cache line, and a loop may cost one more cycle at several neighbouring
+  offsets. If there are many layouts, they are evenly spaced, and the variance of the mean of such a
   sample is estimated from differences between neighbours (von Neumann, Kent, Bellinson and Hart
   1941; Wolter 2007, "Introduction to variance estimation", systematic samples). If neighbours are
   alike, this estimate is rather too large than too small. Fewer than MANY_LAYOUTS layouts are taken
   as a simple random sample.
 The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
 
-If the processes are of two groups, a cheap and a dear one, their number in the dear group is
-binomial, and a variance estimated from a few dear ones is too small. The interval then also
-contains what the exact interval of that share (Clopper and Pearson 1934) makes of the two costs.
+If the processes are of two groups, a cheap and a costly one, the number of costly processes is
+binomial, and a variance estimated from a few of them is too small. The interval then also contains
+the interval of the mean over processes that follows from the exact interval of the share of costly
+processes (Clopper and Pearson 1934).
 
 The variance cannot be estimated if the machine changed its state only a few times. If all batches
 are in one of two states, with only a few changes between the states, the interval is the smallest
@@ -51,15 +52,22 @@ from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval, convert_to_floats
 
 Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+Integers = NDArray[np.int64]
 
-OUTSIDE = 1 - CONFIDENCE
+# The error probability of an interval in a run whose length is fixed.
+ERROR_PROBABILITY = 1 - CONFIDENCE
+# About how many batches the blocks of all processes are split into.
 BATCHES = 16
+# The fewest blocks in a batch; the fewest batches for an interval; and the number of processes
+# below which the interval over processes is added.
 FEWEST_BLOCKS, FEWEST_BATCHES, FEWEST_PROCESSES = 4, 6, 6
-COSINES = 6
-BIAS = 0.75
-STEEPEST = 0.9
-TRIMMED = 0.25
+# How many cosine coefficients are averaged in the variance over time; and the autoregression: the
+# share of the bias of its coefficient that is corrected, and the largest coefficient.
+COSINE_COEFFICIENTS = 6
+BIAS_SHARE = 0.75
+LARGEST_AUTOCORRELATION = 0.9
+# The share of the values that a midmean leaves out at either end.
+TRIMMED_SHARE = 0.25
 # Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks: the
 # number of blocks in a part (TOGETHER); the smallest share of the parts' variance that two states
 # must explain (EXPLAINED); the largest number of changes between the states (FEW_CHANGES), because
@@ -67,13 +75,14 @@ TRIMMED = 0.25
 # state is a disturbance that hardly moves the mean.
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
+# Notes on the interval of a location.
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
-STEPS = "wider by a step of the clock"
+WIDENED_BY_STEP = "wider by a step of the clock"
 # The fewest layouts at which neighbouring layouts are assumed to have similar effects.
 MANY_LAYOUTS = 16
 # The variance over layouts counts as known if it exceeds the variance of the noise by this factor.
-PLAIN = 10
+KNOWN_VARIANCE_RATIO = 10
 
 
 @dataclass(frozen=True)
@@ -82,8 +91,8 @@ class Location:
     would give, `over_layouts` the one from the variance over layouts alone (None for a single
     layout). `endless` is the interval that would remain in an endless run, from layouts alone; None
     if the noise of blocks hides the variance over layouts. `spread` is the interquartile range of
-    the residuals. `mean` is the mean over time, of all blocks, and `left_out` the interval of what
-    the location leaves out of it; None if it cannot be estimated."""
+    the residuals. `mean` is the mean over time, of all blocks; `left_out` is the interval of the
+    difference `mean` minus `value`, None if it cannot be estimated."""
 
     value: float
     interval: Interval
@@ -102,7 +111,7 @@ def compute_midmean(x: Floats) -> Floats:
     n = x.shape[-1]
     if n < 4:
         return np.asarray(np.median(x, axis=-1) if n else np.full(x.shape[:-1], math.nan))
-    cut = int(n * TRIMMED)
+    cut = int(n * TRIMMED_SHARE)
     return np.asarray(np.partition(x, (cut, n - cut - 1))[..., cut : n - cut].mean(axis=-1))
 
 
@@ -114,13 +123,13 @@ def compute_midmeans(parts: Sequence[Floats]) -> Floats:
     return np.array([compute_midmean(part) for part in parts], dtype=np.float64)
 
 
-def merge_sparse_layouts(layout: Whole) -> Whole:
-    """Return the layout of each block; layouts in one eighth of a cache line count as one if there
-    are too few blocks of each."""
+def merge_sparse_layouts(layout: Integers) -> Integers:
+    """Return the layout of each block. If there are too few blocks per layout, the layouts in one
+    eighth of a cache line count as one layout."""
     return layout % EIGHTHS if has_too_few_blocks(len(layout), len(np.unique(layout))) else layout
 
 
-def compute_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
+def compute_layout_effects(x: Floats, layout: Integers) -> tuple[Floats, Floats]:
     """Return the effect of each code layout on the cost, ordered by the offset in a cache line;
     and, for each block, the effect of its layout. The mean of the effects of all layouts is
     zero."""
@@ -132,8 +141,8 @@ def compute_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
 
 
 def estimate_layout_variance(effects: Floats) -> tuple[float, float]:
-    """Return the variance of the mean over two or more layouts, ordered by the offset in a cache
-    line, and its degrees of freedom."""
+    """Return the variance of the mean over two or more layouts, and the degrees of freedom of this
+    variance. `effects` are the effects of the layouts, ordered by the offset in a cache line."""
     count = len(effects)
     if count < MANY_LAYOUTS:
         return float(np.var(effects, ddof=1)) / count, count - 1
@@ -141,13 +150,13 @@ def estimate_layout_variance(effects: Floats) -> tuple[float, float]:
     return float(np.mean(apart**2)) / 2 / count, 2 * count / 3
 
 
-def split_evenly(start: int, end: int, parts: int) -> list[slice]:
+def split_blocks_evenly(start: int, end: int, parts: int) -> list[slice]:
     """Split the blocks from `start` up to `end` into `parts` parts of about the same length."""
     edges = [start + (end - start) * part // parts for part in range(parts + 1)]
     return [slice(a, b) for a, b in pairwise(edges)]
 
 
-def split_blocks_into_batches(process: Whole, batch_count: int = BATCHES) -> list[slice]:
+def split_blocks_into_batches(process: Integers, batch_count: int = BATCHES) -> list[slice]:
     """Split the blocks into batches, as slices; a batch has neighbouring blocks of one process.
     `process` has the process of each block. There are about `batch_count` batches, and at least one
     for each process."""
@@ -157,7 +166,7 @@ def split_blocks_into_batches(process: Whole, batch_count: int = BATCHES) -> lis
     batches = []
     for start, end in zip(starts, ends, strict=True):
         parts = max(1, min(share, int(end - start) // FEWEST_BLOCKS))
-        batches += split_evenly(int(start), int(end), parts)
+        batches += split_blocks_evenly(int(start), int(end), parts)
     return batches
 
 
@@ -167,15 +176,15 @@ def estimate_long_run_variance(batches: Floats) -> tuple[float, int]:
     n = len(batches)
     away = batches - batches.mean()
     energy = float(away @ away)
-    count = min(COSINES, n // 2)
+    count = min(COSINE_COEFFICIENTS, n // 2)
     if energy == 0:
         return 0.0, count
     angles = math.pi * np.arange(1, count + 1)
     waves = np.cos(np.outer((np.arange(n) + 0.5) / n, angles)) * math.sqrt(2 / n)
     found = float(np.mean((away @ waves) ** 2)) / n
     alike = float(away[1:] @ away[:-1]) / energy
-    alike += BIAS * (1 + 3 * max(0.0, alike)) / n
-    alike = min(max(0.0, alike), STEEPEST)
+    alike += BIAS_SHARE * (1 + 3 * max(0.0, alike)) / n
+    alike = min(max(0.0, alike), LARGEST_AUTOCORRELATION)
     shape = 1 / (1 - 2 * alike * np.cos(angles / n) + alike**2)
     return found / (1 - alike) ** 2 / float(shape.mean()), count
 
@@ -183,8 +192,8 @@ def estimate_long_run_variance(batches: Floats) -> tuple[float, int]:
 def estimate_noise_variance(values: Floats) -> float:
     """Return the variance of the midmean of independent values, computed from their Winsorized
     variance."""
-    low, high = np.quantile(values, (TRIMMED, 1 - TRIMMED))
-    return float(np.var(np.clip(values, low, high))) / (1 - 2 * TRIMMED) ** 2 / len(values)
+    low, high = np.quantile(values, (TRIMMED_SHARE, 1 - TRIMMED_SHARE))
+    return float(np.var(np.clip(values, low, high))) / (1 - 2 * TRIMMED_SHARE) ** 2 / len(values)
 
 
 def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
@@ -205,17 +214,17 @@ def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
     return upper if upper.any() else None
 
 
-def find_two_machine_states(x: Floats, process: Whole) -> tuple[Floats, Floats] | None:
+def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Floats] | None:
     """If the machine was in one of two states and changed between them only a few times, return the
-    midmeans of the parts of the blocks in the cheaper state and in the dearer one; else None. At
+    midmeans of the parts of the blocks in the cheap state and in the costly one; else None. At
     least one change must lie within a process: changes at the start of a process are differences
     between processes. The two parts next to a change are left out, because one of them may have
-    blocks of both states; but if a state has no other parts, the one that is farthest from the
-    other state is returned."""
+    blocks of both states; but if a state has no other parts, the part with the most extreme midmean
+    is returned."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]
-        for part in split_evenly(0, len(own), max(1, len(own) // TOGETHER)):
+        for part in split_blocks_evenly(0, len(own), max(1, len(own) // TOGETHER)):
             found.append(own[part])
             owners.append(number)
     seen, owner = compute_midmeans(found), np.array(owners)
@@ -229,10 +238,10 @@ def find_two_machine_states(x: Floats, process: Whole) -> tuple[Floats, Floats] 
     if min(upper.mean(), 1 - upper.mean()) < BRIEF:
         return None
     mixed = np.append(changes, False) | np.insert(changes, 0, False)
-    cheap, dear = seen[~upper & ~mixed], seen[upper & ~mixed]
+    cheap, costly = seen[~upper & ~mixed], seen[upper & ~mixed]
     cheap = cheap if len(cheap) else np.sort(seen)[:1]
-    dear = dear if len(dear) else np.sort(seen)[-1:]
-    return cheap, dear
+    costly = costly if len(costly) else np.sort(seen)[-1:]
+    return cheap, costly
 
 
 def compute_interval_of_both_states(
@@ -244,15 +253,15 @@ def compute_interval_of_both_states(
 ) -> Interval:
     """Return the smallest interval that contains the intervals of the costs in two states, whose
     error probability is `outside`. `states` has the midmeans of the parts in each state;
-    `part_variance` is the variance of such a midmean, `more_variance` that over layouts, `freedom`
-    the degrees of freedom."""
-    cheap, dear = (
+    `part_variance` is the variance of such a midmean, `more_variance` the variance over layouts,
+    `freedom` the degrees of freedom."""
+    cheap, costly = (
         compute_mean_interval(
             float(own.mean()), part_variance / len(own) + more_variance, freedom, outside
         )
         for own in states
     )
-    return cheap.union(dear)
+    return cheap.union(costly)
 
 
 def compute_mean_interval(
@@ -265,7 +274,7 @@ def compute_mean_interval(
 
 
 def compute_process_interval(
-    batches: Floats, owners: Whole, value: float, outside: float
+    batches: Floats, owners: Integers, value: float, outside: float
 ) -> Interval:
     """Return the interval of the mean over processes, around `value`. The mean of the batches of
     each process is one observation; `owners` has the process of each batch."""
@@ -274,27 +283,27 @@ def compute_process_interval(
     return compute_mean_interval(value, variance, len(means) - 1, outside)
 
 
-def compute_group_interval(x: Floats, process: Whole, outside: float) -> Interval | None:
-    """If the processes are of a cheap and a dear group, each from its start to its end, return the
-    interval of the mean over processes that follows from the exact interval of the share of dear
-    ones; else None."""
+def compute_interval_of_two_groups(x: Floats, process: Integers, outside: float) -> Interval | None:
+    """If each process is cheap or costly from its start to its end, return the interval of the mean
+    over processes that follows from the exact interval of the share of costly processes; else
+    None."""
     numbers = np.unique(process)
     if len(numbers) < FEWEST_PROCESSES:
         return None
     parts = [np.array_split(x[process == number], 2) for number in numbers]
     halves = compute_midmeans([half for both in parts for half in both]).reshape(-1, 2)
     means = halves.mean(axis=1)
-    dear = split_into_two_groups(means)
-    if dear is None:
+    costly = split_into_two_groups(means)
+    if costly is None:
         return None
-    low, high = float(means[~dear].mean()), float(means[dear].mean())
-    if np.any((halves > (low + high) / 2) != dear[:, None]):
+    low, high = float(means[~costly].mean()), float(means[costly].mean())
+    if np.any((halves > (low + high) / 2) != costly[:, None]):
         return None
-    share = student.compute_share_interval(int(dear.sum()), len(dear), outside)
+    share = student.compute_clopper_pearson_interval(int(costly.sum()), len(costly), outside)
     return Interval(low + share[0] * (high - low), low + share[1] * (high - low))
 
 
-def remove_layout_effects(x: Floats, layout: Whole) -> tuple[Floats, Floats]:
+def remove_layout_effects(x: Floats, layout: Integers) -> tuple[Floats, Floats]:
     """Return the effects of the layouts, and the values without these effects. Only the share of
     the effects' variance that noise does not explain is removed (James and Stein 1961): removing
     noise would blur the distribution of the values, of which the midmean is taken."""
@@ -317,7 +326,7 @@ def compute_residuals(
 
 
 def estimate_batch_locations(
-    x: Floats, layout: Whole, batch_slices: Sequence[slice]
+    x: Floats, layout: Integers, batch_slices: Sequence[slice]
 ) -> tuple[Floats, Floats, float]:
     """Return the effects of the layouts on the values `x` of the blocks, the estimate of each
     batch, and the interquartile range of the residuals. `layout` has the layout of each block,
@@ -328,10 +337,11 @@ def estimate_batch_locations(
 
 
 def estimate_location(
-    x: Floats, process: Whole, layout: Whole, outside: float = OUTSIDE
+    x: Floats, process: Integers, layout: Integers, outside: float = ERROR_PROBABILITY
 ) -> Location:
-    """Return the location of values in block order, with the process and the layout of each, and
-    its interval with error probability `outside`."""
+    """Return the location of the values `x` of blocks, with an interval of error probability
+    `outside`. The values are in the order of the blocks; `process` and `layout` have the process
+    and the layout of each block."""
     if len(x) == 0:
         return Location(math.nan, UNBOUNDED, UNBOUNDED, None, math.nan)
     effects, level = remove_layout_effects(x, layout)
@@ -353,7 +363,7 @@ def estimate_location(
         placed, free = estimate_layout_variance(effects)
         over_layouts = compute_mean_interval(value, placed, free, outside)
         more = max(0.0, placed - noise)
-        if more > PLAIN * noise:
+        if more > KNOWN_VARIANCE_RATIO * noise:
             endless = compute_mean_interval(value, more, free, outside)
         both = variance + more
         parts = variance**2 / freedom + more**2 / free
@@ -364,7 +374,7 @@ def estimate_location(
         part = noise * len(x) / TOGETHER
         whole = compute_interval_of_both_states(states, part, more, freedom, outside)
         whole = whole.union(Interval(value, value))
-    elif groups := compute_group_interval(level, process, outside):
+    elif groups := compute_interval_of_two_groups(level, process, outside):
         whole = whole.union(groups)
     if 1 < len(np.unique(owners)) < FEWEST_PROCESSES:
         whole = whole.union(compute_process_interval(batches, owners, value, outside))
@@ -384,7 +394,7 @@ def dither_values(x: Floats, step: float) -> Floats:
 
 
 def estimate_stepped_location(
-    x: Floats, process: Whole, layout: Whole, step: float, outside: float = OUTSIDE
+    x: Floats, process: Integers, layout: Integers, step: float, outside: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of values of a clock that advances in steps of `step`. If the
     interquartile range of the residuals is below one step, all values may be rounded in the same
@@ -394,11 +404,13 @@ def estimate_stepped_location(
         return found
     if found.spread >= step:
         return estimate_location(dither_values(x, step), process, layout, outside)
-    return replace(found, interval=found.interval.widened(step), notes=(*found.notes, STEPS))
+    return replace(
+        found, interval=found.interval.widened(step), notes=(*found.notes, WIDENED_BY_STEP)
+    )
 
 
 def estimate_series_location(
-    series: Sequence[Slope], step: float = 0.0, outside: float = OUTSIDE
+    series: Sequence[Slope], step: float = 0.0, outside: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of paired differences, measured by a clock that advances in steps of
     `step`."""

@@ -12,11 +12,11 @@ import duckdb
 from kmtools.measure import samples
 from kmtools.measure.rundir import RunError, Tier
 
-WHOLE_NUMBERS = {
+INTEGER_COLUMNS = {
     "process", "layout", "block", "position", "cpu", "loops", "sites", "value", "core_cycles",
 }  # fmt: skip
 COLUMNS = {
-    name: "BIGINT" if name in WHOLE_NUMBERS else "VARCHAR" for name in samples.SAMPLE_COLUMNS
+    name: "BIGINT" if name in INTEGER_COLUMNS else "VARCHAR" for name in samples.SAMPLE_COLUMNS
 }
 
 

@@ -29,12 +29,13 @@ PUBLISHED = OWN / "results" / "published.csv"
 ALIASES = Path(__file__).with_name("aliases.csv")
 DELTA_NOTE = re.compile(r"published delta (?:over [a-z ]+ )?(-?\d+(?:\.\d+)?)")
 
-NAMES = ("source", "date", "machine", "kernel", "benchmark", "variant")
+COPIED_COLUMNS = ("source", "date", "machine", "kernel", "benchmark", "variant")
+# The name of a published number: source, benchmark, variant.
 Name = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedNumber:
     """One published number: the value, its standard deviation and deltas, all in `unit`. A delta is
     the difference from the published row `over`: `delta_stated` as published, `delta` computed from
     the published values."""
@@ -71,9 +72,10 @@ class Published:
         return gap >= step and recomputed.quantize(step, ROUND_HALF_UP) != self.delta_stated
 
     def to_json_entry(self) -> dict[str, Any]:
+        """Return the entry of this number in summary.json."""
         stated = None if self.delta_stated is None else float(self.delta_stated)
         return {
-            **{name: getattr(self, name) for name in NAMES},
+            **{name: getattr(self, name) for name in COPIED_COLUMNS},
             "value": round(self.value, 6),
             "unit": self.unit,
             "over": self.over,
@@ -98,7 +100,7 @@ def parse_published_value(row: dict[str, str]) -> tuple[float, str]:
     return float(row["published"]), row["unit"]
 
 
-def read_published_numbers() -> list[Published]:
+def read_published_numbers() -> list[PublishedNumber]:
     """Return every published number, with its delta computed from the published values of the same
     machine."""
     aliases = {
@@ -121,8 +123,8 @@ def read_published_numbers() -> list[Published]:
         # A Decimal keeps the number of published digits.
         stated = DELTA_NOTE.search(row["note"])
         numbers.append(
-            Published(
-                **{name: row[name] for name in NAMES},
+            PublishedNumber(
+                **{name: row[name] for name in COPIED_COLUMNS},
                 value=value,
                 unit=unit,
                 stddev=float(row["stddev"]) if row["stddev"] else None,
@@ -169,11 +171,11 @@ def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
     return names
 
 
-def read_ancestors() -> dict[tuple[str, str], list[Published]]:
+def read_ancestors() -> dict[tuple[str, str], list[PublishedNumber]]:
     """Return, for each (benchmark, variant) pair of kmarkers, its ancestors: the published numbers
     whose measurement it repeats, in file order."""
     names = read_successors()
-    joined: dict[tuple[str, str], list[Published]] = defaultdict(list)
+    joined: dict[tuple[str, str], list[PublishedNumber]] = defaultdict(list)
     for number in read_published_numbers():
         for ours in names[number.source, f"{number.benchmark}:{number.variant}"]:
             joined[ours].append(number)

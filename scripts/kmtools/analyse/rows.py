@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the rows of a run that can be compared with those of another run.
 
-A row is a variant of a benchmark in a tier. Because clocks and machines differ, its number is a
-share: the cost of the variant divided by that of the baseline in the same block. A whole row is not
-a share, but a number in the unit of the tier: the cost of a baseline, or the time to switch sites
-on or off. An exact row is a count of instructions.
+A row is a variant of a benchmark in a tier. Because clocks and machines differ, most rows are
+shares: the cost of the variant divided by that of the baseline in the same block. A whole row is an
+absolute cost in the unit of the tier: that of a baseline, or the time to switch sites on or off. An
+exact row is a count of instructions.
 
-A number is estimated once for each cluster, by the method of location.py: the effect of each code
+A cost is estimated once for each cluster, by the method of location.py: the effect of each code
 layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the
 processes of a run; with a single process they are stretches of neighbouring blocks. If a run has
 too few blocks to tell its layouts apart, the layouts in an eighth of a cache line are merged; such
@@ -29,15 +29,16 @@ from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import Tier, get_tier_order
 from kmtools.measure.samples import LOOP, Sample
 
+# The kinds of rows.
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
-# The largest number of clusters of a run with one process.
-STRETCHES = 8
+# The largest number of clusters (stretches of neighbouring blocks) of a run with one process.
+MOST_STRETCHES = 8
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, order=True)
-class Name:
+class RowName:
     """The identity of a row. Rows of two runs are compared if they have the same name and unit."""
 
     tier: str
@@ -58,11 +59,12 @@ class Name:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of one run. `cost` is its median, per operation or per switch, in `unit`. `values` are
-    the estimates of the clusters, and `layouts` the estimates of the layouts, both as shares or in
-    `unit`."""
+    """A row of one run. `cost` is the median cost per operation or per switch, in `unit`. `values`
+    are the estimates of the clusters, and `layouts` the estimates of the layouts, both as shares or
+    in `unit`. `resolution` is one step of the clock as a share of the cost, 0 if it does not limit
+    the precision. `lo` and `hi` are the smallest and the largest of several exact counts."""
 
-    name: Name
+    name: RowName
     kernel: str
     unit: str
     kind: str
@@ -89,22 +91,25 @@ class Row:
 
     @property
     def is_baseline(self) -> bool:
-        """True if the row is the baseline, by which the costs of others are divided."""
+        """True if the row is the baseline, by whose cost those of other rows are divided."""
         return self.name.variant == self.baseline
 
 
 def make_timed_row(
-    name: Name, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
+    name: RowName, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """Make a row of measured times; `series` has for each block the cost, or the cost divided by
-    that of the baseline, in block order."""
+    """Make a row of measured times. `series` has for each block the cost, or the cost divided by
+    that of the baseline, in block order. `resolution` is one step of the clock as a share of the
+    cost."""
     x = stats.convert_to_floats(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)
     layout = np.array([one.layout for one in series], dtype=np.int64)
     processes = len(np.unique(process))
-    parts = location.split_blocks_into_batches(process, processes if processes > 1 else STRETCHES)
+    parts = location.split_blocks_into_batches(
+        process, processes if processes > 1 else MOST_STRETCHES
+    )
     effects, values, spread = location.estimate_batch_locations(x, layout, parts)
     if 0 < step <= spread:
         # The blocks vary by more than a step of the clock, so the step does not limit the precision
@@ -135,7 +140,7 @@ def divide_by_baseline(series: Sequence[Slope], baseline: Mapping[int, Slope]) -
     return found
 
 
-def make_exact_row(name: Name, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
+def make_exact_row(name: RowName, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
     """Make a row of exact counts, with their smallest and largest value over blocks."""
     found, cost = stats.find_value_range(series), stats.compute_median(series)
     none: Floats = np.array([], dtype=np.float64)
@@ -149,12 +154,12 @@ def make_loop_rows(
     tier: Tier, benchmark: str, slopes: Mapping[str, Sequence[Slope]], steps: Mapping[str, float]
 ) -> list[Row]:
     """Make the rows of one benchmark whose loop passes were timed or counted, from the slopes of
-    its variants and the steps of the clock."""
+    its variants. `steps` has one step of the clock as a cost per operation, for each variant."""
     baseline = find_baseline_variant(slopes) or ""
     base = {slope.block: slope for slope in slopes.get(baseline, [])}
     rows = []
     for variant, series in sorted(slopes.items()):
-        name = Name(tier.tier, benchmark, variant)
+        name = RowName(tier.tier, benchmark, variant)
         cost = stats.compute_median(series)
         if tier.exact:
             rows.append(make_exact_row(name, tier, baseline, series))
@@ -168,7 +173,7 @@ def make_loop_rows(
     return rows
 
 
-def make_switch_row(tier: Tier, name: Name, samples: Sequence[Sample]) -> Row:
+def make_switch_row(tier: Tier, name: RowName, samples: Sequence[Sample]) -> Row:
     """Make the row of the times in which one number of sites was switched on or off. A block may
     hold several such switches."""
     ordered = sorted(samples, key=lambda one: (one.process, one.block))
@@ -185,10 +190,10 @@ def make_run_rows(
     for result in results:
         if result.slopes:
             loops[result.tier, result.kernel, result.benchmark].append(result)
-    switches: dict[tuple[str, Name], list[Sample]] = defaultdict(list)
+    switches: dict[tuple[str, RowName], list[Sample]] = defaultdict(list)
     for s in samples:
         if s.measured != LOOP:
-            name = Name(s.tier, s.benchmark, s.variant, s.measured, s.size)
+            name = RowName(s.tier, s.benchmark, s.variant, s.measured, s.size)
             switches[s.kernel, name].append(s)
     rows = []
     for (tier, kernel, benchmark), several in loops.items():

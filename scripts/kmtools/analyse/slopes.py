@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from kmtools.measure.samples import Sample
 
+# The end of the name of an A/A clone; the name of its baseline precedes it.
 CLONE_SUFFIX = "-clone"
 ONE = Fraction(1)
 
@@ -36,7 +37,7 @@ class Slope(NamedTuple):
 
     @property
     def value(self) -> Fraction:
-        """The value, reduced."""
+        """The cost per operation, as a reduced fraction."""
         return Fraction(self.top, self.bottom)
 
 

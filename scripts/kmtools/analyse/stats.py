@@ -28,12 +28,13 @@ from kmtools.measure.samples import Sample
 
 Floats = NDArray[np.float64]
 
+# The confidence level of an interval in a run whose length is fixed.
 CONFIDENCE = 0.95
 
 
 @dataclass(frozen=True)
 class Interval:
-    """A confidence interval; an infinite end means that the data do not bound it."""
+    """A confidence interval; an infinite end means that the data do not bound this end."""
 
     lo: float
     hi: float
@@ -43,7 +44,7 @@ class Interval:
         return Interval(self.lo - by, self.hi + by)
 
     def union(self, other: Interval) -> Interval:
-        """Return the smallest interval that contains both."""
+        """Return the smallest interval that contains this interval and `other`."""
         return Interval(min(self.lo, other.lo), max(self.hi, other.hi))
 
     @property
@@ -53,6 +54,7 @@ class Interval:
 
     @property
     def half_width(self) -> float:
+        """Half the width of the interval."""
         return (self.hi - self.lo) / 2
 
 

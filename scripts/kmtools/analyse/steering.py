@@ -16,20 +16,22 @@ from typing import Any
 
 from kmtools.analyse import stopping, verdicts
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.verdicts import PLACED, UNRESOLVED, Result
+from kmtools.analyse.verdicts import LIMITED_BY_LAYOUTS, UNRESOLVED, Result
 from kmtools.measure.run_cache import RunCache
 
-Tell = Callable[..., None]
+# A function that writes an event or prints a line.
+Report = Callable[..., None]
 
 
 @dataclass(frozen=True)
-class Look:
-    """The outcome of an interim analysis: the benchmarks to measure further, and the numbers of
-    unresolved rows, of rows unresolved because of code layouts, and of all rows."""
+class InterimLook:
+    """The outcome of an interim analysis: the benchmarks to measure further (`unresolved`), and the
+    numbers of unresolved rows (`open_rows`), of those that code layouts leave unresolved however
+    long the run is (`layout_limited_rows`), and of all rows."""
 
     unresolved: Sequence[str]
     open_rows: int
-    placed_rows: int
+    layout_limited_rows: int
     rows: int
 
 
@@ -39,25 +41,25 @@ def compute_results_of_first_processes(cache: RunCache, raw: Path, processes: in
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 
-def make_interim_look(results: Sequence[Result]) -> Look:
+def make_interim_look(results: Sequence[Result]) -> InterimLook:
     """Return the outcome of an interim analysis (look): a benchmark is measured further if more
     time may resolve one of its rows."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
     still = [r for r in judged if r.verdict == UNRESOLVED]
-    more = [r for r in still if PLACED not in r.note]
+    more = [r for r in still if LIMITED_BY_LAYOUTS not in r.note]
     names = list(dict.fromkeys(r.benchmark for r in more))
-    return Look(names, len(still), len(still) - len(more), len(judged))
+    return InterimLook(names, len(still), len(still) - len(more), len(judged))
 
 
 def forecast_detectable_difference(clone: Result, processes: int) -> float | None:
     """Return the smallest difference that `processes` processes can detect with a probability of
     verdicts.POWER, if they are as noisy as those of the pilot; None if the pilot is too short.
-    `clone` is the result of an A/A clone in the pilot. More processes reduce only the part of the
-    interval that is due to time, not the part that is due to code layouts."""
+    `clone` is the result of an A/A clone in the pilot. More processes reduce only the variance over
+    time, not the variance over code layouts."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
-    over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT / processes)
+    over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT_PROCESSES / processes)
     half = math.hypot(over_time, over_layouts)
     outside = stopping.get_look_error_probability(processes)
     return verdicts.compute_smallest_detectable_difference(
@@ -66,10 +68,10 @@ def forecast_detectable_difference(clone: Result, processes: int) -> float | Non
 
 
 def report_detectable_differences(
-    results: Sequence[Result], processes: int, write_event: Tell, print_line: Tell
+    results: Sequence[Result], processes: int, write_event: Report, print_line: Report
 ) -> None:
-    """Report the smallest differences that the run can detect: write an event with `write_event`,
-    and print a line with `print_line`."""
+    """Report the smallest differences that the run can detect by `processes` processes: write an
+    event with `write_event`, and print a line with `print_line`."""
     found: dict[str, float] = {}
     for clone in (r for r in results if r.is_clone):
         smallest = forecast_detectable_difference(clone, processes)
@@ -92,7 +94,7 @@ class Steering:
     """Chooses the benchmarks of the next process after each process of a run in user space."""
 
     def __init__(
-        self, planned: int, cache: RunCache, write_event: Tell, print_line: Callable[[str], Any]
+        self, planned: int, cache: RunCache, write_event: Report, print_line: Callable[[str], Any]
     ) -> None:
         """Store the planned number of processes and the cache of the run's samples and results;
         `write_event` writes events, `print_line` prints lines."""
@@ -104,7 +106,7 @@ class Steering:
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
         """Return the benchmarks of the next process, after `processes` processes have ended; None
         if the benchmarks stay the same, an empty list if more time would resolve no row."""
-        if processes == stopping.PILOT:
+        if processes == stopping.PILOT_PROCESSES:
             found = compute_results_of_first_processes(self._cache, raw, processes)
             report_detectable_differences(found, self._planned, self._write_event, self._print_line)
         if processes not in stopping.LOOKS:
@@ -118,8 +120,10 @@ class Steering:
             resolved=resolved,
             unresolved=list(look.unresolved),
         )
-        placed = look.placed_rows
-        rest = f", and code layouts leave {placed} open" if placed else ""
+        placed = look.layout_limited_rows
+        rest = (
+            f"; more processes do not resolve {placed}, whose code layouts differ" if placed else ""
+        )
         self._print_line(
             f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}"
         )

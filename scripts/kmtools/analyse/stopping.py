@@ -19,22 +19,24 @@ from collections.abc import Iterable, Mapping
 
 from kmtools.measure.samples import Sample
 
-# The number of processes of a benchmark at each look, and the error probability that the look
-# spends. The first look is not earlier, because short disturbances should be over by then.
+# The number of processes of a benchmark at each look (interim analysis), and the error probability
+# that the look spends. The first look is at 16 processes, because short disturbances should be over
+# by then.
 LOOKS = {16: 0.03, 32: 0.01, 64: 0.01}
-PILOT = 2
-MOST = max(LOOKS)
+# The number of processes from which the detectable differences of the whole run are forecast.
+PILOT_PROCESSES = 2
+MOST_PROCESSES = max(LOOKS)
 # The key in the env file of a process that was measured with looks (interim analyses).
-LINE = "looks"
+LOOKS_KEY = "looks"
 
 
 def get_look_error_probability(processes: int) -> float:
-    """Return the error probability of the intervals of a benchmark with this number of
-    processes."""
+    """Return the error probability of the intervals of a benchmark after `processes` processes: the
+    one that the next look spends."""
     for look, part in LOOKS.items():
         if processes <= look:
             return part
-    return LOOKS[MOST]
+    return LOOKS[MOST_PROCESSES]
 
 
 def choose_error_probability(
@@ -42,6 +44,6 @@ def choose_error_probability(
 ) -> float:
     """Return the error probability of the intervals that are computed from a benchmark's samples.
     If the run had no looks, its length is fixed, and the error probability is `without_looks`."""
-    if LINE not in env:
+    if LOOKS_KEY not in env:
         return without_looks
     return get_look_error_probability(len({sample.process for sample in samples}))

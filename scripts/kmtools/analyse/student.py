@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Quantiles of Student's t distribution at any level, for intervals that hold for many rows at
-once; and the exact interval of a share.
+once; and the exact interval of the parameter of a binomial distribution.
 
-The distribution function is the closed form for whole degrees of freedom (Abramowitz and Stegun,
+The t distribution function is the closed form for whole degrees of freedom (Abramowitz and Stegun,
 "Handbook of Mathematical Functions", 26.7.3 and 26.7.4). This file uses the standard library alone.
 """
 
@@ -17,8 +17,8 @@ MOST_FREEDOM = 30
 
 
 def compute_central_probability(t: float, freedom: int) -> float:
-    """Return the probability that |T| is at most `t`, with `freedom` degrees of freedom, 1 or
-    more."""
+    """Return the probability that |T| is at most `t`, where T has Student's t distribution with
+    `freedom` degrees of freedom, 1 or more."""
     angle = math.atan(t / math.sqrt(freedom))
     cosine, sine = math.cos(angle), math.sin(angle)
     odd = freedom % 2
@@ -32,8 +32,8 @@ def compute_central_probability(t: float, freedom: int) -> float:
 
 @lru_cache(1000)
 def compute_t_quantile(outside: float, freedom: int) -> float:
-    """Return the t that |T|, with `freedom` degrees of freedom, exceeds with probability `outside`,
-    which is above 0 and below 1."""
+    """Return the value that |T| exceeds with probability `outside`, which is above 0 and below 1. T
+    has Student's t distribution with `freedom` degrees of freedom."""
     low, high = 0.0, 1.0
     while 1 - compute_central_probability(high, freedom) > outside:
         low, high = high, high * 2
@@ -62,9 +62,10 @@ def compute_tail_probability(share: float, found: int, every: int) -> float:
 
 
 @lru_cache(1000)
-def compute_share_interval(found: int, every: int, outside: float) -> tuple[float, float]:
-    """Return the interval of a share of which `found` in `every` trials were found, with error
-    probability `outside` at most (Clopper and Pearson 1934)."""
+def compute_clopper_pearson_interval(found: int, every: int, outside: float) -> tuple[float, float]:
+    """Return the exact interval of the probability of success if `found` of `every` independent
+    trials succeeded. The error probability of the interval is at most `outside` (Clopper and
+    Pearson 1934)."""
 
     def find_share(least: int, probability: float) -> float:
         low, high = 0.0, 1.0

@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.analyse import stats
-from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.kept_blocks import make_json_field
-from kmtools.analyse.published import Published
+from kmtools.analyse.kept_blocks import make_blocks_field
+from kmtools.analyse.published import PublishedNumber
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.switching import Point
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import VERDICTS, Result
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.jsonfile import check_shape, read_json
 from kmtools.base.paths import COMMAND
 from kmtools.measure.rundir import (
@@ -31,14 +31,17 @@ from kmtools.measure.rundir import (
     RunError,
     is_quick,
     read_env,
-    require_run,
+    require_run_folder,
 )
 from kmtools.measure.samples import MEASURED, UNIT_ROUNDS
 
-NAMES = ("tier", "kernel", "benchmark", "variant", "unit", "n")
-Ancestors = dict[tuple[str, str], list[Published]]
+# The fields of an entry whose values are copied from a Result.
+COMMON_VALUES = ("tier", "kernel", "benchmark", "variant", "unit", "n")
+Ancestors = dict[tuple[str, str], list[PublishedNumber]]
 
+# Version of the format of summary.json.
 SCHEMA = 2
+# The meaning of each unit.
 UNITS = {
     UNIT_TSC: "ticks of the time stamp counter",
     UNIT_GUEST: "ticks of the time stamp counter, as a guest under KVM sees it",
@@ -49,12 +52,13 @@ UNITS = {
 
 # The shapes of summary.json, as Documentation/data.md describes them.
 TEXT, NUMBER = (str, None), (float, None)
-OF_EACH = {
+# The shape of the fields that the entries of results and of switches have in common.
+COMMON_FIELDS = {
     "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "unit": str, "n": int,
     "median": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER,
 }  # fmt: skip
 BLOCKS = {"kept": int, "measured": int, "planned": int, "seconds": int}
-POINT = {**OF_EACH, "measured": MEASURED, "sites": int, "blocks?": BLOCKS}
+POINT = {**COMMON_FIELDS, "measured": MEASURED, "sites": int, "blocks?": BLOCKS}
 SITE_COST = {
     "tier": TIERS, "kernel": str, "benchmark": str, "flavour": str, "unit": str, "n": int,
     "sites": [int], "cost": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER, "pass_cost": NUMBER,
@@ -68,8 +72,9 @@ CORE_CYCLES = {
 COST = {"delta": float, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER}
 LATE = {"share": float, "ratio": float, "together": float}
 RESULT = {
-    **OF_EACH, "baseline": TEXT, "delta": NUMBER, "delta_ci_lo": NUMBER, "delta_ci_hi": NUMBER,
-    "delta_sign_lo": NUMBER, "delta_sign_hi": NUMBER, "delta_cluster_lo": NUMBER,
+    **COMMON_FIELDS, "baseline": TEXT, "delta": NUMBER, "delta_ci_lo": NUMBER,
+    "delta_ci_hi": NUMBER, "delta_sign_lo": NUMBER, "delta_sign_hi": NUMBER,
+    "delta_cluster_lo": NUMBER,
     "delta_cluster_hi": NUMBER, "delta_by_layout": {"*": NUMBER}, "noise_floor": NUMBER,
     "margin": NUMBER, "detectable": NUMBER, "core_cycles?": CORE_CYCLES, "verdict": VERDICTS,
     "note": str, "correlation_blocks": NUMBER, "windows": int, "windows_flagged": int,
@@ -110,7 +115,7 @@ def make_interval_fields(
 
 
 def make_core_cycle_fields(
-    core: CoreCycles, median: float, delta: float | None, interval: Interval | None
+    core: CoreCycleRatio, median: float, delta: float | None, interval: Interval | None
 ) -> dict[str, Any]:
     """Return the field core_cycles: the numbers of a result in core cycles. Values that are not
     finite become None."""
@@ -153,7 +158,7 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         whole = (result.median, result.delta, result.delta_ci)
         core = {"core_cycles": make_core_cycle_fields(result.core, *whole)}
     return {
-        **{name: getattr(result, name) for name in NAMES},
+        **{name: getattr(result, name) for name in COMMON_VALUES},
         "median": round_for_json(result.median),
         **make_interval_fields("ci", result.ci),
         "baseline": result.baseline,
@@ -169,7 +174,7 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
         "detectable": round_for_json(result.detectable),
         **core,
         **make_figure_fields(result),
-        **make_json_field(result.blocks),
+        **make_blocks_field(result.blocks),
         "verdict": result.verdict,
         "note": result.note,
         "correlation_blocks": round_for_json(result.correlation),
@@ -185,9 +190,9 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
     }
 
 
-def describe_provenance(run: Path, env: dict[str, Any]) -> dict[str, Any]:
-    """Return the origin of the results: the run, its date, the version of the sources, and the
-    tiers."""
+def make_provenance_fields(run: Path, env: dict[str, Any]) -> dict[str, Any]:
+    """Return the field `provenance` of summary.json: the name and the date of the run, the version
+    of the sources, and the tiers."""
     source = env.get("source") or {}
     names = ("tier", "kernel", "unit", "emulated", "seed", "processes", "windows")
     return {
@@ -204,20 +209,20 @@ def write_summary(
     env: dict[str, Any],
     results: Sequence[Result],
     ancestors: Ancestors,
-    switches: Sequence[Point] = (),
+    switches: Sequence[SwitchPoint] = (),
     sites: Sequence[SiteCost] = (),
 ) -> None:
     """Write summary.json of a run."""
     used = {result.unit for result in results} | {point.unit for point in switches}
     summary = {
         "schema": SCHEMA,
-        "provenance": describe_provenance(run, env),
+        "provenance": make_provenance_fields(run, env),
         "units": {unit: words for unit, words in UNITS.items() if unit in used},
         "results": [make_result_entry(result, ancestors) for result in results],
         "switching": [point.to_json_entry() for point in switches],
         "sites": [cost.to_json_entry() for cost in sites],
     }
-    write_atomically(run / "summary.json", json.dumps(summary, indent=1) + "\n")
+    write_file_atomically(run / "summary.json", json.dumps(summary, indent=1) + "\n")
 
 
 def read_summary(run: Path) -> dict[str, Any]:
@@ -225,7 +230,7 @@ def read_summary(run: Path) -> dict[str, Any]:
     file. A file of schema 1 is one list with the entries of results and of switches, without
     provenance and units; it is returned as an object with the fields schema, results and
     switching."""
-    require_run(run)
+    require_run_folder(run)
     path = run / "summary.json"
     if not path.is_file():
         read_env(run / "env.json")

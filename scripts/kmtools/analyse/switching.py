@@ -14,19 +14,24 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from kmtools.analyse import stats
-from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks, make_json_field
+from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks, make_blocks_field
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import Interval
 from kmtools.measure.rundir import Tier, get_tier_order
 from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 
+# The benchmarks that measure how long switching takes, and how long it interrupts another CPU.
 SCALING, STALL = "arm-scaling", "arm-stall"
+# The end of the names of the variants of STALL: a method of switching precedes it.
 STALL_SUFFIX = "-stall"
+# Variants of SCALING: the number of rounds of synchronisation in a batch, our method of switching,
+# the work that a batch cannot avoid (its stores, its rounds), and the parts of the time of a batch.
 ROUND_COUNT = "batched-round-count"
-OURS = "batched"
-STORES, BY_HAND = "stores-alone", "rounds-by-hand"
-PARTS = ("batched-validate", "batched-map", "batched-rounds")
-WORDS = {
+OUR_METHOD = "batched"
+STORES_ALONE, ROUNDS_BY_HAND = "stores-alone", "rounds-by-hand"
+BATCH_PARTS = ("batched-validate", "batched-map", "batched-rounds")
+# What tables and figures call each method of switching.
+METHOD_NAMES = {
     "batched": "ours, one batch",
     "batched-chunk-1000": "ours, a thousand at a time",
     "one-by-one": "ours, one by one",
@@ -43,7 +48,7 @@ WORDS = {
 
 
 @dataclass(frozen=True)
-class Point:
+class SwitchPoint:
     """A quantity that was measured while `sites` sites were switched on or off by one method: its
     median and 95 % interval, in `unit` per switch. `blocks` are the blocks of the whole
     benchmark."""
@@ -72,30 +77,32 @@ class Point:
         return self.measured == SWITCH
 
     def to_json_entry(self) -> dict[str, Any]:
-        """Return the entry in summary.json."""
+        """Return the entry of this point in summary.json."""
         entry = asdict(self)
         ci = entry.pop("ci")
         del entry["blocks"]
         bounded = self.ci != stats.UNBOUNDED
         ends = {f"ci_{end}": value if bounded else None for end, value in ci.items()}
-        return entry | ends | make_json_field(self.blocks)
+        return entry | ends | make_blocks_field(self.blocks)
 
 
-def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> Point:
+def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> SwitchPoint:
     """Return the median of samples of one method and number of sites, and the interval of the
     median; `blocks` are the blocks of their benchmark."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
-    return Point(
+    return SwitchPoint(
         one.tier, one.kernel, one.benchmark, one.variant, one.measured, one.size, one.unit,
         len(series), stats.compute_median(values), stats.compute_sign_test_interval(values),
         blocks,
     )  # fmt: skip
 
 
-def compute_switch_points(samples: Iterable[Sample], tiers: Iterable[Tier] = ()) -> list[Point]:
+def compute_switch_points(
+    samples: Iterable[Sample], tiers: Iterable[Tier] = ()
+) -> list[SwitchPoint]:
     """Return the medians of every method and number of sites, ordered by tier, kernel and
-    benchmark. Only for benchmarks of `tiers` they have the numbers of blocks."""
+    benchmark. Points of benchmarks in `tiers` also have the numbers of blocks."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     whole: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for s in samples:
@@ -114,28 +121,33 @@ def compute_switch_points(samples: Iterable[Sample], tiers: Iterable[Tier] = ())
     ]
 
 
-def find_point(points: Iterable[Point], benchmark: str, variant: str, sites: int) -> Point | None:
+def find_point(
+    points: Iterable[SwitchPoint], benchmark: str, variant: str, sites: int
+) -> SwitchPoint | None:
     """Return the point of a benchmark, variant and number of sites; None if there is none."""
     wanted = (benchmark, variant, sites)
     return next((p for p in points if (p.benchmark, p.variant, p.sites) == wanted), None)
 
 
-def select_points_of_tier(points: Iterable[Point], tier: str, kernel: str) -> list[Point]:
+def select_points_of_tier(
+    points: Iterable[SwitchPoint], tier: str, kernel: str
+) -> list[SwitchPoint]:
     """Return the points of one tier and kernel."""
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
 
-Measure = Callable[[Sequence[Point]], float | None]
+# A function that computes a quantity from the points of a tier; None if one of them is missing.
+Measure = Callable[[Sequence[SwitchPoint]], float | None]
 
 
-def find_most_rounds(points: Sequence[Point]) -> float | None:
+def find_largest_round_count(points: Sequence[SwitchPoint]) -> float | None:
     """Return the largest number of synchronisation rounds in a batch: the maximum, over all numbers
     of sites, of the median number of rounds."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
 def compute_time_per_further_site(
-    points: Sequence[Point], method: str, fewer: int, more: int
+    points: Sequence[SwitchPoint], method: str, fewer: int, more: int
 ) -> float | None:
     """Return the time that one more site takes with the method `method`: the slope of the time of a
     switch between `fewer` and `more` sites."""
@@ -148,47 +160,53 @@ def divide_if_known(dividend: float | None, divisor: float | None) -> float | No
     return dividend / divisor if dividend is not None and divisor and divisor > 0 else None
 
 
-def compute_batch_to_stores_ratio(points: Sequence[Point]) -> float | None:
+def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None:
     """Return the time of one more site in a batch as a multiple of the time of its stores alone.
     The stores alone are made as in a batch: three stores to each site, in three passes over the
     sites, through a second mapping."""
     return divide_if_known(
-        *(compute_time_per_further_site(points, way, 1000, 10_000) for way in (OURS, STORES))
+        *(
+            compute_time_per_further_site(points, way, 1000, 10_000)
+            for way in (OUR_METHOD, STORES_ALONE)
+        )
     )
 
 
-def compute_batch_to_manual_rounds_ratio(points: Sequence[Point]) -> float | None:
+def compute_batch_to_manual_rounds_ratio(points: Sequence[SwitchPoint]) -> float | None:
     """Return the time of a batch of one site as a multiple of the time that mapping, three rounds
     of synchronisation and unmapping take alone."""
-    ours, other = (find_point(points, SCALING, way, 1) for way in (OURS, BY_HAND))
+    ours, other = (find_point(points, SCALING, way, 1) for way in (OUR_METHOD, ROUNDS_BY_HAND))
     return divide_if_known(ours.median if ours else None, other.median if other else None)
 
 
-def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[Point]) -> float | None:
+def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[SwitchPoint]) -> float | None:
     """Return the time of one more site in a batch as a multiple of the time of its stores alone,
     like compute_batch_to_stores_ratio(), but between a hundred thousand and a million sites. The
     list of a million sites is larger than most caches, so the stores alone take longer, too."""
     return divide_if_known(
-        *(compute_time_per_further_site(points, way, 100_000, 1_000_000) for way in (OURS, STORES))
+        *(
+            compute_time_per_further_site(points, way, 100_000, 1_000_000)
+            for way in (OUR_METHOD, STORES_ALONE)
+        )
     )
 
 
-def make_ratio_to_batch_measure(method: str) -> Measure:
+def make_batch_ratio_function(method: str) -> Measure:
     """Return a function that computes the time to switch 10,000 sites by the method `method`, as a
     multiple of the time to switch them in one batch."""
 
-    def compute_ratio_to_batch(points: Sequence[Point]) -> float | None:
-        own, ours = (find_point(points, SCALING, m, 10_000) for m in (method, OURS))
+    def compute_ratio_to_batch(points: Sequence[SwitchPoint]) -> float | None:
+        own, ours = (find_point(points, SCALING, m, 10_000) for m in (method, OUR_METHOD))
         return own.median / ours.median if own and ours and ours.median else None
 
     return compute_ratio_to_batch
 
 
-def compute_stall_percent(points: Sequence[Point]) -> float | None:
+def compute_gap_percent_of_stop_machine(points: Sequence[SwitchPoint]) -> float | None:
     """Return the gap (the longest interruption) of a CPU that executes no site while a batch is
     switched, in percent of its gap under stop_machine. The gap of this CPU while nothing is
     switched is subtracted from both."""
-    ways = (OURS, "stop-machine", "idle")
+    ways = (OUR_METHOD, "stop-machine", "idle")
     own, stopped, idle = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     if not own or not stopped or not idle:
         return None
@@ -197,7 +215,7 @@ def compute_stall_percent(points: Sequence[Point]) -> float | None:
 
 
 @dataclass(frozen=True)
-class Limit:
+class SwitchingLimit:
     """A limit of switching in one tier. If `most` is true, the value of `measure` must be at most
     `limit`, else at least `limit`."""
 
@@ -207,7 +225,7 @@ class Limit:
     most: bool
     limit: float
 
-    def make_row(self, points: Sequence[Point]) -> list[str] | None:
+    def make_table_row(self, points: Sequence[SwitchPoint]) -> list[str] | None:
         """Return the limited quantity, the limit, the value, and "kept" or BROKEN; None if the
         quantity was not measured."""
         got = self.measure(points)
@@ -218,63 +236,64 @@ class Limit:
         return [self.words, bound, f"{got:.4g}", "kept" if kept else BROKEN]
 
 
+# The last cell of a limit that was exceeded.
 BROKEN = "BROKEN"
 LIMITS = (
-    Limit("native", "rounds of a batch of any size", find_most_rounds, True, 3),
-    Limit(
+    SwitchingLimit("native", "rounds of a batch of any size", find_largest_round_count, True, 3),
+    SwitchingLimit(
         "native",
         "time of one more site / time of its stores",
         compute_batch_to_stores_ratio,
         True,
         2.5,
     ),
-    Limit(
+    SwitchingLimit(
         "native",
         "batch of one site / map and three rounds",
         compute_batch_to_manual_rounds_ratio,
         True,
         1.3,
     ),
-    Limit(
+    SwitchingLimit(
         "native",
         "one more site beyond 100,000 / its stores",
         compute_batch_to_stores_ratio_at_million_sites,
         True,
         2.5,
     ),
-    Limit("vm", "rounds of a batch of any size", find_most_rounds, True, 3),
-    Limit(
+    SwitchingLimit("vm", "rounds of a batch of any size", find_largest_round_count, True, 3),
+    SwitchingLimit(
         "vm",
         "one static key / one batch",
-        make_ratio_to_batch_measure("static-key-one"),
+        make_batch_ratio_function("static-key-one"),
         False,
         25,
     ),
-    Limit(
+    SwitchingLimit(
         "vm",
         "many static keys / one batch",
-        make_ratio_to_batch_measure("static-keys-many"),
+        make_batch_ratio_function("static-keys-many"),
         False,
         25,
     ),
-    Limit(
+    SwitchingLimit(
         "vm",
         "switched one by one / one batch",
-        make_ratio_to_batch_measure("one-by-one"),
+        make_batch_ratio_function("one-by-one"),
         False,
         8,
     ),
-    Limit(
+    SwitchingLimit(
         "vm",
         "gap above idle, % of that of stop_machine",
-        compute_stall_percent,
+        compute_gap_percent_of_stop_machine,
         True,
         5,
     ),
-    Limit(
+    SwitchingLimit(
         "metal",
         "gap above idle, % of that of stop_machine",
-        compute_stall_percent,
+        compute_gap_percent_of_stop_machine,
         True,
         5,
     ),

@@ -17,23 +17,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import changes
-from kmtools.analyse.changes import OUTSIDE
+from kmtools.analyse.changes import FAMILY_WISE_ERROR
 from kmtools.analyse.rows import SHARE, Row
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import FASTER, SLOWER, decide_verdict
 
 # The fewest runs before and after a change point.
-SEGMENT = 3
+FEWEST_RUNS = 3
 # The penalty of a change point, as a multiple of the logarithm of the number of runs.
 PENALTY = 4.0
-# The median absolute deviation of a normal distribution, in standard deviations.
-HALF = 0.6745
+# The median absolute deviation (MAD) of a normal distribution, in standard deviations.
+MAD_OF_NORMAL = 0.6745
 
 
 @dataclass(frozen=True)
 class Shift:
     """A change point of a row: `at` is the index of the first run after it, counted from 0;
-    `percent` and `interval` are the size of the change."""
+    `percent` is the size of the change, and `interval` the interval of this size, in percent."""
 
     row: Row
     at: int
@@ -47,24 +47,24 @@ def estimate_spread_of_runs(values: NDArray[np.float64]) -> float:
     a shift hardly affects these differences."""
     differences = np.abs(np.diff(values))
     usual = float(np.median(differences)) or float(np.mean(differences))
-    return usual / (HALF * math.sqrt(2))
+    return usual / (MAD_OF_NORMAL * math.sqrt(2))
 
 
 def propose_shifts(values: NDArray[np.float64]) -> list[int]:
     """Return the indices at which the mean of a series may have shifted."""
-    scale = estimate_spread_of_runs(values) if len(values) > 2 * SEGMENT else 0.0
+    scale = estimate_spread_of_runs(values) if len(values) > 2 * FEWEST_RUNS else 0.0
     if not scale:
         return []
     import ruptures  # noqa: PLC0415  only the history of runs needs it
 
-    finder = ruptures.Pelt(model="l2", min_size=SEGMENT, jump=1).fit(values / scale)
+    finder = ruptures.Pelt(model="l2", min_size=FEWEST_RUNS, jump=1).fit(values / scale)
     return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
 
 
 def find_shifts(row: Row, tested_rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
     """Return the shifts of one row, which has one value for each run, in the order of the runs;
     `tested_rows` is the number of rows that are tested, `margin` is in percent."""
-    found, outside = [], OUTSIDE / (tested_rows * max(1, len(row.values)))
+    found, outside = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(row.values)))
     ends = [0, *propose_shifts(row.values), len(row.values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         parts = [

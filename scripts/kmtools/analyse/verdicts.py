@@ -28,9 +28,9 @@ from fnmatch import fnmatchcase
 from statistics import NormalDist
 
 from kmtools.analyse import corecycles, lateness, linearity, location, stats, stopping
-from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.kept_blocks import KeptBlocks, count_kept_blocks
-from kmtools.analyse.lateness import NONE, Lateness
+from kmtools.analyse.lateness import NOT_LATE, Lateness
 from kmtools.analyse.layouts import find_layout_of_executed_copy
 from kmtools.analyse.slopes import (
     CLONE_SUFFIX,
@@ -51,8 +51,8 @@ from kmtools.analyse.words import (
     IDENTICAL,
     MORE,
     NO_BASELINE,
-    SAID,
     SLOWER,
+    TIMED_VERDICTS,
     UNRESOLVED,
     WITHHELD,
 )
@@ -61,7 +61,7 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
 VERDICTS = (
-    *SAID,
+    *TIMED_VERDICTS,
     UNRESOLVED,
     WITHHELD,
     MORE,
@@ -74,9 +74,10 @@ VERDICTS = (
 # A note: longer loops took no longer than short ones.
 UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
 # A note: the variance over code layouts limits the interval, and more time does not reduce it.
-PLACED = "code layouts differ, and more time does not help"
+LIMITED_BY_LAYOUTS = "code layouts differ, and more time does not help"
 
-# The begin of a note: the usual cost leaves something out, see Documentation/usual-cost.md.
+# The beginning of a note on a mean over time that differs from the usual cost; see
+# Documentation/usual-cost.md.
 MEAN_OVER_TIME = "mean over time"
 
 # Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
@@ -91,11 +92,11 @@ MEAN_OVER_TIME = "mean over time"
 # The removal turned a cold branch's +0.6 cycles from equivalent into slower. 2 % under cache
 # pressure, a percent for hot loops, and absolute margins in TSC cycles were removed later, because
 # instructions take core cycles.
-HOT = ("empty-loop*", "memcpy-4096", "nop-encodings", "density-*", "cold-icache-l1")
+HOT_LOOPS = ("empty-loop*", "memcpy-4096", "nop-encodings", "density-*", "cold-icache-l1")
 MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
-    (rundir.UNIT_TSC, HOT, 0.25, 0.0),
+    (rundir.UNIT_TSC, HOT_LOOPS, 0.25, 0.0),
     (rundir.UNIT_TSC, ("*",), 0.25, 0.01),
-    (rundir.UNIT_GUEST, HOT, 0.25, 0.0),
+    (rundir.UNIT_GUEST, HOT_LOOPS, 0.25, 0.0),
     (rundir.UNIT_GUEST, ("*",), 0.25, 0.01),
     (rundir.UNIT_EMULATED, ("*",), 0.0, 0.05),
     (rundir.UNIT_INSTRUCTIONS, ("*",), 0.0, 0.0),
@@ -109,7 +110,9 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Result:
-    """One variant of one benchmark in one tier; numbers in `unit` per operation."""
+    """One variant of one benchmark in one tier: `median` is the cost, `delta` the difference from
+    the baseline, both in `unit` per operation, as the intervals are. `outside` is the error
+    probability of the intervals."""
 
     tier: str
     kernel: str
@@ -136,7 +139,7 @@ class Result:
     late: Lateness
     flags: Mapping[str, int]
     resolution: float
-    core: CoreCycles | None
+    core: CoreCycleRatio | None
     outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
@@ -146,7 +149,7 @@ class Result:
     # One step of the clock, as a cost of this variant alone; `resolution` is the coarser step of
     # this variant and its baseline.
     step: float = 0.0
-    # The cost added to the mean over time.
+    # The mean of the paired differences over time; see Documentation/usual-cost.md.
     mean: float | None = None
     # The numbers of blocks; None in results that were read from a file and lack no block.
     blocks: KeptBlocks | None = None
@@ -154,11 +157,12 @@ class Result:
 
     @property
     def key(self) -> tuple[str, str, str, str]:
+        """The identity of the result in its run."""
         return (self.tier, self.kernel, self.benchmark, self.variant)
 
 
 def find_equivalence_margin(
-    unit: str, benchmark: str, baseline_cost: float, core: CoreCycles | None = None
+    unit: str, benchmark: str, baseline_cost: float, core: CoreCycleRatio | None = None
 ) -> float:
     """Return the equivalence margin that MARGINS declares, in `unit` per operation, for a baseline
     of the cost `baseline_cost`. If core cycles are not known, a tick counts as a core cycle."""
@@ -204,7 +208,8 @@ def describe_exact_difference(interval: Interval) -> str:
 
 @dataclass(frozen=True)
 class Difference:
-    """The paired differences of one variant, their location and its intervals; see location.py."""
+    """The paired differences of one variant, their location `delta`, and the intervals of this
+    location; see location.py."""
 
     deltas: Sequence[Slope]
     delta: float
@@ -222,7 +227,7 @@ def estimate_difference(
     baseline: Sequence[Slope],
     exact: bool,
     resolution: float = 0.0,
-    outside: float = location.OUTSIDE,
+    outside: float = location.ERROR_PROBABILITY,
     copies: int = 0,
     late_blocks: frozenset[int] = frozenset(),
 ) -> Difference:
@@ -252,7 +257,7 @@ def widen_for_late_blocks(
 ) -> Interval:  # fmt: skip
     """Return the smallest interval that contains `interval`, that of a series of slopes, and that
     of its blocks which are not in `late_blocks`. If these blocks are too few for an interval, but
-    more than half of all, it contains their estimate."""
+    more than half of all, the returned interval contains their estimate."""
     others = [slope for slope in series if slope.block not in late_blocks]
     if len(others) == len(series):
         return interval
@@ -263,7 +268,7 @@ def widen_for_late_blocks(
 
 
 @dataclass(frozen=True)
-class Group:
+class BenchmarkGroup:
     """The data of one benchmark in one tier, from which the verdicts on its variants are
     computed."""
 
@@ -275,15 +280,15 @@ class Group:
     margin: float | None
     noise: Difference | None
     resolution: Mapping[str, float]
-    core: CoreCycles | None
+    core: CoreCycleRatio | None
     outside: float
     bends: Mapping[str, Sequence[Slope]] = field(default_factory=dict)
     late: Mapping[str, Lateness] = field(default_factory=dict)
 
     def find_late_blocks(self, variant: str) -> frozenset[int]:
         """Return the blocks in which the variant or the baseline has a late window."""
-        return lateness.join_blocks(
-            self.late.get(name or variant, NONE) for name in (variant, self.baseline)
+        return lateness.join_late_blocks(
+            self.late.get(name or variant, NOT_LATE) for name in (variant, self.baseline)
         )
 
     def do_longer_loops_take_longer(self, variant: str) -> bool:
@@ -314,12 +319,12 @@ def choose_coarser_resolution(
     return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
 
-def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> Group:
+def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) -> BenchmarkGroup:
     """Compute the slopes, baseline, margin and A/A difference of one benchmark."""
     per_variant: dict[str, list[Sample]] = defaultdict(list)
     for sample in samples:
         per_variant[sample.variant].append(sample)
-    core = corecycles.measure_core_cycle_ratio(tier, samples)
+    core = corecycles.estimate_core_cycle_ratio(tier, samples)
     points = (
         select_unflagged_points(samples, core.count_core_cycles)
         if core
@@ -329,7 +334,7 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
     slopes = fit_slopes(points, per)
     resolution = stats.estimate_clock_resolution(samples)
     baseline = find_baseline_variant(slopes)
-    outside = stopping.choose_error_probability(tier.env, samples, location.OUTSIDE)
+    outside = stopping.choose_error_probability(tier.env, samples, location.ERROR_PROBABILITY)
     late = lateness.find_late_windows(samples, read_tick_rate_khz(tier))
     margin = noise = None
     if baseline is not None:
@@ -338,17 +343,17 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
         )
         clone = baseline + CLONE_SUFFIX
         step = choose_coarser_resolution(resolution, clone, baseline)
-        blocks = lateness.join_blocks(late[name] for name in (baseline, clone) if name in late)
+        blocks = lateness.join_late_blocks(late[name] for name in (baseline, clone) if name in late)
         noise = estimate_difference(
             slopes[clone], slopes[baseline], tier.exact, step, outside, late_blocks=blocks
         )
-    return Group(
+    return BenchmarkGroup(
         tier, benchmark, per_variant, slopes, baseline, margin, noise, resolution, core, outside,
         linearity.compute_bends(points, per), late,
     )  # fmt: skip
 
 
-def describe_mean_over_time(group: Group, diff: Difference) -> str:
+def describe_mean_over_time(group: BenchmarkGroup, diff: Difference) -> str:
     """Return a note with the mean over time, if it differs from the usual cost by more than the
     margin, and by more than chance explains; else an empty text."""
     if diff.mean is None or diff.left_out is None or group.margin is None:
@@ -361,12 +366,12 @@ def describe_mean_over_time(group: Group, diff: Difference) -> str:
     return f"{MEAN_OVER_TIME} {mean}: some blocks cost {words} than usual"
 
 
-def describe_lateness(tier: Tier, late: Lateness, core: CoreCycles | None) -> str:
+def describe_lateness(tier: Tier, late: Lateness, core: CoreCycleRatio | None) -> str:
     """Return the caveat of rows of a benchmark with many late windows; see lateness.py."""
     return lateness.describe_late_windows(tier.env, late, core.spread if core else 0.0)
 
 
-def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, str]:
+def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tuple[str, str]:
     """Return the verdict and the note on the difference between a variant and the baseline."""
     assert group.margin is not None and group.noise is not None
     if group.tier.exact and diff.deltas:
@@ -378,8 +383,8 @@ def judge_variant(group: Group, variant: str, diff: Difference) -> tuple[str, st
     # An endless run would have no noise, so its interval is judged without a noise floor.
     endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
-        notes.append(PLACED)
-    late = group.late.get(variant, NONE)
+        notes.append(LIMITED_BY_LAYOUTS)
+    late = group.late.get(variant, NOT_LATE)
     caveats = (
         describe_mean_over_time(group, diff), describe_lateness(group.tier, late, group.core)
     )  # fmt: skip
@@ -400,16 +405,17 @@ def read_tick_rate_khz(tier: Tier) -> float | None:
 
 
 def compute_smallest_detectable_difference(
-    noise: Interval, margin: float, outside: float = location.OUTSIDE
+    noise: Interval, margin: float, outside: float = location.ERROR_PROBABILITY
 ) -> float:
     """Return the smallest difference that is detected with a probability of POWER, in a variant as
-    noisy as the A/A clone, whose interval is `noise` with error probability `outside`. It exceeds
-    the smallest estimate that gets a verdict by the POWER quantile of the estimate's error."""
+    noisy as the A/A clone, whose interval is `noise` with error probability `outside`. This
+    difference exceeds the smallest estimate that gets a verdict by the POWER quantile of the
+    estimate's error."""
     short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
     return max(margin + noise.half_width, noise.max_distance_from_zero) + short * noise.half_width
 
 
-def compute_group_detectable_difference(group: Group) -> float | None:
+def compute_group_detectable_difference(group: BenchmarkGroup) -> float | None:
     """Return the smallest difference that could be detected in a variant as noisy as the A/A
     clone."""
     if group.noise is None or group.margin is None:
@@ -417,7 +423,9 @@ def compute_group_detectable_difference(group: Group) -> float | None:
     return compute_smallest_detectable_difference(group.noise.wide, group.margin, group.outside)
 
 
-def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) -> tuple[str, str]:
+def apply_linearity_test(
+    group: BenchmarkGroup, variant: str, verdict: str, note: str
+) -> tuple[str, str]:
     """Return verdict and note of a variant after the test of linearity.py. If the windows of the
     variant are not on a line, the note states this, and a verdict about the cost is withheld. The
     A/A clone keeps its verdict, which is evidence of the noise."""
@@ -434,12 +442,12 @@ def apply_linearity_test(group: Group, variant: str, verdict: str, note: str) ->
         )
     if bend is None:
         return verdict, note
-    judged = verdict in SAID and variant != (group.baseline or "") + CLONE_SUFFIX
+    judged = verdict in TIMED_VERDICTS and variant != (group.baseline or "") + CLONE_SUFFIX
     note = "; ".join(filter(None, (linearity.describe_bend(bend), note)))
     return WITHHELD if judged else verdict, note
 
 
-def make_variant_result(group: Group, variant: str) -> Result:
+def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
     """Return the result of the variant `variant` of a benchmark, with its verdict."""
     series, windows = group.slopes.get(variant, []), group.samples[variant]
     exact = group.tier.exact
@@ -461,7 +469,7 @@ def make_variant_result(group: Group, variant: str) -> Result:
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     n = len(diff.deltas) if diff else len(series)
     blocks = count_kept_blocks(group.tier, group.benchmark, windows, n)
-    missing = blocks.describe() if series else ""
+    missing = blocks.describe_missing_blocks() if series else ""
     hits = group.tier.env.get(f"{rundir.HITS}{group.benchmark}:{variant}")
     caveat = caches.describe_small_buffer(group.tier, group.benchmark, variant)
     note = "; ".join(filter(None, (note, missing, caveat, f"hits: {hits}" if hits else "")))
@@ -492,7 +500,7 @@ def make_variant_result(group: Group, variant: str) -> Result:
         else stats.estimate_correlation_time(diff.deltas if diff else series),
         windows=len(windows),
         flagged=sum(1 for window in windows if window.flags),
-        late=group.late.get(variant, NONE),
+        late=group.late.get(variant, NOT_LATE),
         flags=stats.count_flagged_windows(windows),
         resolution=group.get_clock_resolution(variant),
         step=group.resolution.get(variant, 0.0),

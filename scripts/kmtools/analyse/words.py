@@ -1,26 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Names of verdicts, and the arguments of command-line options about them. This file does not
-import numpy."""
+"""Names of verdicts, and the arguments of command-line options that name verdicts. This file does
+not import numpy."""
 
 from __future__ import annotations
 
 SLOWER, FASTER, EQUIVALENT, UNRESOLVED = "slower", "faster", "equivalent", "unresolved"
 DIFFERS = "differs"
 # Verdicts on a timed difference.
-SAID = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
-# Verdicts on a difference of exact counts, not of time.
+TIMED_VERDICTS = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
+# Verdicts on a difference of exact counts of instructions.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-# Replaces a verdict in SAID if the numbers do not support one; see grade.py.
+# Replaces a verdict in TIMED_VERDICTS if the numbers do not support one; see grade.py.
 WITHHELD = "withheld"
 
 # The default equivalence margin of a comparison of runs, in percent.
 MARGIN = 0.1
+# Verdicts on a row of a comparison of runs that has no judged change.
 NOT_JUDGED, MISSING, NEW, NOT_COMPARABLE = "not judged", "missing", "new", "not comparable"
 
 CHANGED = (SLOWER, FASTER, MORE, FEWER)
 # Arguments of --fail-on, and the verdicts that each stands for.
-FAILURES = {
+FAIL_ON_VERDICTS = {
     **{verdict: (verdict,) for verdict in (*CHANGED, DIFFERS, UNRESOLVED, WITHHELD, MISSING)},
     # A row that cannot be compared counts as missing from the second run.
     MISSING: (MISSING, NOT_COMPARABLE),
@@ -28,6 +29,6 @@ FAILURES = {
     "costlier": (SLOWER, MORE),
 }
 # Arguments of --fail-on for shifts. A shift can only be slower or faster.
-SHIFTS = ("slower", "faster", "changed", "costlier")
+FAIL_ON_SHIFTS = ("slower", "faster", "changed", "costlier")
 # The properties of a machine by which runs can be grouped.
-PROPERTIES = ("cpu", "microcode", "kernel")
+MACHINE_PROPERTIES = ("cpu", "microcode", "kernel")

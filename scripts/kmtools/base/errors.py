@@ -37,7 +37,7 @@ def explain_error(error: Exception) -> str:
     where = error.filename2 or error.filename
     said = f"{where}: {error.strerror}" if where else error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        said += "; make room and run it again"
+        said += "; make room and run the command again"
     return said
 
 
@@ -49,6 +49,7 @@ def parse_positive_int(text: str) -> int:
 
 
 def require_root(action: str) -> None:
-    """Raise UnableError unless this process is root."""
+    """Raise UnableError, with the name of the action that needs root, unless this process is
+    root."""
     if os.geteuid() != 0:
         raise UnableError(f"{action} needs root (device nodes and mounts); run it with sudo")

@@ -12,8 +12,9 @@ from pathlib import Path
 from kmtools.base.errors import UnableError, explain_error
 
 
-def publish_directory(partial: Path, final: Path) -> None:
-    """Sync the files of the directory `partial` to the disk, then rename it to `final`."""
+def sync_and_rename_directory(partial: Path, final: Path) -> None:
+    """Sync the files of the directory `partial` to the disk, then rename this directory to
+    `final`."""
     for path in [*(path for path in partial.rglob("*") if path.is_file()), partial]:
         descriptor = os.open(path, os.O_RDONLY)
         try:
@@ -23,8 +24,9 @@ def publish_directory(partial: Path, final: Path) -> None:
     partial.rename(final)
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """Write a file and rename it into place: a reader sees the old content or all of the new."""
+def write_file_atomically(path: Path, content: str | bytes) -> None:
+    """Write `content` to a temporary file, and rename this file to `path`: a reader of `path` sees
+    all of the old content or all of the new."""
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
@@ -35,8 +37,8 @@ def write_atomically(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def hold_lock(path: Path, busy_message: str) -> Iterator[None]:
-    """Hold a lock file during the block; if another process holds it, raise UnableError with the
-    text `busy_message`."""
+    """Hold the lock file `path` during the block; if another process holds this file, raise
+    UnableError with the text `busy_message`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = path.open("w")

@@ -10,7 +10,8 @@ from typing import Any
 
 from kmtools.base.errors import FailedError, explain_error
 
-WORDS = {
+# The names of JSON types in error messages, by Python type.
+TYPE_NAMES = {
     str: "a text", int: "a whole number", float: "a number", bool: "true or false",
     dict: "an object", list: "a list", None: "null",
 }  # fmt: skip
@@ -50,7 +51,7 @@ def check_shape(value: Any, shape: Any, where: str) -> None:
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(has_type(value, one) for one in kinds):
-        words = " or ".join(WORDS.get(one, repr(one)) for one in kinds)
+        words = " or ".join(TYPE_NAMES.get(one, repr(one)) for one in kinds)
         name = "" if where.endswith(": ") else " "
         raise FailedError(f"{where}{name}is {json.dumps(value)[:40]}, not {words}")
     if isinstance(shape, dict):

@@ -23,7 +23,7 @@ GENERATED_ENDINGS = (".mod.c",)
 # Root of the checkout that holds this file, or the directory in which these tools are installed.
 OWN = Path(__file__).resolve().parents[3]
 INSTALLED = not (OWN / CATALOGUE).is_file()
-# The command as a user types it: in a checkout from the top folder, else as installed.
+# How a user calls the command kmarkers: in the top folder of a checkout, or where it is installed.
 COMMAND = "kmarkers" if INSTALLED else "scripts/kmarkers"
 
 
@@ -43,10 +43,11 @@ def require_checkout() -> None:
     """Raise UnableError outside of a checkout."""
     if not (ROOT / CATALOGUE).is_file():
         raise UnableError(
-            f"{ROOT} is no checkout of kmarkers: clone it, and call this in the clone"
+            f"{ROOT} is no checkout of kmarkers: clone kmarkers, and run the command in the clone"
         )
 
 
+# The directory of downloaded and unpacked files, unless KMARKERS_CACHE names another one.
 DEFAULT_CACHE = ROOT / "build" / "lab"
 
 
@@ -61,7 +62,8 @@ def read_version() -> str:
 
 
 def get_cache_dir() -> Path:
-    """Return the directory of all downloaded and unpacked files; KMARKERS_CACHE overrides it."""
+    """Return the directory of all downloaded and unpacked files: the one that the variable
+    KMARKERS_CACHE names, else DEFAULT_CACHE."""
     return Path(os.environ.get("KMARKERS_CACHE") or DEFAULT_CACHE).resolve()
 
 

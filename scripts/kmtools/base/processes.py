@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs programs and threads, and ends them before the caller goes on."""
+"""Runs programs and threads, and ends them before the caller continues."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from typing import NoReturn
 
 from kmtools.base.paths import ROOT
 
+# The time after SIGTERM in which a program can end; then SIGKILL is sent.
 GRACE_SECONDS = 3.0
+# The programs that run now.
 _running: set[subprocess.Popen[bytes]] = set()
 
 
@@ -27,9 +29,9 @@ def run_program(
 ) -> int:
     """Run a program to its end; return its exit code. Raises TimeoutExpired after `seconds`.
 
-    The output is appended to `log`, or goes to the output of this process. `env` is added to the
-    environment. The program runs in a new session, and all processes of the session are ended when
-    the program has ended.
+    The output is appended to `log`, or else written to the output of this process. `env` is added
+    to the environment. The program runs in a new session, and all processes of this session are
+    ended when the program has ended.
     """
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("a")) if log else None
@@ -66,8 +68,9 @@ def capture_output(
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
-    """End the processes of a session: send SIGTERM, on which programs remove their temporary files;
-    wait until the first process has ended, for at most GRACE_SECONDS; then send SIGKILL."""
+    """End all processes of the session that `process` leads: send SIGTERM, on which programs remove
+    their temporary files; wait until `process` has ended, for at most GRACE_SECONDS; then send
+    SIGKILL."""
     _signal_session(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)
@@ -76,7 +79,7 @@ def _end_session(process: subprocess.Popen[bytes]) -> None:
 
 
 def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
-    """Send a signal to all processes of a session."""
+    """Send the signal `number` to all processes of the session that `process` leads."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 
@@ -90,7 +93,7 @@ def _handle_signal(number: int, _: object) -> NoReturn:
 
 
 @contextmanager
-def raise_on_signals() -> Iterator[None]:
+def raise_interrupt_on_signals() -> Iterator[None]:
     """During the block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the number of
     the signal."""
     before = {n: signal.signal(n, _handle_signal) for n in (signal.SIGINT, signal.SIGTERM)}
@@ -103,8 +106,8 @@ def raise_on_signals() -> Iterator[None]:
 
 @contextmanager
 def run_in_thread(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `work` in a thread during the block. At its end, set the event that `work` received, and
-    wait for the thread."""
+    """Run `work` in a thread during the block. At the end of the block, set the event that `work`
+    received, and wait for the thread."""
     stop_event = threading.Event()
     thread = threading.Thread(target=work, args=(stop_event,), daemon=True)
     thread.start()

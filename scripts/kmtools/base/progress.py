@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Shows the current step of a long job, the progress of the step and the time left.
 
-It uses the standard library alone: the first step of a measurement runs before any package is
-installed.
+This module uses only the standard library, because the first step of a measurement runs before any
+package is installed.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from typing import TextIO
 from kmtools.base.processes import run_in_thread
 from kmtools.base.screen import Lines, Screen, can_overwrite_text, has_alternate_screen
 
+# Indents the progress of a step below the text of the step.
 INDENT = " " * 11
-# Seconds between two lines of progress: on a terminal, where each overwrites the last one, and in a
-# log.
+# Seconds between two lines of progress: on a terminal, where each line overwrites the one before,
+# and in a log.
 TERMINAL_SECONDS, LOG_SECONDS = 0.5, 15.0
 
 
@@ -32,7 +33,8 @@ def format_duration(seconds: float) -> str:
 
 
 class Line:
-    """A line of output that shows the progress of a job; on a terminal it is overwritten."""
+    """A line of output that shows the progress of a job. On a terminal, the next progress
+    overwrites this line."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self.stream = stream or sys.stdout
@@ -49,7 +51,8 @@ class Line:
         print(f"\r{text[:width]}\033[K", end="", file=self.stream, flush=True)
 
     def print_permanent(self, text: str) -> None:
-        """Print a line that stays; on a terminal it replaces the temporary line."""
+        """Print a line that is not overwritten later. On a terminal, this line replaces the
+        temporary line."""
         self._open = self._open or self.terminal
         self.close()
         print(text, file=self.stream, flush=True)
@@ -62,11 +65,11 @@ class Line:
 
 
 @contextmanager
-def print_repeatedly(
+def print_text_repeatedly(
     make_text: Callable[[], str], terminal_seconds: float, log_seconds: float
 ) -> Iterator[None]:
-    """During the block, print the text that `make_text` returns in a thread: on a terminal every
-    `terminal_seconds`, in place of the last one, and in a log every `log_seconds`."""
+    """During the block, a thread prints the text that `make_text` returns: on a terminal every
+    `terminal_seconds`, in place of the text before, and in a log every `log_seconds`."""
     line = Line()
 
     def update_line(stop_event: threading.Event) -> None:
@@ -94,7 +97,7 @@ class Progress:
         self._began = clock()
         self._first: tuple[float, float] | None = None
         self._shown = self._began
-        self._step = self._far = ""
+        self._step = self._share_line = ""
         self._screen: Screen | None = None
         self._kept: list[str] = []
 
@@ -103,7 +106,8 @@ class Progress:
         self._line.close()
 
     def print_line(self, text: str) -> None:
-        """Print a permanent line; in full-screen mode, store it and print it when the mode ends."""
+        """Print a permanent line. In full-screen mode, store the line, and print it when this mode
+        ends."""
         if self._screen:
             self._kept.append(text)
         else:
@@ -133,9 +137,9 @@ class Progress:
             return
 
         def render_progress_lines(width: int, height: int) -> list[tuple[str, str]]:
-            return [(self._step, "1"), (self._far, ""), *render(width, height - 2)]
+            return [(self._step, "1"), (self._share_line, ""), *render(width, height - 2)]
 
-        self._far = ""
+        self._share_line = ""
         self._screen = Screen(self._line.stream, render_progress_lines)
         try:
             self._screen.open()
@@ -148,8 +152,8 @@ class Progress:
             self._kept = []
 
     def begin_step(self, text: str, usual: str = "") -> None:
-        """Print the number and the text of the next step; `usual` is the time that it usually
-        takes."""
+        """Print the number and the text of the next step; `usual` is the time that this step
+        usually takes."""
         self.number += 1
         self._first = None
         self._shown = self._clock()
@@ -158,9 +162,9 @@ class Progress:
         self._step = f"[{self.number}/{self.total}] {elapsed:4.0f} s  {text}{hint}"
         self._line.print_permanent(self._step)
 
-    def show_share(self, done: float, total: float, text: str) -> None:
-        """Show the completed share of the step (`done` of `total`), and the time left. The time is
-        estimated from the pace since the first call."""
+    def show_completed_share(self, done: float, total: float, text: str) -> None:
+        """Show the completed share of the step (`done` of `total`), and the time left, which is
+        estimated from the pace since the first call during this step."""
         now = self._clock()
         start, already = self._first = self._first or (now, done)
         if now - self._shown < self._every or not total:
@@ -171,8 +175,8 @@ class Progress:
             rest = (
                 f"; about {format_duration((now - start) * (total - done) / (done - already))} left"
             )
-        self._far = f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}"
+        self._share_line = f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}"
         if self._screen:
             self._screen.draw()
         else:
-            self._line.print_temporary(self._far)
+            self._line.print_temporary(self._share_line)

@@ -20,7 +20,8 @@ ENTER, LEAVE = "\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l"
 HOME, REST_OF_LINE, REST = "\033[H", "\033[K", "\033[J"
 # Values of TERM: terminals whose text cannot be overwritten, and those without an alternate screen.
 PLAIN, ONE_SCREEN = ("", "dumb", "unknown"), ("linux", "vt100", "vt220")
-USUAL = os.terminal_size((80, 24))
+# The size of a terminal that does not report its size.
+DEFAULT_SIZE = os.terminal_size((80, 24))
 
 # A function that returns lines for a width and a height. Each line is a text and its colour code,
 # which may be empty.
@@ -47,7 +48,8 @@ class Screen:
     when a stopped job continues."""
 
     def __init__(self, stream: TextIO, lines: Lines) -> None:
-        """Store the stream and the function that returns the lines; open() enters the screen."""
+        """Store the stream and the function that returns the lines. open() enters the alternate
+        screen."""
         self._stream, self._lines = stream, lines
         self._before: dict[int, Any] = {}
 
@@ -70,8 +72,8 @@ class Screen:
         try:
             columns, rows = os.get_terminal_size(self._stream.fileno())
         except OSError:
-            columns, rows = USUAL
-        columns, rows = columns or USUAL.columns, rows or USUAL.lines
+            columns, rows = DEFAULT_SIZE
+        columns, rows = columns or DEFAULT_SIZE.columns, rows or DEFAULT_SIZE.lines
         colour = uses_colour(self._stream)
         shown = []
         for text, code in [*self._lines(columns, rows)][:rows]:
@@ -96,9 +98,9 @@ class Screen:
         self.draw()
 
 
-def show_in_pager(text: str) -> None:
-    """Print a text. On a terminal, use a pager: PAGER or else less, which ends by itself if the
-    text fits on the screen."""
+def show_text_in_pager(text: str) -> None:
+    """Print a text. On a terminal, show the text in a pager: the one named by the variable PAGER or
+    else less, which exits at once if the text fits on the screen."""
     words = shlex.split(os.environ.get("PAGER") or "less")
     if not has_alternate_screen(sys.stdout) or not words or shutil.which(words[0]) is None:
         print(text)

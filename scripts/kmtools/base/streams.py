@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 # ASCII replacements for encodings that lack these characters; "~" keeps the width of a shortened
 # name.
 SIGNS = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "±": "+-", "…": "~"}
+# The name under which replace_unencodable_chars() is registered as a codec error handler.
 PLAIN = "kmarkers-plain"
 
 
 def replace_unencodable_chars(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Codec error handler: replace a character that the encoding lacks by its replacement in SIGNS,
-    or else by an escape sequence."""
+    """Codec error handler: replace characters that the encoding lacks by their replacements in
+    SIGNS, or else by escape sequences."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
     lacking = error.object[error.start : error.end]

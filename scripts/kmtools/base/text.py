@@ -10,8 +10,10 @@ from collections.abc import Container, Sequence
 
 # Width in columns if COLUMNS is not set and the output is not a terminal.
 DEFAULT_WIDTH = 100
-UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]")
-HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
+# Matches a character that HTML and SVG files must not contain.
+FORBIDDEN_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]")
+# Matches a hyphen that stands for a minus sign: before a digit, and not in a compound word.
+MINUS_HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
 
 
 def get_terminal_width() -> int:
@@ -19,7 +21,7 @@ def get_terminal_width() -> int:
     return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
-def escape_unprintable(text: str) -> str:
+def escape_unprintable_chars(text: str) -> str:
     """Replace control characters and other unprintable ones by escape sequences."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
@@ -27,7 +29,7 @@ def escape_unprintable(text: str) -> str:
 
 
 def shorten_middle(text: str, max_length: int) -> str:
-    """Shorten a text to at most `max_length` characters: "…" replaces its middle."""
+    """Shorten a text to at most `max_length` characters: "…" replaces the middle of the text."""
     if len(text) <= max_length:
         return text
     head = (max_length - 1) * 2 // 3
@@ -77,9 +79,9 @@ def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -
 
 def replace_forbidden_chars(text: str) -> str:
     """Replace characters that HTML and SVG files must not contain, such as NUL, by "?"."""
-    return UNFIT.sub("?", text)
+    return FORBIDDEN_CHARS.sub("?", text)
 
 
 def use_minus_signs(text: str) -> str:
     """Replace hyphens before digits by minus signs, except in compound words."""
-    return HYPHEN.sub("\N{MINUS SIGN}", text)
+    return MINUS_HYPHEN.sub("\N{MINUS SIGN}", text)

@@ -37,9 +37,11 @@ def add_check_command(parser: ArgumentParser) -> Run:
     The output of each test is kept in build/check/. The last line is `N passed, N failed`. The exit
     code is 1 if a test failed, else 2 if a part could not run on this machine.
     """
-    parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names of tests or groups")
+    parser.add_argument(
+        "patterns", nargs="*", metavar="PATTERN", help="name of a test or of a group of tests"
+    )
     parser.add_argument("--set", choices=registry.SETS, help="set of tests (default: short)")
-    parser.add_argument("--list", action="store_true", help="list tests without running them")
+    parser.add_argument("--list", action="store_true", help="list the tests, but do not run them")
     parser.add_argument(
         "--kernel",
         default="",
@@ -55,7 +57,9 @@ def add_check_command(parser: ArgumentParser) -> Run:
         help=f"value for an option of a test; the options are {', '.join(registry.OPTIONS)}",
     )
     parser.add_argument(
-        "--setup", action="store_true", help="run scripts/setup for these tests first"
+        "--setup",
+        action="store_true",
+        help="first run scripts/setup, which installs what these tests need",
     )
 
     def run_check(args: Namespace) -> int:
@@ -108,7 +112,7 @@ def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> Non
     unpacked and at least one of the tests can boot it."""
     from kmtools.lab import catalogue, machine
 
-    kernel = suite_request.named or catalogue.get_default_kernel_name()
+    kernel = suite_request.kernel or catalogue.get_default_kernel_name()
     boots = any(
         test.where == registry.GUEST and not registry.find_test_obstacle(test) for test in tests
     )
@@ -124,8 +128,8 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     from kmtools.runner.pace import Clock
     from kmtools.suites.testkernel import insert_build_suites
 
-    if suite_request.named:
-        catalogue.find_entry(suite_request.named)
+    if suite_request.kernel:
+        catalogue.find_entry(suite_request.kernel)
     print_accelerator(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
-from kmtools.base.files import write_atomically
-from kmtools.base.screen import show_in_pager
+from kmtools.base.files import write_file_atomically
+from kmtools.base.screen import show_text_in_pager
 from kmtools.commands import Run
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def parse_percent(text: str) -> float:
 
 
 def parse_verdicts(text: str, known: Collection[str]) -> list[str]:
-    """Parse the verdicts of --fail-on, separated by commas; `known` are the valid ones."""
+    """Parse the verdicts of --fail-on, separated by commas; `known` are the valid verdicts."""
     words = [word.strip() for word in text.split(",")]
     for word in words:
         if word not in known:
@@ -48,7 +48,7 @@ def add_verdict_options(parser: ArgumentParser, fail_on_help: str, known: Collec
         type=parse_percent,
         default=words.MARGIN,
         metavar="PERCENT",
-        help=f"ignore changes smaller than this percentage (default: {words.MARGIN:g})",
+        help=f"ignore changes of a cost by less than this percentage (default: {words.MARGIN:g})",
     )
     parser.add_argument(
         "--fail-on",
@@ -63,20 +63,23 @@ def add_verdict_options(parser: ArgumentParser, fail_on_help: str, known: Collec
 def add_comparison_options(parser: ArgumentParser) -> None:
     """Add the options that set the rule for verdicts on rows, the rows to print, and the files to
     write."""
-    add_verdict_options(parser, "exit with 1 if a row has one of these verdicts", words.FAILURES)
+    add_verdict_options(
+        parser, "exit with 1 if a row has one of these verdicts", words.FAIL_ON_VERDICTS
+    )
     parser.add_argument(
         "--whole",
         action="store_true",
         help="also compare the times of baselines and of switching sites on and off, which is "
         "meaningful only for runs of one machine",
     )
-    parser.add_argument("--all", action="store_true", help="show all rows, not only changed ones")
-    for name in ("markdown", "json", "junit", "html"):
+    parser.add_argument("--all", action="store_true", help="print all rows, not only changed ones")
+    formats = {"markdown": "Markdown", "json": "JSON", "junit": "JUnit XML", "html": "an HTML page"}
+    for name, file_format in formats.items():
         parser.add_argument(
             f"--{name}",
             type=Path,
             metavar="FILE",
-            help=f"also write the comparison to this file, as {name}",
+            help=f"also write the comparison to this file, as {file_format}",
         )
 
 
@@ -120,11 +123,12 @@ def print_and_write_comparison(args: Namespace, compared: comparison.Comparison)
         path = getattr(args, name)
         if path is not None:
             write_requested_file(path, make())
-    show_in_pager(changetext.render_terminal(compared, args.all))
+    show_text_in_pager(changetext.render_terminal(compared, args.all))
 
 
 def write_requested_file(path: Path, content: str | bytes) -> None:
-    """Write a requested file atomically; raise UnableError if its folder does not exist."""
+    """Write a file that the user requested. Raise UnableError if the folder of the file does not
+    exist."""
     if not path.parent.is_dir():
         raise UnableError(f"{path}: there is no folder {path.parent}")
-    write_atomically(path, content)
+    write_file_atomically(path, content)

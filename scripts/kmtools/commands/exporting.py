@@ -16,7 +16,10 @@ def add_export_command(parser: ArgumentParser) -> Run:
     package duckdb, which scripts/setup --fleet installs."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
-        "--parquet", type=Path, metavar="FILE", help="write every sample to this Parquet file"
+        "--parquet",
+        type=Path,
+        metavar="FILE",
+        help="write all samples to this file, in Parquet format",
     )
     parser.add_argument(
         "--openmetrics",
@@ -28,8 +31,8 @@ def add_export_command(parser: ArgumentParser) -> Run:
         "--trace",
         type=Path,
         metavar="FILE",
-        help="write when sites were switched on and off, as a trace for Perfetto and "
-        "chrome://tracing",
+        help="write the times at which sites were switched on and off to this file, as a trace for "
+        "Perfetto and chrome://tracing",
     )
     return run_export
 
@@ -48,7 +51,7 @@ def run_export(args: Namespace) -> None:
     samples = read_samples(path, tiers)
     if args.trace and all(sample.measured == LOOP for sample in samples):
         raise UnableError(
-            f"{args.run}: it has no samples of site switches; run the benchmark arm-scaling"
+            f"{args.run}: the run has no samples of site switches; run the benchmark arm-scaling"
         )
     if args.openmetrics:
         write_requested_file(
@@ -64,22 +67,24 @@ def run_export(args: Namespace) -> None:
 
 def add_pack_command(parser: ArgumentParser) -> Run:
     """Writes one file that can be published: the samples, and the properties of the machine that
-    affect results. Names of the machine and of its user, paths in personal folders and the command
-    line of the kernel are left out. What the file will hold is printed before it is written, and
-    nothing is sent anywhere. A run that is quick, lacks a tier, or has no tier on a real CPU is
-    refused. Documentation/benchmarking.md describes how to contribute a run."""
+    affect results. Names of the machine and of its user, paths in personal folders, and kernel
+    parameters that do not affect times are left out. The content of the file is printed before the
+    file is written, and nothing is sent anywhere. A run is refused if it was measured with --quick,
+    lacks a tier or planned processes, or has no tier on a real CPU. Documentation/benchmarking.md
+    describes how to contribute a run."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--output",
         type=Path,
         metavar="FILE",
-        help="file to write (default: in this folder, named after the date of the run and the CPU)",
+        help="ZIP file to write (default: in the current folder, named after the date of the run "
+        "and the CPU model)",
     )
     return run_pack
 
 
 def run_pack(args: Namespace) -> None:
-    """Print what the packed run holds, and write it."""
+    """Print what the packed run holds, and write the packed run to a file."""
     from kmtools.measure import pack
 
     name, content, archive = pack.pack_run(args.run)

@@ -25,7 +25,9 @@ def add_lab_fetch_command(parser: ArgumentParser) -> Run:
         help="name of a kernel in kernels.txt (default: the first)",
     )
     parser.add_argument(
-        "--update", action="store_true", help="download the newest versions of the kernels"
+        "--update",
+        action="store_true",
+        help="replace unpacked kernels by newer versions of the mirror",
     )
     return lambda args: kernels.fetch_kernels(args.names, args.update)
 
@@ -38,7 +40,9 @@ def add_lab_build_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"
     )
-    parser.add_argument("--out", type=Path, required=True, help="output folder for the modules")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder to which the built modules are copied"
+    )
     parser.add_argument("make_args", nargs="*", metavar="ARG", help="further arguments of make")
 
     def run_lab_build(args: Namespace) -> int:
@@ -64,22 +68,27 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
     )
     kind: dict[str, Any] = {"type": Path, "nargs": "+", "metavar": "DEB|DIR"}
     parser.add_argument(
-        "--image", required=True, help="package or directory with image and modules", **kind
+        "--image",
+        required=True,
+        help="packages or directory with the image and the modules of the kernel",
+        **kind,
     )
     parser.add_argument(
         "--headers",
         default=[],
-        help="package or directory with the headers, unless --image has them",
+        help="packages or directory with the headers, unless those of --image have them",
         **kind,
     )
     suite = catalogue.load_kernels()[0].suite
     parser.add_argument(
-        "--suite", default=suite, help=f"Debian suite whose compiler is used (default: {suite})"
+        "--suite",
+        default=suite,
+        help=f"Debian suite whose compiler builds modules for the kernel (default: {suite})",
     )
 
     def run_lab_add(args: Namespace) -> None:
         kernel = added.add_kernel(args.name, [*args.image, *args.headers], args.suite)
-        print(f"{kernel.name}: {kernel.release} is added")
+        print(f"kernel {kernel.name} is added; its release is {kernel.release}")
 
     return run_lab_add
 
@@ -90,8 +99,9 @@ def add_lab_remove_command(parser: ArgumentParser) -> Run:
 
 
 def add_lab_compile_commands_command(parser: ArgumentParser) -> Run:
-    """Builds the modules for a test kernel, and writes the compiler commands of that build, with
-    paths of this machine, followed by those of the user-space programs."""
+    """Builds the modules for a test kernel, and writes the compiler commands of this build (with
+    paths of this machine) and of the user-space programs to compile_commands.json in this
+    checkout."""
     parser.add_argument(
         "--kernel",
         default=catalogue.get_default_kernel_name(),
@@ -147,20 +157,20 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
         "--job",
         type=parse_existing_file,
         required=True,
-        help="script that busybox sh runs in the guest",
+        help="script that busybox sh runs in the guest; files in /results are copied to --out",
     )
     add(
         "--out",
         type=Path,
         default=ROOT / "build" / "vm",
-        help="output folder for logs and results (default: build/vm)",
+        help="folder to which logs and results are written (default: build/vm)",
     )
     add(
         "--timeout",
         type=float,
         default=300.0,
         metavar="SECONDS",
-        help="time limit for the whole run (default: 300)",
+        help="time limit for the boot and the job, in seconds (default: 300)",
     )
     add("--append", default="", help="parameters to append to the kernel command line")
     add(
@@ -212,7 +222,7 @@ def add_lab_shell_command(parser: ArgumentParser) -> Run:
         action="extend",
         default=[],
         metavar="DIR",
-        help="also build and load the module in DIR, which has a Kbuild file",
+        help="also build and load the modules in DIR, which has a Kbuild file or Makefile",
     )
     add_guest_options(parser, tracers.TRACERS_MEMORY)
 
@@ -225,7 +235,7 @@ def add_lab_shell_command(parser: ArgumentParser) -> Run:
             cpus=args.cpus,
             memory=args.memory,
         )
-        folders = [build.check_module_folder(path) for path in args.folders]
+        folders = [build.require_module_folder(path) for path in args.folders]
         return DONE if shell.run_shell(request, folders).ok else BAD
 
     return run_lab_shell
@@ -241,16 +251,21 @@ def add_guest_options(parser: ArgumentParser, memory: int) -> None:
         action="append",
         default=[],
         metavar="SRC:DEST",
-        help="file to copy into the guest; may be repeated",
+        help="copy the file or directory SRC to the path DEST in the guest; may be repeated",
     )
-    add("--cpus", type=parse_positive_int, default=2, help="number of CPUs (default: 2)")
+    add(
+        "--cpus",
+        type=parse_positive_int,
+        default=2,
+        help="number of CPUs of the guest (default: 2)",
+    )
     add(
         "--mem",
         dest="memory",
         type=parse_positive_int,
         default=memory,
         metavar="MIB",
-        help=f"memory in MiB (default: {memory})",
+        help=f"memory of the guest in MiB (default: {memory})",
     )
 
 

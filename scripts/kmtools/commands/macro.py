@@ -12,8 +12,9 @@ from kmtools.analyse import boots
 from kmtools.base.errors import UnableError
 from kmtools.base.text import align_table
 from kmtools.commands import Run
-from kmtools.measure.macro import Time, load_times, record_times
+from kmtools.measure.macro import CommandTime, load_times, record_times
 
+# How often the command is run in a boot, by default.
 RUNS = 20
 
 
@@ -28,19 +29,19 @@ def add_macro_command(parser: ArgumentParser) -> Run:
         type=Path,
         metavar="FILE",
         required=True,
-        help="file with the times measured so far",
+        help="file with all times so far, to which --label adds times",
     )
-    parser.add_argument("--label", help="label of the booted kernel, such as noreplace-smp")
+    parser.add_argument("--label", help="label of the booted kernel in FILE, such as noreplace-smp")
     parser.add_argument(
-        "--runs", type=int, default=RUNS, help=f"number of runs of COMMAND (default: {RUNS})"
+        "--runs", type=int, default=RUNS, help=f"number of timed runs of COMMAND (default: {RUNS})"
     )
     parser.add_argument(
-        "command", nargs="*", metavar="COMMAND", help="command and arguments, after --"
+        "command", nargs="*", metavar="COMMAND", help="command to time and its arguments, after --"
     )
     return run_macro
 
 
-def choose_next_label(times: Sequence[Time]) -> str:
+def choose_next_label(times: Sequence[CommandTime]) -> str:
     """Return the label of the kernel to boot next: one of those with the fewest boots, chosen at
     random."""
     counts = {label: len(logs) for label, logs in boots.compute_boot_means(times).items()}
@@ -52,7 +53,7 @@ def run_macro(args: Namespace) -> None:
     """If --label is given, time the command in this boot and store the times; then compare the
     times of all recorded boots."""
     if bool(args.label) != bool(args.command):
-        raise UnableError("--label and a COMMAND go together: --label NAME -- COMMAND...")
+        raise UnableError("--label and COMMAND must both be given: --label NAME -- COMMAND...")
     if args.runs < 1:
         raise UnableError(f"--runs {args.runs}: at least one run is needed")
     if args.label:
@@ -61,7 +62,7 @@ def run_macro(args: Namespace) -> None:
         times = load_times(args.times)
     if not times:
         raise UnableError(
-            f"{args.times}: there are no times; --label NAME -- COMMAND... records some"
+            f"{args.times} has no times; --label NAME -- COMMAND... measures times and stores them"
         )
     print("\n".join(align_table(boots.make_ratio_table(times), range(1, 5))))
     if args.label:

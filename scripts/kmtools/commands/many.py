@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kmtools.analyse import words
 from kmtools.base.errors import BAD, DONE, UnableError
-from kmtools.base.text import escape_unprintable, get_terminal_width, wrap_line
+from kmtools.base.text import escape_unprintable_chars, get_terminal_width, wrap_line
 from kmtools.commands import Run
 from kmtools.commands.comparing import (
     add_comparison_options,
@@ -30,19 +30,22 @@ def add_fleet_command(parser: ArgumentParser) -> Run:
     )
     parser.add_argument(
         "--by",
-        default=",".join(words.PROPERTIES),
-        help="machine properties that define a group, separated by commas (default: %(default)s)",
+        default=",".join(words.MACHINE_PROPERTIES),
+        metavar="PROPERTY,...",
+        help="properties that the machines of a group have in common (default: %(default)s)",
     )
     parser.add_argument(
         "--against",
         metavar="TEXT",
-        help="name, or part of the name, of the group that the others are compared with",
+        help="name, or part of the name, of the group with which the others are compared "
+        "(default: the largest group)",
     )
     parser.add_argument(
         "--machines",
         type=Path,
         metavar="FILE",
-        help="file with the names of all expected machines, one per line",
+        help="file with the names of all expected machines, one per line; machines without a run "
+        "are listed",
     )
     add_comparison_options(parser)
     return run_fleet
@@ -61,12 +64,12 @@ def run_fleet(args: Namespace) -> int:
 
     by = [word.strip() for word in args.by.split(",")]
     for word in by:
-        if word not in words.PROPERTIES:
-            raise UnableError(f"--by: {word!r} is not one of {', '.join(words.PROPERTIES)}")
+        if word not in words.MACHINE_PROPERTIES:
+            raise UnableError(f"--by: {word!r} is not one of {', '.join(words.MACHINE_PROPERTIES)}")
     expected = read_machine_names(args.machines) if args.machines else []
     whole = machines.load_fleet(args.folder, by, expected)
     runs = machines.merge_groups(whole, args.against)
-    faults = list(map(escape_unprintable, whole.faults))
+    faults = list(map(escape_unprintable_chars, whole.faults))
     found = comparison.compare_runs(runs, args.margin, args.fail_on, args.whole, faults)
     said = [part for line in found.faults for part in wrap_line(line, get_terminal_width())]
     print("\n".join([*machines.format_group_table(whole), *said, ""]))
@@ -84,9 +87,11 @@ def add_history_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"
     )
-    add_verdict_options(parser, "exit with 1 if a row has one of these shifts", words.SHIFTS)
+    add_verdict_options(
+        parser, "exit with 1 if a row has one of these shifts", words.FAIL_ON_SHIFTS
+    )
     parser.add_argument(
-        "--json", type=Path, metavar="FILE", help="also write the time series to this file"
+        "--json", type=Path, metavar="FILE", help="also write the time series to this file, as JSON"
     )
     return run_history
 
@@ -99,6 +104,6 @@ def run_history(args: Namespace) -> int:
     if args.json:
         write_requested_file(args.json, histories.render_history_json(found))
     print(histories.render_history_text(found))
-    failing = {verdict for word in args.fail_on for verdict in words.FAILURES[word]}
+    failing = {verdict for word in args.fail_on for verdict in words.FAIL_ON_VERDICTS[word]}
     failed = any(shift.verdict in failing for shift in found.shifts)
     return BAD if failed or found.refused else DONE

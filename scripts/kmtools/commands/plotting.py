@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.commands import Run
 
 if TYPE_CHECKING:
@@ -44,18 +44,27 @@ def add_plot_command(parser: ArgumentParser) -> Run:
     the default colours follows the light or dark colour scheme of its viewer.
     """
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
-    parser.add_argument("figures", nargs="*", metavar="FIGURE", help="draw only these figures")
-    parser.add_argument("--format", choices=FORMATS, default="svg", help="format (default: svg)")
-    parser.add_argument("--style", type=Path, metavar="FILE", help="matplotlib style file")
+    parser.add_argument(
+        "figures", nargs="*", metavar="FIGURE", help="names of the figures to draw (default: all)"
+    )
+    parser.add_argument(
+        "--format", choices=FORMATS, default="svg", help="file format (default: svg)"
+    )
+    parser.add_argument(
+        "--style", type=Path, metavar="FILE", help="file with matplotlib parameters"
+    )
     parser.add_argument(
         "--width",
         type=parse_width,
         default=WIDTH,
         metavar="MM",
-        help="width in millimetres (default: 197)",
+        help="width of each figure in millimetres (default: 197)",
     )
     parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="output folder (default: RUN_DIR/figures)"
+        "--out",
+        type=Path,
+        metavar="DIR",
+        help="folder to write the figures to (default: RUN_DIR/figures)",
     )
     return run_plot
 
@@ -81,7 +90,7 @@ def run_plot(args: Namespace) -> None:
         files = {path: content.result() for path, content in begun.items()}
     out.mkdir(parents=True, exist_ok=True)
     for path, content in files.items():
-        write_atomically(path, content)
+        write_file_atomically(path, content)
         print(path)
 
 
@@ -100,13 +109,13 @@ def select_figures(run: Path, names: Sequence[str]) -> dict[str, Sheet]:
     for name in names:
         stem, _, title = name.partition(":")
         if stem not in found:
-            raise UnableError(f"{run} has no figure {stem!r}; it has {', '.join(found)}")
+            raise UnableError(f"{run} has no figure {stem!r}, but {', '.join(found)}")
         sheet = found[stem]
         if title:
             parts = [part for part in sheet.parts if part.title == title]
             if not parts:
                 there = ", ".join(dict.fromkeys(part.title for part in sheet.parts))
-                raise UnableError(f"{stem} has no part {title!r}; it has {there}")
+                raise UnableError(f"figure {stem} has no part {title!r}, but {there}")
             stem, sheet = (
                 f"{stem}-{sheets.make_slug(title)}",
                 Sheet(parts, sheets.describe_part(parts[0])),

@@ -13,8 +13,8 @@ from kmtools.commands import Run
 # The function that writes each document, as MODULE:FUNCTION.
 WRITERS = {
     "html": "kmtools.report.handbook:make_handbook",
-    "kernels": "kmtools.suites.kernelpage:publish_kernels",
-    "processors": "kmtools.suites.processors:publish_processors",
+    "kernels": "kmtools.suites.kernelpage:publish_kernel_results",
+    "processors": "kmtools.suites.processors:publish_processor_results",
     "results": "kmtools.runner.least:publish_minimum_result_counts",
     "times": "kmtools.suites.fresh:publish_readme_times",
 }
@@ -23,11 +23,11 @@ WRITERS = {
 def add_publish_command(parser: ArgumentParser) -> Run:
     """`html` writes the handbook to build/html. `kernels` and `processors` write the tables of
     Documentation/kernels.md from the results of `check matrix`, `check debug` and `check
-    processors`. `times` writes the table of times in CONTRIBUTING.md from those of `check fresh`.
-    `results` writes tests/results.csv, the minimum number of results of each test, from those of
-    `make check-full`. `reference` copies a run to results/reference; a run is refused if it was
-    measured with --quick or lacks a tier, or if its env.json contains a path or the name of the
-    machine."""
+    processors`. `times` writes the table of times in CONTRIBUTING.md from the results of `check
+    fresh`. `results` writes tests/results.csv, the minimum number of results of each test, from
+    those of `make check-full`. `reference` copies a run to results/reference; a run is refused if
+    it was measured with --quick or lacks a tier, or if its env.json contains a path or the name of
+    the machine."""
     names = (*WRITERS, "reference")
     parser.add_argument(
         "document", choices=names, metavar="DOCUMENT", help=f"document to write: {', '.join(names)}"

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.base.errors import BAD, DONE, FailedError, UnableError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import require_checkout
 from kmtools.base.text import align_table
@@ -20,7 +20,8 @@ from kmtools.measure import objects
 
 
 def add_impact_command(parser: ArgumentParser) -> Run:
-    """Needs a run with a tier that has real caches (native or metal)."""
+    """Reads summary.json of a run that has a tier with real caches (native or metal), and prints
+    how much two markers add to a getppid() call."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
 
     def run_impact(args: Namespace) -> None:
@@ -54,16 +55,24 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         help="event rate, in events per second, for the column CPU share (default: 1000000)",
     )
     parser.add_argument(
-        "--figure", type=Path, metavar="FILE", help="write a figure: .svg, .png or .pdf"
+        "--figure",
+        type=Path,
+        metavar="FILE",
+        help="also write a figure of the CPU share over the event rate to this file, whose suffix "
+        "is .svg, .png or .pdf",
     )
 
     def run_rates(args: Namespace) -> None:
         from kmtools.analyse.summary import read_summary
         from kmtools.report.figures import library
-        from kmtools.report.rates import compute_costs, make_rate_charts, render_rates_text
+        from kmtools.report.rates import (
+            compute_mechanism_costs,
+            make_rate_charts,
+            render_rates_text,
+        )
 
         env = read_json(args.run / "env.json", dict)
-        found = compute_costs(read_summary(args.run), env)
+        found = compute_mechanism_costs(read_summary(args.run), env)
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
             raise UnableError(f"{args.figure}: a figure is .svg, .png or .pdf")
@@ -72,7 +81,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
             if why := library.find_drawing_fault():
                 raise UnableError(f"the figure cannot be drawn: {why}")
             words = "Share of one CPU over the event rate, for each mechanism"
-            write_atomically(
+            write_file_atomically(
                 args.figure,
                 library.import_canvas().render_figure_file(make_rate_charts(found), words, kind),
             )
@@ -84,8 +93,8 @@ def add_sites_command(parser: ArgumentParser) -> Run:
     """Without arguments, a table shows the size of each form of site. With FORM, one of the names
     in its first column, the code of that form is also shown. The sizes are read from objects that
     are compiled for this table, with flags like those of the modules and of kmbench. The code of a
-    site up to the first return instruction counts as the likely path. The arguments of a site are
-    already in registers.
+    site up to the first return instruction counts as the likely path. The sizes do not include
+    code that loads the arguments of a site, because the arguments are in registers already.
 
     With FILE.ko, the sites of that module are listed, and the exit code is 1 if a site would
     prevent the kernel from loading the module.
@@ -103,7 +112,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
         require_checkout()
         if unknown := sorted(set(args.forms) - set(objects.SITES)):
             known = ", ".join(objects.SITES)
-            raise UnableError(f"no form {unknown[0]!r}; there are {known}")
+            raise UnableError(f"{unknown[0]!r} is not one of the forms {known}")
         found = [
             s for s in objects.measure_all_site_forms() if s.form in args.forms or not args.forms
         ]
@@ -124,7 +133,8 @@ def add_sites_command(parser: ArgumentParser) -> Run:
 
 
 def print_module_sites(files: Sequence[str]) -> int:
-    """Print the sites of modules; returns the exit code, BAD if a site would prevent loading."""
+    """Print the sites of module files. Returns the exit code: BAD if a site would prevent the
+    kernel from loading its module."""
     from kmtools.lab.modulesites import read_sites
 
     code = DONE

@@ -17,7 +17,7 @@ from typing import Any
 from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain_error
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
-from kmtools.base.screen import show_in_pager
+from kmtools.base.screen import show_text_in_pager
 from kmtools.commands import Run
 from kmtools.lab import catalogue
 from kmtools.measure import bench as measuring
@@ -34,14 +34,19 @@ def add_collect_command(parser: ArgumentParser) -> Run:
     """Without --raw, --archive and --from, RUN_DIR is a run of make bench, and the tiers measured
     so far are merged. --from starts no measurement: it fetches the samples that the benchmark
     modules hold in debugfs, and is refused while the benchmarks run."""
-    parser.add_argument("run", type=Path, metavar="RUN_DIR", help="output folder")
+    parser.add_argument(
+        "run",
+        type=Path,
+        metavar="RUN_DIR",
+        help="folder of the run; samples.csv and env.json are written to it",
+    )
     parser.add_argument(
         "--raw",
         type=parse_tier_and_folder,
         action="append",
         default=[],
         metavar="TIER=DIR",
-        help="folder with the raw samples of an environment (tier); may be repeated",
+        help="folder with the raw samples of an environment of measurement (tier); may be repeated",
     )
     parser.add_argument(
         "--archive",
@@ -49,7 +54,8 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="TIER=FILE",
-        help="raw.tar written by scripts/target/measure.sh on another machine",
+        help="archive raw.tar with the raw samples of a tier, which scripts/target/measure.sh "
+        "wrote on another machine",
     )
     parser.add_argument(
         "--from",
@@ -58,14 +64,14 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         default=[],
         dest="places",
         metavar="TIER=PLACE",
-        help="where the samples are: debugfs, a folder with a copy of its files, or "
-        "ssh://[USER@]HOST[:PORT][/FOLDER]",
+        help="where to fetch the raw samples of a tier: debugfs (of this machine), a folder with "
+        "a copy of the files in debugfs, or ssh://[USER@]HOST[:PORT][/FOLDER]",
     )
     return run_collect
 
 
 def run_collect(args: Namespace) -> None:
-    """Fetch samples from archives and other places, check all of them and merge them into a run.
+    """Fetch samples from archives and other sources, check all samples, and merge them into a run.
     The raw samples are kept only if all checks pass."""
     raw = list(args.raw)
     fetches = [(tier, partial(fetch.fetch_archive, path)) for tier, path in args.archive]
@@ -82,8 +88,8 @@ def run_collect(args: Namespace) -> None:
 
 
 def store_estimates_with_numpy(run: Path) -> None:
-    """If numpy is installed, compute and store the estimates of a run; else the first command that
-    needs them computes them."""
+    """If numpy is installed, compute the estimates of a run and store them. Otherwise the first
+    command that needs the estimates does this later."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
 
@@ -105,11 +111,14 @@ def parse_tier_and_folder(text: str) -> tuple[str, Path]:
 
 
 def add_report_command(parser: ArgumentParser) -> Run:
-    """Prints the main result of a run; kmarkers table prints its tables. Without numpy it prints
-    medians and the name of the missing package; the exit code is then 2."""
+    """Writes summary.json, figures and report.html to the folder of a run, and prints the main
+    result; kmarkers table prints all results. If the Python package numpy is missing, only medians
+    are printed, and the exit code is 2."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
-        "--no-figures", action="store_true", help="write summary.json, but no figures and no page"
+        "--no-figures",
+        action="store_true",
+        help="write summary.json, but no figures and no HTML page",
     )
 
     def run_report(args: Namespace) -> int:
@@ -122,27 +131,28 @@ def add_report_command(parser: ArgumentParser) -> Run:
 def add_table_command(parser: ArgumentParser) -> Run:
     """Prints a table for each benchmark: every variant with its interval and verdict. On a terminal
     the output goes through a pager (PAGER, else less). Tables of ticks in an emulator are printed
-    only with --all, --tier or BENCHMARK. Without numpy it prints medians."""
+    only with --all, --tier or BENCHMARK. If the Python package numpy is missing, the tables have
+    only medians."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "patterns",
         nargs="*",
         metavar="BENCHMARK",
-        help="show only matching benchmarks, such as 'density-*'",
+        help="print only the benchmarks whose names match a pattern, such as 'density-*'",
     )
     parser.add_argument(
         "--tier",
         choices=rundir.TIERS,
-        help="show only the benchmarks of this environment of measurement (tier)",
+        help="print only the tables of this environment of measurement (tier)",
     )
     parser.add_argument(
         "--all",
         action="store_true",
-        help="also show tables of ticks that were measured in an emulator, which are not times",
+        help="also print the tables of tiers in an emulator, whose ticks are not times of a CPU",
     )
 
     def run_table(args: Namespace) -> None:
-        show_in_pager(reporting.render_tables(args.run, args.tier, args.patterns, args.all))
+        show_text_in_pager(reporting.render_tables(args.run, args.tier, args.patterns, args.all))
 
     return run_table
 
@@ -150,12 +160,12 @@ def add_table_command(parser: ArgumentParser) -> Run:
 def add_bench_command(parser: ArgumentParser) -> Run:
     """Measures in user space on the real CPU (tier native) and prints the result; then downloads a
     stock kernel and boots it twice: to measure times (tier vm), and under an emulator that counts
-    instructions (tier icount). With --host it measures in user space and inside the running kernel
-    (tier metal). README.md describes what the numbers of each tier mean. The run is stored in
-    results/local/<date>/; results/local/latest points to it once all tiers are measured. If a tier
-    cannot be measured on this machine, its name and the reason are printed, and the others are
-    measured; --resume measures the missing ones later. Exit codes: 0 all measured, 1 a step failed,
-    2 a tier could not be measured here, 130 interrupted."""
+    instructions (tier icount). With --host it boots no test kernel, but measures in user space and
+    inside the running kernel (tier metal). README.md describes what the numbers of each tier mean.
+    The run is stored in results/local/<date>/; results/local/latest points to it once all tiers are
+    measured. If a tier cannot be measured on this machine, its name and the reason are printed, and
+    the others are measured; --resume measures the missing ones later. Exit codes: 0 all measured, 1
+    a step failed, 2 a tier could not be measured here, 130 interrupted."""
     parser.add_argument("--kernel", help="test kernel: a name in kernels.txt (default: the first)")
     parser.add_argument(
         "--seed", type=choice.parse_seed, help="seed of the random order of variants (default: 1)"
@@ -171,17 +181,24 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         help="measure few blocks, as a check that the benchmarks run",
     )
     parser.add_argument(
-        "--resume", metavar="RUN", help="name of an incomplete run in results/local to complete"
+        "--resume",
+        metavar="RUN",
+        help="measure the missing tiers of this run: a name in results/local, or a path",
     )
     parser.add_argument(
         "--tiers",
         type=parse_tiers,
         metavar="TIER,...",
-        help="measure only in these environments (tiers)",
+        help="measure only in these environments (tiers): native, vm, icount; or, with --host, "
+        "native, metal",
     )
     for name, words in (
-        ("benchmarks", "measure only matching benchmarks, such as 'density-*'"),
-        ("variants", "measure only matching variants, with their baselines and A/A clones"),
+        ("benchmarks", "measure only benchmarks whose names match a pattern, such as 'density-*'"),
+        (
+            "variants",
+            "keep only the samples of variants whose names match a pattern, and of their baselines "
+            "and A/A clones",
+        ),
     ):
         parser.add_argument(
             f"--{name}", type=choice.parse_patterns, metavar="PATTERN,...", help=words
@@ -189,37 +206,42 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--blocks",
         type=choice.parse_blocks,
-        help="number of blocks of each benchmark in each process; in a block each variant is "
-        "measured once at each loop count",
+        help="number of blocks of each benchmark in each process (default: depends on the tier); "
+        "in a block each variant is measured once at each loop count",
     )
     parser.add_argument(
         "--budget",
         type=choice.parse_budget,
         metavar="TIME",
-        help="time limit of the user-space part, such as 90s or 5m; a process that would exceed "
-        "it is not started",
+        help="time limit of the measurement in user space, such as 90s or 5m; a process that would "
+        f"exceed the limit is not started (default: {measuring.BUDGET_SECONDS}s)",
     )
     own = parser.add_mutually_exclusive_group()
     own.add_argument(
         "--program",
         type=parse_program_path,
         metavar="FILE",
-        help="measure the benchmarks of a program linked with libkmbench.a, only in user space",
+        help="measure, only in user space, the benchmarks of this program, which is linked with "
+        "libkmbench.a",
     )
     own.add_argument(
         "--module",
         type=parse_module_folder,
         metavar="DIR",
-        help="measure the benchmarks of the module with sources in DIR, only in test kernels",
+        help="build the module whose sources are in DIR, and measure its benchmarks, only in test "
+        "kernels",
     )
     parser.add_argument(
-        "--progress", metavar="FILE", help="also write progress to this file, as lines of JSON"
+        "--progress",
+        metavar="FILE",
+        help="also write progress to this file or pipe, one JSON object per line",
     )
     own.add_argument(
         "--self-test",
         action="store_true",
-        help="measure only instructions whose cost is known, for a few seconds, and compare: one "
-        "line for each; exit code 1 if a cost is wrong, 2 if the machine is too busy to tell",
+        help="measure no run, but a few instructions whose cost is known; print the measured and "
+        "the known cost of each; exit code 1 if a measured cost is wrong, 2 if the machine is too "
+        "busy to tell",
     )
     return run_bench
 
@@ -259,25 +281,27 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
     catalogue.find_entry(kernel)
     seed = args.seed if args.seed is not None else resumed_plan.seed if resumed_plan else 1
     quick = args.quick or bool(resumed_plan and resumed_plan.quick)
-    names = ("tiers", *benchrun.CHOSEN)
+    names = ("tiers", *benchrun.USER_FIELDS)
     options = {
         name: getattr(args, name) or (getattr(resumed_plan, name) if resumed_plan else None)
         for name in names
     }
     if args.host and options["module"]:
-        raise UnableError("metal is not measured with --module: load the module, and use collect")
-    here: Sequence[str] = measuring.HERE
+        raise UnableError(
+            "tier metal is not measured with --module: load the module, and use kmarkers collect"
+        )
+    here: Sequence[str] = measuring.DEFAULT_TIERS
     beside = ""
     if options["program"]:
         here, beside = ("native",), " with --program"
     elif options["module"]:
-        here, beside = measuring.GUESTS, " with --module"
+        here, beside = measuring.GUEST_TIERS, " with --module"
     elif args.host:
-        here, beside = measuring.HOST, " with --host"
+        here, beside = measuring.HOST_TIERS, " with --host"
     wanted = options.pop("tiers") or here
     for tier in wanted:
         if tier not in here:
-            raise UnableError(f"{tier} is not measured{beside}, but {', '.join(here)}")
+            raise UnableError(f"tier {tier} is not measured{beside}; choose from {', '.join(here)}")
     check_chosen_patterns(wanted, options)
     return measuring.make_run_plan(wanted, kernel, seed, quick, options)
 
@@ -301,7 +325,7 @@ def create_or_resume_run(args: Namespace) -> benchrun.Run:
     run = benchrun.load_run(benchrun.find_run_folder(args.resume))
     differs = benchrun.find_plan_difference(run.plan, make_plan_from_options(args, run.plan))
     if differs:
-        raise UnableError(f"run {run.path.name} cannot go on: {differs}")
+        raise UnableError(f"run {run.path.name} cannot be resumed: {differs}")
     return run
 
 
@@ -310,7 +334,7 @@ def run_self_test(args: Namespace) -> int:
     combined with --self-test."""
     others = [name for name, value in vars(args).items() if value and name != "self_test"]
     if extra := [name for name in others if name != "seed"]:
-        raise UnableError(f"--self-test measures no run: leave out --{extra[0]}")
+        raise UnableError(f"--self-test accepts only --seed: leave out --{extra[0]}")
     from kmtools.method import selftest
 
     measuring.build_kmbench()
@@ -376,7 +400,7 @@ def make_duration_steering() -> measuring.Steering | None:
     from kmtools.analyse import stopping
     from kmtools.analyse.steering import Steering
 
-    return measuring.Steering(Steering, stopping.MOST)
+    return measuring.Steering(Steering, stopping.MOST_PROCESSES)
 
 
 def print_missing_tiers(run: benchrun.Run) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses the accelerator of a test kernel: KVM where that works, else QEMU's emulator."""
+"""Chooses the accelerator of a test kernel: KVM if the kernel boots under it on this machine, else
+QEMU's emulator (TCG)."""
 
 from __future__ import annotations
 
@@ -14,15 +15,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import get_cache_dir
 from kmtools.lab.result import TIME_UP, Result
 
+# The environment variable with which the user chooses the accelerator: kvm or tcg.
 VARIABLE = "KMARKERS_ACCEL"
 KVM = Path("/dev/kvm")
 # The time limit of a trial boot under KVM. On a host that is itself emulated, a boot takes 25 to
 # 54 s.
-PROBE_SECONDS = 60.0
+TRIAL_BOOT_SECONDS = 60.0
 # Machine code of a function (leaf, uint32_t out[3]) that runs CPUID and stores EBX, ECX and EDX:
 # push rbx; mov eax, edi; xor ecx, ecx; cpuid; mov [rsi], ebx; mov [rsi + 4], ecx;
 # mov [rsi + 8], edx; pop rbx; ret
@@ -61,7 +63,7 @@ def choose_accel(
     the reason.
 
     `release` is the kernel's release. `boot` boots the kernel under KVM; it is called once for each
-    QEMU, kernel and host, and its result is kept. A time-out is not written to the cache file,
+    QEMU, kernel and host, and the result is cached. A time-out is not written to the cache file,
     because a busy host may have caused it. If a kernel printed nothing at all, no kernel is tried
     under KVM again. If KMARKERS_ACCEL is kvm, the emulator is never used instead: failures in the
     cache file are ignored, and if KVM does not work, UnableError gives the reason."""
@@ -84,8 +86,8 @@ def choose_accel(
 
 
 def get_trial_folder(kernel: str) -> Path:
-    """Return the folder for the log of the trial boot of a kernel under KVM. It is in the cache
-    directory, as the result is, because both outlive a checkout."""
+    """Return the folder for the log of the trial boot of a kernel under KVM. The folder is in the
+    cache directory, like the result of the trial boot, because both are used by all checkouts."""
     return get_cache_dir() / "kvm" / kernel
 
 
@@ -93,7 +95,7 @@ def _check_kvm_device(kvm: Path) -> Accel | None:
     """Return the emulator as the accelerator if the device file `kvm` cannot be opened, else
     None."""
     if not kvm.exists():
-        why = f"there is no {kvm}; load kvm_intel or kvm_amd, if this machine has virtualisation"
+        why = f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
         return Accel("tcg", why)
     # This is only a check of permissions: KVM may fail although the file can be opened.
     if not os.access(kvm, os.R_OK | os.W_OK):
@@ -114,8 +116,8 @@ def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | Non
 
 
 def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. Record it
-    under the first of `keys` if it applies to all kernels, else under the second."""
+    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. Record
+    the result under the first of `keys` if it applies to all kernels, else under the second."""
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
@@ -123,7 +125,9 @@ def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> 
     if not result.reason.startswith(TIME_UP):
         record = get_cache_dir() / "accel.json"
         record.parent.mkdir(parents=True, exist_ok=True)
-        write_atomically(record, json.dumps({**_read_verdicts(record), key: why}, indent=1) + "\n")
+        write_file_atomically(
+            record, json.dumps({**_read_verdicts(record), key: why}, indent=1) + "\n"
+        )
     return _found[key]
 
 
@@ -148,8 +152,8 @@ def _describe_host() -> str:
 
 
 def read_hypervisor_name() -> bytes:
-    """Return the name that CPUID gives for the hypervisor of this machine; empty if there is none,
-    or if memory cannot be made executable."""
+    """Return the name that CPUID reports for the hypervisor of this machine; empty if there is
+    none, or if the kernel refuses an executable page for the machine code CPUID."""
     if " hypervisor" not in Path("/proc/cpuinfo").read_text():
         return b""
     try:
@@ -164,6 +168,6 @@ def read_hypervisor_name() -> bytes:
 
 
 def are_instructions_emulated(accelerator: str) -> bool:
-    """Return True if instructions in a test kernel are emulated: by its `accelerator`, if that is
-    not KVM, or by the hypervisor of this machine."""
+    """Return True if the instructions of a test kernel are emulated: because `accelerator` is not
+    KVM, or because the hypervisor of this machine is itself QEMU's emulator."""
     return accelerator != "kvm" or read_hypervisor_name() == EMULATOR

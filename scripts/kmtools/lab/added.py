@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Adds kernels that kernels.txt does not list, from packages or directories.
 
-Such a kernel is unpacked into the cache directory, like the others. A record in its tree names the
-Debian suite whose compiler builds modules for it, and the QEMU that boots it. Tests run in such a
-kernel only if the user names it.
+Such a kernel is unpacked into the cache directory, like the kernels of kernels.txt. A record in its
+tree names the Debian suite whose compiler builds modules for the kernel, and the suite whose QEMU
+boots it. Tests run in an added kernel only if the user names the kernel.
 """
 
 from __future__ import annotations
@@ -23,14 +23,17 @@ from kmtools.lab.catalogue import ADDED, ADDED_RECORD, Entry, Kernel
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 # The folders that are copied from a source directory, which may be the root of an installed system.
-PARTS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
-KBUILD = "usr/lib/linux-kbuild-*"
+KERNEL_FOLDERS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
+KBUILD_PATTERN = "usr/lib/linux-kbuild-*"
 
 
 def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
-    """Raise UnableError if a name, source or suite given for a kernel cannot be used."""
+    """Raise UnableError if the name of a new kernel, one of its source directories and packages, or
+    its suite cannot be used."""
     if not NAME.fullmatch(name):
-        raise UnableError(f"{name!r} is no name: letters, digits and . _ + - make one")
+        raise UnableError(
+            f"{name!r} is no name of a kernel, which consists of letters, digits and . _ + -"
+        )
     if any(entry.name == name and entry.role != ADDED for entry in catalogue.load_kernels()):
         raise UnableError(f"kernel {name} is in kernels.txt; choose another name")
     for source in sources:
@@ -49,11 +52,11 @@ def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
 def list_kernel_folders(source: Path) -> Iterator[str]:
     """Yield the folders of the directory `source` that belong to a kernel, relative to `source`. If
     lib is a symbolic link, as to usr/lib, the folders below lib are not yielded."""
-    for name in PARTS:
+    for name in KERNEL_FOLDERS:
         linked = name.startswith("lib/") and (source / "lib").is_symlink()
         if (source / name).is_dir() and not linked:
             yield name
-    for path in source.glob(KBUILD):
+    for path in source.glob(KBUILD_PATTERN):
         yield str(path.relative_to(source))
 
 
@@ -62,7 +65,7 @@ def copy_kernel_folders(source: Path, tree: Path) -> None:
     link to usr/lib."""
     names = list(list_kernel_folders(source))
     if not names:
-        raise UnableError(f"{source} holds none of: {', '.join(PARTS)}")
+        raise UnableError(f"{source} holds none of: {', '.join(KERNEL_FOLDERS)}")
     with subprocess.Popen(
         ["tar", "-C", str(source), "-cf", "-", *names], stdout=subprocess.PIPE
     ) as packing:
@@ -73,8 +76,8 @@ def copy_kernel_folders(source: Path, tree: Path) -> None:
 
 
 def find_kernel_release(tree: Path) -> str:
-    """Return the release of the only kernel in a tree. Raise UnableError if the tree has no kernel
-    with headers, or several."""
+    """Return the release of the kernel in a tree. Raise UnableError unless the tree has exactly one
+    kernel with headers."""
     modules = tree / "usr" / "lib" / "modules"
     found = sorted(path.name for path in modules.glob("*") if path.is_dir())
     built = [name for name in found if (modules / name / "build").is_symlink()]
@@ -91,9 +94,9 @@ def find_kernel_release(tree: Path) -> str:
 
 
 def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
-    """Unpack the kernel in `sources`, which are .deb files and directories, and record it under
-    `name`. Its modules are built with the compiler of `suite`. The kernel replaces one that was
-    added earlier under the same name."""
+    """Unpack the kernel in `sources`, which are .deb files and directories, and record the kernel
+    under `name`. Modules for this kernel are built with the compiler of `suite`. A kernel that was
+    added earlier under the same name is replaced."""
     require_root("adding a kernel")
     check_added_kernel(name, sources, suite)
     emulator = catalogue.load_kernels()[0].qemu

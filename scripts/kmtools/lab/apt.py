@@ -20,9 +20,8 @@ from kmtools.base.processes import capture_output
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.sources import Mirror, find_mirror
 
-LISTS_KEPT_SECONDS = 3600
-
-
+# The age at which package lists are downloaded again.
+LISTS_MAX_AGE_SECONDS = 3600
 # Messages of apt which mean that the mirror lacks a package or a suite. Other messages have other
 # causes, such as a full disk.
 ABSENT = re.compile(
@@ -103,10 +102,11 @@ class PrivateApt:
         return self._stamp.exists()
 
     def update_lists(self, mirror: Mirror | None = None, anew: bool = False) -> None:
-        """Download the package lists if they are older than an hour, or if `anew` is set."""
+        """Download the package lists if they are older than LISTS_MAX_AGE_SECONDS, or if `anew` is
+        True."""
         # Lists whose time is in the future (the clock was wrong) are downloaded again.
         age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
-        if not anew and 0 <= age < LISTS_KEPT_SECONDS:
+        if not anew and 0 <= age < LISTS_MAX_AGE_SECONDS:
             return
         (self.dir / "lists" / "partial").mkdir(parents=True, exist_ok=True)
         self.archives.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ class PrivateApt:
         missing: list[NotOnMirrorError] = []
         for lines in (mirror or find_mirror(self.suite)).list_source_lists(self.suite):
             if missing:
-                print_step(f"{missing[0]}\n{self.suite}: trying without its security part")
+                print_step(f"{missing[0]}\n{self.suite}: trying without the security archive")
             (self.dir / "sources.list").write_text("\n".join(lines) + "\n")
             try:
                 self._run_apt("apt-get", "-qq", "-o", "APT::Update::Error-Mode=any", "update")
@@ -155,11 +155,11 @@ class PrivateApt:
         return match[1]
 
     def select_known_packages(self, packages: Sequence[str]) -> list[str]:
-        """Return those of `packages` that the package lists contain."""
+        """Return the names in `packages` that the package lists contain."""
         known = {name for package in packages for name in self._list_package_names(package)}
         return [name for name in packages if name in known]
 
-    def list_with_dependencies(self, packages: Sequence[str]) -> list[str]:
+    def list_packages_with_dependencies(self, packages: Sequence[str]) -> list[str]:
         """Return the names of packages and of all their dependencies."""
         listed = self._list_downloads("install", "--no-install-recommends", *packages)
         return [file.split("_", 1)[0] for file in listed]

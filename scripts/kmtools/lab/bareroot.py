@@ -2,9 +2,9 @@
 """Unpacks minimal Debian systems ("roots") and runs commands in them, for tests of installation.
 
 mmdebstrap makes a root for each Debian suite. The root is kept for a week as a tarball in the cache
-directory, and unpacked for each use. Of this machine's settings, a root gets only those of the
-network: mirror, proxies, certificates and host names. Each command runs in its own mount and PID
-namespaces; when it ends, the kernel kills its processes and removes its mounts.
+directory, and unpacked for each use. Of this machine's settings, only those of the network are
+copied into a root: mirror, proxies, certificates and host names. Each command runs in its own mount
+and PID namespaces; when it ends, the kernel kills its processes and removes its mounts.
 """
 
 from __future__ import annotations
@@ -25,14 +25,15 @@ from kmtools.lab.apt import print_step
 from kmtools.lab.cache import hold_cache_lock
 from kmtools.lab.sources import find_debian_mirror
 
-KEPT_SECONDS = 7 * 86400
+# The age at which the tarball of a root is made again.
+TARBALL_MAX_AGE_SECONDS = 7 * 86400
 # The options of apt that are copied into a root directory: those that concern the network.
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
-BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-# The copy of this machine's BUNDLE in a root directory. It has another name because the package
-# ca-certificates overwrites BUNDLE.
-OWN_BUNDLE = "/etc/machine-certificates.crt"
+CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+# The copy of this machine's CA_BUNDLE in a root directory. It has another name because the package
+# ca-certificates overwrites CA_BUNDLE.
+MACHINE_CA_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
@@ -79,29 +80,38 @@ class Root:
         return [
             *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--pid", "--fork"),
             *("--kill-child", "sh", "-c", ENTER, "enter", str(self.path)),
-            *(str(self.own_packages if self.packages else ""), str(self.cache or ""), str(upper)),
+            *(
+                str(self.private_packages if self.packages else ""),
+                str(self.cache or ""),
+                str(upper),
+            ),
             *(*who, "sh", "-c", f"cd; {command}"),
         ]
 
     @property
-    def own_packages(self) -> Path:
-        """The directory of this root's packages. It is not that of other roots, because apt locks
-        it, and fails if another apt holds the lock."""
+    def private_packages(self) -> Path:
+        """The directory in which apt keeps the packages of this root. Each root has its own,
+        because apt locks this directory and fails if another apt holds the lock."""
         return self.path.with_name(f"{self.path.name}.packages")
 
     def remove_trees(self) -> None:
-        """Remove this root, and the files that commands wrote to the overlay of the cache. Keep the
-        packages that were downloaded."""
+        """Remove this root, and the files that commands wrote to the overlay of the cache
+        directory. Link the downloaded packages to the directory that all roots of the suite
+        share."""
         if self.packages:
-            link_packages(self.own_packages, self.packages)
-        for tree in (self.path, self.path.with_name(f"{self.path.name}.cache"), self.own_packages):
+            link_packages(self.private_packages, self.packages)
+        for tree in (
+            self.path,
+            self.path.with_name(f"{self.path.name}.cache"),
+            self.private_packages,
+        ):
             if tree.exists():
                 shutil.rmtree(tree)
 
 
 def link_packages(source: Path, target: Path) -> None:
     """Link or copy the packages in the directory `source` to the directory `target`, except those
-    that are there. The parallel use of both directories is safe."""
+    that `target` has already. Other processes may use both directories at the same time."""
     target.mkdir(parents=True, exist_ok=True)
     for package in source.glob("*.deb"):
         new = target / f"{package.name}.{os.getpid()}"
@@ -121,8 +131,8 @@ def select_network_variables() -> dict[str, str]:
         # Omit variables whose value is a path: it does not exist in the root directory.
         if PROXIES.match(name) or (name.startswith("PIP_") and not value.startswith("/"))
     }
-    if Path(BUNDLE).is_file():
-        found |= dict.fromkeys(CERTIFICATES, OWN_BUNDLE)
+    if Path(CA_BUNDLE).is_file():
+        found |= dict.fromkeys(CERTIFICATES, MACHINE_CA_BUNDLE)
     return found
 
 
@@ -137,7 +147,7 @@ def ensure_root_tarball(suite: str) -> Path:
     none, or if it is older than a week."""
     path = get_cache_dir() / "roots" / f"{suite}.tar"
     with hold_cache_lock(f"root-{suite}"):
-        if path.is_file() and 0 <= time.time() - path.stat().st_mtime < KEPT_SECONDS:
+        if path.is_file() and 0 <= time.time() - path.stat().st_mtime < TARBALL_MAX_AGE_SECONDS:
             return path
         path.parent.mkdir(exist_ok=True)
         print_step(f"{suite}: making a minimal root, 1 to 2 minutes")
@@ -177,9 +187,9 @@ def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None
 
 
 def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
-    """Unpack the minimal system of a suite to the root directory `path`, and give it this machine's
-    network settings. With `with_cache`, commands in it can use the cache directory, and keep the
-    packages that they download."""
+    """Unpack the minimal system of a suite to the root directory `path`, and copy the network
+    settings of this machine into it. With `with_cache`, commands in this root can use the cache
+    directory, and the packages that apt downloads are kept."""
     require_root("making a root")
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)
@@ -188,8 +198,8 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
     if packages:
-        link_packages(packages, root.own_packages)
-        (root.own_packages / "partial").mkdir()
+        link_packages(packages, root.private_packages)
+        (root.private_packages / "partial").mkdir()
     for name in ("proc", "sys", "dev", "srv/cache", "home/user"):
         (path / name).mkdir(parents=True, exist_ok=True)
     os.chown(path / "home/user", UID, UID)
@@ -209,7 +219,7 @@ def _copy_network_settings(path: Path) -> None:
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
     (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
     copies = {name: f"/{name}" for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf")}
-    copies |= {OWN_BUNDLE[1:]: BUNDLE}
+    copies |= {MACHINE_CA_BUNDLE[1:]: CA_BUNDLE}
     home = Path.home()
     places = (home / ".pip/pip.conf", home / ".config/pip/pip.conf", Path("/etc/pip.conf"))
     copies["etc/pip.conf"] = str(next(filter(Path.is_file, places), ""))

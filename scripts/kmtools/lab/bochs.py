@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a guest under Bochs, whose processors have CET: indirect branch tracking and shadow stacks.
+"""Runs a guest under Bochs, which emulates processors with CET: indirect branch tracking and shadow
+stacks.
 
-Bochs cannot load a kernel directly, so it boots a CD image with kernel and initramfs. One thread
-emulates all CPUs in turn. The guest's only output is that of its serial ports, and Bochs has no
+Bochs cannot load a kernel directly, so it boots a CD image with kernel and initramfs. A single
+thread emulates all CPUs. The guest's only output is that of its serial ports, and Bochs has no
 monitor that shows the state of the CPUs.
 """
 

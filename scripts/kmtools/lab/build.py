@@ -35,13 +35,13 @@ def build_modules(
     """Build the modules in the source tree `src` for the kernel `name`, and copy them to `out`.
     Return 0, or 1 if make failed.
 
-    The output of make goes to `log`, if given. If the modules use kmarkers, `kmarkers_source` is
-    the source tree of kmarkers, which must already be built for this kernel. `more_binds` are
-    further directories to mount, with their mount points in the suite's tree.
+    The output of make is written to the file `log`, if given. If the modules use kmarkers,
+    `kmarkers_source` is the source tree of kmarkers, which must already be built for this kernel.
+    `more_binds` are further directories to mount, with their mount points in the suite's tree.
     """
     require_root("building in a suite's tree")
     kernel = require_kernel(name)
-    check_module_folder(src)
+    require_module_folder(src)
     objects = get_object_dir(name, src)
     # Each object directory has a lock of its own, because builds of different trees may run in
     # parallel.
@@ -63,8 +63,8 @@ def build_modules(
     return 0
 
 
-def check_module_folder(path: Path) -> Path:
-    """Return the folder unchanged; raise UnableError if it has neither a Kbuild file nor a
+def require_module_folder(path: Path) -> Path:
+    """Return the folder `path`; raise UnableError if the folder has neither a Kbuild file nor a
     Makefile."""
     if not path.is_dir():
         raise UnableError(f"{path} is no folder")
@@ -173,7 +173,7 @@ def update_source_copy(src: Path, objects: Path) -> None:
 
 def list_built_modules(objects: Path) -> list[Path]:
     """Return the modules of the last build in the directory `objects`. modules.order lists them;
-    modules of earlier builds may still be there, too."""
+    modules of earlier builds may also be in the directory."""
     order = objects / "modules.order"
     if not order.is_file():
         return []

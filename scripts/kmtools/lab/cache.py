@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Manages the cache directory, which holds all downloaded packages, unpacked kernels and objects,
-and its locks.
+"""Manages the cache directory, which holds downloaded packages, unpacked kernels and object files,
+and the locks of this directory.
 
 KMARKERS_CACHE may name any directory. A tag file marks a directory that kmarkers made. If a
 directory has files of other programs and no tag, kmarkers neither fills nor cleans it.
@@ -28,8 +28,9 @@ from kmtools.lab.apt import print_step
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
-PARTS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
-FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
+# The folders and files (patterns) of the cache directory that `lab clean` removes.
+CACHE_FOLDERS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
+CACHE_FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
 
 
 def flatten_path(path: Path) -> str:
@@ -91,10 +92,10 @@ def clean_cache() -> None:
             stack.enter_context(hold_cache_lock(name))
         names = {entry.name for entry in catalogue.load_kernels()}
         names |= {tree.name for tree in cache.glob("kernels/*")}
-        for part in PARTS:
+        for part in CACHE_FOLDERS:
             if (cache / part).is_dir():
                 shutil.rmtree(cache / part)
-        for pattern in (*(f"{name}.log" for name in names), *FILES):
+        for pattern in (*(f"{name}.log" for name in names), *CACHE_FILES):
             for file in cache.glob(pattern):
                 file.unlink()
     with contextlib.suppress(OSError):

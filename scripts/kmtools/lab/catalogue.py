@@ -25,7 +25,8 @@ VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of kernels.txt: a kernel to test with."""
+    """One line of kernels.txt: a test kernel, the suite and the package of its image, the suite of
+    the QEMU that boots it, and its role."""
 
     name: str
     suite: str
@@ -138,7 +139,7 @@ def get_kernel_dir(name: str) -> Path:
 
 
 def find_unpacked_kernel(name: str) -> Kernel | None:
-    """Return an unpacked kernel, or None while it has not been fetched."""
+    """Return the kernel `name`, or None if it is not unpacked."""
     record = get_kernel_dir(name) / "kernel.json"
     if not record.is_file():
         return None
@@ -146,7 +147,8 @@ def find_unpacked_kernel(name: str) -> Kernel | None:
 
 
 def require_kernel(name: str) -> Kernel:
-    """Return an unpacked kernel; raise UnableError with the command that fetches it."""
+    """Return an unpacked kernel; if the kernel is not unpacked, raise UnableError with the command
+    that fetches it."""
     find_entry(name)
     kernel = find_unpacked_kernel(name)
     if kernel is None:

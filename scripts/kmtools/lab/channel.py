@@ -11,8 +11,8 @@ EXIT_WORD = "kmarkers-exit"
 
 
 class StatusChannel:
-    """Reads new lines from the file of the status channel. The exit line contains a nonce that only
-    the guest of this boot got."""
+    """Reads new lines from the file of the status channel. A line counts as the exit line only if
+    it contains the nonce of this boot, which the kernel command line passes to the guest."""
 
     def __init__(self, path: Path, nonce: str, show: Callable[[str], None] | None) -> None:
         self._path = path

@@ -3,7 +3,7 @@
 
 The modules, and those of tests, are built for a test kernel in a chroot, so the paths in the
 commands are translated to paths of this machine. Programs are compiled in this checkout. A file
-that is compiled for both has two entries, that of the kernel first. Only options that affect
+that is compiled for both has two entries, first that of the module. Only options that affect
 parsing are kept, because clang rejects some options of gcc.
 """
 

@@ -43,6 +43,7 @@ PRUNED = (
     *("io_uring", "ipc", "kernel", "lib", "mm", "net", "rust", "samples", "security"),
     *("sound", "usr", "virt"),
 )
+# The free disk space that a build needs.
 NEEDED_BYTES = 6 << 30
 # The file in a kernel's tree that records the fragments with which the kernel was built.
 RECORD = "fragments"
@@ -70,8 +71,8 @@ def find_missing_options(wanted: dict[str, str], config_text: str) -> list[str]:
 
 
 def find_complete_kernel(entry: Entry) -> Kernel | None:
-    """Return the unpacked kernel of an entry if it was built with the fragments as they are now,
-    else None."""
+    """Return the unpacked kernel of an entry if the fragments have not changed since the kernel was
+    built, and if its compiler and its QEMU are unpacked; else None."""
     kernel = find_unpacked_kernel(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
@@ -80,8 +81,8 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
 
 
 def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
-    """Return True if a kernel has all options that the fragments set now, and was not built with
-    one that they no longer set."""
+    """Return True if a kernel has all options that the fragments set now, and was not built with an
+    option that the fragments no longer set."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
@@ -91,8 +92,8 @@ def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
-    """Build the kernel of `entry` from the newest source on the mirror. But if the kernel
-    `unpacked` is not older, return `unpacked`.
+    """Build the kernel of `entry` from the newest source on the mirror. If the kernel `unpacked` is
+    not older than this source, return `unpacked` instead.
 
     The lock `fetch` is released before the compilation, so that other processes can download.
     """
@@ -108,7 +109,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
             if unpacked and compare_versions(version, unpacked.version) <= 0:
                 return unpacked
             tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
-            ensure_suite_tree(apt, suite, apt.list_with_dependencies(tools))
+            ensure_suite_tree(apt, suite, apt.list_packages_with_dependencies(tools))
             tree = stack.enter_context(replace_kernel_tree(entry))
             unpack_packages(apt.download_packages([entry.image]), tree)
             _unpack_source(tree)

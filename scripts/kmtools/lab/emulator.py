@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Chooses the QEMU that boots a kernel, and its accelerator options."""
+"""Chooses the QEMU that boots a kernel, and the QEMU options for an accelerator."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class Emulator:
 
 
 def choose_emulator(suite: str) -> Emulator:
-    """Return the QEMU of the Debian suite `suite`, from the column qemu of kernels.txt. If
-    KMARKERS_QEMU is set, return the QEMU at that path instead."""
+    """Return the QEMU of the Debian suite `suite`, which the column qemu of kernels.txt names. If
+    the environment variable KMARKERS_QEMU has the path of a QEMU, return that QEMU instead."""
     override = os.environ.get("KMARKERS_QEMU")
     if override:
         return _make_emulator((override,), {})

@@ -16,10 +16,8 @@ from kmtools.lab.catalogue import Entry, Kernel
 
 
 def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
-    """Make sure that a kernel, its compiler and its emulator are unpacked.
-
-    An unpacked kernel is kept; with `update`, a newer version replaces it.
-    """
+    """Fetch or build a kernel, its compiler and its QEMU, unless they are unpacked. With `update`,
+    a newer version replaces an unpacked kernel. Return the kernel."""
     if entry.role == catalogue.ADDED:
         # The user added this kernel, so it cannot be fetched or updated.
         return catalogue.require_kernel(entry.name)
@@ -39,7 +37,8 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
 
 
 def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
-    """Fetch the named kernels, or the default kernel; with `update`, replace older versions."""
+    """Fetch or build the kernels `kernel_names`, by default the default kernel; with `update`, also
+    replace older versions."""
     entries = [
         catalogue.find_entry(name) for name in kernel_names or [catalogue.get_default_kernel_name()]
     ]
@@ -59,7 +58,8 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
 
 
 def print_kernels() -> None:
-    """Print every supported kernel, its version, and its release if it is unpacked."""
+    """Print a table of all kernels: the suite, the version, the release if the kernel is unpacked,
+    and the suite of its QEMU."""
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
     for entry in catalogue.load_kernels():
         kernel = catalogue.find_unpacked_kernel(entry.name)
@@ -70,8 +70,8 @@ def print_kernels() -> None:
 
 
 def find_mirror_version(entry: Entry) -> str:
-    """Return the version that a fetch would choose, from the downloaded package lists; "?" if it is
-    unknown, "gone" if the mirror lacks it."""
+    """Return the version that `lab fetch` would unpack, from the downloaded package lists; "?" if
+    there are no lists or apt fails, "gone" if the mirror has no such kernel."""
     apt = PrivateApt(entry.suite)
     if not apt.has_lists:
         return "?"

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 
 # Patterns of lines that begin a report of a fault. Lost log lines count as a fault, too. The
-# patterns are POSIX extended regular expressions that mean the same in Python, because in a test
-# kernel grep -E applies them after every test.
-DIRT = (
+# patterns must mean the same in Python and in POSIX extended regular expressions, because in a test
+# kernel, grep -E applies them after every test.
+FAULT_PATTERNS = (
     "WARNING: ",
     "BUG: ",
     "BUG at ",
@@ -61,42 +61,44 @@ DIRT = (
     "jump_label: Fatal",
     r"x86/mm: Found insecure W\+X",
 )
-# Patterns of lines that match DIRT but report no fault: the kernel command line, and warnings about
-# flaws of the CPU. A kernel may print such warnings at every boot.
-CLEAN = (
+# Patterns of lines that match FAULT_PATTERNS but report no fault: the kernel command line, and
+# warnings about flaws of the CPU. A kernel may print such warnings at every boot.
+HARMLESS_PATTERNS = (
     "ommand line: ",
     "(Spectre|RETBleed|MDS|TAA|MMIO|SRSO|VMSCAPE|ITS)[^:]*: ?(WARNING|Vulnerable)",
     "Speculative Return Stack Overflow: WARNING: See ",
 )
 
-_DIRT = re.compile("|".join(f"(?:{pattern})" for pattern in DIRT))
-_CLEAN = re.compile("|".join(f"(?:{pattern})" for pattern in CLEAN))
+_FAULT = re.compile("|".join(f"(?:{pattern})" for pattern in FAULT_PATTERNS))
+_HARMLESS = re.compile("|".join(f"(?:{pattern})" for pattern in HARMLESS_PATTERNS))
 
 
-# Faults between these two lines of the log are ignored. A job writes them to /dev/kmsg around the
-# use of foreign code, such as a third-party module without markers.
-FOREIGN, OURS = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code ends"
+# Faults between these two lines of the log are ignored. A job writes the lines to /dev/kmsg before
+# and after the use of foreign code, such as a third-party module without markers.
+FOREIGN_BEGIN, FOREIGN_END = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code ends"
 
 
 def scan_log(log: str) -> list[str]:
-    """Return the lines of a kernel log that report a fault, except between FOREIGN and OURS."""
+    """Return the lines of a kernel log that report a fault, except between FOREIGN_BEGIN and
+    FOREIGN_END."""
     lines = log.splitlines()
     return [lines[number] for number in find_fault_indexes(lines)]
 
 
 def find_fault_indexes(lines: Sequence[str]) -> Iterator[int]:
-    """Yield the indexes of the lines that report a fault, except between FOREIGN and OURS."""
+    """Yield the indexes of the lines that report a fault, except between FOREIGN_BEGIN and
+    FOREIGN_END."""
     foreign = False
     for number, line in enumerate(lines):
-        if FOREIGN in line or OURS in line:
-            foreign = FOREIGN in line
+        if FOREIGN_BEGIN in line or FOREIGN_END in line:
+            foreign = FOREIGN_BEGIN in line
         elif not foreign and is_fault_line(line):
             yield number
 
 
 def is_fault_line(line: str) -> bool:
     """Return True if a line of a kernel log reports a fault."""
-    return _DIRT.search(line) is not None and _CLEAN.search(line) is None
+    return _FAULT.search(line) is not None and _HARMLESS.search(line) is None
 
 
 def select_fault_context(text: str, before: int = 2, after: int = 12, most: int = 80) -> list[str]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from kmtools.lab.qmp import Monitor, MonitorError
 
 BREAKPOINT = 0xCC
-# The value in Cpu.held for a byte whose page is not mapped.
+# The value in Cpu.memory_bytes for a byte on a page that is not mapped.
 UNREADABLE = -1
 # The interrupt vector of breakpoints; an IDT entry has 16 bytes.
 VECTOR = 3
@@ -37,12 +37,12 @@ PUSHED = 5
 STACK_WORDS = 192
 # The interrupt flag in RFLAGS.
 INTERRUPTS_ON = 1 << 9
-# A CPU with interrupts disabled is judged to hang if all inspections of a series together find
-# it at no more than this number of addresses.
-FEW_PLACES = 8
-# A CPU is judged to be in an int3 loop if, in at least this share of the inspections, it handles
-# the same int3, enters its handler or returns from it.
-MOST = 0.7
+# A CPU with interrupts disabled is judged to hang if its instruction pointer has at most this
+# number of different values in all inspections of a series.
+MAX_STUCK_ADDRESSES = 8
+# A CPU is judged to be in an endless int3 loop if, in at least this share of the inspections, it
+# handles the same int3, enters the handler or returns from the handler.
+INT3_LOOP_SHARE = 0.7
 KERNEL_FROM = 1 << 63
 # Core kernel text is within KERNEL_BYTES of the entry code. Modules are above MODULES_FROM, also
 # with KASLR.
@@ -54,20 +54,20 @@ MODULES_FROM = 0xFFFFFFFFC0000000
 class Cpu:
     """The state of one CPU in one inspection.
 
-    `place` is the instruction pointer. `entry` is the address of the kernel's entry code for int3.
-    `trap` has the registers that int3 saved, if the CPU handles one. `held` are the two bytes in
-    memory before and at the saved address.
+    `rip` is the instruction pointer. `entry` is the address of the kernel's entry code for int3.
+    `trap` has the registers that the CPU and this code saved, if the CPU handles an int3.
+    `memory_bytes` are the byte in memory before the saved instruction pointer and the byte at it.
     """
 
     number: int
     registers: str
-    place: int
+    rip: int
     interrupts: bool
     idle: bool
     stack: tuple[int, ...] = ()
     entry: int = 0
     trap: tuple[int, ...] = ()
-    held: tuple[int, ...] = ()
+    memory_bytes: tuple[int, ...] = ()
 
     @property
     def saved_int3_address(self) -> int:
@@ -79,9 +79,9 @@ class Cpu:
     def int3_address(self) -> int:
         """The address of the int3, also if the handler has already decremented the saved
         instruction pointer."""
-        if len(self.held) < 2 or self.held[0] == BREAKPOINT:
+        if len(self.memory_bytes) < 2 or self.memory_bytes[0] == BREAKPOINT:
             return self.saved_int3_address
-        before, at = self.held
+        before, at = self.memory_bytes
         # The int3 is at the saved pointer, not before it, if the byte there is an int3, or if only
         # the byte before is unreadable.
         return self.saved_int3_address + (
@@ -102,7 +102,7 @@ class Cpu:
 
 @dataclass(frozen=True)
 class Finding:
-    """The reason why a guest hangs. `stale` is set if QEMU executes an int3 that is no longer in
+    """The reason why a guest hangs. `stale` is True if QEMU executes an int3 that is no longer in
     memory."""
 
     reason: str
@@ -127,7 +127,7 @@ def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str 
 def read_bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
     """Return the byte before `address` and the byte at `address`. They are read separately, because
     they may be on different pages."""
-    pairs = (read_memory(monitor, cpu, place, 1, "b") for place in (address - 1, address))
+    pairs = (read_memory(monitor, cpu, at, 1, "b") for at in (address - 1, address))
     return tuple(found[0] if found else UNREADABLE for found in pairs)
 
 
@@ -156,18 +156,18 @@ def inspect_cpu(monitor: Monitor, number: int, registers: str) -> Cpu:
     if "RIP=" not in registers:
         # The CPU is not in 64-bit mode: it runs firmware or early boot code, or is not started.
         return Cpu(number, registers.strip(), read_register("EIP", registers), True, idle)
-    interrupts, place = (
+    interrupts, rip = (
         bool(read_register("RFL", registers) & INTERRUPTS_ON),
         read_register("RIP", registers),
     )
-    cpu = Cpu(number, registers.strip(), place, interrupts, idle)
+    cpu = Cpu(number, registers.strip(), rip, interrupts, idle)
     if read_register("CPL", registers) != 0:
         return cpu
     stack = read_memory(monitor, number, read_register("RSP", registers), STACK_WORDS)
     entry = read_int3_entry(monitor, number, registers)
     trap = find_trap_frame(stack, entry) if entry else ()
-    held = read_bytes_around(monitor, number, trap[REGISTERS]) if trap else ()
-    return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, held=held)
+    memory_bytes = read_bytes_around(monitor, number, trap[REGISTERS]) if trap else ()
+    return replace(cpu, stack=tuple(stack), entry=entry, trap=trap, memory_bytes=memory_bytes)
 
 
 def inspect_guest(monitor: Monitor) -> list[Cpu]:
@@ -209,12 +209,14 @@ def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
     first = max(alike, key=lambda cpu: cpu.int3_address)
     at = first.int3_address
     between = sum(is_near_int3(cpu, at) for cpu in cpu_states)
-    if times + between < MOST * len(cpu_states):
+    if times + between < INT3_LOOP_SHARE * len(cpu_states):
         return None
     if any(at - cpu.saved_int3_address > 1 for cpu in alike):
         return None
-    gone = all({*cpu.held} - {UNREADABLE} and BREAKPOINT not in cpu.held for cpu in alike)
-    there = {cpu.held[at - cpu.saved_int3_address] for cpu in alike}
+    gone = all(
+        {*cpu.memory_bytes} - {UNREADABLE} and BREAKPOINT not in cpu.memory_bytes for cpu in alike
+    )
+    there = {cpu.memory_bytes[at - cpu.saved_int3_address] for cpu in alike}
     holds = ", ".join(sorted("?" if byte == UNREADABLE else f"{byte:02x}" for byte in there))
     said = f"CPU {first.number} executes a breakpoint at {at:x} endlessly"
     stale = gone and (first.is_in_kernel_text or not first.were_interrupts_enabled)
@@ -222,12 +224,12 @@ def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
 
 
 def is_near_int3(cpu: Cpu, address: int) -> bool:
-    """Return True if a CPU is at the int3 at `address` or in the kernel's entry code for int3, and
-    has no complete trap frame yet or any more."""
+    """Return True if a CPU is at the int3 at `address` or in the kernel's entry code for int3,
+    where the trap frame is not complete yet or was already removed."""
     if cpu.trap:
         return False
-    entering = cpu.entry <= cpu.place < cpu.entry + ENTRY_CODE_BYTES
-    return abs(cpu.place - address) <= 1 or entering
+    entering = cpu.entry <= cpu.rip < cpu.entry + ENTRY_CODE_BYTES
+    return abs(cpu.rip - address) <= 1 or entering
 
 
 def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
@@ -237,13 +239,14 @@ def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
 
 
 def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU has interrupts disabled and stays at a few addresses in all
-    inspections of a series. `cpu_states` has the state of this CPU in each inspection."""
-    places = sorted({cpu.place for cpu in cpu_states})
-    if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > FEW_PLACES:
+    """Return a finding if a CPU has interrupts disabled in all inspections of a series and is at no
+    more than MAX_STUCK_ADDRESSES addresses. `cpu_states` has the state of this CPU in each
+    inspection."""
+    places = sorted({cpu.rip for cpu in cpu_states})
+    if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > MAX_STUCK_ADDRESSES:
         return None
     # At low addresses, the CPU decompresses the kernel, with interrupts disabled: it does not hang.
     if places[0] < KERNEL_FROM:
         return None
-    where = ", ".join(f"{place:x}" for place in places)
+    where = ", ".join(f"{rip:x}" for rip in places)
     return Finding(f"CPU {cpu_states[0].number} takes no interrupt and stays at {where}")

@@ -32,7 +32,7 @@ from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
 from kmtools.lab.qmp import Monitor, inject_nmis
 from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge_result, read_log
-from kmtools.lab.secureboot import Files
+from kmtools.lab.secureboot import BootFiles
 from kmtools.lab.watch import Watch
 
 POLL_SECONDS = 0.05
@@ -48,7 +48,7 @@ SIGNING_LOG = "signing.log"
 POWEROFF_SECONDS = 15.0
 # The time limit for an emulator to exit after it closed its monitor socket.
 ENDING_SECONDS = 2.0
-# The minimum of free disk space in bytes after a failed run. With less, its logs may be incomplete.
+# If less disk space (bytes) is free after a failed run, the logs of the run may be incomplete.
 LOG_BYTES = 1 << 20
 # log_buf_len is set because the list of all markers is longer than the default log buffer. The baud
 # rate is high because an emulator may simulate the transmission time of each character.
@@ -74,7 +74,7 @@ class Request:
     # The number of NMIs sent to the guest per second.
     nmi: float = 0.0
     # True if one thread of the emulator runs all CPUs. This is slower, but no CPU can translate a
-    # byte that another CPU is overwriting. It is for guests that patch core kernel text all the
+    # byte that another CPU is overwriting. Set it for guests that patch core kernel text all the
     # time.
     one_thread: bool = False
     # The path of another monitor socket, for use by the caller.
@@ -107,7 +107,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
-        raise UnableError("Bochs takes no NMIs, counts no instructions and has no Secure Boot here")
+        raise UnableError("Bochs supports neither NMIs nor the tier icount nor Secure Boot")
     kernel = catalogue.require_kernel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
@@ -140,7 +140,9 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         result = _run_emulator(running, request, channel, watch)
     judge_result(result, request.out)
     if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
-        raise UnableError(f"{request.out}: no space left for the logs; make room and run it again")
+        raise UnableError(
+            f"{request.out}: no disk space left for the logs; free some and run the command again"
+        )
     return result
 
 
@@ -154,7 +156,7 @@ def _choose_accel(request: Request) -> str:
 
 
 def _prepare_qemu(
-    request: Request, files: Files, archive: Path, cmdline: str, scratch: Path
+    request: Request, files: BootFiles, archive: Path, cmdline: str, scratch: Path
 ) -> Emulator:
     """Return QEMU with the command line for a boot."""
     qemu = emulator.choose_emulator(catalogue.find_entry(request.kernel).qemu)
@@ -182,7 +184,7 @@ def _prepare_qemu(
 
 
 def _prepare_bochs(
-    request: Request, files: Files, archive: Path, cmdline: str, scratch: Path
+    request: Request, files: BootFiles, archive: Path, cmdline: str, scratch: Path
 ) -> Emulator:
     """Write the CD image for a boot under Bochs; return Bochs with its command line."""
     logs = _list_serial_logs(request.out)
@@ -191,21 +193,22 @@ def _prepare_bochs(
 
 
 def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
-    """Return KVM if a kernel boots under it on this machine, else the emulator. `show` is called
-    with a message before a trial boot. The verdict is cached; see accel.choose_accel()."""
+    """Return the accelerator KVM if a kernel boots under KVM on this machine, else QEMU's emulator.
+    `show` is called with a message before a trial boot. The result is cached; see
+    accel.choose_accel()."""
     qemu = emulator.choose_emulator(catalogue.find_entry(kernel).qemu)
 
     def boot_under_kvm() -> Result:
         if show:
-            show(f"vm: trying kernel {kernel} under KVM, at most {accel.PROBE_SECONDS:.0f} s")
+            show(f"vm: trying kernel {kernel} under KVM, at most {accel.TRIAL_BOOT_SECONDS:.0f} s")
         out = accel.get_trial_folder(kernel)
         out.mkdir(parents=True, exist_ok=True)
         job = out / "job"
         job.write_text("exit 0\n")
-        result = boot(Request(kernel, job, out, timeout=accel.PROBE_SECONDS, accel="kvm"))
+        result = boot(Request(kernel, job, out, timeout=accel.TRIAL_BOOT_SECONDS, accel="kvm"))
         console = out / SERIAL_LOGS[0]
         if result.reason.startswith(TIME_UP) and console.is_file() and not console.stat().st_size:
-            result.reason = f"{accel.SILENT} in {accel.PROBE_SECONDS:.0f} s"
+            result.reason = f"{accel.SILENT} in {accel.TRIAL_BOOT_SECONDS:.0f} s"
         return result
 
     release = catalogue.require_kernel(kernel).release
@@ -230,9 +233,9 @@ def _list_requested_modules(request: Request) -> list[Path]:
     return found
 
 
-def _prepare_boot_files(request: Request, kernel: Kernel, scratch: Path) -> Files:
+def _prepare_boot_files(request: Request, kernel: Kernel, scratch: Path) -> BootFiles:
     """Return the files for a boot: the kernel, the modules, and firmware for Secure Boot."""
-    files = Files(kernel.image, _list_requested_modules(request))
+    files = BootFiles(kernel.image, _list_requested_modules(request))
     if not request.secure_boot:
         return files
     suite = catalogue.find_entry(request.kernel).qemu
@@ -249,8 +252,11 @@ def write_guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
     expected = [f"{key}={to}" for key, to in request.settings.items()]
     contents = {
-        "settings": exports, "expected": expected, "dirt": logscan.DIRT, "clean": logscan.CLEAN,
-    }  # fmt: skip
+        "settings": exports,
+        "expected": expected,
+        "dirt": logscan.FAULT_PATTERNS,
+        "clean": logscan.HARMLESS_PATTERNS,
+    }
     for name, lines in contents.items():
         (scratch / name).write_text("".join(f"{line}\n" for line in lines))
     return [(scratch / name, f"/etc/{name}") for name in contents]
@@ -289,7 +295,8 @@ def _write_description(request: Request, used: Emulator, release: str, cmdline: 
 def _run_emulator(
     running: Emulator, request: Request, channel: StatusChannel, watch: Watch
 ) -> Result:
-    """Run the emulator until it exits, the guest hangs, or the time is up."""
+    """Run the emulator until it exits, the guest hangs, the console contains the end text, or the
+    time limit is exceeded; return the result."""
     result = Result(out=request.out)
     started = time.monotonic()
     deadline = started + request.timeout

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads the sites (markers, SDT probes and immediate values) from the ELF file of a module.
 
-It parses the tables that include/kmarkers/table.h defines, and applies their relocations as the
-kernel does when it loads the module.
+The tables that include/kmarkers/table.h defines are parsed, and their relocations are applied as
+the kernel applies them when it loads the module.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ SUFFIX = "__imv"
 # Symbols that are not names of functions in the source: those of padding before a function, and
 # the aliases that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
-# What a site of an immediate value was written as, by the upper byte of its flags: IMV_BRANCH,
-# IMV_FLIP, IMV_COMPARE with or without IMV_SIGNED, or none.
+# How a site of an immediate value is written in the source, by the upper byte of its flags:
+# IMV_BRANCH, IMV_FLIP, IMV_COMPARE with or without IMV_SIGNED, or none.
 VALUE_KINDS = {
     0: "imv_read() of",
     1: "imv_branch() of",
@@ -65,7 +65,7 @@ REMEDIES = {
 
 
 class Position(NamedTuple):
-    """A position in the file of a module: the index of a section, and an offset into it."""
+    """A position in the file of a module: the index of a section, and an offset in this section."""
 
     section: int
     offset: int
@@ -81,7 +81,8 @@ class Site:
     """A site of a module, or a marker without a site. Such a marker loads its state from memory.
 
     `function` is the function whose machine code contains the site, `of` the function in the
-    source; they differ if the compiler inlined `of`. `place` is FILE:LINE, empty if not recorded.
+    source; the two differ if the compiler inlined `of`. `place` is FILE:LINE, empty if not
+    recorded.
     """
 
     kind: str
@@ -94,8 +95,8 @@ class Site:
 
     @property
     def fault(self) -> str:
-        """The reason why a module with this site cannot be loaded, with the remedy; empty if it
-        can."""
+        """The reason why a module with this site cannot be loaded, with the remedy; empty if the
+        module can be loaded."""
         if not self.is_freed:
             return ""
         where = ", ".join(part for part in (self.place, self.of) if part)
@@ -171,8 +172,8 @@ class Module:
         )
 
     def follow_pointer(self, position: Position) -> Position:
-        """Return the position to which the pointer at a position refers, from its relocation. The
-        pointer may be absolute or relative."""
+        """Return the position to which the pointer at a position points, from the relocation of the
+        pointer, which may be absolute or relative."""
         return self.targets[position]
 
     def read_string(self, position: Position) -> str:

@@ -25,7 +25,7 @@ class Monitor:
     """A connection to a QMP socket of QEMU, which serves one connection at a time."""
 
     def __init__(self, path: Path, seconds: float = ANSWER_SECONDS) -> None:
-        """Connect to a socket; `seconds` is the time limit of an answer."""
+        """Connect to the socket `path`; `seconds` is the time limit of each answer."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(seconds)
         try:
@@ -50,7 +50,8 @@ class Monitor:
         return ["-qmp", f"unix:{name},server=on,wait=off"]
 
     def execute(self, command: str, **arguments: object) -> Any:
-        """Send a QMP command; return the value of its answer, without the events before it."""
+        """Send a QMP command; return the value of the answer. Events before the answer are
+        ignored."""
         words: dict[str, object] = {"execute": command}
         if arguments:
             words["arguments"] = {key.replace("_", "-"): to for key, to in arguments.items()}
@@ -87,7 +88,7 @@ class Monitor:
 
 def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
     """Send an NMI to the guest `rate` times a second, through the QMP socket `path`, until the
-    block is left.
+    block ends.
 
     The first NMI is sent when `status`, the log of the guest's status channel, is no longer empty,
     because an NMI during early boot kills the kernel. Every CPU receives the NMIs if the kernel's

@@ -21,7 +21,8 @@ TIME_UP = "no exit status after"
 
 @dataclass
 class Result:
-    """The result of a boot. `reason` is why it failed, `dirt` the log lines that report faults."""
+    """The result of a boot. `reason` is the reason why the boot failed, `fault_lines` the log lines
+    that report faults."""
 
     ok: bool = False
     reason: str = ""
@@ -29,7 +30,7 @@ class Result:
     emulator_failed: bool = False
     # The reason why the guest hung; None if it did not hang.
     finding: Finding | None = None
-    dirt: list[str] = field(default_factory=list)
+    fault_lines: list[str] = field(default_factory=list)
     seconds: float = 0.0
     out: Path = Path()
     results: Path | None = None
@@ -60,18 +61,18 @@ def read_log(path: Path) -> str:
 
 
 def judge_result(result: Result, out: Path) -> None:
-    """Set `ok` and `reason` of a result, and unpack the guest's results archive. The results of a
-    failed run are renamed to results.failed."""
+    """Set `ok` and `reason` of a result, and unpack the guest's results archive to the folder
+    `results` in `out`, or `results.failed` if the run failed."""
     console = result.console
-    result.dirt = logscan.scan_log(console)
+    result.fault_lines = logscan.scan_log(console)
     error = _unpack_results(out / "results.tar.gz", out / "results")
     if not result.reason:
         if result.exit_code is None:
             result.reason = "the guest ended without an exit status"
         elif result.exit_code != 0:
             result.reason = f"the job failed with exit code {result.exit_code}"
-        elif result.dirt:
-            result.reason = f"the kernel log has {len(result.dirt)} lines that report faults"
+        elif result.fault_lines:
+            result.reason = f"the kernel log has {len(result.fault_lines)} lines that report faults"
         elif error:
             result.reason = f"the results archive of the guest is incomplete: {error}"
     result.ok = not result.reason
@@ -105,10 +106,10 @@ def _unpack_results(archive: Path, target: Path) -> str:
 
 
 def print_failure(result: Result) -> None:
-    """Print on stderr why a run failed, with the relevant lines of its logs."""
+    """Print on stderr why a run in a test kernel failed, with the relevant lines of its logs."""
     lines = [f"vm: {result.reason}"]
     console = result.console
-    if result.dirt:
+    if result.fault_lines:
         lines += ["vm: faults in the kernel log:", *logscan.select_fault_context(console)]
     if result.exit_code is None or "power off" in result.reason:
         lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]

@@ -3,8 +3,8 @@
 
 The key is either made for one boot, in the boot's scratch directory, or was made by DKMS. The
 firmware is OVMF from the emulator's suite, because older versions do not verify a kernel that QEMU
-passes with -kernel.
-The only certificate in its database of trusted certificates (db) is that of the key. Debian's
+passes with -kernel. The only certificate in the firmware's database of trusted certificates (db) is
+that of the key. Debian's
 kernels copy the certificates of db to the keyring .platform, and accept modules signed with them.
 """
 
@@ -23,14 +23,14 @@ from kmtools.lab.emulator import quote_option_value
 
 PACKAGES = ("ovmf", "python3-virt-firmware", "openssl", "sbsigntool", "coreutils", "dash")
 FIRMWARE = "usr/share/OVMF/OVMF_CODE_4M.secboot.fd"
-VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
+FIRMWARE_VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
 # The common name in the certificate.
-NAME = "kmarkers test of Secure Boot"
+CERTIFICATE_NAME = "kmarkers test of Secure Boot"
 # An arbitrary GUID: the owner of the certificate in the firmware's variables.
-OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
+CERTIFICATE_OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
 # An option that disables the legacy loader, which does not verify signatures. Without the option,
 # the firmware uses this loader to start a kernel whose verification failed.
-VERIFY = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
+DISABLE_LEGACY_LOADER = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
 # The firmware's message on the console when it rejects a kernel.
 REFUSAL = "Secure boot image verification failed"
 
@@ -42,10 +42,11 @@ if [ -e certificate.der ]; then
     openssl x509 -inform DER -in certificate.der -out certificate.pem
 else
 openssl req -x509 -newkey rsa:2048 -nodes -sha256 -days 3650 \\
-    -subj "/CN={NAME}/" -keyout key.pem -out certificate.pem
+    -subj "/CN={CERTIFICATE_NAME}/" -keyout key.pem -out certificate.pem
 fi
-virt-fw-vars --input {VARIABLES} --output variables.fd --set-pk {OWNER} certificate.pem \\
-    --add-kek {OWNER} certificate.pem --add-db {OWNER} certificate.pem --secure-boot
+virt-fw-vars --input {FIRMWARE_VARIABLES} --output variables.fd --secure-boot \\
+    --set-pk {CERTIFICATE_OWNER} certificate.pem --add-kek {CERTIFICATE_OWNER} certificate.pem \\
+    --add-db {CERTIFICATE_OWNER} certificate.pem
 """
 SIGN_KERNEL = "cd /src && sbsign --key key.pem --cert certificate.pem --output kernel kernel"
 SIGN_MODULES = """cd /src/modules && for module in *.ko; do
@@ -55,7 +56,7 @@ done"""
 
 
 @dataclass(frozen=True)
-class Files:
+class BootFiles:
     """The kernel image and modules of a boot, and QEMU options for the firmware."""
 
     image: Path
@@ -72,15 +73,15 @@ def fetch_firmware(suite: str) -> Path:
 def prepare_secure_boot(
     kernel: Kernel,
     suite: str,
-    files: Files,
+    files: BootFiles,
     scratch: Path,
     log: Path,
     signed: bool,
     key: Path | None = None,
-) -> Files:
-    """Make a signing key and firmware variables that trust it; return copies of kernel and modules,
-    signed if `signed` is set. If `key` is given, use the key and the certificate of DKMS in this
-    directory instead of a new key. `log` gets the output of the programs."""
+) -> BootFiles:
+    """Make a signing key, and firmware variables that trust this key. Return copies of the kernel
+    and the modules, signed if `signed` is True. If `key` is given, use the key and the certificate
+    of DKMS in this directory instead of a new key. `log` gets the output of the programs."""
     tree = fetch_firmware(suite)
     work = scratch / "secure-boot"
     (work / "modules").mkdir(parents=True)
@@ -98,7 +99,7 @@ def prepare_secure_boot(
         _run_in_chroot(
             unpack.get_suite_dir(kernel.suite), [*binds, *list_kernel_binds(kernel)], sign, log
         )
-    return Files(image, modules, make_firmware_options(tree / FIRMWARE, work / "variables.fd"))
+    return BootFiles(image, modules, make_firmware_options(tree / FIRMWARE, work / "variables.fd"))
 
 
 def make_firmware_options(firmware: Path, variables: Path) -> list[str]:
@@ -111,7 +112,7 @@ def make_firmware_options(firmware: Path, variables: Path) -> list[str]:
         *("-machine", "q35,smm=on", "-global", "driver=cfi.pflash01,property=secure,value=on"),
         *("-drive", f"{flash},unit=0,readonly=on,file={quote_option_value(firmware)}"),
         *("-drive", f"{flash},unit=1,file={quote_option_value(variables)}"),
-        *("-fw_cfg", VERIFY),
+        *("-fw_cfg", DISABLE_LEGACY_LOADER),
     ]
 
 

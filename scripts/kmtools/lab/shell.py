@@ -21,7 +21,7 @@ from kmtools.base.progress import (
     LOG_SECONDS,
     TERMINAL_SECONDS,
     format_duration,
-    print_repeatedly,
+    print_text_repeatedly,
 )
 from kmtools.lab import build, catalogue, kernels, stock, tracers
 from kmtools.lab.machine import Request, boot, find_usable_accel
@@ -33,7 +33,7 @@ OUT = ROOT / "build" / "vm" / "shell"
 # KMARKERS_TESTS=m also builds the examples.
 OPTIONS = ("-s", "KMARKERS_TESTS=m")
 # The directory in the guest for modules from outside this tree.
-OWN = "/own"
+CLIENT_DIR = "/own"
 WELCOME = """
 Linux {release} in a virtual machine, with kmarkers loaded. All modules are in /modules.
 The host cannot be changed from here. "exit" ends the virtual machine.
@@ -58,23 +58,23 @@ def count_new_objects(folder: Path, began: float) -> int:
     seconds since the epoch."""
     count = 0
     for path in folder.rglob("*.o"):
-        with suppress(FileNotFoundError):  # make may remove it meanwhile
+        with suppress(FileNotFoundError):  # make may have just removed the file
             count += path.stat().st_mtime >= began
     return count
 
 
 @contextmanager
 def show_compilation(folder: Path) -> Iterator[None]:
-    """During the block, show how many files below `folder` were compiled and the time that this has
-    taken."""
-    # The times of files are those of the last tick of the kernel's clock.
+    """During the block, show the number of files compiled below `folder`, and the time since the
+    beginning of the block."""
+    # The kernel sets file times to that of the last timer tick, which may be a little earlier.
     began = time.time() - 0.1
 
     def make_progress_text() -> str:
         count, seconds = count_new_objects(folder, began), time.time() - began
         return f"lab shell: {count} files compiled in {format_duration(seconds)}"
 
-    with print_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
+    with print_text_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
         yield
 
 
@@ -89,8 +89,9 @@ def build_kmarkers_modules(kernel: str) -> int:
 
 
 def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return the example command of the welcome text, and a pattern of marker names that fits the
-    command. `clients` are the modules that the user has built for this shell."""
+    """Return the first example command of the welcome text, and a pattern that matches the markers
+    of the module in this command. `clients` are the modules that the user has built for this
+    shell."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
     return f"lsmod                                  # {clients[-1].stem} is loaded", "*"
@@ -98,7 +99,8 @@ def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
 
 @contextmanager
 def restore_terminal_settings() -> Iterator[None]:
-    """Restore the terminal settings at the end of the block, because the emulator sets raw mode."""
+    """At the end of the block, restore the terminal settings, because the emulator sets raw
+    mode."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
     try:
@@ -108,7 +110,7 @@ def restore_terminal_settings() -> Iterator[None]:
 
 
 def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
-    """Boot a kernel and connect its shell to this terminal until the shell exits.
+    """Boot a kernel, and connect a shell in the guest to this terminal until the shell exits.
 
     Only the kernel, CPUs, memory and additions of the request are used. The modules in `folders`
     are built and loaded after those of kmarkers, in this order. If they depend on modules of the
@@ -127,7 +129,7 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
 
 
 def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
-    """Build the modules, boot a kernel and connect its shell to this terminal."""
+    """Build the modules, boot a kernel, and connect a shell in the guest to this terminal."""
     entry = catalogue.find_entry(request.kernel)
     kernel = kernels.ensure_kernel(entry)
     print_next_step("building the modules, which takes minutes the first time, else seconds")
@@ -148,7 +150,10 @@ def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
     tools = f"{', '.join(there)} are here" if there else "No tracer could be fetched"
     size = shutil.get_terminal_size()
     with tempfile.TemporaryDirectory(prefix="kmarkers-shell-") as scratch:
-        loaded = [*stock.copy_dependencies(kernel, clients, Path(scratch, "stock")), *clients]
+        loaded = [
+            *stock.copy_module_dependencies(kernel, clients, Path(scratch, "stock")),
+            *clients,
+        ]
         welcome = Path(scratch, "welcome")
         first, pattern = choose_example_command(clients)
         welcome.write_text(
@@ -163,12 +168,12 @@ def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
                     modules=get_shell_modules_dir(entry.name),
                     additions=[
                         (welcome, "/welcome"),
-                        *((path, f"{OWN}/{path.name}") for path in loaded),
+                        *((path, f"{CLIENT_DIR}/{path.name}") for path in loaded),
                         *files.items(),
                         *request.additions,
                     ],
                     settings={
-                        "OWN": " ".join(f"{OWN}/{path.name}" for path in loaded),
+                        "OWN": " ".join(f"{CLIENT_DIR}/{path.name}" for path in loaded),
                         "SIZE": f"{size.lines} {size.columns}",
                         "TERMINAL": os.environ.get("TERM", "vt100"),
                     },

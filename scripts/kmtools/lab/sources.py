@@ -46,7 +46,8 @@ class Source:
 
 @dataclass(frozen=True)
 class Mirror:
-    """A Debian archive, and the security archive if the machine's configuration has one."""
+    """A Debian archive, and the security archive if the apt configuration of this machine has
+    one."""
 
     archive: Source
     security: Source | None
@@ -138,8 +139,8 @@ def read_archive_setting(setting: str, distribution: str) -> str:
         return uri
     wrong = f"{setting} is no URI: {uri!r}" if uri else f"{setting} is not set"
     raise UnableError(
-        f"this machine's apt knows no archive of {distribution}, and {wrong}: set it to a mirror's"
-        f" URI, as apt's configuration on {distribution} has it"
+        f"apt of this machine has no archive of {distribution}, and {wrong}: set it to the URI of a"
+        f" mirror, as in the apt configuration of a machine with {distribution}"
     )
 
 
@@ -177,7 +178,7 @@ def is_ubuntu(suite: str) -> bool:
 
 
 def find_mirror(suite: str) -> Mirror | UbuntuMirror:
-    """Return the mirror of a suite."""
+    """Return the mirror of a suite of Debian or Ubuntu."""
     if not is_ubuntu(suite):
         return find_debian_mirror()
     own = read_os_field("ID") == UBUNTU

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the modules of a test kernel's own package that other modules depend on."""
+"""Finds modules in the package of a test kernel that other modules, such as a user's, depend on."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def read_module_file(path: Path) -> bytes:
 
 
 def get_module_name(path: Path) -> str:
-    """Return the name of a module in the kernel, from the name of its file."""
+    """Return the name that the kernel gives to a module, from the name of the file."""
     return path.name.partition(".ko")[0].replace("-", "_")
 
 
-def copy_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]:
+def copy_module_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: Path) -> list[Path]:
     """Copy the dependencies of modules from the kernel's package to `scratch`, decompressed; return
     the copies in an order in which they can be loaded.
 

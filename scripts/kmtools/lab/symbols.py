@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds names of functions to the kernel addresses in the file that records inspections of CPUs.
+"""Adds names of functions to the kernel addresses in look.log, which records inspections of CPUs.
 
 The package of a kernel has no list of symbols, so the kernel is booted again to read
 /proc/kallsyms. With KASLR, each boot loads the kernel at another address. The file also contains
-the address of the int3 entry code; its difference from the address of this code in /proc/kallsyms
+the address of the int3 entry code. The difference from the address of this code in /proc/kallsyms
 is the offset between the two boots.
 """
 
@@ -17,9 +17,9 @@ from pathlib import Path
 from kmtools.lab import catalogue
 from kmtools.lab.machine import Request, boot
 
-LIST = "kallsyms"
-ENTRY = "asm_exc_int3"
-SAID_ENTRY = re.compile(r"^entry of breakpoints: ([0-9a-f]+)$", re.M)
+KALLSYMS_FILE = "kallsyms"
+INT3_ENTRY_SYMBOL = "asm_exc_int3"
+INT3_ENTRY_LINE = re.compile(r"^int3 entry code: ([0-9a-f]+)$", re.M)
 ADDRESS = re.compile(r"\bffffffff[0-9a-f]{8}\b")
 # The maximum offset from a symbol, in bytes: an address with a larger offset belongs to a module.
 MOST_BYTES = 1 << 20
@@ -37,17 +37,17 @@ def fetch_symbols(kernel: str, out: Path) -> Symbols:
     """Boot a kernel, read its /proc/kallsyms, and return its functions."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-symbols-") as scratch:
         job = Path(scratch, "job")
-        job.write_text(f"cat /proc/kallsyms >/results/{LIST}\n")
+        job.write_text(f"cat /proc/kallsyms >/results/{KALLSYMS_FILE}\n")
         result = boot(Request(kernel, job, out, silence=0.0))
-    return parse_kallsyms((result.results / LIST).read_text()) if result.results else []
+    return parse_kallsyms((result.results / KALLSYMS_FILE).read_text()) if result.results else []
 
 
 def add_function_names(text: str, symbols: Symbols) -> str:
     """Return a text with FUNCTION+OFFSET added after each kernel text address. The addresses are
     first corrected for KASLR."""
-    entry = SAID_ENTRY.search(text)
+    entry = INT3_ENTRY_LINE.search(text)
     starts = [address for address, _ in symbols]
-    usual = next((address for address, name in symbols if name == ENTRY), None)
+    usual = next((address for address, name in symbols if name == INT3_ENTRY_SYMBOL), None)
     if entry is None or usual is None:
         return text
     moved = int(entry[1], 16) - usual
@@ -66,7 +66,7 @@ def add_function_names_to_file(kernel: str, record: Path) -> str:
     """Add the kernel's function names to the addresses in the file `record`; return its new
     text."""
     text = record.read_text()
-    if SAID_ENTRY.search(text):
+    if INT3_ENTRY_LINE.search(text):
         text = add_function_names(
             text, fetch_symbols(catalogue.find_entry(kernel).name, record.parent / "symbols")
         )

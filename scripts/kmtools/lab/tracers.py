@@ -26,7 +26,7 @@ def fetch_tracers(suite: str) -> tuple[dict[Path, str], list[str]]:
     missing = []
     for name in TRACERS:
         try:
-            files |= dict(unpack.list_with_libraries(tree, f"/usr/bin/{name}"))
+            files |= dict(unpack.list_program_files(tree, f"/usr/bin/{name}"))
         except UnableError as error:
             missing.append(f"{name}: {error}")
     return files, missing

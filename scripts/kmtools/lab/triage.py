@@ -30,10 +30,11 @@ NAMELESS = re.compile(r"\bRIP: 0010:0x|^(?:\[[^]]*\])* +(?:\? )?0x[0-9a-f]+$")
 FAULT = re.compile(r"\b(?:page fault for address:|opcode bytes at(?: RIP)?) (?:0x)?([0-9a-f]+)")
 MODULE_SPACE = range(0xFFFFFFFFA0000000, 0xFFFFFFFFFF000000)
 
-# Lines of an Oops by an unhandled int3: its first line, its address in core kernel text, and the
-# bytes in memory. RIP points to the byte in angle brackets, the int3 was at the byte before it.
+# Lines of an Oops caused by an unhandled int3: the first line, the RIP line with an address in core
+# kernel text, and the Code line with the bytes in memory. RIP points to the byte in angle brackets;
+# the int3 was at the byte before.
 BREAKPOINT = re.compile(r"\bint3: 0000 \[#1\]")
-KERNEL_PLACE = re.compile(r"\bRIP: 0010:(\w[\w.]*\+0x[0-9a-f]+)/0x[0-9a-f]+$")
+KERNEL_RIP = re.compile(r"\bRIP: 0010:(\w[\w.]*\+0x[0-9a-f]+)/0x[0-9a-f]+$")
 HELD = re.compile(r"\bCode: .*?(?:0f <1f> 44 00 00|66 <90>|(?:e9|eb) <)")
 
 
@@ -46,13 +47,13 @@ def find_stale_breakpoint(console: str) -> str | None:
     lines = console[console.index(faults[0]) :].splitlines()
     place = next((line for line in lines if "RIP: " in line), "")
     code = next((line for line in lines if "Code: " in line), "")
-    found = KERNEL_PLACE.search(place)
+    found = KERNEL_RIP.search(place)
     return found[1] if found and HELD.search(code) else None
 
 
 def find_kmarkers_frames(console: str, modules: Collection[str]) -> list[str]:
-    """Return the lines of a log with an address in our modules, or with an address without a
-    symbol."""
+    """Return the lines of a log with an address in one of `modules`, the modules of kmarkers, or
+    with an address without a symbol."""
     names = "|".join(re.escape(name) for name in modules)
     frame = re.compile(rf"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?:{names})[\] ]")
     return [

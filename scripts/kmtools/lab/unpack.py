@@ -42,6 +42,7 @@ KERNEL_PREFIXES = tuple(
 # Directories of / that are symbolic links to /usr, and directories of /usr/share that are left out.
 USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
+# The free disk space that downloading and unpacking needs.
 NEEDED_BYTES = 3 << 30
 # The prefix of the names of trees that are being filled, and the suffix of those being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
@@ -93,8 +94,8 @@ def is_qemu_unpacked(entry: Entry) -> bool:
 
 
 def find_complete_kernel(entry: Entry) -> Kernel | None:
-    """Return the kernel of an entry if it, its suite's tree and its QEMU are unpacked, else
-    None."""
+    """Return the kernel of an entry if the kernel, the tree of its suite and its QEMU are unpacked,
+    else None."""
     kernel = find_unpacked_kernel(entry.name)
     # The entry in kernels.txt may have changed since the kernel was unpacked.
     fits = (
@@ -106,8 +107,8 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
-    """Download and unpack the newest kernel on the mirror that matches `entry`. But if the kernel
-    `unpacked` is not older, return `unpacked`."""
+    """Download and unpack the newest kernel on the mirror that matches `entry`. If the kernel
+    `unpacked` is not older than this kernel, return `unpacked` instead."""
     with hold_fetch_lock(NEEDED_BYTES):
         print_step(f"{entry.name}: asking the mirror for {entry.suite}")
         if sources.is_ubuntu(entry.suite):
@@ -143,7 +144,8 @@ def _unpack_ubuntu_keys() -> None:
 
 
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
-    """Download and unpack one kernel, its headers and, if it is missing, the suite's tree."""
+    """Download and unpack the kernel `candidate`, its headers and, if it is missing, the tree of
+    the suite."""
     release = candidate.release
     # Up to Linux 7.1, one package contains the kernel image and its modules. Those of later kernels
     # are in several packages.
@@ -151,7 +153,9 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     image = apt.select_known_packages(parts)
     # Debian's headers depend on their compiler, Ubuntu's do not.
     compiler = ("gcc",) if sources.is_ubuntu(entry.suite) else ()
-    closure = apt.list_with_dependencies([f"linux-headers-{release}", *BUILD_TOOLS, *compiler])
+    closure = apt.list_packages_with_dependencies(
+        [f"linux-headers-{release}", *BUILD_TOOLS, *compiler]
+    )
     own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
     debs = apt.download_packages(sorted({*own, *image}))
     ensure_suite_tree(apt, apt.suite, [name for name in closure if name not in own])
@@ -190,7 +194,7 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
 
 
 def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
-    """Unpack `packages` into the suite's tree `name`, unless the tree has all of them."""
+    """Unpack `packages` into the suite's tree `name`, unless this tree has all of them already."""
     tree = get_suite_dir(name)
     record = tree / "packages.json"
     if record.is_file() and set(packages) <= set(json.loads(record.read_text())):
@@ -228,7 +232,7 @@ def _fetch_qemu(suite: str) -> None:
     print_step(f"emulator: asking the mirror for {suite}")
     apt = PrivateApt(suite)
     apt.update_lists()
-    debs = apt.download_packages(apt.list_with_dependencies(["qemu-system-x86"]))
+    debs = apt.download_packages(apt.list_packages_with_dependencies(["qemu-system-x86"]))
     print_step(f"emulator: unpacking {len(debs)} packages of {suite}")
     with replace_tree(get_qemu_dir(suite)) as tree:
         unpack_packages(debs, tree)
@@ -240,7 +244,7 @@ def replace_tree(final: Path) -> Iterator[Path]:
     error."""
     final.parent.mkdir(parents=True, exist_ok=True)
     new, old = (final.with_name(f"{UNFINISHED}{final.name}{end}") for end in ("", REPLACED))
-    # A killed process may have left these trees.
+    # Remove the trees of a process that was killed.
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir()
@@ -279,7 +283,7 @@ def unpack_package(deb: Path, tree: Path) -> None:
     if source.returncode != 0 or done.returncode != 0:
         # The package file is kept: the next download verifies its size and digest.
         said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
-        full = "; make room and run it again" if "No space left" in said[0] else ""
+        full = "; free some space and run the command again" if "No space left" in said[0] else ""
         raise UnableError(f"cannot unpack {deb.name}: {said[0]}{full}")
 
 
@@ -290,12 +294,12 @@ def _require_disk_space(needed_bytes: int) -> None:
     if free < needed_bytes:
         raise UnableError(
             f"{cache} has {free >> 20} MiB free, a kernel with its compiler needs up to "
-            f"{needed_bytes >> 20} MiB; make room or set KMARKERS_CACHE to another place"
+            f"{needed_bytes >> 20} MiB; free some space, or set KMARKERS_CACHE to another directory"
         )
 
 
 def _remove_incomplete_trees() -> None:
-    """Remove incomplete trees, which killed processes left.
+    """Remove incomplete trees of killed processes.
 
     The caller holds the lock `fetch`, so no other process fills the tree of a suite or of a QEMU.
     If another process is compiling a kernel, it holds the lock of this kernel; the tree is kept.
@@ -311,11 +315,10 @@ def _remove_incomplete_trees() -> None:
 
 
 def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Path:
-    """Fetch and unpack packages of a suite with their dependencies, unless that was done before;
-    return the tree that contains them.
+    """Fetch and unpack packages of a suite and their dependencies, unless the tree exists already;
+    return the tree.
 
-    The name of the tree is the suite, a dash and `tree_suffix`, such as "tracers". Programs of this
-    tree can be added to an initramfs.
+    The name of the tree is the suite, a dash and `tree_suffix`, such as "tracers".
     """
     name = f"{suite}-{tree_suffix}"
     tree = get_suite_dir(name)
@@ -324,13 +327,13 @@ def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Pat
         with hold_cache_lock("fetch"):
             apt = PrivateApt(suite)
             apt.update_lists()
-            ensure_suite_tree(apt, name, apt.list_with_dependencies(packages))
+            ensure_suite_tree(apt, name, apt.list_packages_with_dependencies(packages))
     return tree
 
 
-def list_with_libraries(tree: Path, program: str) -> list[tuple[Path, str]]:
-    """Return the files of the program `program` in `tree`, its dynamic linker and its libraries,
-    each with its path in an initramfs."""
+def list_program_files(tree: Path, program: str) -> list[tuple[Path, str]]:
+    """Return the files that the program `program` in `tree` needs: the program, the dynamic linker
+    and the libraries, each with its path in an initramfs."""
     listed = capture_output(["chroot", tree, LOADER, "--list", program])
     if listed.returncode:
         raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
@@ -346,4 +349,4 @@ def resolve_in_tree(tree: Path, file: str) -> Path:
             return path
         target = path.readlink()
         path = tree / str(target).lstrip("/") if target.is_absolute() else path.parent / target
-    raise UnableError(f"{file} in {tree} is a link that leads nowhere")
+    raise UnableError(f"{file} in {tree} is a chain of more than 8 symbolic links")

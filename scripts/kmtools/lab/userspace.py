@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 
-NEEDS = "apt-get install gcc make libc6-dev"
+INSTALL_COMPILER = "apt-get install gcc make libc6-dev"
 
 
 def build_make_command(
@@ -29,7 +29,7 @@ def find_compiler_obstacle() -> str:
     they can."""
     for program in ("gcc", "make"):
         if not shutil.which(program):
-            return f"{program} is missing: {NEEDS}"
+            return f"{program} is missing: {INSTALL_COMPILER}"
     if capture_output(["gcc", "-E", "-x", "c", "-include", "stdio.h", "/dev/null"]).returncode:
-        return f"stdio.h is missing: {NEEDS}"
+        return f"stdio.h is missing: {INSTALL_COMPILER}"
     return ""

@@ -13,8 +13,8 @@ from kmtools.lab.qmp import Monitor, MonitorError
 
 # The number of inspections of all CPUs in a series.
 INSPECTIONS = 20
-# The time between two inspections is the period of silence divided by this number. A series
-# therefore takes a third of the period.
+# The time between two inspections is the period of silence divided by this number, so that a series
+# takes a third of the period.
 INSPECTIONS_PER_SILENCE = 60
 # The kernel's messages about a CPU that is locked up.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
@@ -38,7 +38,8 @@ class Watch:
         self._patience = silence
 
     def inspect_if_due(self) -> Finding | None:
-        """Inspect the CPUs if the next inspection is due; return a finding if the guest hangs."""
+        """Inspect the CPUs if an inspection is due: after a period of silence, or at once after a
+        lockup message. Return a finding if the guest hangs."""
         if not self._silence:
             return None
         now = time.monotonic()
@@ -91,8 +92,8 @@ class Watch:
         return finding_or_none
 
     def inspect_at_timeout(self) -> Finding | None:
-        """Run a series of inspections at once, for a guest that exceeded its time limit; return a
-        finding."""
+        """Run a series of inspections of a guest that exceeded its time limit; return a finding if
+        the guest hangs."""
         if not self._silence:
             return None
         self._begin_inspection_series(0.0)
@@ -110,7 +111,7 @@ class Watch:
         said = finding.reason if finding else "every CPU makes progress"
         lines = [f"== {len(self.inspections)} inspections: {said}"]
         for number, seen in enumerate(zip(*self.inspections, strict=True)):
-            places = sorted({f"{cpu.place:x}" for cpu in seen})
+            places = sorted({f"{cpu.rip:x}" for cpu in seen})
             lines.append(f"CPU {number} was at {', '.join(places)}")
         for cpu in self.inspections[-1] if self.inspections else []:
             lines += [f"CPU {cpu.number}, last inspection:", cpu.registers, *format_stack(cpu)]
@@ -128,11 +129,14 @@ def format_stack(cpu: Cpu) -> list[str]:
     """Return lines for the log of inspections: the words of a CPU's stack that may be code
     addresses, and, if the CPU handles an int3, the bytes in memory at its address."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
-    lines = [f"entry of breakpoints: {cpu.entry:x}", "on its stack:", *code] if code else []
+    lines = (
+        [f"int3 entry code: {cpu.entry:x}", "code addresses on the stack:", *code] if code else []
+    )
     if cpu.trap:
-        read = [f"{byte:02x}" for byte in cpu.held if byte != UNREADABLE]
-        held = " ".join(read) or "nothing that can be read"
+        read = [f"{byte:02x}" for byte in cpu.memory_bytes if byte != UNREADABLE]
+        memory_bytes = " ".join(read) or "nothing that can be read"
         lines.append(
-            f"interrupted by a breakpoint, from {cpu.saved_int3_address:x} memory holds {held}"
+            f"a breakpoint interrupted this CPU; memory from {cpu.saved_int3_address:x} holds"
+            f" {memory_bytes}"
         )
     return lines

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Extracts the kernel's checkpatch.pl from the distribution's source package, and makes its command
-lines."""
+"""Extracts the kernel's checkpatch.pl from Debian's source package, and makes the command lines
+that run this script."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from kmtools.base.paths import get_cache_dir
 from kmtools.lab.apt import PrivateApt, print_step
 from kmtools.lab.cache import hold_cache_lock
 
+# The Debian suite and the source package that contain checkpatch, and the files to extract.
 SUITE = "bookworm"
 PACKAGE = "linux-source-6.1"
 FILES = ("checkpatch.pl", "const_structs.checkpatch", "spelling.txt")
 
 # Options for code that lives outside the kernel's tree.
 OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100")
+# Names that checkpatch must treat as names of types.
 TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
 
 # The types of checkpatch warnings that are disabled, by prefix of the paths of files. The comments
@@ -93,7 +95,7 @@ IGNORED = {
 
 
 def ensure_checkpatch() -> Path:
-    """Return the path of checkpatch.pl; extract it first if it is missing."""
+    """Return the path of checkpatch.pl. If the file is missing, extract it first."""
     tree = get_cache_dir() / "checkpatch"
     script = tree / FILES[0]
     if all((tree / name).is_file() for name in FILES):

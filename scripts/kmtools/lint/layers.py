@@ -21,8 +21,8 @@ Edge = tuple[Path, Path]  # a file, and a file that it includes or imports
 
 
 def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the layer of the file `path`: the one that has the longest of all file patterns that
-    match the path. Return None if no pattern matches."""
+    """Return the layer of the file `path`. If file patterns of several layers match the path, that
+    is the layer with the longest pattern. Return None if no pattern matches."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
@@ -52,17 +52,17 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each pair of names that use each other, where at least one uses the other
-    directly, the other perhaps through further names. `edges` are (user, used) pairs."""
-    after: dict[str, set[str]] = {}
+    """Yield a line for each pair of names of which the first uses the second directly, and the
+    second uses the first directly or through further names. `edges` are (user, used) pairs."""
+    uses: dict[str, set[str]] = {}
     for user, used in edges:
-        after.setdefault(user, set()).add(used)
+        uses.setdefault(user, set()).add(used)
 
     def can_reach(start: str, goal: str, seen: set[str]) -> bool:
-        seen |= (new := after.get(start, set()) - seen)
+        seen |= (new := uses.get(start, set()) - seen)
         return goal in new or any(can_reach(one, goal, seen) for one in new)
 
-    pairs = {tuple(sorted((a, b))) for a in after for b in after[a] if can_reach(b, a, set())}
+    pairs = {tuple(sorted((a, b))) for a in uses for b in uses[a] if can_reach(b, a, set())}
     yield from (f"cycle: {a} <-> {b}" for a, b in sorted(pairs) if a != b)
 
 
@@ -74,7 +74,7 @@ def find_layer_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -
         ("c", r"\.[ch]$", list_includes),
         ("python", r"\.py$", list_imports),
     ):
-        rooms, edges = [one["name"] for one in table[kind]], [*find(root, files)]
+        names, edges = [one["name"] for one in table[kind]], [*find(root, files)]
         layers = {p: find_layer(p, table[kind]) for p in files if re.search(ending, p.name)}
         yield from (f"{path}: belongs to no layer" for path in sorted(layers) if not layers[path])
         for user, used in edges:
@@ -82,7 +82,7 @@ def find_layer_violations(root: Path = ROOT, table: Mapping[str, Any] = TABLE) -
             if not mine or not other or mine == other:
                 continue
             own = used.parts[0] in ("include", user.parts[0]) or mine.get("inside") or kind != "c"
-            if other["name"] not in mine.get("knows", rooms[: rooms.index(mine["name"])]):
+            if other["name"] not in mine.get("knows", names[: names.index(mine["name"])]):
                 yield f"{user}: uses {used}: layer {mine['name']} may not use {other['name']}"
             elif not own and not other.get("open"):
                 yield f"{user}: uses {used}, a private header of {other['name']}"

@@ -30,6 +30,7 @@ RUFF, MYPY = [LINTERS / "ruff"], [LINTERS / "mypy", "--no-error-summary"]
 CONCISE = "--output-format=concise"
 COMPAT = Path("include/compat")
 COMMAND = Path("scripts/kmarkers")
+# Matches a check of the kernel version.
 VERSIONS = re.compile(r"\b(LINUX_VERSION_CODE|KERNEL_VERSION|LINUX_VERSION_MAJOR|UTS_RELEASE)\b")
 # Matches a citation: the title of a commit, and the first kernel version that contains it.
 CITATION = re.compile(r'\("\w.*?\bv\d+\.\d+', re.S)
@@ -49,7 +50,7 @@ LINT_TOOLS = ("sparse", "perl")
 
 @dataclass
 class Sources:
-    """The source files of this tree, as paths relative to its root."""
+    """The source files of this tree, as paths relative to the root of the tree."""
 
     files: list[Path] = field(default_factory=lambda: sorted(list_sources(ROOT)))
 
@@ -74,8 +75,8 @@ def _is_shell_script(path: Path) -> bool:
 
 
 def run_tool(command: Sequence[object], tool: str) -> list[str]:
-    """Run the command line of a linter in the root of the tree. If the command exits with an error,
-    return its output as lines, else no lines. `tool` is the linter's name."""
+    """Run the command line of a linter in the root of the tree. Return the lines of the linter's
+    output if its exit code is not 0, else an empty list. `tool` is the linter's name."""
     program = str(command[0])
     if shutil.which(program) is None:
         raise UnableError(f"{program} is not installed")
@@ -84,8 +85,8 @@ def run_tool(command: Sequence[object], tool: str) -> list[str]:
     return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []
 
 
-def lint_checkpatch(tree: Sources) -> list[str]:
-    """Run the kernel's checkpatch.pl on every C file."""
+def run_checkpatch(tree: Sources) -> list[str]:
+    """Run the kernel's checkpatch.pl on every C file; return a line for each fault."""
     script = checkpatch.ensure_checkpatch()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
@@ -107,7 +108,7 @@ def prepare_lint_kernel() -> catalogue.Kernel:
             apt = PrivateApt(entry.suite)
             apt.update_lists()
             headers = f"linux-headers-{kernel.release}"
-            closure = apt.list_with_dependencies([headers, *BUILD_TOOLS, *LINT_TOOLS])
+            closure = apt.list_packages_with_dependencies([headers, *BUILD_TOOLS, *LINT_TOOLS])
             own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
             ensure_suite_tree(apt, suite, [name for name in closure if name not in own])
     return replace(kernel, suite=suite)
@@ -131,8 +132,9 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
     return found or (text.splitlines()[-10:] if code else [])
 
 
-def lint_names() -> list[str]:
-    """Compile all modules with W=1, and check the symbols that their objects define and use."""
+def find_symbol_faults() -> list[str]:
+    """Compile all modules with W=1; return the compiler's warnings or, if there are none, a line
+    for each fault in the symbols that the objects of the modules define and use."""
     found = collect_build_warnings(["W=1"])
     return found or names.find_all_symbol_faults(
         get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint")
@@ -146,9 +148,9 @@ def find_lint_obstacle() -> str:
     return "the linters are missing: run scripts/setup --lint"
 
 
-def lint_compat(tree: Sources) -> list[str]:
-    """Find kernel version checks outside of include/compat, and checks inside it that cite no
-    commit."""
+def find_forbidden_version_checks(tree: Sources) -> list[str]:
+    """Return a line for each kernel version check outside of include/compat, and for each one in
+    include/compat that cites no commit."""
     found = []
     for path in tree.list_with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
@@ -160,8 +162,8 @@ def lint_compat(tree: Sources) -> list[str]:
 
 
 def find_uncited_version_checks(path: Path) -> Iterator[str]:
-    """Yield a line for each kernel version check in the file `path` whose comment above it cites no
-    commit."""
+    """Yield a line for each kernel version check in the file `path` if the comment above the check
+    cites no commit."""
     comment = ""
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
         if line.startswith("/*"):
@@ -172,8 +174,8 @@ def find_uncited_version_checks(path: Path) -> Iterator[str]:
             yield f"{path}:{number}: no commit is cited: {line.strip()}"
 
 
-def lint_licence(tree: Sources) -> list[str]:
-    """Find files that do not name the licence in their first three lines."""
+def find_unlicensed_files(tree: Sources) -> list[str]:
+    """Return a line for each file that does not name the licence in its first three lines."""
     found = []
     for path in tree.files:
         if path.suffix in UNLICENSED_SUFFIXES and not _is_shell_script(path):
@@ -186,19 +188,20 @@ def lint_licence(tree: Sources) -> list[str]:
     return found
 
 
+# The linters by name. Each takes the source files, and returns a line for each fault.
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
-    "compat": lint_compat,
-    "licence": lint_licence,
+    "compat": find_forbidden_version_checks,
+    "licence": find_unlicensed_files,
     "layers": lambda _: [*layers.find_layer_violations()],
     "ruff": lambda _: run_tool([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
     "format": lambda _: run_tool([*RUFF, "format", "--check", CONCISE, "."], "ruff format"),
     "mypy": lambda tree: run_tool([*MYPY, *tree.list_with_suffix(".py"), COMMAND], "mypy"),
     "shellcheck": lambda tree: run_tool([*SHELLCHECK, *tree.list_shell_scripts()], "shellcheck"),
-    "checkpatch": lint_checkpatch,
+    "checkpatch": run_checkpatch,
     # w1: the kernel's extra compiler warnings. sparse: static checks of address spaces, locks,
     # types.
     "w1": lambda _: collect_build_warnings(["W=1"], anew=True),
-    "names": lambda _: lint_names(),
+    "names": lambda _: find_symbol_faults(),
     "sparse": lambda _: collect_build_warnings(["W=1", "C=2"]),
 }
 
@@ -226,8 +229,8 @@ def run_linters(linters: Iterable[str] = ()) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of the requested linters. If tests were requested by name, the output of the
-    linters is shown while they run."""
+    """Return a list of one suite, which runs the requested linters. If tests were requested by
+    name, the output of the linters is shown while they run."""
     tools = suite_request.get_choices("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", suite_request.form == "named"
     run = partial(run_linters, tools)

@@ -30,17 +30,17 @@ def read_symbols(path: Path) -> list[tuple[str, str]]:
 
 def find_module_symbol_faults(module: Path, root: Path) -> Iterator[str]:
     """Yield a line for each fault in the symbols of `module`, a .ko file below the build directory
-    `root`. The .mod file next to the module lists its objects."""
+    `root`. The .mod file next to the .ko file lists the objects of the module."""
     objects = module.with_suffix(".mod").read_text().split()
     own = [root / name.removeprefix("/src/") for name in objects]
     used = {path: read_symbols(path) for path in own}
     owner = {name: path for path in own for name, letter in used[path] if letter in "TDBRA"}
     for name, path in sorted(owner.items()):
         if not name.startswith(tuple(TABLE["names"]["prefixes"])):
-            yield f"{path.relative_to(root)}: {name} has none of the prefixes"
+            yield f"{path.relative_to(root)}: symbol {name} has no prefix of layers.toml"
     functions = Counter(name for path in own for name, letter in used[path] if letter in "tT")
     for name in sorted(name for name, count in functions.items() if count > 1):
-        yield f"{module.stem}: {name} is in more than one file"
+        yield f"{module.stem}: function {name} is defined in more than one file"
     edges = [
         (str(path.relative_to(root)), str(owner[name].relative_to(root)))
         for path in own

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the native benchmarks like `bench`, with fresh seeds, for A/A comparisons."""
+"""Measures the benchmarks in user space as `bench` does, with fresh seeds, for A/A comparisons."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from kmtools.measure.run_cache import RunCache
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The settings of each run: the number of blocks per process, patterns of benchmarks (none for
-    all), the time limit in seconds, the name of a neighbour process (neighbour.NEIGHBOURS) that
-    runs meanwhile, if any, and names of benchmarks that kmbench measures but does not list."""
+class RunSettings:
+    """The settings of each run of an A/A comparison: the number of blocks per process, the time
+    limit in seconds, patterns of benchmarks (none for all), the name of the neighbour process
+    (neighbour.NEIGHBOURS) that runs during the measurement, if any, and names of benchmarks that
+    kmbench measures but does not list."""
 
     blocks: int
     budget: float
@@ -31,7 +32,7 @@ def ignore_progress(*_words: object, **_more: Any) -> None:
     """Ignore all arguments. This function replaces functions that report progress."""
 
 
-def measure_run(run_number: int, plan: Plan, steering: Steering) -> collect.RawDir:
+def measure_run(run_number: int, plan: RunSettings, steering: Steering) -> collect.RawDir:
     """Measure a run and return its samples; runs of different numbers share no seed."""
     seed = run_number * steering.most
     cache = RunCache()

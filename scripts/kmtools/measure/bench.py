@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the missing tiers of a run. If a tier cannot be measured, the others are measured
-nevertheless."""
+"""Measures the missing tiers of a run of `bench`. If one tier cannot be measured, the other tiers
+are still measured."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain_error, require_root
-from kmtools.base.files import publish_directory
+from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import INDENT
 from kmtools.lab import accel, catalogue, kernels, userspace
@@ -27,33 +27,41 @@ from kmtools.measure.benchrun import Plan, Run
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
 
-HERE = ("native", "vm", "icount")
-HOST = ("native", "metal")
-GUESTS = ("vm", "icount")
+# The tiers that are measured by default, with --host, and in test kernels.
+DEFAULT_TIERS = ("native", "vm", "icount")
+HOST_TIERS = ("native", "metal")
+GUEST_TIERS = ("vm", "icount")
 
 # Blocks of each tier; `native`: blocks of each process, `processes`: number of processes. On the
 # real CPU, intervals are then a fraction of a cycle wide. Under emulation, only orders of magnitude
 # are meaningful, so `vm` has the fewest blocks that location.py needs for its batches. Exact counts
 # need two blocks, which must agree. Live benchmarks run a program against the kernel's own code,
-# see LIVE; in emulated ticks their times mean nothing, so few of their blocks are measured: 20
-# blocks took half of the time of a test kernel.
+# see LIVE; their times in emulated ticks mean nothing, so `vm` has few of their blocks: 20 blocks
+# took half of the time for which the test kernel ran.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
 }  # fmt: skip
-# A test kernel under KVM measures cycles of the real CPU. So it measures KVM_TIMES times as many
-# blocks as FULL says, and the same live benchmarks as metal.
-KVM_TIMES = 20
-# A quick run measures for 90 seconds at most. Its test kernels run no slow benchmarks.
+# A test kernel under KVM measures cycles of the real CPU. So it measures KVM_BLOCK_FACTOR times as
+# many blocks as FULL says, and the same live benchmarks as the tier metal.
+KVM_BLOCK_FACTOR = 20
+# The blocks of a run with --quick, which measures for at most 90 seconds. Its test kernels run only
+# QUICK_GUEST_BENCHMARKS, none of which is slow.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
-# The default time to measure in user space, with which make bench takes five minutes.
+# The default time limit of the measurement in user space; make bench then takes five minutes.
 BUDGET_SECONDS = 150
 # The live benchmarks of each tier. `vm` has no whole programs (MACRO), because emulated times could
 # not be compared with published times. `icount` has no GETPPID, because the walk of
 # getppid-pressure through memory has too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
-QUICK_GUEST = ("empty-loop", "memcpy-4096", "marker-enabled", "cold-branch", "getppid-copy-quiet")
+QUICK_GUEST_BENCHMARKS = (
+    "empty-loop",
+    "memcpy-4096",
+    "marker-enabled",
+    "cold-branch",
+    "getppid-copy-quiet",
+)
 
 
 def run_measuring_step(
@@ -80,11 +88,11 @@ def build_kmbench() -> None:
         raise
 
 
-class Rows(Protocol):
-    """The live view of a tier while it is measured; see resolving.py."""
+class LiveView(Protocol):
+    """The live view, on a terminal, of the tier that is being measured; see resolving.py."""
 
     def set_current_benchmark(self, benchmark: str) -> None:
-        """Store the name of the benchmark that a guest measures now, to show it."""
+        """Store the name of the benchmark that a guest is measuring, which the live view shows."""
 
     def add_process_samples(self, folder: Path, process: int) -> None:
         """Add the samples of a process that has ended, and compute the verdicts again."""
@@ -113,7 +121,7 @@ class Bench:
         show: Callable[[str, RunCache], None],
         events: Events,
         steering: Steering | None,
-        make_rows: Callable[[str], Rows | None],
+        make_rows: Callable[[str], LiveView | None],
     ) -> None:
         """Store what the steps need. `show` prints the table of a tier from the samples so far,
         before the next tier is measured. Without `steering` the number of processes in user space
@@ -123,9 +131,9 @@ class Bench:
         self.cache = RunCache()
         self.show = show
         self.make_rows = make_rows
-        self.lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
-        self.guests = [tier for tier in self.lacking if tier in GUESTS]
-        steps = len(self.lacking) + bool(self.lacking) + 3 * bool(self.guests)
+        self.missing_tiers = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
+        self.guests = [tier for tier in self.missing_tiers if tier in GUEST_TIERS]
+        steps = len(self.missing_tiers) + bool(self.missing_tiers) + 3 * bool(self.guests)
         self.events = events
         self.steering = steering
         self.progress = JsonProgress(steps + 1, events)
@@ -156,7 +164,7 @@ class Bench:
         rows = self.make_rows("native")
         with self.progress.show_rows(rows.render_terminal_lines if rows else None):
             native.measure_processes(
-                self.run.raw_folder("native"),
+                self.run.get_raw_folder("native"),
                 blocks=plan.amounts["native"],
                 processes=processes,
                 seed=plan.seed,
@@ -167,7 +175,7 @@ class Bench:
                 steer=steer,
                 program=program,
                 planned=plan.amounts["processes"],
-                show=self.progress.show_share,
+                show=self.progress.show_completed_share,
                 ended=rows.add_process_samples if rows else None,
                 say=self.print_step_line,
             )
@@ -188,7 +196,7 @@ class Bench:
         importlib.invalidate_caches()
 
     def prepare_guest(self) -> None:
-        """Fetch the test kernel and build the modules with its own compiler."""
+        """Fetch the test kernel, and build the modules with the compiler of the kernel."""
         require_root("building for a test kernel")
         kernel = self.run.plan.kernel
         self.progress.begin_step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
@@ -208,7 +216,7 @@ class Bench:
                 raise FailedError(f"building {source} for {kernel} failed")
 
     def measure_guest(self, tier: str) -> None:
-        """Boot a test kernel and measure a tier in it."""
+        """Boot the test kernel of the plan, and measure the tier `tier` in it."""
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
         self.progress.begin_step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
@@ -217,14 +225,14 @@ class Bench:
         def show(done: float, total: float, benchmark: str) -> None:
             if rows is not None:
                 rows.set_current_benchmark(benchmark)
-            self.progress.show_share(done, total, benchmark)
+            self.progress.show_completed_share(done, total, benchmark)
 
         with self.progress.show_rows(rows.render_terminal_lines if rows else None):
             guest.measure_in_test_kernel(
                 tier,
                 plan.kernel,
                 self.modules,
-                self.run.raw_folder(tier),
+                self.run.get_raw_folder(tier),
                 blocks=plan.amounts[tier] * self.get_block_count_factor(tier),
                 seed=plan.seed,
                 live=self.select_live_benchmarks(tier),
@@ -239,20 +247,22 @@ class Bench:
         """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
         all."""
         plan = self.run.plan
-        return plan.benchmarks or (QUICK_GUEST if plan.quick and not plan.module else ())
+        return plan.benchmarks or (QUICK_GUEST_BENCHMARKS if plan.quick and not plan.module else ())
 
     def get_block_count_factor(self, tier: str) -> int:
         """Return the factor by which the planned number of blocks of a tier is multiplied:
-        KVM_TIMES for `vm` under KVM, unless the user chose the number of blocks; else 1."""
-        return KVM_TIMES if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
+        KVM_BLOCK_FACTOR for `vm` under KVM, unless the user chose the number of blocks; else 1."""
+        return (
+            KVM_BLOCK_FACTOR if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
+        )
 
     def choose_memory(self, tier: str) -> int:
-        """Return the memory of a test kernel in MiB. On the real CPU it follows the last cache; an
-        emulator has no caches."""
+        """Return the memory of a test kernel in MiB. On the real CPU, the memory depends on the
+        size of the last-level cache; an emulator has no caches."""
         real = tier == "vm" and self.real_guest
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
-    def select_live_benchmarks(self, tier: str) -> guest.Live:
+    def select_live_benchmarks(self, tier: str) -> guest.LiveBenchmarks:
         """Return the live benchmarks to measure in a tier, and the number of their blocks. Live
         benchmarks are programs that call the kernel's own code."""
         plan = self.run.plan
@@ -263,13 +273,15 @@ class Bench:
         wanted = [
             name for name in live if benchmark_names.matches_any_pattern(name, plan.benchmarks)
         ]
-        return guest.Live(blocks, wanted) if blocks and wanted else guest.NONE_LIVE
+        return (
+            guest.LiveBenchmarks(blocks, wanted) if blocks and wanted else guest.NO_LIVE_BENCHMARKS
+        )
 
     def measure_metal(self) -> None:
         """Load the modules into the running kernel, measure in it and unload them."""
         plan, release = self.run.plan, os.uname().release
         self.progress.begin_step(f"metal: measuring in the running kernel {release}")
-        raw = self.run.raw_folder("metal")
+        raw = self.run.get_raw_folder("metal")
         partial = raw.with_name("metal.partial")
         shutil.rmtree(partial, ignore_errors=True)
         config = ROOT / "build" / "bench-host.conf"
@@ -285,7 +297,7 @@ class Bench:
             "KMLIVE": str(guest.KMLIVE),
         }
         run_measuring_step(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
-        publish_directory(partial, raw)
+        sync_and_rename_directory(partial, raw)
 
     def try_step(self, tiers: Sequence[str], method_name: str, *arguments: str) -> bool:
         """Call the method of this object with the name `method_name` and the arguments `arguments`.
@@ -302,7 +314,7 @@ class Bench:
         return True
 
     def record_unmeasured_tiers(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
-        """Store and print the reason why tiers are not measured. Returns False."""
+        """Store and print the reason `why` the tiers `tiers` are not measured; return False."""
         print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}
@@ -311,12 +323,12 @@ class Bench:
         return False
 
     def finish_tier(self, tier: str) -> None:
-        """Check the samples of a measured tier. If the tier is native, which is measured first,
-        print its table before the other tiers are measured."""
+        """Check the samples of a measured tier. Print the table of the tier native at once, before
+        the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
         try:
-            self.cache.reader.load(tier, self.run.raw_folder(tier))
+            self.cache.reader.load(tier, self.run.get_raw_folder(tier))
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.rename_refused_samples(tier)
@@ -336,13 +348,12 @@ class Bench:
         collect.print_window_totals(self.run.path, self.cache.raws)
 
     def measure_missing_tiers(self) -> None:
-        """Measure the missing tiers: user space first, before anything is downloaded."""
-        tiers, guests = self.lacking, self.guests
+        """Measure the missing tiers: first in user space, before test kernels are downloaded."""
+        tiers, guests = self.missing_tiers, self.guests
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
-        # If the benchmarks of an external module are measured, guests need no program, so none is
-        # built.
+        # Guests that measure an external module run no user-space program, so none is built.
         if not self.run.plan.module and not self.try_step(needing, "build_native"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
@@ -372,8 +383,9 @@ def copy_built_modules(target: Path) -> Path:
 def make_run_plan(
     tiers: Sequence[str], kernel: str, seed: int, quick: bool, chosen: Mapping[str, Any]
 ) -> Plan:
-    """Return the plan of a new run on this machine; `chosen` has the fields of CHOSEN, each of them
-    None or empty if the user did not choose it. A chosen number of blocks applies to each tier."""
+    """Return the plan of a new run on this machine. `chosen` has the options of the user by name,
+    see benchrun.USER_FIELDS; an option that was not given is None or empty. A chosen number of
+    blocks applies to every tier."""
     blocks = chosen.get("blocks")
     amounts = {
         name: blocks if blocks and name != "processes" else number

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the names of all benchmarks and variants from benchmarks.csv, so that they are known before
-anything is built.
+"""Reads the names of all benchmarks and variants from benchmarks.csv, so that patterns of names can
+be checked before any program or module is built.
 
 The column `found` of the table says where a benchmark exists: `native` in user space alone,
 `kernel` in kernels alone, "" in both. A test compares the table with the list that kmbench prints,
@@ -48,8 +48,8 @@ def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
     """Check that each pattern in `benchmarks` and `variants` matches a name in `names`. If a
-    pattern matches none, raise UnableError with the pattern and the known names; `where`, such as
-    "user space", is the phrase in the message that says where these names exist."""
+    pattern matches none, raise UnableError with the pattern and all names; `where`, such as "user
+    space", is the phrase in the message that says where these names exist."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Manages the folder of a run of make bench: its plan, and the environments of measurement (tiers)
-that are measured or missing.
+"""Manages the folder of a run of `bench`: the plan of the run, and the environments of measurement
+(tiers) that are measured or missing.
 
 The folder raw/<tier> exists once all samples of the tier are complete. run.json holds the plan and,
-for each tier that could not be measured, the reason. A resumed run must fit the plan.
+for each tier that could not be measured, the reason. A run is resumed only under the same plan.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import UnableError, explain_error
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT, list_sources
 from kmtools.measure import hostenv
 
@@ -33,15 +33,17 @@ MEASURED = (
     *("base", "bench_modules", "events", "immediate", "include", "markers", "native", "patcher"),
     "sdt",
 )
-# A property that does not identify the machine, because it changes all the time.
-UNSTEADY = "cpu_MHz"
+# The property of describe_cpu() that is left out of identify_machine(): the current CPU frequency,
+# which changes all the time.
+UNSTEADY_PROPERTY = "cpu_MHz"
 # The fields of Plan that the user may set by options.
-CHOSEN = ("benchmarks", "variants", "blocks", "budget", "program", "module")
+USER_FIELDS = ("benchmarks", "variants", "blocks", "budget", "program", "module")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The tiers, kernel and amounts of a run; all its parts are measured under the same plan.
+    """The tiers, the kernel and the numbers of blocks of a run, and what identifies its sources and
+    its machine. All tiers of a run are measured under the same plan.
 
     `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
     chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the default;
@@ -79,7 +81,7 @@ def identify_sources(program: str = "", module: str = "") -> dict[str, Any]:
 
 def identify_machine() -> dict[str, Any]:
     """Return the properties of the machine that affect results and that a reboot may change."""
-    cpu = {key: value for key, value in hostenv.describe_cpu().items() if key != UNSTEADY}
+    cpu = {key: value for key, value in hostenv.describe_cpu().items() if key != UNSTEADY_PROPERTY}
     gcc = hostenv.take_first_line(hostenv.capture_command_output("gcc", "--version"))
     return {**cpu, "running kernel": platform.release(), "gcc": gcc}
 
@@ -87,7 +89,7 @@ def identify_machine() -> dict[str, Any]:
 def find_plan_difference(was: Plan, now: Plan) -> str:
     """Return the difference between two plans that prevents resuming a run, as a sentence; empty if
     there is none."""
-    for name in ("tiers", "kernel", "seed", "quick", "amounts", *CHOSEN):
+    for name in ("tiers", "kernel", "seed", "quick", "amounts", *USER_FIELDS):
         before, here = getattr(was, name), getattr(now, name)
         if before != here:
             return f"its {name} is {before}, but {here} was requested"
@@ -97,12 +99,12 @@ def find_plan_difference(was: Plan, now: Plan) -> str:
     for name in sorted({*was.machine, *now.machine}):
         before, here = was.machine.get(name), now.machine.get(name)
         if before != here:
-            return f"the machine is another: its {name} was {before} and is {here}"
+            return f"the machine has changed: {name} was {before} and is {here}"
     return ""
 
 
 class Run:
-    """The folder of a run, with its plan and its state."""
+    """The folder of a run: the plan, and the state of each tier (measured, missing or failed)."""
 
     def __init__(self, path: Path, plan: Plan, created: bool = False) -> None:
         """Store the folder and the plan of a run. `created` is True if this process created the
@@ -115,18 +117,19 @@ class Run:
         # reason.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
-    def raw_folder(self, tier: str) -> Path:
+    def get_raw_folder(self, tier: str) -> Path:
         """Return the path of the folder with the samples of a tier."""
         return self.path / "raw" / tier
 
     def is_measured(self, tier: str) -> bool:
         """Return True if all samples of a tier are complete."""
-        return self.raw_folder(tier).is_dir()
+        return self.get_raw_folder(tier).is_dir()
 
     def rename_refused_samples(self, tier: str) -> Path:
-        """Rename the folder of samples that cannot be used, so that the tier is measured again."""
-        names = (self.raw_folder(f"{tier}.refused-{number}") for number in itertools.count(1))
-        return self.raw_folder(tier).rename(next(path for path in names if not path.exists()))
+        """Rename the folder of a tier whose samples cannot be used, so that the tier is measured
+        again; return the new path."""
+        names = (self.get_raw_folder(f"{tier}.refused-{number}") for number in itertools.count(1))
+        return self.get_raw_folder(tier).rename(next(path for path in names if not path.exists()))
 
     def list_measured_tiers(self) -> list[str]:
         """Return the tiers whose samples are complete."""
@@ -141,7 +144,9 @@ class Run:
         """Write the plan and the reasons for missing tiers to run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
-        write_atomically(self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n")
+        write_file_atomically(
+            self.path / RECORD, json.dumps(record, indent=1, sort_keys=True) + "\n"
+        )
 
     def require_same_kernel_release(self, release: str) -> None:
         """Raise UnableError if the release of the test kernel differs from that of samples measured
@@ -158,8 +163,8 @@ class Run:
 
 
 def create_run(plan: Plan) -> Run:
-    """Make the folder of a new run, named after the time in UTC; an existing folder is never
-    used."""
+    """Make the folder of a new run, named after the current time in UTC. If a folder of this name
+    exists, add a number to the name."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     for name in (stamp, *(f"{stamp}-{number}" for number in range(2, 100))):
         run = Run(LOCAL / name, plan, created=True)
@@ -203,12 +208,12 @@ def load_run(path: Path) -> Run:
 
 @contextmanager
 def remove_leftovers(run: Run) -> Iterator[Run]:
-    """At the end of the block, remove the partial files of a run. Remove its folder, too, if this
-    process created the folder and there is no sample in it."""
+    """At the end of the block, remove the partial files of a run. Remove the whole folder if this
+    process created it and it holds no sample."""
     try:
         yield run
     finally:
-        merged = [run.raw_folder(f"{tier}.parts") for tier in run.list_measured_tiers()]
+        merged = [run.get_raw_folder(f"{tier}.parts") for tier in run.list_measured_tiers()]
         for stale in [*run.path.glob("raw/**/*.partial"), *merged]:
             shutil.rmtree(stale, ignore_errors=True)
         if run.created and not run.has_samples():

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parses the user's selection of benchmarks and variants, by pattern, and of amounts.
+"""Parses options of `bench`: patterns that select benchmarks and variants, the number of blocks,
+the seed and the time limit.
 
-Patterns are those of a shell: `marker-*`. With a chosen variant, the baseline of its benchmark and
-the A/A clone are kept, too, because the verdict needs them.
+Patterns are those of a shell: `marker-*`. If the user selects a variant, the samples of the
+baseline and of the A/A clone are kept, too, because the verdict needs them.
 """
 
 from __future__ import annotations
@@ -54,12 +55,12 @@ def parse_blocks(text: str) -> int:
 
 
 def parse_seed(text: str) -> int:
-    """Parse the seed of the first process; those of later processes follow it."""
+    """Parse the seed of the first process; each later process has the next whole number."""
     return parse_whole_number(text, MOST_SEED, 0)
 
 
 def parse_budget(text: str) -> int:
-    """Parse a time, in seconds unless it ends in m or h; return seconds."""
+    """Parse a time limit such as 90, 90s, 5m or 1h; return seconds."""
     match = DURATION.fullmatch(text)
     if not match or not int(match[1]):
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90, 90s, 5m or 1h")

@@ -3,7 +3,7 @@
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
 machines, vm.json; or a folder process-N with these for each process that measured. All files are
-validated before the first byte is written; an error names the broken or truncated file and the
+validated before an output file is written; an error names the broken or truncated file and the
 line. The run directory receives samples.csv and env.json. Once both files are in place and no tier
 is missing, the link `latest` beside the run directory is switched to the run.
 """
@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import explain_error
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.jsonfile import read_json
 from kmtools.measure import benchrun, choice, disturbance, hostenv, hwcounters, rundir, samples
 from kmtools.measure.rundir import RunError
@@ -33,7 +33,8 @@ MACHINE = "machine"
 
 @dataclass
 class RawDir:
-    """A validated raw directory: its description and its rows, ready for samples.csv."""
+    """A validated raw directory: the description of its tier, and its samples as rows of
+    samples.csv."""
 
     tier: rundir.Tier
     path: Path
@@ -77,8 +78,8 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
 
 
 def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
-    """Check that every block has the same windows, all at one layout; RunError if not, as in a
-    truncated file."""
+    """Raise RunError unless every block has the same windows, all of them at one layout. In a
+    truncated file, the last block lacks windows."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
     layouts: dict[int, int] = {}
     last_line: dict[int, str] = {}
@@ -104,7 +105,7 @@ def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> Non
             raise RunError(f"{path}: {variant} ran at one loop count; a slope needs two")
 
 
-def read_checked_raw(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
+def read_checked_samples(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
     """Read the raw CSV file `path` of one process, check it, and return its samples."""
     rows = list(samples.read_raw_samples(path, tier, process))
     if not rows:
@@ -122,7 +123,7 @@ def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counte
         raise RunError(f"{path}: no CSV files")
     for file in files:
         first = blocks[file.stem]
-        for sample in read_checked_raw(file, raw.tier, process):
+        for sample in read_checked_samples(file, raw.tier, process):
             cycles = None if raw.tier.emulated else sample.core_cycles
             raw.dropped_cycles += cycles != sample.core_cycles
             block = first + sample.block
@@ -139,9 +140,9 @@ class Reader:
 
     def load(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
         """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
-        the first `most_processes`. If this object has read some of the processes before, they are
-        not read again and must be among those requested now; the samples of the others are added to
-        the same RawDir."""
+        the first `most_processes`. Processes that this object has read before are not read again,
+        and must be among those requested now; the samples of the other processes are added to the
+        same RawDir."""
         count = len(list(path.glob("process-*"))) if most_processes is None else most_processes
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
@@ -194,7 +195,7 @@ def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
 
 
 def make_tier_entry(raw: RawDir) -> dict[str, Any]:
-    """Return the entry of a tier in env.json."""
+    """Return the entry of a tier for the list `tiers` of env.json."""
     return {
         "tier": raw.tier.tier,
         "kernel": raw.tier.kernel,
@@ -215,7 +216,7 @@ def write_run_files(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> N
     """Write samples.csv and env.json of a run, each of them atomically."""
     run.mkdir(parents=True, exist_ok=True)
     samples.write_samples(run / "samples.csv", (row for raw in raws for row in raw.rows))
-    write_atomically(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
+    write_file_atomically(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
 
 def update_latest_link(run: Path) -> None:
@@ -250,9 +251,9 @@ def merge_run(
     directories of the run are used. `reader` may be a Reader that has read directories of the run
     before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
-    own = [(tier, run.raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
+    own = [(tier, run.get_raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if not tier_folders and not own:
-        rundir.require_run(path)
+        rundir.require_run_folder(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
     if tier_folders:
         raws = [load_raw_folder(tier, raw) for tier, raw in tier_folders]

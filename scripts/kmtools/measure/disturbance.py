@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the disturbances of a process, from counters of the machine before and after it.
+"""Measures what disturbed a process (interrupts, stolen time, other programs) from counters in
+/proc, which are read before and after the process.
 
-A process in user space notices neither interrupts nor a hypervisor that takes the CPU away. Times
-are in seconds. Counters that the machine lacks are left out.
+The process itself notices neither interrupts nor a hypervisor that takes the CPU away. Times are in
+seconds. Counters that the machine lacks are left out.
 """
 
 from __future__ import annotations
@@ -26,17 +27,17 @@ SUMMED = (
 # Indices of the fields with the times of programs, and of the field with steal time, in a CPU's
 # line of /proc/stat. The fields are in units of the kernel's clock tick (USER_HZ).
 RUNNING, STEAL = (0, 1, 2), 7
-SHORTEST_SLEEP = 0.5
-# Keys of env: the rate of the clock in a process, in kHz; and, for a tier, the difference between
-# the highest and the lowest of these rates, as a share of the lowest.
-RATE, RATE_SPREAD = "tsc_khz", "tsc_khz_spread"
+# A suspension of the machine that is shorter is not detected, see was_suspended().
+SHORTEST_SUSPENSION_SECONDS = 0.5
+# Keys of an env file: the TSC frequency that a process measured, in kHz; and, for a tier, the
+# difference between the highest and the lowest of these frequencies, as a share of the lowest.
+TSC_RATE, TSC_RATE_SPREAD = "tsc_khz", "tsc_khz_spread"
 
 
 @dataclass(frozen=True)
-class Reading:
+class CounterSnapshot:
     """All counters at one time: times and interrupts of each CPU, the resource usage of all
-    children that have ended, and the seconds for which the machine was suspended since it was
-    started."""
+    children that have ended, and the seconds for which the machine was suspended since boot."""
 
     at: float
     times: Mapping[int, tuple[float, ...]]
@@ -78,10 +79,10 @@ def _read_proc_file(name: str) -> str:
         return ""
 
 
-def read_disturbance_counters() -> Reading:
+def read_disturbance_counters() -> CounterSnapshot:
     """Return the current values of all counters."""
     tick = 1 / os.sysconf("SC_CLK_TCK")
-    return Reading(
+    return CounterSnapshot(
         time.monotonic(),
         parse_cpu_times(_read_proc_file("stat"), tick),
         parse_interrupt_counts(_read_proc_file("interrupts")),
@@ -100,28 +101,30 @@ def parse_cpu_list(text: str) -> set[int]:
 
 
 def find_sibling_cpus(cpu: int) -> set[int]:
-    """Return the other CPUs of the same core, which share its execution units with the CPU `cpu`.
-    There are none if the kernel knows none, as in many virtual machines."""
+    """Return the other hardware threads of the core that the CPU `cpu` belongs to. The set is empty
+    if the kernel lists none, as in many virtual machines."""
     try:
         return parse_cpu_list(Path(SIBLINGS.format(cpu)).read_text(encoding="ascii")) - {cpu}
     except (OSError, ValueError):
         return set()
 
 
-def compute_running_seconds(before: Reading, after: Reading, cpu: int) -> float:
+def compute_running_seconds(before: CounterSnapshot, after: CounterSnapshot, cpu: int) -> float:
     """Return the time for which programs ran on a CPU between two readings."""
     pairs = list(zip(before.times[cpu], after.times[cpu], strict=True))
     return sum(pairs[field][1] - pairs[field][0] for field in RUNNING)
 
 
-def was_suspended(before: Reading, after: Reading) -> bool:
-    """Return True if the machine was suspended between two readings. Two clocks are read one after
-    the other, and this program may have to wait between the two; only a difference longer than such
-    a wait counts as a suspension."""
-    return after.asleep - before.asleep > SHORTEST_SLEEP
+def was_suspended(before: CounterSnapshot, after: CounterSnapshot) -> bool:
+    """Return True if the machine was suspended between two readings. `asleep` is the difference of
+    two clocks that are read one after the other. This program may be preempted between the two
+    reads, so a growth of `asleep` counts only if it is longer than such a preemption."""
+    return after.asleep - before.asleep > SHORTEST_SUSPENSION_SECONDS
 
 
-def compute_disturbances(before: Reading, after: Reading, cpu: int) -> dict[str, float]:
+def compute_disturbances(
+    before: CounterSnapshot, after: CounterSnapshot, cpu: int
+) -> dict[str, float]:
     """Return the disturbances of a CPU between two readings of the counters. Between them, this
     program must have run a single child process, on that CPU, because the counters of children are
     those of all child processes."""
@@ -157,17 +160,17 @@ def format_env_lines(counters: Mapping[str, float]) -> str:
 
 
 def sum_disturbance_counters(envs: list[Mapping[str, str]]) -> dict[str, str]:
-    """Return the sum of each counter over several env files, and the spread of the clock's rate as
-    a share of the lowest rate. `envs` has the content of the files. Counters that any of the files
-    lacks are left out."""
+    """Return the sum of each counter over several env files, and the spread of the TSC frequency as
+    a share of the lowest. `envs` has the content of the files. Counters that any of the files lacks
+    are left out."""
     sums = {}
     for name in SUMMED:
         try:
             sums[name] = f"{round(sum(float(env[name]) for env in envs), 2):.10g}"
         except (KeyError, ValueError):
             continue
-    rates = [env.get(RATE, "") for env in envs]
+    rates = [env.get(TSC_RATE, "") for env in envs]
     if all(rate.isdecimal() and int(rate) for rate in rates):
         least, most = min(map(int, rates)), max(map(int, rates))
-        sums[RATE_SPREAD] = f"{(most - least) / least:.6f}"
+        sums[TSC_RATE_SPREAD] = f"{(most - least) / least:.6f}"
     return sums

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches raw samples from debugfs of this machine or, over ssh, of another, or from an archive.
+"""Fetches raw samples: from debugfs of this machine, over ssh from another machine, or from an
+archive.
 
 Data of another machine are not trusted: an archive may hold files of certain names only, and
 collect.py checks each of them afterwards.
@@ -22,24 +23,30 @@ from urllib.parse import urlsplit
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.base.text import escape_unprintable
+from kmtools.base.text import escape_unprintable_chars
 from kmtools.measure.rundir import RunError
 
 DEBUGFS = "/sys/kernel/debug/kmarkers/bench"
 TARGET = ROOT / "scripts" / "target"
-# Names of the files in a raw folder, or in the folder of one of its processes.
+# Names of members of an archive: files of a raw folder or of a process in it, and folders.
 MEMBER = re.compile(r"(?:\./)?((?:process-[1-9][0-9]*/)?(?:[\w-]+\.csv|env|machine|vm\.json))")
 FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
 MOST_BYTES = 2_000_000_000
 # Largest permitted difference between the clock of another machine and that of this one.
-CLOCK = timedelta(hours=1)
+MAX_CLOCK_DIFFERENCE = timedelta(hours=1)
 # Options of ssh: a connection without a reply for a minute is closed.
-OPTIONS = ("BatchMode=yes", "ConnectTimeout=15", "ServerAliveInterval=15", "ServerAliveCountMax=4")
-SSH = ("ssh", *(word for option in OPTIONS for word in ("-o", option)))
+SSH_OPTIONS = (
+    "BatchMode=yes",
+    "ConnectTimeout=15",
+    "ServerAliveInterval=15",
+    "ServerAliveCountMax=4",
+)
+SSH = ("ssh", *(word for option in SSH_OPTIONS for word in ("-o", option)))
 
 
 def make_gather_script(folder: str) -> bytes:
-    """Return the shell script that prints the samples in `folder` of a machine as a tar archive."""
+    """Return the shell script that writes the samples in `folder` of a machine, and the properties
+    of that machine, to the standard output as a tar archive."""
     machine, gather = ((TARGET / name).read_text() for name in ("machine.sh", "gather.sh"))
     quoted = folder.replace("'", "'\\''")
     return f"machine() (\n{machine})\nset -- '{quoted}'\n{gather}".encode()
@@ -85,14 +92,14 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
     except (tarfile.TarError, EOFError, OSError) as error:
         raise RunError(f"{name}: {error} (truncated?)") from error
     if not (out.is_dir() and any(out.rglob("env"))):
-        raise RunError(f"{name}: it holds no samples")
+        raise RunError(f"{name}: the archive holds no samples")
 
 
 def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
-    """If the date in `file`, which a machine reported, is wrong by more than CLOCK, replace it by
-    the current date, because the history of runs relies on the date. A date in the future is wrong;
-    if the samples are `fresh`, a date in the past is wrong, too. `name` names the samples in the
-    message."""
+    """If the date in `file`, which a machine reported, is wrong by more than MAX_CLOCK_DIFFERENCE,
+    replace it by the current date, because the history of runs relies on the date. A date in the
+    future is wrong; if the samples are `fresh`, a date in the past is wrong, too. `name` names the
+    samples in the message."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):
@@ -103,7 +110,11 @@ def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
         told = line.removeprefix("date=")
         try:
             late = datetime.fromisoformat(told.replace("Z", "+00:00")) - now
-            right = -CLOCK < late < CLOCK if fresh else late < CLOCK
+            right = (
+                -MAX_CLOCK_DIFFERENCE < late < MAX_CLOCK_DIFFERENCE
+                if fresh
+                else late < MAX_CLOCK_DIFFERENCE
+            )
         except (ValueError, TypeError):
             right = False
         if not right:
@@ -111,7 +122,7 @@ def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
             wrong = (
                 f"collect: {name}: its clock shows {told}; the run gets the date of this machine"
             )
-            print(escape_unprintable(wrong), file=sys.stderr)
+            print(escape_unprintable_chars(wrong), file=sys.stderr)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
 
 

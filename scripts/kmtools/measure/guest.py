@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmtools.base.errors import FailedError
-from kmtools.base.files import publish_directory
+from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import TIME_UP, print_failure
@@ -19,18 +19,19 @@ from kmtools.measure.caches import USUAL_MEMORY
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 900.0
-# The folder of an external module in the guest.
-OWN = "/own"
+# The folder in the guest with the files of an external module.
+EXTERNAL_MODULES_DIR = "/own"
 # The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
-# The line with the reason why the guest measures nothing.
+# The line that the guest prints if it measures nothing; it contains the reason.
 REFUSED = re.compile(r"bench: not measured: (.+)")
 
+# A function that shows progress: the windows done, the windows planned, and the benchmark.
 Show = Callable[[float, float, str], None]
 
 
 @dataclass(frozen=True)
-class Live:
+class LiveBenchmarks:
     """The live benchmarks, which the program kmlive measures in the kernel's own code, and the
     number of their blocks."""
 
@@ -38,13 +39,13 @@ class Live:
     benchmarks: Sequence[str] = ()
 
 
-NONE_LIVE = Live()
+NO_LIVE_BENCHMARKS = LiveBenchmarks()
 
 
 def make_guest_settings(
     blocks: int,
     seed: int,
-    live: Live = NONE_LIVE,
+    live: LiveBenchmarks = NO_LIVE_BENCHMARKS,
     benchmarks: Sequence[str] = (),
     external_modules: str = "",
 ) -> str:
@@ -58,8 +59,9 @@ def make_guest_settings(
 
 
 def make_guest_line_reader(show: Show | None, refusals: list[str]) -> Callable[[str], None]:
-    """Return a function that reads the guest's lines. It calls `show` with the progress in them,
-    and adds the reasons why nothing is measured to `refusals`."""
+    """Return a function that is called with each line that the guest prints. If the line shows
+    progress, the function calls `show`; if the line has a reason why the guest measures nothing,
+    the function appends the reason to `refusals`."""
 
     def read_line(line: str) -> None:
         if show is not None and (match := RUNNING.fullmatch(line)):
@@ -78,7 +80,7 @@ def measure_in_test_kernel(
     *,
     blocks: int,
     seed: int,
-    live: Live = NONE_LIVE,
+    live: LiveBenchmarks = NO_LIVE_BENCHMARKS,
     benchmarks: Sequence[str] = (),
     program: Path = KMLIVE,
     external_modules: Path | None = None,
@@ -86,24 +88,26 @@ def measure_in_test_kernel(
     memory: int = USUAL_MEMORY,
     show: Show | None = None,
 ) -> None:
-    """Boot `kernel`, run benchmarks in it and leave the samples, env and vm.json in `raw`.
+    """Boot the test kernel `kernel`, run benchmarks in it, and write the samples and the files env
+    and vm.json to the folder `raw`.
 
-    `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code. They are
-    left out if the program does not exist. If `external_modules` is given, only the benchmarks of
-    the modules in this folder are measured. `seconds` is the time limit for booting and measuring,
-    `memory` the size of the guest's memory in MiB. `show` receives the windows done and planned,
-    and the benchmark. After a panic, a warning in the kernel log or a hang no samples are kept, and
-    this raises FailedError.
+    `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code; if the
+    program does not exist, they are not measured. If `external_modules` is given, only the
+    benchmarks of the modules in this folder are measured. `seconds` is the time limit for booting
+    and measuring, `memory` the size of the guest's memory in MiB. After a panic, a warning in the
+    kernel log or a hang no samples are kept, and FailedError is raised.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)
     config = out / "bench.conf"
     if not program.exists():
-        live = NONE_LIVE
-    words = make_guest_settings(blocks, seed, live, benchmarks, OWN if external_modules else "")
+        live = NO_LIVE_BENCHMARKS
+    words = make_guest_settings(
+        blocks, seed, live, benchmarks, EXTERNAL_MODULES_DIR if external_modules else ""
+    )
     config.write_text(words, encoding="ascii")
     further = [(program, "/kmlive")] if program.exists() else []
-    further += [(external_modules, OWN)] if external_modules else []
+    further += [(external_modules, EXTERNAL_MODULES_DIR)] if external_modules else []
     request = Request(
         kernel=kernel,
         job=GUEST_JOB,
@@ -120,11 +124,11 @@ def measure_in_test_kernel(
         print_failure(result)
         why = refusals[-1] if refusals else result.reason
         if why.startswith(TIME_UP):
-            why += "; if other programs used the CPUs, run it again when they do not"
+            why += "; if other programs used the CPUs, run the command again when the CPUs are idle"
         raise FailedError(f"the {tier} run in kernel {kernel} failed: {why}")
     partial = raw.with_name(f"{raw.name}.partial")
     for stale in (partial, raw):
         shutil.rmtree(stale, ignore_errors=True)
     shutil.copytree(result.results, partial)
     shutil.copy(out / "vm.json", partial / "vm.json")
-    publish_directory(partial, raw)
+    sync_and_rename_directory(partial, raw)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Describes the machine, its kernel and its tools when a run is collected."""
+"""Describes the machine, the running kernel and the tools, for env.json of a run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def take_first_line(text: str | None) -> str | None:
 
 def describe_cpu() -> dict[str, Any]:
     """Return model, family, stepping and microcode of the first CPU in /proc/cpuinfo, and the
-    number of CPUs."""
+    number of online CPUs."""
     fields: dict[str, str] = {}
     for line in (read_stripped_text(Path("/proc/cpuinfo")) or "").split("\n\n")[0].splitlines():
         key, _, value = line.partition(":")
@@ -69,8 +69,8 @@ def describe_cpu() -> dict[str, Any]:
 
 
 def describe_kernel_config() -> dict[str, Any] | None:
-    """Return the SHA-256 and notable options of the running kernel's configuration; None if it
-    cannot be read."""
+    """Return the SHA-256 of the running kernel's configuration, and those of its options that
+    affect times (NOTABLE_OPTIONS); None if the configuration cannot be read."""
     try:
         text: str | None = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except (OSError, EOFError, UnicodeDecodeError):
@@ -83,8 +83,8 @@ def describe_kernel_config() -> dict[str, Any] | None:
 
 
 def read_mitigations() -> dict[str, str]:
-    """Return the kernel's text on each vulnerability of the CPU, by the name of its file in
-    sysfs."""
+    """Return the text of each file in /sys/devices/system/cpu/vulnerabilities, by the name of the
+    file."""
     directory = Path("/sys/devices/system/cpu/vulnerabilities")
     return {file.name: read_stripped_text(file) or "" for file in sorted(directory.glob("*"))}
 
@@ -117,8 +117,8 @@ def get_collection_date() -> str:
 
 
 def describe_other_machine(properties: dict[str, str]) -> dict[str, Any]:
-    """Return the part of env.json about another machine, from the properties that it
-    reported."""
+    """Return the part of env.json about another machine, from the properties in the file `machine`
+    that scripts/target/machine.sh wrote on that machine."""
     cpu = {"model_name": properties.get("cpu_model"), "microcode": properties.get("microcode")}
     return {
         "schema": 1,
@@ -135,7 +135,7 @@ def describe_other_machine(properties: dict[str, str]) -> dict[str, Any]:
 
 
 def describe_host() -> dict[str, Any]:
-    """Return the part of env.json about the machine that collected the run."""
+    """Return the part of env.json about this machine."""
     tools = {
         name: take_first_line(capture_command_output(*command)) for name, command in TOOLS.items()
     }

@@ -19,7 +19,7 @@ from typing import Any
 from kmtools.base.errors import explain_error
 from kmtools.measure.rundir import RunError
 
-FILE = "counters"
+COUNTERS_FILE = "counters"
 COLUMNS = ["benchmark", "variant", "counter", "per_pass", "share"]
 # The benchmark, the variant, and the name of the counter.
 Key = tuple[str, str, str]
@@ -28,7 +28,7 @@ Counted = tuple[float, float]
 
 
 def parse_finite_number(text: str, where: str) -> float:
-    """Parse a finite number. If `text` is none, raise RunError with a message that begins with
+    """Parse a finite number; for other text raise RunError with a message that begins with
     `where`."""
     try:
         value = float(text)
@@ -71,7 +71,7 @@ def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
     `parts` are the folders of the processes."""
     every: dict[Key, list[Counted]] = defaultdict(list)
     for part in parts:
-        for key, counted in read_counted_events(part / FILE).items():
+        for key, counted in read_counted_events(part / COUNTERS_FILE).items():
             every[key].append(counted)
     return {
         key: (
@@ -87,7 +87,7 @@ def make_counter_entries(events: Mapping[Key, Counted]) -> list[list[str | float
     return [[*key, *counted] for key, counted in events.items()]
 
 
-def parse_entries(entries: Any) -> dict[Key, Counted]:
+def parse_counter_entries(entries: Any) -> dict[Key, Counted]:
     """Return the counted events in `entries`, the lists that make_counter_entries() made and
     env.json stores; RunError if the lists are malformed."""
     found: dict[Key, Counted] = {}

@@ -28,45 +28,49 @@ from time import monotonic as now
 from typing import IO
 
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.files import publish_directory
+from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.measure import disturbance, rundir
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
-NOTHING_TO_MEASURE = 4
-# The line that kmbench prints when a benchmark is done.
+# The exit code of kmbench if no benchmark can be measured on this machine.
+NOTHING_TO_MEASURE_CODE = 4
+# The line that kmbench prints when a benchmark is complete.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
-# The line that kmbench prints if it has chosen the CPU to measure on.
+# The line that kmbench prints when it chooses the CPU on which it measures.
 CHOICE = re.compile(r"kmbench: (measuring on CPU (\d+), .*)")
 # The line in the env of kmbench with the CPU on which it measured.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
 
-# A program counts as hung if it completes no benchmark for this time: a fixed part, and a part for
-# each block.
-HANGS_SECONDS = 600.0
-HANGS_BLOCK_SECONDS = 10.0
-# The number of a program's last messages that are kept for an error message; lines of progress are
-# not counted.
+# A program counts as hung if it completes no benchmark within HANG_SECONDS +
+# HANG_SECONDS_PER_BLOCK times the number of blocks.
+HANG_SECONDS = 600.0
+HANG_SECONDS_PER_BLOCK = 10.0
+# The number of a program's last output lines, without lines of progress, that are kept for an error
+# message.
 KEPT_LINES = 20
 
-# The largest number of times that a process is run. It is run again if the machine was suspended.
-TURNS = 3
+# The largest number of times that a process is measured. The process is measured again if the
+# machine was suspended during the measurement.
+MAX_ATTEMPTS = 3
 
+# A function that shows progress: the done part, the total, and the text to show.
 Show = Callable[[float, float, str], None]
 # A function that receives the folder of the processes and the number of completed processes. It
-# returns the benchmarks of the next process, None to keep them, or an empty sequence to end the
-# run.
+# returns the benchmarks that the next process measures: None for the same as the last process, or
+# an empty sequence to end the run.
 Steer = Callable[[Path, int], Sequence[str] | None]
-STEERED = "looks=1\n"
+# The line in env which says that interim analyses (looks) decided when the run ended.
+STEERED_ENV_LINE = "looks=1\n"
 
 
 @contextmanager
 def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
-    """During the block, if there are several CPUs, keep this process off the CPU `cpu`, on which
-    kmbench measures; if it is None, off the last one, until the yielded function is called with the
-    CPU. kmbench must be started before the block; otherwise it would inherit the affinity and could
-    not measure on that CPU."""
+    """During the block, if there are several CPUs, exclude the CPU `cpu`, on which kmbench
+    measures, from the affinity of this process. If `cpu` is None, exclude the last CPU. The yielded
+    function excludes another CPU instead. Start kmbench before the block: a process that is started
+    in the block inherits the affinity, and kmbench could not measure on the excluded CPU."""
     allowed = os.sched_getaffinity(0)
 
     def keep_off(other: int) -> None:
@@ -86,8 +90,8 @@ class SuspendedError(FailedError):
 
 def read_pipe_lines(pipe: IO[bytes], get_deadline: Callable[[], float]) -> Iterator[str]:
     """Yield the lines that a program writes to a pipe. Raise TimeoutError if the pipe is still open
-    at the time that `get_deadline` returns: because the program runs, even if it is still writing,
-    or because a process that it started holds the pipe open."""
+    at the time that `get_deadline` returns, even if lines still arrive. The pipe is open while the
+    program, or a process that the program started, has not exited."""
     held = b""
     with selectors.DefaultSelector() as ready:
         ready.register(pipe, selectors.EVENT_READ)
@@ -110,8 +114,8 @@ def follow_progress(
     choose: Callable[[str, int], None],
 ) -> list[str]:
     """Show the progress of a program until it ends; return the last lines that it printed, except
-    lines of progress. If the program says which CPU it has chosen, call `choose` with its reason
-    and the CPU. Raise TimeoutError if the program completes no benchmark for `seconds`."""
+    lines of progress. If the program prints which CPU it has chosen, call `choose` with the
+    reason and the CPU. Raise TimeoutError if the program completes no benchmark for `seconds`."""
     assert process.stderr is not None
     said: deque[str] = deque(maxlen=KEPT_LINES)
     done, progressed = 0, [now()]
@@ -136,15 +140,15 @@ def run_kmbench(
     show: Callable[[int, int, str], None],
     more_env_lines: str = "",
     program: Path | None = None,
-    hang_seconds: float = HANGS_SECONDS,
+    hang_seconds: float = HANG_SECONDS,
     cpu: int | None = None,
     say: Callable[[str], None] = lambda _text: None,
 ) -> None:
-    """Run kmbench once with the arguments `arguments`, or `program`, which has the same command
-    line. Leave its samples in the folder `part` unless it fails. `more_env_lines` are appended to
-    its env file. A program that completes no benchmark for `hang_seconds` is killed. `cpu` is the
-    CPU to prefer; if it is None, kmbench prefers none. Whenever it chooses another one, `say`
-    prints which and why."""
+    """Run kmbench, or `program`, which has the same command line, once with the arguments
+    `arguments`. Write the samples to the folder `part`, unless the program fails. `more_env_lines`
+    are appended to the env file in this folder. A program that completes no benchmark for
+    `hang_seconds` is killed. `cpu` is the CPU on which kmbench should measure, None for any.
+    Whenever kmbench chooses another CPU, `say` prints the CPU and the reason."""
     partial = part.with_name(f"{part.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
     before = disturbance.read_disturbance_counters()
@@ -161,14 +165,14 @@ def run_kmbench(
                 said = follow_progress(process, show, hang_seconds, choose)
         except TimeoutError:
             raise FailedError(
-                f"{command[0]} hangs: it ended no benchmark in {hang_seconds:.0f} s"
+                f"{command[0]} hangs: it completed no benchmark in {hang_seconds:.0f} s"
             ) from None
         finally:
             process.kill()
     # Leave out lines about skipped parts, which do not explain a failure.
     why = "; ".join([line for line in said if " SKIP " not in line] or said)
     why = why or f"exit code {process.returncode}"
-    if process.returncode == NOTHING_TO_MEASURE:
+    if process.returncode == NOTHING_TO_MEASURE_CODE:
         raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
         raise FailedError(f"kmbench failed: {why}")
@@ -179,12 +183,12 @@ def run_kmbench(
     if disturbance.was_suspended(before, disturbance.read_disturbance_counters()):
         raise SuspendedError("the machine was suspended while kmbench measured")
     add_disturbances(partial / "env", before, more_env_lines)
-    publish_directory(partial, part)
+    sync_and_rename_directory(partial, part)
 
 
-def add_disturbances(env: Path, before: disturbance.Reading, more_lines: str) -> None:
-    """After a process has ended, append the disturbances of its CPU and the lines `more_lines` to
-    its env file `env`. `before` are the counters before the process."""
+def add_disturbances(env: Path, before: disturbance.CounterSnapshot, more_lines: str) -> None:
+    """After a process has ended, append what disturbed its CPU, and the lines `more_lines`, to its
+    env file `env`. `before` has the counters that were read before the process was started."""
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -198,8 +202,8 @@ def add_disturbances(env: Path, before: disturbance.Reading, more_lines: str) ->
 
 
 def find_measured_cpu(part: Path) -> int | None:
-    """Return the CPU on which the process whose samples are in the folder `part` measured; None if
-    it is not known, or if this process may not use it."""
+    """Return the CPU in the env file of the folder `part`, on which kmbench measured; None if the
+    file names no CPU, or if the affinity of this process excludes that CPU."""
     try:
         match = CPU.search((part / "env").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
@@ -209,13 +213,13 @@ def find_measured_cpu(part: Path) -> int | None:
 
 
 def repeat_if_suspended(run: Callable[[], None], say: Callable[[str], None]) -> None:
-    """Call `run`, and call it again if the machine was suspended during the call, up to TURNS
-    times. `say` prints a line."""
-    for turn in range(1, TURNS + 1):
+    """Call `run`, and call it again while it raises SuspendedError, at most MAX_ATTEMPTS times in
+    all. `say` prints a line."""
+    for turn in range(1, MAX_ATTEMPTS + 1):
         try:
             return run()
         except SuspendedError as error:
-            if turn == TURNS:
+            if turn == MAX_ATTEMPTS:
                 raise
             say(f"native: {error}; this process is measured again")
     return None
@@ -237,16 +241,17 @@ def measure_processes(
     planned: int | None = None,
 ) -> int:
     """Measure `blocks` blocks of every benchmark, or of those in `benchmarks`, in each of
-    `processes` processes. Leave the samples and the env file of each process in a folder in `raw`.
+    `processes` processes. Write the samples and the env file of each process to a folder in `raw`.
 
-    The first process chooses the CPU. Each of the others begins on that of the one before, because
-    the cores of a machine may differ, unless another CPU is idler. The n-th process has seed `seed`
-    + n - 1. Processes that an earlier call completed are not run again. After the first, no process
-    is started that would end after `budget` seconds if it takes as long as the last one. `ended` is
-    called with the folder and the number of each completed process, while no other runs; then
-    `steer` is called. `say` prints a line. `program` replaces kmbench. `planned` is the
-    number of processes to store as planned, if it is not `processes`. Returns the number of
-    processes. Raises FailedError if a process fails, UnableError if nothing can be measured here.
+    The first process chooses the CPU. Each later process prefers the CPU of the process before it,
+    because the cores of a machine may differ, unless another CPU is idler. The n-th process has
+    seed `seed` + n - 1. Processes that an earlier call completed are not run again. The first
+    process is always run; a later one is not started if it would end after `budget` seconds,
+    provided that it takes as long as the process before it. After each process, `ended` is called
+    with the folder and the number of the process, then `steer`. `say` prints a line. `program`
+    replaces kmbench. `planned` is the number of planned processes in the env file, by default
+    `processes`. Return the number of completed processes. Raise FailedError if a process fails,
+    UnableError if no benchmark can be measured on this machine.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
@@ -268,8 +273,8 @@ def measure_processes(
         if not part.is_dir():
             words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
             more = f"{rundir.PROCESSES}={planned or processes}\n"
-            more += "" if steer is None else STEERED
-            hangs = HANGS_SECONDS + HANGS_BLOCK_SECONDS * blocks
+            more += "" if steer is None else STEERED_ENV_LINE
+            hangs = HANG_SECONDS + HANG_SECONDS_PER_BLOCK * blocks
             cpu = find_measured_cpu(parts[number - 1]) if number else None
             repeat_if_suspended(
                 partial(run_kmbench, part, words, show_progress, more, program, hangs, cpu, say),
@@ -284,5 +289,5 @@ def measure_processes(
             if not benchmarks:
                 break
         last, took = now(), now() - last
-    publish_directory(directory, raw)
+    sync_and_rename_directory(directory, raw)
     return done

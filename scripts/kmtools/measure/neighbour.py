@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a neighbour process, to test measurements that such a load disturbs.
+"""Runs a neighbour process: a load beside kmbench, for tests of measurements that it disturbs.
 
 `python neighbour.py LOAD SEED [CPU]` executes a load of LOADS, on any CPU or on the given one,
 until its standard input ends, at the latest when its parent exits.
@@ -19,9 +19,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+# The mean duration of a burst, and of the sleep after it.
 MEAN_SECONDS = 1.0
-# Busy time between two checks of the standard input.
-TURN_SECONDS = 0.05
+# The time for which the busy loop runs between two checks of the standard input.
+SPIN_SLICE_SECONDS = 0.05
 # The size of each of the two buffers that the load "memory" copies; larger than most caches.
 COPIED_BYTES = 64 << 20
 
@@ -36,7 +37,7 @@ def spin_for_seconds(seconds: float) -> bool:
     return True at once."""
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
-        turn = time.monotonic() + min(left, TURN_SECONDS)
+        turn = time.monotonic() + min(left, SPIN_SLICE_SECONDS)
         while time.monotonic() < turn:
             pass
         if wait_for_input_end(0):
@@ -45,8 +46,8 @@ def spin_for_seconds(seconds: float) -> bool:
 
 
 def alternate_load_and_sleep(seed: int) -> None:
-    """Use a core and sleep in turn, each for a random time whose mean is MEAN_SECONDS, until the
-    standard input ends."""
+    """Alternate between a busy loop and sleep, each for a random time whose mean is MEAN_SECONDS,
+    until the standard input ends."""
     rng = random.Random(seed)
     while not spin_for_seconds(rng.expovariate(1 / MEAN_SECONDS)):
         if wait_for_input_end(rng.expovariate(1 / MEAN_SECONDS)):
@@ -66,22 +67,23 @@ def spin(_seed: int) -> None:
 
 
 LOADS = {"bursts": alternate_load_and_sleep, "memory": copy_memory, "busy": spin}
+# Indices into the sorted list of the CPUs that this process may use.
 FIRST, LAST = 0, -1
 
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A neighbour process: its load, and its CPU, which is FIRST or LAST of those that this process
-    may use, or None for any. If `pinned` is True, this process and its children, such as kmbench,
-    use this CPU alone."""
+    """A neighbour process: the name of the load, and the CPU, which is the FIRST or the LAST CPU
+    that this process may use, or None for any CPU. If `pinned` is True, this process and its
+    children, such as kmbench, use this CPU alone."""
 
     load: str
     cpu: int | None = None
     pinned: bool = False
 
 
-# If CPUs are idle alike, kmbench measures on the last one. It may move to another one, unless it is
-# pinned.
+# If all CPUs are equally idle, kmbench measures on the last one. It may move to another CPU, unless
+# it is pinned.
 NEIGHBOURS = {
     "bursts": Neighbour("bursts"),
     "memory": Neighbour("memory", FIRST),
@@ -109,8 +111,8 @@ def run_neighbour_process(name: str, seed: int) -> Iterator[None]:
 
 
 def main(load: str, seed: str, *cpus: str) -> None:
-    """Execute a load. Ignore SIGINT, because the terminal sends it to this process, too, when the
-    user interrupts the parent; the parent then ends this process."""
+    """Execute the load `load`. Ignore SIGINT: the terminal sends it to the parent and to this
+    process, and the parent kills this process when it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if cpus:
         os.sched_setaffinity(0, map(int, cpus))

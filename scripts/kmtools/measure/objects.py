@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the sizes of sites, and disassembles them, in objects that are compiled for this
-purpose.
+"""Measures the sizes of sites in objects that are compiled for this purpose, and disassembles the
+sites.
 
 An object with one function, which holds nothing but a site, is compiled, and then an object with
 COPIES further copies of the function. The size of a site is the growth of the object per copy, less
-the growth for functions without a site. Text before the first return counts as likely to be
-executed, the rest as unlikely. The heads of tables do not count, because a file has only one of
+the growth per copy of a function without a site. Text before the first return counts as likely to
+be executed, the rest as unlikely. The heads of tables do not count, because a file has only one of
 each.
 """
 
@@ -23,9 +23,10 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 
 COPIES = 16
-VARIANTS = "bench_modules/ops_"
+# The beginning of the paths of sources with variants of benchmarks.
+VARIANT_SOURCES = "bench_modules/ops_"
 PARTS = ("text", "text-likely", "text-unlikely", "data", "tables", "strings")
-RECORDING = ("-pg", "-mfentry", "-mrecord-mcount", "-mnop-mcount")
+RECORD_ENTRIES_FLAGS = ("-pg", "-mfentry", "-mrecord-mcount", "-mnop-mcount")
 # Compiler flags like those of modules and kmbench, but without padding between functions, which is
 # not part of a site.
 FLAGS = (
@@ -34,8 +35,8 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 INCLUDES = tuple(f"-I{ROOT / part}" for part in ("native/include", "include", "bench_modules"))
-# In programs, an SDT note comes with a nop at the site; SDT_NOTES_WITHOUT_NOP leaves this nop out,
-# as in modules.
+# In user space, an SDT note has a nop at its site. SDT_NOTES_WITHOUT_NOP omits this nop, as in
+# modules.
 HEAD = """
 #define SDT_NOTES_WITHOUT_NOP
 #include <linux/kernel.h>
@@ -69,9 +70,9 @@ SITES: Mapping[str, str] = {
 # The SDT flavours whose table record has twelve bytes.
 SDT_FLAVOURS = ("sdt-jump", "sdt-breakpoint", "sdt-nop", "sdt-split")
 RETURN = re.compile(r"^\s*([0-9a-f]+):\s+(?:[0-9a-f]{2} )*c3\s*\tret", re.M)
-# Sections whose bytes do not count: the heads of tables, whose section names differ between modules
-# and programs; notes, comments, debugging information and relocations.
-HEADS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.rela.*")
+# Sections whose bytes do not count: the heads of tables, of which each object has only one per
+# table; notes, comments, debugging information and relocations.
+UNCOUNTED_SECTIONS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.rela.*")
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class Site:
 def find_part_of_section(section: str) -> str | None:
     """Return the part of an object to which the section with the name `section` belongs; None if
     the section does not count. Text is divided later, by count_likely_bytes()."""
-    if HEADS.fullmatch(section):
+    if UNCOUNTED_SECTIONS.fullmatch(section):
         return None
     if section.startswith(".text"):
         return "text"
@@ -159,17 +160,17 @@ def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Sit
 
 
 def count_recorded_function_entries() -> int:
-    """Return the number of function entries that gcc records in the sources that programs and
-    modules share: the nops that could be replaced by calls, in either build. Files with variants of
-    benchmarks are left out, because they have a function for each variant and layout."""
+    """Return the number of function entries that gcc records (nops that calls can replace) in the
+    sources that user-space programs and modules share. Sources with variants of benchmarks are left
+    out, because they have a function for each variant and layout."""
     listed = processes.capture_output(["make", "-s", "-C", ROOT / "native", "list-shared"])
     entries = 0
     with tempfile.TemporaryDirectory() as directory:
         built = Path(directory) / "recorded.o"
         for name in listed.stdout.split():
-            if name.startswith(VARIANTS):
+            if name.startswith(VARIANT_SOURCES):
                 continue
-            words = ["gcc", *FLAGS, *RECORDING, *INCLUDES, '-DKBUILD_MODNAME="kmarkers"']
+            words = ["gcc", *FLAGS, *RECORD_ENTRIES_FLAGS, *INCLUDES, '-DKBUILD_MODNAME="kmarkers"']
             done = processes.capture_output([*words, "-c", "-o", built, ROOT / name])
             if done.returncode:
                 raise FailedError(f"{name} does not compile: {done.stderr.strip()}")

@@ -2,9 +2,9 @@
 """Packs a run into one file that can be published, without personal details.
 
 The file is a ZIP archive of a folder with env.json and samples.csv.gz, from which the commands make
-all other files of a run. Of env.json, only the fields in KEPT are copied. In their texts, the names
-of this machine and of its user, and paths in personal folders, are replaced. The archive is
-reproducible: the same run gives the same bytes.
+all other files of a run. Of env.json, only the fields in KEPT are copied. In the texts of these
+fields, the names of this machine and of its user, and paths in personal folders, are replaced. The
+archive is reproducible: the same run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ KEPT: dict[str, Any] = {
 }  # fmt: skip
 REMOVED = "(removed)"
 PERSONAL_PATH = re.compile(r"(?<![\w.])/(?:home|root|work|tmp|srv|mnt|media|Users)\b[^\s,;:]*")
-# Names of machines and users that tell nothing.
+# Names of machines and users that identify nobody, and the length of the shortest name that is
+# replaced.
 COMMON_NAMES = ("root", "localhost")
 SHORTEST_NAME = 3
 
@@ -84,8 +85,9 @@ def list_personal_names() -> Iterator[str]:
             yield name
 
 
-def make_hider(personal_names: Sequence[str]) -> Hide:
-    """Return a function that replaces names and paths in personal folders in a text."""
+def make_personal_detail_remover(personal_names: Sequence[str]) -> Hide:
+    """Return a function that replaces the names `personal_names`, and paths in personal folders, in
+    a text by REMOVED."""
     names = "|".join(map(re.escape, personal_names))
     words = re.compile(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])") if names else None
 
@@ -97,8 +99,9 @@ def make_hider(personal_names: Sequence[str]) -> Hide:
 
 
 def keep_fields(value: Any, shape: Any, hide: Hide) -> Any:
-    """Return the part of a JSON value that `shape`, a part of KEPT, names; None where the value is
-    of another kind than `shape`."""
+    """Return the fields of a JSON value that `shape` names; `shape` is KEPT or a part of it. `hide`
+    is applied to fields of the kind TEXT. A value becomes None if its JSON type does not fit
+    `shape`."""
     if shape == COPY:
         return value
     if isinstance(value, dict) and isinstance(shape, dict):
@@ -115,7 +118,9 @@ def keep_fields(value: Any, shape: Any, hide: Hide) -> Any:
 
 def remove_personal_details(env: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of env.json of a run without personal details."""
-    kept: dict[str, Any] = keep_fields(dict(env), KEPT, make_hider([*list_personal_names()]))
+    kept: dict[str, Any] = keep_fields(
+        dict(env), KEPT, make_personal_detail_remover([*list_personal_names()])
+    )
     return kept
 
 
@@ -125,13 +130,14 @@ def render_env(env: Mapping[str, Any]) -> str:
 
 
 def check_worth_packing(run: Path, env: Mapping[str, Any]) -> None:
-    """Raise RunError if a run is quick or lacks a tier, or if no tier ran on a real CPU."""
+    """Raise RunError if a run is quick, lacks a tier or planned processes, or has no tier that ran
+    on a real CPU."""
     if found := rundir.list_warnings(env):
         raise RunError(f"{run} is not packed. {' '.join(found)}")
     if all(tier.emulated for tier in rundir.make_tiers(env)):
         raise RunError(
-            f"{run} is not packed: each of its tiers ran on an emulated CPU; such runs need no"
-            " machine of their own, because every machine can repeat them"
+            f"{run} is not packed: each of its tiers ran on an emulated CPU; such a run need not"
+            " be published, because every machine can repeat it"
         )
 
 
@@ -154,8 +160,8 @@ def pack_samples(path: Path, env: Mapping[str, Any], packed_env: Mapping[str, An
 
 
 def describe_content(name: str, env: Mapping[str, Any], samples: bytes) -> str:
-    """Return a text that tells the owner of a run what the packed run holds: all of env.json except
-    the counts of hardware events, and the names of the benchmarks."""
+    """Return a text about the content of a packed run, for its owner: env.json without the counts
+    of hardware events, the number of samples, and the names of the benchmarks."""
     tiers = [dict(tier) for tier in env["tiers"]]
     for tier in tiers:
         if tier.get("counters"):
@@ -179,8 +185,8 @@ def make_archive(folder: str, files: Mapping[str, bytes]) -> bytes:
 
 
 def pack_run(run: Path) -> tuple[str, str, bytes]:
-    """Return the name of a packed run, a text that says what it holds, and the archive. RunError if
-    the run is damaged or not worth packing."""
+    """Return the name of a packed run, a text about its content, and the archive. RunError if the
+    run is damaged, quick or incomplete, or was measured only on emulated CPUs."""
     env = rundir.read_env(run / "env.json")
     check_worth_packing(run, env)
     packed_env = remove_personal_details(env)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes progress for other programs to read: one JSON object per line, to a file or a pipe.
+"""Writes the progress of `bench` for other programs: one JSON object per line, to a file or a pipe.
 
 Every object has `event` and `seconds`, the time since the start. Events:
 - step: a step begins; `text` describes it, `number` is its number, `of` the number of all steps;
 - share: a part of a step is completed: `done` of `of`; `text` describes it;
 - tier: `measured` is true if a tier was measured; if not, `why` is the reason;
 - pilot: the differences that benchmarks in user space can detect; see steering.py;
-- look: the rows of benchmarks in user space that are resolved so far; see steering.py;
+- look: an interim analysis: the rows of benchmarks in user space that are resolved so far; see
+  steering.py;
 - end: `code` is the exit code, `run` the folder of the run.
 """
 
@@ -22,11 +23,12 @@ from kmtools.base.progress import Progress
 
 
 class Events:
-    """Writes events. If the reader exits, the measurement continues and no more events are
-    written."""
+    """Writes events. If the program that reads the pipe exits, the measurement continues, and no
+    more events are written."""
 
     def __init__(self, path: str | None) -> None:
-        """Open the file; without a path nothing is written. UnableError if it cannot be opened."""
+        """Open the file or pipe `path`; if `path` is None, no events are written. UnableError if it
+        cannot be opened."""
         self._began = time.monotonic()
         self._stream: TextIO | None = None
         if path is None:
@@ -61,7 +63,7 @@ class JsonProgress(Progress):
         super().begin_step(text, usual)
         self._events.write_event("step", number=self.number, of=self.total, text=text)
 
-    def show_share(self, done: float, total: float, text: str) -> None:
+    def show_completed_share(self, done: float, total: float, text: str) -> None:
         """Show the completed part of the step, and write it as an event."""
-        super().show_share(done, total, text)
+        super().show_completed_share(done, total, text)
         self._events.write_event("share", done=done, of=total, text=text)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Caches a run's samples and results while it is measured.
+"""Caches the samples and the results of a run while the run is measured.
 
-A run of ten minutes has five million windows. Reading them takes as long as computing verdicts, and
-both are needed several times: to steer the run, for the table of a tier, and for the HTML page.
+A run of ten minutes has five million samples. Reading the samples takes as long as computing the
+verdicts, and both are needed several times: to decide when the run ends, for the table of a tier,
+and for the HTML page.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 
 class RunCache:
-    """The samples and results of one run; `raws` has the samples of the tiers that were merged."""
+    """The samples and the results of one run. `raws` has the samples that merge_run() wrote to
+    samples.csv last."""
 
     def __init__(self) -> None:
         self.reader = Reader()
@@ -27,10 +29,11 @@ class RunCache:
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
     def compute_results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
-        """Return the results of a tier, computed by `judge`. The results are computed again if the
-        number of samples or the env of the tier has changed; in a run, samples are only added."""
-        place, env = (tier.tier, tier.kernel), dict(tier.env)
-        known = self._results.get(place)
-        if known is None or known[:2] != (len(samples), env):
-            known = self._results[place] = (len(samples), env, judge(samples, [tier]))
-        return known[2]
+        """Return the results of a tier, computed by `judge` or cached. They are computed again if
+        the number of samples or the env of the tier has changed. While a run is measured, samples
+        are only added, so that equal numbers mean equal samples."""
+        key, env = (tier.tier, tier.kernel), dict(tier.env)
+        cached = self._results.get(key)
+        if cached is None or cached[:2] != (len(samples), env):
+            cached = self._results[key] = (len(samples), env, judge(samples, [tier]))
+        return cached[2]

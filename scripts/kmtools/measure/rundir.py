@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Describes the tiers of a run: their units, and their entries in env.json.
 
-This file uses the standard library alone, so that collecting needs nothing else.
+This file uses only the standard library, so that samples can be collected without other packages.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ class RunError(FailedError):
 
 @dataclass(frozen=True)
 class Tier:
-    """The description of a raw directory: its tier, its kernel, and the unit of its numbers."""
+    """A tier of a run, as its raw directory describes it: the name, the kernel, the unit of times,
+    True for an emulated CPU, and the content of the files env and vm.json. `windows` is the number
+    of windows in env.json."""
 
     tier: str
     kernel: str
@@ -63,7 +65,7 @@ class Tier:
 
     @property
     def exact(self) -> bool:
-        """True if values are counts that repeat exactly, not times."""
+        """True if values are counts of instructions, which repeat exactly, and not times."""
         return self.unit == UNIT_INSTRUCTIONS
 
 
@@ -115,18 +117,18 @@ ENV = {
 }  # fmt: skip
 
 
-def require_run(run: Path) -> None:
+def require_run_folder(run: Path) -> None:
     """Raise UnableError unless the folder of a run exists."""
     if run.is_file() and is_zipfile(run):
         unpack = f"python3 -m zipfile -e {run} FOLDER"
-        raise UnableError(f"{run}: a packed run; unpack it by {unpack}, and name the folder in it")
+        raise UnableError(f"{run}: a packed run; unpack it by {unpack}, and give that folder")
     if not run.is_dir():
         raise UnableError(f"{run}: there is no such folder of a run")
 
 
 def find_samples_file(run: Path) -> Path:
     """Return the file with the samples of a run; RunError if there is none."""
-    require_run(run)
+    require_run_folder(run)
     for name in SAMPLES:
         if (run / name).exists():
             return run / name
@@ -135,15 +137,15 @@ def find_samples_file(run: Path) -> Path:
 
 def read_env(path: Path) -> dict[str, Any]:
     """Return the content of env.json of a run."""
-    require_run(path.parent)
+    require_run_folder(path.parent)
     if not path.exists():
-        raise UnableError(f"{path.parent}: this is no folder of a run, which holds {path.name}")
+        raise UnableError(f"{path.parent}: not the folder of a run: it holds no {path.name}")
     env: dict[str, Any] = read_json(path, ENV)
     return env
 
 
 def is_quick(env: Mapping[str, Any]) -> bool:
-    """Return True if a run is a quick one, whose numbers must not be quoted."""
+    """Return True if a run was measured with --quick, so that its numbers must not be quoted."""
     return bool((env.get("run") or {}).get("quick"))
 
 
@@ -155,7 +157,7 @@ def describe_missing(env: Mapping[str, Any]) -> list[str]:
     return [f"not measured: {' and '.join(names)}, because {why}" for why, names in tiers.items()]
 
 
-def list_unmeasured(tiers: Sequence[Tier]) -> list[str]:
+def list_unmeasured_benchmarks(tiers: Sequence[Tier]) -> list[str]:
     """Return the benchmarks and variants that a machine could not measure, each with the reason.
     The measuring program writes them to env, as lines `lacks:BENCHMARK=why` or
     `lacks:BENCHMARK:VARIANT=why`."""
@@ -168,8 +170,8 @@ def list_unmeasured(tiers: Sequence[Tier]) -> list[str]:
 
 
 def list_missing_processes(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
-    """Return a sentence for each tier, or for the tier `tier`, in which the time limit ended the
-    run before all planned processes had measured."""
+    """Return a sentence for each tier (or only for `tier`) that has fewer processes than planned,
+    because the time limit ended the measurement."""
     lines = []
     for entry in env.get("tiers", ()):
         stored = (entry.get("env") or {}).get(PROCESSES, "0")
@@ -184,7 +186,7 @@ def list_missing_processes(env: Mapping[str, Any], tier: str | None = None) -> l
 
 
 def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
-    """Return the warnings to print before the numbers of a run, or of one tier of it."""
+    """Return the warnings to print before the results of a run, or of its tier `tier`."""
     lines = [QUICK] if is_quick(env) else []
     lines += list_missing_processes(env, tier)
     if tier or not (missing := describe_missing(env)):
@@ -194,8 +196,8 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
-    """Return the tiers of a run. Their units are derived from the other fields, not read from the
-    file."""
+    """Return the tiers of a run from the content of env.json. The unit of a tier is derived from
+    the other fields, not read from the field `unit`."""
     tiers = []
     for entry in env["tiers"]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}

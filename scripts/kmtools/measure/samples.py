@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads and writes samples: raw CSV of a benchmark and samples.csv of a run, schemas 2 and 1.
+"""Reads samples from the raw CSV file of a benchmark or from samples.csv of a run, in schema 2 or
+1, and writes samples.csv.
 
 Documentation/data.md describes the columns. Every field is checked when it is read; an error names
-file and line. This file uses the standard library alone.
+file and line. This file uses only the standard library.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.measure.rundir import RunError, Tier
 
 SCHEMA = 2
 LOOP, SWITCH, PART, GAP, ROUNDS = MEASURED = ("loop", "switch", "part", "gap", "rounds")
 TICKS, UNIT_ROUNDS = "ticks", "rounds"
+# The number of layouts (code alignments), and the valid values of the column flags.
 LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
-# The largest value of a counter of 64 bits.
+# The largest value of a counter of 64 bits, and the number of characters of the longest number.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
 # The largest number of digits, in all numbers of a row together, that make_sample_like() parses,
@@ -36,7 +38,7 @@ WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
 
 class Sample(NamedTuple):
-    """One line of samples.csv, in the order of its columns."""
+    """One row of samples.csv; the fields are in the order of the columns."""
 
     tier: str
     kernel: str
@@ -57,7 +59,7 @@ class Sample(NamedTuple):
 
     @property
     def size(self) -> int:
-        """The passes of the loop, or the number of sites that were switched."""
+        """The number of passes of the measured loop, or the number of sites that were switched."""
         return self.loops or self.sites or 0
 
 
@@ -69,16 +71,17 @@ OLD_RAW_COLUMNS = (
     "benchmark", "variant", "layout", "block", "position", "cpu", "loops", "tsc", "cycles",
     "instructions", "flags",
 )  # fmt: skip
-UNIT = RAW_COLUMNS.index("unit")
+UNIT_COLUMN = RAW_COLUMNS.index("unit")
+# The columns of a raw file and of samples.csv, by schema.
 RAW = {SCHEMA: RAW_COLUMNS, 1: OLD_RAW_COLUMNS}
 WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """During the block, in which many samples are read, disable garbage collection, because it
-    takes as long as reading. At the end of the block, exempt the existing objects from garbage
-    collection, because they do not become garbage."""
+    """During the block, which reads many samples, disable garbage collection, because it takes as
+    long as reading. At the end of the block, exempt all existing objects from later garbage
+    collections, because samples are kept until the program ends."""
     gc.disable()
     try:
         yield
@@ -88,8 +91,8 @@ def pause_gc() -> Iterator[None]:
 
 
 def read_complete_lines(path: Path) -> Iterator[str]:
-    """Yield the lines of a file. RunError if the last line is incomplete. A file whose name ends in
-    .gz is decompressed."""
+    """Yield the lines of a file, decompressed if its name ends in .gz. RunError if the last line
+    has no newline."""
     number = 0
     begin = gzip.open if path.suffix == ".gz" else open
     try:
@@ -105,8 +108,8 @@ def read_complete_lines(path: Path) -> Iterator[str]:
 def read_csv_rows(
     path: Path, columns: Mapping[int, Sequence[str]]
 ) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield the number of the line, the schema and the fields of each row of a file; `columns`
-    has the names of the columns for each schema."""
+    """Yield the line number, the schema and the fields of each row of a CSV file; `columns` has the
+    names of the columns for each schema."""
     lines = read_complete_lines(path)
     first = next(lines, "").strip()
     named = re.fullmatch(r"# schema=(\d+)", first)
@@ -213,9 +216,9 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 
 
 def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
-    """Return the sample in the row `row`, whose names, unit and flags are those of the sample
-    `like`, so that only the numbers are parsed. Return None if one of the numbers is unusual; then
-    make_sample() must check the row field by field."""
+    """Return the sample in the row `row`. Its names, unit and flags are those of the sample `like`,
+    so only the numbers are parsed. Return None if a number is not plain decimal digits or is out of
+    range; then make_sample() checks the row field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
@@ -235,12 +238,12 @@ def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
     )  # fmt: skip
 
 
-class Maker:
+class SampleMaker:
     """Makes samples from the rows of samples.csv. It caches one sample for each combination of
     names, units and flags, so that a million rows are read in seconds and share their strings."""
 
     def __init__(self, path: Path) -> None:
-        """Store `path`, which error messages name."""
+        """Store the path of the file, for error messages."""
         self._path = path
         self._kinds: dict[tuple[str, ...], Sample] = {}
 
@@ -259,16 +262,16 @@ class Maker:
 def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
     """Yield the samples of a raw file, each as a pair of FILE:LINE and the sample. The unit `ticks`
     becomes that of the tier."""
-    maker, units = Maker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
+    maker, units = SampleMaker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
     for number, schema, raw in read_csv_rows(path, RAW):
         where = f"{path}:{number}"
         if schema == 1:
             named = dict(zip(OLD_RAW_COLUMNS, raw, strict=True))
             sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)
-        elif raw[UNIT] not in units:
-            raise RunError(f"{where}: unit is {raw[UNIT]!r}, not {TICKS} or {UNIT_ROUNDS}")
+        elif raw[UNIT_COLUMN] not in units:
+            raise RunError(f"{where}: unit is {raw[UNIT_COLUMN]!r}, not {TICKS} or {UNIT_ROUNDS}")
         else:
-            raw[UNIT] = units[raw[UNIT]]
+            raw[UNIT_COLUMN] = units[raw[UNIT_COLUMN]]
             sample = maker.make([tier.tier, tier.kernel, str(process), *raw], tier, number)
         if sample.benchmark != path.stem:
             raise RunError(f"{where}: benchmark {sample.benchmark!r} in a file of {path.stem!r}")
@@ -276,11 +279,12 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
 
 
 def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
-    """Return the samples in samples.csv in the order of the file; `tiers` are those of env.json."""
+    """Return the samples in the file `path` (samples.csv), in the order of its rows; `tiers` are
+    the tiers in env.json of the run."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     if not known:
         raise RunError(f"{path}: env.json has no tier")
-    samples, maker = [], Maker(path)
+    samples, maker = [], SampleMaker(path)
     seen: dict[tuple[str, ...], set[int]] = defaultdict(set)
     places: dict[tuple[str, str, str, int], tuple[int, int]] = {}
     for number, schema, row in read_csv_rows(path, WHOLE_RUN):
@@ -324,4 +328,4 @@ def write_samples(path: Path, samples: Iterable[Sample]) -> None:
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(SAMPLE_COLUMNS)
     writer.writerows((*sample[:-1], "|".join(sample.flags)) for sample in samples)
-    write_atomically(path, f"# schema={SCHEMA}\n{stream.getvalue()}")
+    write_file_atomically(path, f"# schema={SCHEMA}\n{stream.getvalue()}")

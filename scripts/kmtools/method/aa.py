@@ -1,22 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Counts false verdicts of A/A comparisons, in whole runs with fresh seeds.
 
-measure/aa.py repeats the measurements of `bench` in user space. A verdict is false if it
-contradicts one of these facts:
+measure/aa.py repeats the measurements of `bench` in user space. An A/A clone is a second copy of a
+variant's code, the original. A verdict is false if it contradicts one of these facts:
 
 - An A/A clone costs as much as its original. At most one clone in twenty may be judged slower or
   faster. In hot loops no clone may differ from its original by more than the margin. In the hottest
-  loops, where a fraction of a cycle matters, the differences of all runs must lie within SPREAD
-  core cycles, if no neighbour process disturbs them; so core cycles must be known, counted or
-  estimated.
+  loops, where a fraction of a cycle matters, the differences of all runs must lie within
+  MAX_SPREAD_CYCLES core cycles, if no neighbour process disturbs them; so core cycles must be
+  known, counted or estimated.
 - Clones are measured in the same state of the machine as their originals, but whole runs are not.
   So the first run is compared with the second, the third with the fourth and so on. At most one in
   twenty added costs may differ between two runs by more than the intervals explain.
 - A variant has one cost. Of its verdicts in all runs, all but the most frequent one are false. At
   most one verdict in twenty may be false.
 
-A tool that gives no verdicts would pass these checks. So at least the share RESOLVED of the rows of
-hot loops (verdicts.HOT) must have a verdict.
+A tool that gives no verdicts would pass these checks. So at least the share MIN_RESOLVED_SHARE of
+the rows of hot loops (verdicts.HOT_LOOPS) must have a verdict.
 """
 
 from __future__ import annotations
@@ -27,30 +27,39 @@ from collections.abc import Iterator, Sequence
 
 from kmtools.analyse import grade, stopping
 from kmtools.analyse.steering import Steering
-from kmtools.analyse.verdicts import DIFFERS, FASTER, HOT, SAID, SLOWER, Result, compute_results
+from kmtools.analyse.verdicts import (
+    DIFFERS,
+    FASTER,
+    HOT_LOOPS,
+    SLOWER,
+    TIMED_VERDICTS,
+    Result,
+    compute_results,
+)
 from kmtools.base.errors import UnableError
 from kmtools.measure import aa, bench, benchmark_names, collect
 
-ALLOWED = 0.05
-RESOLVED = 0.8
-HOTTEST = ("empty-loop", "memcpy-4096")
-SPREAD = 0.1
+# The largest share of false verdicts, and the smallest share of hot-loop rows with a verdict.
+MAX_FALSE_SHARE = 0.05
+MIN_RESOLVED_SHARE = 0.8
+HOTTEST_LOOPS = ("empty-loop", "memcpy-4096")
+MAX_SPREAD_CYCLES = 0.1
 
 
-def measure_judged_run(number: int, plan: aa.Plan) -> tuple[collect.RawDir, list[Result]]:
-    """Measure the run with this number, which sets its seeds. Return its samples, and its results
-    with the verdicts that a report shows."""
-    loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST))
+def measure_judged_run(number: int, plan: aa.RunSettings) -> tuple[collect.RawDir, list[Result]]:
+    """Measure a run; `number` sets the seeds. Return the samples of the run, and the results with
+    the verdicts that a report shows."""
+    loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST_PROCESSES))
     results = compute_results(loaded.rows, [loaded.tier])
     return loaded, grade.withhold_verdicts({}, [loaded.tier], results)
 
 
-def measure_results(number: int, plan: aa.Plan) -> list[Result]:
-    """Measure the run with this number; return its results that have an added cost."""
+def measure_results(number: int, plan: aa.RunSettings) -> list[Result]:
+    """Measure a run; `number` sets the seeds. Return the results that have an added cost."""
     return [result for result in measure_judged_run(number, plan)[1] if result.delta is not None]
 
 
-def are_costs_far_apart(first: Result, second: Result) -> bool:
+def do_costs_differ(first: Result, second: Result) -> bool:
     """Return True if the added costs of a variant in two runs differ by more than their two
     intervals explain. Costs without a bounded interval are never far apart."""
     assert first.delta is not None and second.delta is not None
@@ -68,29 +77,30 @@ def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Res
 
 
 def check_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the added costs that differ between two runs; return False if too many differ."""
+    """Print the added costs that differ between two runs; return False if the share of such costs
+    exceeds MAX_FALSE_SHARE."""
     pairs = list(pair_results(runs))
     if not pairs:
-        print("there is only one run, so no costs are compared between runs")
+        print("only one run was measured, so no costs are compared between runs")
         return True
-    apart = [(one, other) for one, other in pairs if are_costs_far_apart(one, other)]
+    apart = [(one, other) for one, other in pairs if do_costs_differ(one, other)]
     for one, other in apart:
         name = f"{one.benchmark} {one.variant}"
         print(f"{name}: {one.delta:+.3f} in one run, {other.delta:+.3f} in the next")
     share = len(apart) / len(pairs)
     said = f"{len(apart)} of {len(pairs)} added costs differ from run to run"
-    print(f"{said} ({share:.1%}, at most {ALLOWED:.0%})")
-    return share <= ALLOWED
+    print(f"{said} ({share:.1%}, at most {MAX_FALSE_SHARE:.0%})")
+    return share <= MAX_FALSE_SHARE
 
 
 def has_verdict(result: Result) -> bool:
     """Return True if a result has a verdict about its cost."""
-    return result.verdict in SAID
+    return result.verdict in TIMED_VERDICTS
 
 
 def check_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the verdicts that other runs contradict; return False if there are too many such
-    verdicts."""
+    """For each variant, print the verdicts that differ from the most frequent one in all runs;
+    return False if the share of such verdicts exceeds MAX_FALSE_SHARE."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for result in (one for run in runs for one in run if not one.is_clone):
         # A cost close to the margin gets different verdicts by chance.
@@ -104,13 +114,13 @@ def check_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
         for verdict, times in rest:
             print(f"{name}: {verdict} in {times} runs, {usual} in {most}")
     share = false / given if given else 0.0
-    print(f"{false} of {given} verdicts are false ({share:.1%}, at most {ALLOWED:.0%})")
-    return share <= ALLOWED
+    print(f"{false} of {given} verdicts are false ({share:.1%}, at most {MAX_FALSE_SHARE:.0%})")
+    return share <= MAX_FALSE_SHARE
 
 
 def is_hot_loop_result(result: Result) -> bool:
     """Return True if a result is of a hot loop."""
-    return benchmark_names.matches_any_pattern(result.benchmark, HOT)
+    return benchmark_names.matches_any_pattern(result.benchmark, HOT_LOOPS)
 
 
 def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
@@ -129,8 +139,8 @@ def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
         return True
     share = resolved / every
     said = f"{resolved} of {every} rows of hot loops are resolved"
-    print(f"{said} ({share:.1%}, at least {RESOLVED:.0%})")
-    return share >= RESOLVED
+    print(f"{said} ({share:.1%}, at least {MIN_RESOLVED_SHARE:.0%})")
+    return share >= MIN_RESOLVED_SHARE
 
 
 def check_clone_margins(clones: Sequence[Result]) -> bool:
@@ -148,15 +158,18 @@ def check_clone_margins(clones: Sequence[Result]) -> bool:
 
 def get_added_core_cycles(result: Result) -> float:
     """Return the cost that a variant or clone adds to its baseline, in core cycles; raise
-    UnableError if core cycles are not known."""
+    UnableError if core cycles are neither counted nor estimated."""
     if result.core is None:
-        raise UnableError(f"no core cycles of {result.benchmark} are known here (see kmbench env)")
+        raise UnableError(
+            f"core cycles of {result.benchmark} are neither counted nor estimated on this machine"
+            " (see kmbench env)"
+        )
     delta = result.core.convert_ticks(result.delta)
     assert delta is not None
     return delta
 
 
-def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
+def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
     """Measure `runs` runs by the plan `plan`; print the result of every A/A clone and the totals;
     return False if there are too many false verdicts or too few verdicts."""
     judged = wrong = 0
@@ -170,7 +183,7 @@ def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
             judged += 1
             bad = result.verdict in (SLOWER, FASTER)
             wrong += bad
-            if result.benchmark in HOTTEST:
+            if result.benchmark in HOTTEST_LOOPS:
                 found[result.benchmark].append(get_added_core_cycles(result))
             assert result.delta_ci is not None
             interval = f"[{result.delta_ci.lo:+.3f}, {result.delta_ci.hi:+.3f}]"
@@ -179,11 +192,12 @@ def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
     if not judged:
         raise UnableError("no A/A clone was measured")
     share = wrong / judged
-    print(f"{wrong} of {judged} A/A clones slower or faster ({share:.1%}, at most {ALLOWED:.0%})")
-    most = math.inf if plan.neighbour else SPREAD
+    said = f"{wrong} of {judged} A/A clones slower or faster"
+    print(f"{said} ({share:.1%}, at most {MAX_FALSE_SHARE:.0%})")
+    most = math.inf if plan.neighbour else MAX_SPREAD_CYCLES
     spreads = {name: max(deltas) - min(deltas) for name, deltas in found.items()}
     for name, spread in spreads.items():
-        limit = "" if plan.neighbour else f" (at most {SPREAD})"
+        limit = "" if plan.neighbour else f" (at most {MAX_SPREAD_CYCLES})"
         print(f"{name}: A/A differences within {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
     held = [
@@ -192,4 +206,4 @@ def judge_clone_runs(runs: int, plan: aa.Plan) -> bool:
         check_verdict_consistency(measured),
         check_resolved_share(measured),
     ]
-    return all(held) and share <= ALLOWED and max(spreads.values(), default=0.0) <= most
+    return all(held) and share <= MAX_FALSE_SHARE and max(spreads.values(), default=0.0) <= most

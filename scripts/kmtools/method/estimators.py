@@ -6,8 +6,8 @@ The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must 
 same estimates, all of one width, which is just large enough to cover the truth in 95 % of the
 simulations. Of variants whose true difference is zero, or exactly the margin, at most 5 % may be
 called slower or faster. The same limits, except for the width, hold for runs that end at the first
-look at which they are resolved (stopping.py), for windows of a core whose frequency changes
-(frequency.py), in core cycles, and for late windows (latewindows.py).
+look (interim analysis) with a resolved verdict (stopping.py), for windows of a core whose frequency
+changes (frequency.py; the costs are in core cycles), and for late windows (latewindows.py).
 """
 
 from __future__ import annotations
@@ -19,28 +19,32 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from kmtools.analyse import stopping
-from kmtools.analyse.location import OUTSIDE, Location, estimate_stepped_location
+from kmtools.analyse.location import ERROR_PROBABILITY, Location, estimate_stepped_location
 from kmtools.analyse.stats import CONFIDENCE, Interval
 from kmtools.analyse.verdicts import FASTER, SLOWER, UNRESOLVED, decide_verdict
 from kmtools.method import frequency, latewindows
 from kmtools.method.noises import (
     ASYMMETRIC,
-    COST,
     PROCESSES,
     STEPPING,
+    STEPPING_COST,
     SimulatedRun,
     get_block_processes,
     simulate_run,
 )
 
-# Divisors of the number of simulations: of windows, because one takes as long as ten of a series;
-# and of asymmetric noise and of runs that stop, so that all kinds take about five minutes of a CPU.
-SHORTER, LATE_SHORTER, FEWER = 10, 25, 5
-COVERED, WIDTH, FALSE = 0.93, 1.5, 0.05
+# Divisors of the number of simulations, for kinds of simulation that take long: of windows with a
+# changing frequency, of late windows, and of asymmetric noise and runs that end early. All kinds
+# together then take about five minutes of CPU time.
+WINDOWS_DIVISOR, LATE_WINDOWS_DIVISOR, FEWER_RUNS_DIVISOR = 10, 25, 5
+# The limits: the share of intervals that cover the truth, the mean width of the intervals as a
+# multiple of the oracle's, and the share of false verdicts.
+MIN_COVERAGE, MAX_WIDTH, MAX_FALSE_SHARE = 0.93, 1.5, 0.05
 # The equivalence margin, in units of the noise of a single block.
 MARGIN = 0.25
+# The suffix of the printed kind of noise for runs that end early.
 STOPPED = " stopped"
-# The width of a score without a width: it never misses the limit.
+# Score.width if the width is not judged: NaN is never larger than the limit.
 NO_WIDTH = math.nan
 
 
@@ -60,29 +64,29 @@ class Score:
     stopped: bool = False
 
     def list_missed_limits(self, slack: float = 0.0) -> list[str]:
-        """Return the limits that are missed, in words. `slack` is the tolerance for chance in a few
-        simulations, in standard deviations of a share."""
+        """Return the limits that the score misses, as texts. `slack` is the tolerance for chance if
+        there are few simulations, in standard deviations of a share."""
 
         def compute_tolerance(share: float) -> float:
             return slack * float(np.sqrt(share * (1 - share) / self.runs))
 
         found = []
-        if self.covered < COVERED - compute_tolerance(COVERED):
-            found.append(f"covers less than {COVERED:.0%}")
-        if self.width > WIDTH * (1 + compute_tolerance(0.5)):
-            found.append(f"wider than {WIDTH} times the oracle's")
-        if self.false > FALSE + compute_tolerance(FALSE):
-            found.append(f"more than {FALSE:.0%} falsely slower or faster")
+        if self.covered < MIN_COVERAGE - compute_tolerance(MIN_COVERAGE):
+            found.append(f"covers less than {MIN_COVERAGE:.0%}")
+        if self.width > MAX_WIDTH * (1 + compute_tolerance(0.5)):
+            found.append(f"wider than {MAX_WIDTH} times the oracle's")
+        if self.false > MAX_FALSE_SHARE + compute_tolerance(MAX_FALSE_SHARE):
+            found.append(f"more than {MAX_FALSE_SHARE:.0%} falsely slower or faster")
         if (
             self.kind == STEPPING
             and not self.stopped
-            and max(2 * abs(self.bias), self.half_width) > COST
+            and max(2 * abs(self.bias), self.half_width) > STEPPING_COST
         ):
-            found.append("does not resolve a fifth of a step")
+            found.append("does not resolve a fifth of a clock step")
         return found
 
 
-def estimate_run(run: SimulatedRun, step: float, outside: float = OUTSIDE) -> Location:
+def estimate_run(run: SimulatedRun, step: float, outside: float = ERROR_PROBABILITY) -> Location:
     """Return the location of a simulated run whose clock advances in steps of `step`."""
     process = get_block_processes(len(run.values))
     return estimate_stepped_location(run.values, process, run.layout, step, outside)
@@ -95,9 +99,9 @@ def shift_location(found: Location, by: float) -> Location:
 
 
 def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Location, str]:
-    """Return the location and the verdict at the first look (an analysis of the blocks so far) at
-    which the verdict is resolved, or at the last one. `looks` has the locations at all looks if the
-    true difference is zero; here it is `truth`."""
+    """Return the location and the verdict at the first look (an analysis of the blocks so far) with
+    a resolved verdict, or at the last look. `looks` has the locations of a run whose true
+    difference is zero; `truth` is added to each of them."""
     for look in looks:
         found = shift_location(look, truth)
         verdict = decide_verdict(found.value, found.interval, MARGIN, None)
@@ -107,7 +111,8 @@ def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Locati
 
 
 class Looks:
-    """The locations of a simulated run at all looks; each is computed once, when it is needed."""
+    """The locations of a simulated run at all looks. Each location is computed once, when it is
+    needed first."""
 
     def __init__(self, run: SimulatedRun, step: float) -> None:
         self.run, self.step = run, step
@@ -121,15 +126,16 @@ class Looks:
 
 
 def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
-    """Return the score of the estimator in `runs` simulated runs that end when they are resolved,
-    with noise of the kind `kind`. Each run has three true differences: zero, the margin and the
-    negative margin. The score has the lowest coverage and the highest share of false verdicts of
-    the three. It has no width, because the confidence level differs between looks."""
+    """Return the score of the estimator in `runs` simulated runs with noise of the kind `kind`,
+    which end at the first look with a resolved verdict. Each run has three true differences: zero,
+    the margin and the negative margin. The score has the lowest coverage and the highest share of
+    false verdicts of the three. It has no width, because the confidence level differs between
+    looks."""
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []
     for seed in range(runs):
-        looks = Looks(simulate_run(kind, seed, stopping.MOST), get_clock_step(kind))
+        looks = Looks(simulate_run(kind, seed, stopping.MOST_PROCESSES), get_clock_step(kind))
         for truth in truths:
             found, verdict = find_resolving_look(looks, truth)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi
@@ -155,14 +161,16 @@ def compute_false_verdict_share(found: Sequence[Location]) -> float:
 
 
 def get_clock_step(kind: str) -> float:
-    """Return the step of the clock in simulations of noise of the kind `kind`; 0 for none."""
+    """Return the step of the simulated clock for the kind of noise `kind`; 0 for a clock without
+    steps."""
     return 1.0 if kind == STEPPING else 0.0
 
 
 def score_estimator_on_noise(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs of fixed length with noise of the
-    kind `kind`. There is no width beside asymmetric noise: an oracle knows what the machine did in
-    that run, and an interval over time says what it may do in others."""
+    kind `kind`. The width is not judged for asymmetric noise: the oracle's intervals allow for the
+    errors within the simulated runs only, the estimator's also for what a disturbance may do in
+    other runs."""
     step = get_clock_step(kind)
     found = [
         estimate_run(simulate_run(kind, seed).shorten(PROCESSES), step) for seed in range(runs)
@@ -184,11 +192,12 @@ def score_estimator_on_noise(kind: str, runs: int) -> Score:
 
 def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
     """Return the score of the estimator in simulated windows of a core whose frequency changes by
-    the pattern `kind`: the lowest coverage and the largest bias of any variant. `runs` / SHORTER
-    runs are simulated."""
+    the pattern `kind`: the lowest coverage and the largest bias of any variant. `runs` /
+    WINDOWS_DIVISOR runs are simulated."""
     change, names = frequency.CHANGES[kind], [n for n in frequency.TRUTH if n != "base"]
     found = [
-        frequency.simulate_added_costs(seed, change) for seed in range(max(1, runs // SHORTER))
+        frequency.simulate_added_costs(seed, change)
+        for seed in range(max(1, runs // WINDOWS_DIVISOR))
     ]
     errors = {name: [one[name].value - frequency.TRUTH[name] for one in found] for name in names}
     inside = [
@@ -196,7 +205,7 @@ def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
         for name in names
     ]
     false = sum(one["base-clone"].verdict in (SLOWER, FASTER) for one in found)
-    half = np.mean([(one["dearer"].hi - one["dearer"].lo) / 2 for one in found])
+    half = np.mean([(one["large"].hi - one["large"].lo) / 2 for one in found])
     bias = max((float(np.mean(values)) for values in errors.values()), key=abs)
     covered = min(inside) / len(found)
     return Score(kind, len(found), covered, NO_WIDTH, false / len(found), bias, float(half), True)
@@ -204,10 +213,10 @@ def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
 
 def score_estimator_on_late_windows(disturbance: latewindows.Disturbance, runs: int) -> Score:
     """Return the score of the estimator beside a disturbance that makes windows late: the lowest
-    coverage of any variant. `runs` / LATE_SHORTER runs are simulated."""
+    coverage of any variant. `runs` / LATE_WINDOWS_DIVISOR runs are simulated."""
     found = [
         latewindows.simulate_costs_of_late_windows(seed, disturbance)
-        for seed in range(max(1, runs // LATE_SHORTER))
+        for seed in range(max(1, runs // LATE_WINDOWS_DIVISOR))
     ]
     truths = {name: truth for name, truth in latewindows.TRUTH.items() if name != "base"}
     inside = [
@@ -228,11 +237,14 @@ def score_estimator_on_disturbance(kind: str, runs: int) -> Score:
 
 
 def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
-    """Print the scores of the estimator for each kind of noise in `kinds`, from `runs` simulations
-    each, of asymmetric noise and of runs that stop from a fifth; return False if a score misses a
+    """Print the score of the estimator for each kind of noise in `kinds`, from `runs` simulations
+    each, or fewer for kinds that take long (FEWER_RUNS_DIVISOR). Return False if a score misses a
     limit."""
-    fewer = max(1, runs // FEWER)
-    print(f"{runs} simulations each, or {fewer}; widths are multiples of those of an oracle")
+    fewer = max(1, runs // FEWER_RUNS_DIVISOR)
+    print(
+        f"{runs} simulations of each kind of noise, {fewer} of kinds that take long; widths are"
+        " multiples of those of an oracle"
+    )
     print(f"{'noise':22} covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]

@@ -3,8 +3,8 @@
 verdicts.compute_results().
 
 A pass of the baseline takes 24 core cycles. The core makes 1.42 cycles in a tick of the clock, and
-fewer in some stretches of blocks. A single ratio for a run would turn 12 core cycles into 12.5 to
-13.7.
+fewer in some stretches of blocks. If a single ratio of cycles to ticks were used for a whole run,
+an added cost of 12 core cycles would be estimated as 12.5 to 13.7.
 """
 
 from __future__ import annotations
@@ -19,44 +19,46 @@ from kmtools.measure.samples import Sample
 
 BASELINE = 24.0
 # Added costs of the variants, in core cycles.
-TRUTH = {"base": 0.0, "base-clone": 0.0, "dear": 0.3, "dearer": 12.0}
+TRUTH = {"base": 0.0, "base-clone": 0.0, "small": 0.3, "large": 12.0}
+# The usual number of core cycles in a tick; the number of processes, of blocks in each of them, and
+# of layouts.
 USUAL, PROCESSES, BLOCKS, LAYOUTS = 1.42, 16, 6, 8
 LOOPS = (200, 320, 480)
 
 
 @dataclass(frozen=True)
-class Change:
+class FrequencyPattern:
     """A pattern of frequency changes: the lower number of core cycles in a tick, the share of the
-    blocks that have it, and the mean number of blocks from one change to the next."""
+    blocks that have this number, and the mean number of blocks from one change to the next."""
 
     low: float
     share: float
-    stay: float
+    mean_blocks: float
 
 
 CHANGES = {
-    "frequency": Change(USUAL, 0.5, 10),
-    "frequency-rare": Change(1.0, 0.25, 20),
-    "frequency-often": Change(1.0, 0.4, 3),
-    "frequency-long": Change(1.0, 0.5, 50),
-    "frequency-small": Change(1.27, 0.4, 50),
+    "frequency": FrequencyPattern(USUAL, 0.5, 10),
+    "frequency-rare": FrequencyPattern(1.0, 0.25, 20),
+    "frequency-often": FrequencyPattern(1.0, 0.4, 3),
+    "frequency-long": FrequencyPattern(1.0, 0.5, 50),
+    "frequency-small": FrequencyPattern(1.27, 0.4, 50),
 }
 
 
 def make_simulated_tier() -> Tier:
-    """Return a description of the simulated machine (the tier)."""
+    """Return the description of the tier that the simulated windows belong to."""
     env = {"cycles": "estimated", "tsc_khz": "2600000", "invariant_tsc": "1"}
     return Tier("native", "k", UNIT_TSC, False, env, {})
 
 
-def simulate_windows(seed: int, change: Change) -> list[Sample]:
-    """Return the measured windows of a simulated run in which the frequency changes as in
+def simulate_windows(seed: int, change: FrequencyPattern) -> list[Sample]:
+    """Return the windows of a simulated run in which the frequency changes by the pattern
     `change`."""
     random = np.random.default_rng(seed)
     found, slow = [], random.random() < change.share
     for block in range(PROCESSES * BLOCKS):
         part = change.share if slow else 1 - change.share
-        slow = slow != (random.random() < 1 / (2 * change.stay * part))
+        slow = slow != (random.random() < 1 / (2 * change.mean_blocks * part))
         ratio = change.low if slow else USUAL
         for variant, added in TRUTH.items():
             for loops in LOOPS:
@@ -70,7 +72,7 @@ def simulate_windows(seed: int, change: Change) -> list[Sample]:
 
 
 @dataclass(frozen=True)
-class Found:
+class AddedCost:
     """The added cost of a variant in core cycles: the value, its interval and verdict."""
 
     value: float
@@ -79,13 +81,15 @@ class Found:
     verdict: str
 
 
-def simulate_added_costs(seed: int, change: Change) -> dict[str, Found]:
-    """Simulate a run in which the frequency changes as in `change`, and return the estimated added
-    cost of each variant."""
+def simulate_added_costs(seed: int, change: FrequencyPattern) -> dict[str, AddedCost]:
+    """Simulate a run in which the frequency changes by the pattern `change`, and return the
+    estimated added cost of each variant."""
     found = {}
     for result in verdicts.compute_results(simulate_windows(seed, change), [make_simulated_tier()]):
         if result.delta is not None and result.delta_ci is not None and result.core is not None:
             scale, ends = result.core.per_tick, result.delta_ci
             value = result.delta * scale
-            found[result.variant] = Found(value, ends.lo * scale, ends.hi * scale, result.verdict)
+            found[result.variant] = AddedCost(
+                value, ends.lo * scale, ends.hi * scale, result.verdict
+            )
     return found

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compares the cost of dormant markers with that of nops in a program that shares no code with
-kmarkers: tests/tools/nopcost.c has the loop of density-full and density-spread in assembler, and a
-clock of core cycles and an estimator of its own.
+kmarkers: tests/tools/nopcost.c has the loops of density-full and density-spread in assembler, and
+its own clock of core cycles and estimator.
 
 The cost of a site is that of a pass with 16 sites less that of one without, divided by 16. The
 sites are side by side at the head of the loop, or spread among its instructions. Both programs must
-agree within MOST core cycles in at least one of TRIES tries: a neighbour process may disturb one
-program in one try, but an error of either program shows in every try.
+agree within MAX_COST_DIFFERENCE core cycles in at least one of TRIES tries: a neighbour process may
+disturb one program in one try, but an error of either program shows in every try.
 """
 
 from __future__ import annotations
@@ -17,11 +17,13 @@ from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
-from kmtools.measure.aa import Plan
+from kmtools.measure.aa import RunSettings
 from kmtools.method import aa
 
 PROGRAM = ROOT / "tests" / "tools" / "nopcost.c"
-MOST, TRIES, SITES, ROUNDS = 0.01, 3, 16, 4000
+# The largest difference of the two costs of a site, in core cycles; the number of tries, of sites
+# in a pass, and of rounds that nopcost measures.
+MAX_COST_DIFFERENCE, TRIES, SITES, ROUNDS = 0.01, 3, 16, 4000
 VARIANT = f"marker-jump-{SITES}"
 BENCHMARKS = {"together": "density-full", "spread": "density-spread"}
 
@@ -44,17 +46,19 @@ def measure_nopcost_costs(program: Path, rounds: int) -> dict[str, float]:
     return {name: float(cost) for name, cost in map(str.split, done.stdout.splitlines())}
 
 
-def measure_kmbench_costs(run_number: int, plan: Plan) -> dict[str, float]:
+def measure_kmbench_costs(run_number: int, plan: RunSettings) -> dict[str, float]:
     """Return the cost of a site in core cycles, measured by kmbench and estimated as in reports:
     for sites side by side and for spread sites. `run_number` sets the seeds."""
     found = {(row.benchmark, row.variant): row for row in aa.measure_results(run_number, plan)}
     rows = {name: found[benchmark, VARIANT] for name, benchmark in BENCHMARKS.items()}
     if any(row.core is None for row in rows.values()):
-        raise UnableError("core cycles are not known here (see kmbench env)")
+        raise UnableError(
+            "core cycles are neither counted nor estimated on this machine (see kmbench env)"
+        )
     return {name: aa.get_added_core_cycles(row) / SITES for name, row in rows.items()}
 
 
-def judge_site_cost(plan: Plan, rounds: int = ROUNDS) -> bool:
+def judge_site_cost(plan: RunSettings, rounds: int = ROUNDS) -> bool:
     """Measure the cost of a site with kmbench and with nopcost, up to TRIES times: for sites side
     by side and for spread sites. Print the costs. Return True if, for each of these two
     arrangements, the costs from both programs agreed at least once."""
@@ -68,9 +72,12 @@ def judge_site_cost(plan: Plan, rounds: int = ROUNDS) -> bool:
             )
             for name, cost in here.items():
                 apart = abs(cost - there[name])
-                agree |= {name} if apart <= MOST else set()
+                agree |= {name} if apart <= MAX_COST_DIFFERENCE else set()
                 both = f"{cost:.4f} and {there[name]:.4f} core cycles a site"
-                print(f"{number} {name}: {both}, {apart:.4f} apart (at most {MOST})", flush=True)
+                print(
+                    f"{number} {name}: {both}, {apart:.4f} apart (at most {MAX_COST_DIFFERENCE})",
+                    flush=True,
+                )
             if len(agree) == len(BENCHMARKS):
                 break
     print(f"{len(agree)} passed, {len(BENCHMARKS) - len(agree)} failed")

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from kmtools.measure import choice
-from kmtools.measure.aa import Plan
+from kmtools.measure.aa import RunSettings
 from kmtools.measure.bench import BUDGET_SECONDS, FULL
 from kmtools.method import (
     aa,
@@ -29,19 +29,21 @@ DORMANT = (
     *("empty-loop", "memcpy-4096", "density-empty", "density-full", "nop-encodings"),
     *("function-entry", "sdt-dormant", "cold-icache-l1"),
 )
+# Defaults: the number of blocks beside a neighbour process, of runs, and of simulations.
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
-# The time limit of a run beside a neighbour process, and its time with the analysis, in seconds.
+# The time limit of the measurement beside a neighbour process, and the usual time of a run with its
+# analysis, in seconds.
 NEIGHBOUR_SECONDS, NEIGHBOUR_USUAL = 12, 15.0
 
 
 def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
-    """Return the suite that measures two copies of the same code (A/A). `name` is "aa",
-    or "bursts" for that beside a process that uses a core in bursts."""
+    """Return the suite that measures two copies of the same code (A/A): "aa" or, beside a process
+    that uses a core in bursts, "bursts". `name` is the name of the suite."""
     bursts = name == "bursts"
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
     budget = choice.parse_budget(suite_request.get_text("budget", f"{BUDGET_SECONDS}s"))
     some = tuple(suite_request.get_words("benchmarks")) or (DORMANT if bursts else ())
-    plan = Plan(blocks, budget, some, name if bursts else "")
+    plan = RunSettings(blocks, budget, some, name if bursts else "")
     runs = suite_request.get_number("runs", RUNS)
 
     def run_copies(_: Path) -> Tally:
@@ -54,13 +56,14 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
 
 
 def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
-    """Return the suite that measures known costs and hot loops beside neighbour processes."""
+    """Return the suite that measures instructions of known cost, and hot loops, while a neighbour
+    process runs."""
     kinds = suite_request.get_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
     runs = suite_request.get_number("runs", RUNS)
     budget = choice.parse_budget(suite_request.get_text("budget", f"{NEIGHBOUR_SECONDS}s"))
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS)
     some = tuple(suite_request.get_words("benchmarks")) or neighbours.HEADLINE
-    plan = Plan(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
+    plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
 
     def run_beside_neighbours(log: Path) -> Tally:
         file = log.with_suffix(".json")
@@ -104,7 +107,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
         suite_request.get_number("blocks", FULL["native"]),
         choice.parse_budget(suite_request.get_text("budget", "60s")),
     )
-    plan = Plan(blocks, budget, tuple(independent.BENCHMARKS.values()))
+    plan = RunSettings(blocks, budget, tuple(independent.BENCHMARKS.values()))
 
     def run_comparison(_: Path) -> Tally:
         return make_one_result_tally(

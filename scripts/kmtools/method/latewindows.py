@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Simulates windows that are late, and analyses them with verdicts.compute_results().
 
-A pass of the baseline takes 24 ticks, and a tick is a core cycle. The truth is the cost without the
-disturbance, which the intervals must contain: analyse/lateness.py widens them for that.
+A pass of the baseline takes 24 ticks, and a tick is a core cycle. The intervals must contain the
+truth, which is the cost without the disturbance; analyse/lateness.py widens the intervals for that.
 """
 
 from __future__ import annotations
@@ -14,26 +14,28 @@ import numpy as np
 from kmtools.analyse import verdicts
 from kmtools.measure.rundir import UNIT_TSC, Tier
 from kmtools.measure.samples import Sample
-from kmtools.method.frequency import Found
+from kmtools.method.frequency import AddedCost
 
 BASELINE, MARGIN = 24.0, 0.25
 # Added costs of the variants; that of "margin" is exactly the margin.
-TRUTH = {"base": 0.0, "base-clone": 0.0, "margin": MARGIN, "dearer": 3.0}
+TRUTH = {"base": 0.0, "base-clone": 0.0, "margin": MARGIN, "large": 3.0}
 PROCESSES, BLOCKS, LAYOUTS = 8, 32, 8
 LOOPS = np.array([1600, 2560, 3840])
-# The standard deviation of a window, in ticks, and the number of ticks in a microsecond.
+# The standard deviation of the duration of a window, in ticks, and the number of ticks in a
+# microsecond.
 NOISE, MICROSECOND = 200.0, 2600.0
 
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A disturbance that makes windows late. In stretches of `stay` blocks on average, which are
-    the share `share` of all blocks, all windows take 1.2 to 1.5 times as long, and the costs that
-    variants add are multiplied by `added`. If `stay` is 0, single windows are late, with the
-    probability `share`, by `microseconds` on average; with `one_sided` only those of variants."""
+    """A disturbance that makes windows late. In stretches of `mean_blocks` blocks on average, which
+    are the share `share` of all blocks, all windows take 1.2 to 1.5 times as long, and the costs
+    that variants add are multiplied by `added`. If `mean_blocks` is 0, single windows are late,
+    with the probability `share`, by `microseconds` on average; with `one_sided` only those of
+    variants."""
 
     share: float
-    stay: int = 0
+    mean_blocks: int = 0
     added: float = 1.0
     microseconds: float = 10.0
     one_sided: bool = False
@@ -49,29 +51,27 @@ DISTURBANCES = {
     "late-stolen-5%": Disturbance(0.05, microseconds=1000.0),
     "late-one-sided-10%": Disturbance(0.1, one_sided=True),
 }
-# With this one, intervals cover the truth too rarely: therefore grade.py withholds such verdicts.
-TOO_MANY = Disturbance(0.45, 10)
 
 
-def simulate_stretches(random: np.random.Generator, disturbance: Disturbance) -> np.ndarray:
-    """Return which blocks are in a stretch."""
+def choose_late_blocks(random: np.random.Generator, disturbance: Disturbance) -> np.ndarray:
+    """Return an array with True for each block in which all windows are late."""
     blocks, share = PROCESSES * BLOCKS, disturbance.share
-    if not disturbance.stay:
+    if not disturbance.mean_blocks:
         return np.zeros(blocks, dtype=bool)
-    mean = np.array([disturbance.stay * (1 - share) / share, disturbance.stay])
+    mean = np.array([disturbance.mean_blocks * (1 - share) / share, disturbance.mean_blocks])
     turns = (int(random.random() < share) + np.arange(blocks)) % 2
     return np.repeat(turns, 1 + random.exponential(mean[turns]).astype(int))[:blocks] > 0
 
 
 def simulate_late_windows(seed: int, disturbance: Disturbance) -> list[Sample]:
-    """Return the measured windows of a simulated run beside a disturbance."""
+    """Return the windows of a simulated run beside a disturbance."""
     random = np.random.default_rng(seed)
-    there = simulate_stretches(random, disturbance)[:, None, None]
+    there = choose_late_blocks(random, disturbance)[:, None, None]
     added = np.array([*TRUTH.values()])[None, :, None]
     slower = np.where(there, random.uniform(1.2, 1.5, (PROCESSES * BLOCKS, 1, 1)), 1.0)
     cost = (BASELINE + np.where(there, disturbance.added, 1.0) * added) * slower
     ticks = LOOPS * cost + 60 + random.normal(0, NOISE, (*cost.shape[:2], len(LOOPS)))
-    if not disturbance.stay:
+    if not disturbance.mean_blocks:
         hit = random.random(ticks.shape) < disturbance.share
         hit[:, 0] &= not disturbance.one_sided
         late = disturbance.microseconds * MICROSECOND * random.exponential(size=ticks.shape)
@@ -90,7 +90,7 @@ def simulate_late_windows(seed: int, disturbance: Disturbance) -> list[Sample]:
     ]  # fmt: skip
 
 
-def simulate_costs_of_late_windows(seed: int, disturbance: Disturbance) -> dict[str, Found]:
+def simulate_costs_of_late_windows(seed: int, disturbance: Disturbance) -> dict[str, AddedCost]:
     """Simulate a run beside a disturbance, and return the estimated added cost of each variant."""
     env = {"tsc_khz": str(int(1000 * MICROSECOND)), "invariant_tsc": "1"}
     tier = Tier("native", "k", UNIT_TSC, False, env, {})
@@ -98,5 +98,5 @@ def simulate_costs_of_late_windows(seed: int, disturbance: Disturbance) -> dict[
     for result in verdicts.compute_results(simulate_late_windows(seed, disturbance), [tier]):
         if result.delta is not None and result.delta_ci is not None:
             ends = result.delta_ci
-            found[result.variant] = Found(result.delta, ends.lo, ends.hi, result.verdict)
+            found[result.variant] = AddedCost(result.delta, ends.lo, ends.hi, result.verdict)
     return found

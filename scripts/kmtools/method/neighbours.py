@@ -2,12 +2,12 @@
 """Counts false and missing verdicts beside neighbour processes, in whole runs with fresh seeds.
 
 Each run measures the benchmark `planted`, whose costs are known (selftest.py), and the hot loops
-from which the first screen of a report has its answer, while a neighbour process of
-measure/neighbour.py runs. It is analysed as a report analyses it. For each neighbour:
+whose costs are on the first screen of a report, while a neighbour process of measure/neighbour.py
+runs. The run is analysed as for a report. For each neighbour:
 
-- No verdict about a planted row may be false. The row may be unresolved or withheld.
+- No verdict about a row of `planted` may be false. The verdict may be unresolved or withheld.
 - No A/A clone may be slower or faster, or differ.
-- At least the share aa.RESOLVED of the rows of hot loops must have a verdict.
+- At least the share aa.MIN_RESOLVED_SHARE of the rows of hot loops must have a verdict.
 - If the verdict of a row of a hot loop is withheld, the first screen of the page and the summary on
   the terminal must have the reason.
 """
@@ -20,10 +20,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
-from kmtools.analyse.verdicts import EQUIVALENT, SAID, WITHHELD, Result
-from kmtools.base.files import write_atomically
+from kmtools.analyse.verdicts import EQUIVALENT, TIMED_VERDICTS, WITHHELD, Result
+from kmtools.base.files import write_file_atomically
 from kmtools.measure import bench
-from kmtools.measure.aa import Plan
+from kmtools.measure.aa import RunSettings
 from kmtools.method import aa, selftest
 from kmtools.report import marker_cost
 
@@ -33,12 +33,12 @@ KINDS = ("memory", "busy", "bursts-same-cpu", "bursts-pinned")
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found in a run beside the neighbour `kind`: the number of rows of hot loops, the
+    """The findings in a run beside the neighbour `kind`: the number of rows of hot loops, the
     number of those that have a verdict, and the share of late windows in the worst benchmark. The
     lists name false verdicts about planted rows, A/A clones that differ, withheld rows of hot loops
     without a reason on the first screen, all withheld rows of hot loops, and the planted rows that
-    the self-test fails, also those whose interval misses the known cost by chance. `cpus` has the
-    number of windows on each CPU."""
+    fail in the self-test, including those whose interval misses the known cost by chance. `cpus`
+    has the number of windows on each CPU."""
 
     kind: str
     hot: int
@@ -53,9 +53,9 @@ class Findings:
 
 
 def explain_withheld_rows(results: Sequence[Result]) -> tuple[list[str], list[str]]:
-    """Return the rows of hot loops whose verdict is withheld, and those of them whose reason is not
-    on the first screen."""
-    screen = " ".join(marker_cost.describe_limits(marker_cost.find_marker_costs(results, []))[0])
+    """Return lines about the rows of hot loops whose verdict is withheld, and those of these lines
+    whose reason is not on the first screen of the report."""
+    screen = " ".join(marker_cost.describe_caveats(marker_cost.find_marker_costs(results, []))[0])
     withheld, unexplained = [], []
     for row in results:
         if row.verdict == WITHHELD and aa.is_hot_loop_result(row):
@@ -67,16 +67,16 @@ def explain_withheld_rows(results: Sequence[Result]) -> tuple[list[str], list[st
     return withheld, unexplained
 
 
-def judge_run(kind: str, results: Sequence[Result], cpus: Mapping[int, int]) -> Findings:
-    """Return what is found in the results of a run, which have the verdicts of a report."""
+def make_findings(kind: str, results: Sequence[Result], cpus: Mapping[int, int]) -> Findings:
+    """Return the findings in the results of a run; the results have the verdicts of a report."""
     planted = selftest.judge_planted_results(results)
     false = [
         row.line
         for row in planted
-        if row.verdict in SAID
+        if row.verdict in TIMED_VERDICTS
         and not selftest.is_verdict_right(row.planted, row.interval, row.verdict)
     ]
-    clones = [row for row in results if row.is_clone and row.verdict in SAID]
+    clones = [row for row in results if row.is_clone and row.verdict in TIMED_VERDICTS]
     resolved, hot = aa.count_hot_rows([row for row in results if row.delta is not None])
     withheld, unexplained = explain_withheld_rows(results)
     return Findings(
@@ -98,8 +98,8 @@ def judge_run(kind: str, results: Sequence[Result], cpus: Mapping[int, int]) -> 
 
 
 def check_findings(kind: str, runs: Sequence[Findings]) -> bool:
-    """Print the totals of the runs beside the neighbour `kind`; return False if a limit is not
-    kept."""
+    """Print the totals of the runs beside the neighbour `kind`; return False if the totals miss a
+    limit."""
     hot, resolved = sum(run.hot for run in runs), sum(run.resolved for run in runs)
     share = resolved / hot if hot else 0.0
     faults = {
@@ -114,28 +114,29 @@ def check_findings(kind: str, runs: Sequence[Findings]) -> bool:
     )
     print(
         f"{kind}: {resolved} of {hot} rows of hot loops are resolved ({share:.1%}, at least"
-        f" {aa.RESOLVED:.0%}), {withheld} withheld; {counts} (at most 0);"
+        f" {aa.MIN_RESOLVED_SHARE:.0%}), {withheld} withheld; {counts} (at most 0);"
         f" {missed} planted rows fail in the self-test"
     )
     for what, lines in faults.items():
         for line in lines:
             print(f"{kind}: {what}: {line}")
-    return share >= aa.RESOLVED and not any(faults.values())
+    return share >= aa.MIN_RESOLVED_SHARE and not any(faults.values())
 
 
-def judge_neighbours(kinds: Sequence[str], runs: int, plan: Plan, file: Path) -> bool:
-    """Measure `runs` runs by the plan `plan` beside each neighbour process of `kinds`; print what
-    is found, and write it to the JSON file `file` after each run. Return False if a limit is not
-    kept."""
+def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: Path) -> bool:
+    """Measure `runs` runs by the plan `plan` beside each neighbour process of `kinds`; print the
+    findings, and write them to the JSON file `file` after each run. Return False if the runs beside
+    a neighbour miss a limit."""
     bench.build_kmbench()
     found: list[Findings] = []
     for number in range(1, runs + 1):
-        # Neighbours take turns, so that a change of the machine meets all of them.
+        # Measure one run beside each neighbour in each round, so that a change of the machine over
+        # time affects all neighbours alike.
         for kind in kinds:
             seed = kinds.index(kind) * runs + number
             loaded, results = aa.measure_judged_run(seed, replace(plan, neighbour=kind))
             cpus = dict(Counter(row.cpu for row in loaded.rows))
-            found.append(judge_run(kind, results, cpus))
+            found.append(make_findings(kind, results, cpus))
             last = found[-1]
             where = ", ".join(f"{count} on CPU {cpu}" for cpu, count in sorted(cpus.items()))
             print(
@@ -143,7 +144,7 @@ def judge_neighbours(kinds: Sequence[str], runs: int, plan: Plan, file: Path) ->
                 f" {last.late:.1%} of windows late; windows: {where}",
                 flush=True,
             )
-            write_atomically(file, json.dumps([asdict(one) for one in found], indent=1))
-    print(f"all runs are in {file}")
+            write_file_atomically(file, json.dumps([asdict(one) for one in found], indent=1))
+    print(f"the findings of all runs are in {file}")
     kept = [check_findings(kind, [one for one in found if one.kind == kind]) for kind in kinds]
     return all(kept)

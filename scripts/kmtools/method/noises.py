@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Simulates kinds of noise with known location: paired differences of a run, in block order.
 
-Values are in units of the noise of a single block. The true location of the kinds in KINDS is zero.
-In those of ASYMMETRIC, a disturbance makes some blocks dearer and none cheaper, so the truth is not
-zero: it is the usual cost, which Documentation/usual-cost.md defines. It is computed from what was
-simulated, without the estimator: for each process, the mean of the middle half of the distribution
-of its blocks; then the mean over processes. What the machine does during a run, such as a neighbour
-that comes and goes, is given: the truth belongs to that run. What the start of a process decides is
-random: the truth is the mean over all processes that could have been started.
+Values are in units of the standard deviation of a single block. The true location of the kinds in
+KINDS is zero. In the kinds of ASYMMETRIC, a disturbance increases the cost of some blocks and
+reduces that of none, so the truth is not zero: it is the usual cost, which
+Documentation/usual-cost.md defines. The usual cost is computed from the simulated costs, without
+the estimator: for each process, the mean of the middle half of the distribution of its blocks; then
+the mean over processes. If the disturbance starts and stops during the run, such as a neighbour
+process, the truth is the usual cost in that run. If the disturbance is decided at the start of each
+process, the truth is the mean over all processes that could have been started.
 """
 
 from __future__ import annotations
@@ -45,13 +46,14 @@ def get_block_layouts(length: int) -> Whole:
 PROCESS, LAYOUT = get_block_processes(LENGTH), get_block_layouts(LENGTH)
 
 NORMAL = NormalDist()
-PIECE = 512
+# The number of blocks of which simulate_autoregressive_noise() computes the noise at a time.
+PIECE_BLOCKS = 512
 # The modes of simulate_modal_noise(): their values, their probabilities, and the standard deviation
 # around each.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
 # The values of simulate_stepping_noise(), all in steps of the clock: the cost that a variant adds
-# to a window, the length of a window, and its jitter.
-COST, WINDOW, JITTER = 0.2, 300.0, 0.6
+# to a window, the duration of a window, and the standard deviation of the duration.
+STEPPING_COST, WINDOW, JITTER = 0.2, 300.0, 0.6
 
 
 def compute_skewed_midmean() -> float:
@@ -85,7 +87,7 @@ def simulate_modal_noise(random: Random, length: int = LENGTH) -> Floats:
 
 
 def simulate_heavy_tailed_noise(random: Random, length: int = LENGTH) -> Floats:
-    """Return noise with heavy tails: one block in ten is far away, on either side."""
+    """Return noise with heavy tails: one block in ten is an outlier, on either side."""
     far = np.where(random.random(length) < 0.1, 20 * random.pareto(1.2, length), 0.0)
     return np.asarray(
         simulate_white_noise(random, length) + far * random.choice((-1.0, 1.0), length)
@@ -99,10 +101,10 @@ def simulate_autoregressive_noise(
     neighbouring blocks, 0.8 or more."""
     shocks = simulate_white_noise(random, length)
     shocks[1:] *= math.sqrt(1 - correlation * correlation)
-    fade = correlation ** np.arange(1, min(length, PIECE) + 1)
+    fade = correlation ** np.arange(1, min(length, PIECE_BLOCKS) + 1)
     last, pieces = 0.0, []
     # Compute the series in pieces, because the powers for a whole run would underflow.
-    for piece in np.array_split(shocks, math.ceil(length / PIECE)):
+    for piece in np.array_split(shocks, math.ceil(length / PIECE_BLOCKS)):
         own = fade[: len(piece)]
         pieces.append(own * (last + np.cumsum(piece / own)))
         last = pieces[-1][-1]
@@ -110,16 +112,16 @@ def simulate_autoregressive_noise(
 
 
 def simulate_neighbour_noise(random: Random, length: int = LENGTH, *, dwell: int) -> Floats:
-    """Return noise of a disturbance, such as another process, that starts and stops at random, and
-    lasts for `dwell` blocks on average."""
+    """Return noise with two levels, as beside another process that starts and stops at random. Each
+    level lasts for `dwell` blocks on average."""
     changes = random.random(length) < 1 / dwell
     state = (np.cumsum(changes) + random.integers(2)) % 2
     return simulate_white_noise(random, length) + 3 * (state - 0.5)
 
 
 def simulate_drifting_noise(random: Random, length: int = LENGTH) -> Floats:
-    """Return differences of two costs that drift far together, and a little apart from each other;
-    the drift apart has a mean of zero."""
+    """Return differences of two costs with a large common drift, and a small drift of the variant
+    alone, whose mean is zero."""
     drift, apart = (
         np.cumsum(simulate_white_noise(random, length)) / math.sqrt(length) for _ in range(2)
     )
@@ -143,8 +145,8 @@ def simulate_cluster_noise(
 
 
 def simulate_stretch_noise(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
-    """Return noise in which loops cost `cost` more if they begin at one of several neighbouring
-    offsets in a cache line."""
+    """Return noise in which a loop costs `cost` more if it begins in one part of a cache line,
+    whose start and size are random."""
     begin, wide = LINE_BYTES * random.random(2)
     inside = (compute_offset_in_cache_line(get_block_layouts(length)) - begin) % LINE_BYTES < wide
     return np.asarray(simulate_white_noise(random, length) + cost * (inside - wide / LINE_BYTES))
@@ -154,11 +156,11 @@ def simulate_stepping_noise(random: Random, length: int = LENGTH) -> Floats:
     """Return differences of windows timed by a stepping clock; windows begin at random times
     between two steps."""
     lengths = []
-    for window in (WINDOW + COST, WINDOW):
+    for window in (WINDOW + STEPPING_COST, WINDOW):
         start = random.random(length)
         end = start + window + JITTER * simulate_white_noise(random, length)
         lengths.append(np.floor(end) - np.floor(start))
-    return np.asarray(lengths[0] - lengths[1] - COST)
+    return np.asarray(lengths[0] - lengths[1] - STEPPING_COST)
 
 
 STEPPING = "stepping"
@@ -185,24 +187,26 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
 }
 
 
-# The noise of one block as values of equal probability.
+# The distribution of the noise of one block, as values of equal probability.
 QUANTILES = np.array([NORMAL.inv_cdf((number + 0.5) / 32) for number in range(32)])
-# The cost of the disturbance in ASYMMETRIC, where no other is named; the shares of shifted
-# processes and of dear pairs of process and layout; and the number of processes that stand for all.
-DEAR, SHIFTED, DEAR_PAIRS, MANY = 3.0, 0.2, 0.1, 4000
+# The cost of the disturbance in the kinds of ASYMMETRIC without a cost in their name; the share of
+# processes with an added cost; the share of pairs of a process and a layout with an added cost; and
+# the number of processes whose mean stands for that of all processes.
+DISTURBANCE_COST, SHIFTED_SHARE, COSTLY_PAIR_SHARE, MANY_PROCESSES = 3.0, 0.2, 0.1, 4000
 
 
 @dataclass(frozen=True)
 class SimulatedRun:
-    """The paired differences of a run, the code layout of each block, and the usual cost in each
-    process. The true cost of a run of some processes is the mean of their usual costs."""
+    """The paired differences of a run, the layout (code alignment) of each block, and the usual
+    cost in each process. The true cost of the run is the mean of the usual costs of its
+    processes."""
 
     values: Floats
     layout: Whole
     usual: Floats
 
     def shorten(self, processes: int) -> SimulatedRun:
-        """Return the first processes of the run, with their true cost subtracted."""
+        """Return a run of the first `processes` processes, with its true cost subtracted."""
         length, usual = processes * BLOCKS, self.usual[:processes]
         return SimulatedRun(
             self.values[:length] - usual.mean(), self.layout[:length], usual - usual.mean()
@@ -211,7 +215,7 @@ class SimulatedRun:
 
 def compute_usual_costs(offsets: Floats) -> Floats:
     """Return the usual cost in each process: the mean of the middle half of the distribution of its
-    blocks. `offsets` has the mean of each block, around which it has white noise."""
+    blocks. `offsets` has the mean of each block; the noise around this mean is white."""
     alike = np.sort(offsets.reshape(-1, BLOCKS), axis=1)
     different, which = np.unique(alike, axis=0, return_inverse=True)
     every = np.sort((different[:, :, None] + QUANTILES).reshape(len(different), -1), axis=1)
@@ -219,57 +223,62 @@ def compute_usual_costs(offsets: Floats) -> Floats:
     return np.asarray(every[:, quarter:-quarter].mean(axis=1)[which.reshape(-1)])
 
 
-def simulate_stays(random: Random, layout: Whole, *, share: float, dwell: int) -> Floats:
-    """Return the offsets of a neighbour that stays for `dwell` blocks on average, and is there for
-    the share `share` of the time."""
+def simulate_intermittent_neighbour(
+    random: Random, layout: Whole, *, share: float, dwell: int
+) -> Floats:
+    """Return the cost that a neighbour process adds to each block. It runs for `dwell` blocks on
+    average, and in the share `share` of all blocks."""
     mean = np.array([dwell * (1 - share) / share, dwell])
     first = int(random.random() < share)
-    # Draw more stays than a run has, so that their sum exceeds its length.
+    # Draw more periods than are needed, so that their total length exceeds that of the run.
     turns = (first + np.arange(40 + 4 * len(layout) // int(mean.sum()))) % 2
     lengths = 1 + random.exponential(mean[turns]).astype(int)
     there = np.repeat(turns, lengths)[: len(layout)]
-    return np.asarray(DEAR * there)
+    return np.asarray(DISTURBANCE_COST * there)
 
 
-def simulate_shifted_processes(random: Random, layout: Whole, *, cost: float) -> Floats:
-    """Return the offsets of processes one in five of which is dearer by `cost`."""
+def simulate_costly_processes(random: Random, layout: Whole, *, cost: float) -> Floats:
+    """Return the cost added to each block: `cost` in one process in five, else 0."""
     processes = len(layout) // BLOCKS
-    return np.repeat(cost * (random.random(processes) < SHIFTED), BLOCKS)
+    return np.repeat(cost * (random.random(processes) < SHIFTED_SHARE), BLOCKS)
 
 
-def simulate_dear_pairs(random: Random, layout: Whole, *, cost: float) -> Floats:
-    """Return the offsets if one pair of process and code layout in ten is dearer by `cost`."""
-    dear = random.random((len(layout) // BLOCKS, LAYOUTS)) < DEAR_PAIRS
-    return np.asarray(cost * dear[get_block_processes(len(layout)), layout])
+def simulate_costly_pairs(random: Random, layout: Whole, *, cost: float) -> Floats:
+    """Return the cost added to each block: `cost` in one of ten pairs of a process and a layout,
+    else 0."""
+    costly = random.random((len(layout) // BLOCKS, LAYOUTS)) < COSTLY_PAIR_SHARE
+    return np.asarray(cost * costly[get_block_processes(len(layout)), layout])
 
 
 def simulate_slow_starts(_random: Random, layout: Whole, *, cost: float) -> Floats:
-    """Return the offsets if the first quarter of each process is dearer by `cost`."""
+    """Return the cost added to each block: `cost` in the first quarter of each process, else 0."""
     return np.asarray(cost * (np.arange(len(layout)) % BLOCKS < BLOCKS // 4))
 
 
 def simulate_periods(random: Random, layout: Whole, *, period: int) -> Floats:
-    """Return the offsets of a disturbance that is there for a quarter of each `period` blocks."""
+    """Return the cost that a periodic disturbance adds to each block: it lasts for a quarter of
+    each `period` blocks."""
     phase = period * random.random()
-    return np.asarray(DEAR * ((np.arange(len(layout)) + phase) % period < period / 4))
+    return np.asarray(DISTURBANCE_COST * ((np.arange(len(layout)) + phase) % period < period / 4))
 
 
 def simulate_drift(_random: Random, layout: Whole, *, blocks: int) -> Floats:
-    """Return the offsets of a cost that rises evenly for `blocks` blocks, then begins anew."""
-    return np.asarray(DEAR * (np.arange(len(layout)) % blocks) / (blocks - 1))
+    """Return the cost added to each block: it rises linearly for `blocks` blocks, then begins again
+    at 0."""
+    return np.asarray(DISTURBANCE_COST * (np.arange(len(layout)) % blocks) / (blocks - 1))
 
 
 Offsets = Callable[[Random, Whole], Floats]
-# Kinds in which the start of a process decides.
+# The kinds in which the added cost is decided at the start of each process.
 OF_PROCESSES: dict[str, Offsets] = {
-    **{
-        f"one-in-five-{cost}": partial(simulate_shifted_processes, cost=cost) for cost in (1, 3, 10)
-    },
-    **{f"pairs-{cost}": partial(simulate_dear_pairs, cost=cost) for cost in (4, 8)},
+    **{f"one-in-five-{cost}": partial(simulate_costly_processes, cost=cost) for cost in (1, 3, 10)},
+    **{f"pairs-{cost}": partial(simulate_costly_pairs, cost=cost) for cost in (4, 8)},
 }
 ASYMMETRIC: dict[str, Offsets] = {
     **{
-        f"stays-{share}%-{dwell}": partial(simulate_stays, share=share / 100, dwell=dwell)
+        f"stays-{share}%-{dwell}": partial(
+            simulate_intermittent_neighbour, share=share / 100, dwell=dwell
+        )
         for share in (10, 25, 50)
         for dwell in (5, 20, 100, 500, 1000)
     },
@@ -286,16 +295,16 @@ ASYMMETRIC: dict[str, Offsets] = {
 
 @cache
 def compute_usual_cost_over_processes(kind: str) -> float:
-    """Return the mean over all processes that could be started of the usual cost, in a kind of
-    OF_PROCESSES."""
+    """Return the usual cost for a kind of OF_PROCESSES: the mean over all processes that could be
+    started."""
     random = np.random.default_rng(0)
-    layout = permute_layouts(random, MANY * BLOCKS)
+    layout = permute_layouts(random, MANY_PROCESSES * BLOCKS)
     return float(compute_usual_costs(OF_PROCESSES[kind](random, layout)).mean())
 
 
 def permute_layouts(random: Random, length: int) -> Whole:
-    """Return the layout of each block in random order: in as many blocks as there are layouts, each
-    layout once."""
+    """Return the layout of each block. Within each group of LAYOUTS blocks, each layout occurs
+    once, in random order."""
     rounds = np.tile(np.arange(LAYOUTS), (math.ceil(length / LAYOUTS), 1))
     return np.asarray(random.permuted(rounds, axis=1).reshape(-1)[:length])
 

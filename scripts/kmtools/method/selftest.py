@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures instructions whose cost is known, and compares the results with these costs.
+"""The self-test: measures instructions whose cost is known, and compares the results with this
+cost.
 
 The benchmark `planted` (native/planted.c) is measured and judged like all others: by the windows of
 kmbench, the slopes, the estimator with its interval, and the rule of verdicts. So an error in one
@@ -7,11 +8,11 @@ of them shows here. Costs are in core cycles. Where core cycles are not counted,
 time of an addition in a chain that is timed in the same block. Each cost is then a ratio inside one
 run, which does not depend on the frequency of the core.
 
-In one try, a row passes if its interval contains the known cost, nearly or entirely, and is within
-a tolerance of it, and if its verdict is right. It fails if the cost is far outside the interval, or
-if its verdict is wrong. Otherwise the interval is too wide to tell. While a row has not passed, all
-rows are measured again, because a neighbour process may disturb a try, but an error of the tools
-shows in every try.
+In one try, a row passes if both ends of its interval are within a tolerance of the known cost, if
+the known cost is in or very near the interval, and if the verdict is right. The row fails if the
+known cost is far outside the interval, or if the verdict is wrong. Otherwise the interval is too
+wide to tell. While a row has not passed, all rows are measured again, because a neighbour process
+may disturb a try, but an error of the tools shows in every try.
 """
 
 from __future__ import annotations
@@ -39,14 +40,15 @@ from kmtools.measure import collect, native
 BENCHMARK = "planted"
 BLOCKS, PROCESSES, TRIES = 128, 6, 5
 PASS, FAIL, UNCLEAR = "pass", "FAIL", "too noisy to tell"
-# The largest distance of an end of the interval from the known cost, in core cycles: half of what
-# the cheapest link of a chain takes; and that of the whole chain.
+# The largest distance of an end of the interval from the known cost, in core cycles: for added
+# costs, half of the cheapest instruction of the chain; and for a pass of the whole chain.
 TOLERANCE, CHAIN_TOLERANCE = 0.5, 1.0
-# The largest distance of the known cost from the interval, as a share of the tolerance. An interval
-# should contain the cost, but what surrounds an instruction may add a few hundredths.
-NEAR = 0.2
-# The margin of the benchmark, one percent of the baseline, in core cycles; and how far it may be
-# from that, or a verdict from the one that the interval and this margin demand.
+# The largest distance of the known cost from the interval, as a share of the tolerance. The
+# interval should contain the known cost, but the instructions around may add a few hundredths of a
+# cycle.
+NEAR_SHARE = 0.2
+# The equivalence margin of the benchmark, 1 % of the baseline, in core cycles; and the tolerance
+# for the measured margin, and for an end of the interval that decides the verdict.
 MARGIN, SLACK = 1.0, 0.02
 
 
@@ -64,9 +66,9 @@ class Planted:
     about: str = ""
 
 
-# An addition costs as much as the margin. So it is neither slower nor equivalent, unless its
-# interval is so narrow that a thousandth of a core cycle decides. The latency of the first-level
-# cache depends on the CPU model.
+# An addition costs as much as the margin. So the verdict is neither slower nor equivalent, unless
+# the interval is so narrow that a thousandth of a core cycle decides. The latency of the
+# first-level cache depends on the CPU model.
 ROWS = (
     Planted("chain", 100, 100, (BASELINE,), CHAIN_TOLERANCE, "a pass of the baseline"),
     Planted("chain-clone", 0, 0, (EQUIVALENT,), about="the same code again"),
@@ -79,9 +81,9 @@ ROWS = (
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A row of the self-test: its measured cost with its interval, both in core cycles, its
-    verdict, and the outcome, which is PASS, FAIL or UNCLEAR."""
+class JudgedRow:
+    """A row of the self-test: the measured cost and its interval, both in core cycles, the verdict,
+    and the outcome, which is PASS, FAIL or UNCLEAR."""
 
     planted: Planted
     cost: float
@@ -115,9 +117,10 @@ def is_verdict_right(planted: Planted, interval: Interval, verdict: str) -> bool
 
 def choose_outcome(planted: Planted, cost: float, interval: Interval, verdict: str) -> str:
     """Return PASS, FAIL or UNCLEAR for a row with this cost and interval, in core cycles, and this
-    verdict. The A/A clone alone cannot be unresolved because of another row."""
+    verdict. The verdict `unresolved` is UNCLEAR, because a noisy A/A clone makes other rows
+    unresolved; for the A/A clone itself, it is a FAIL."""
     lo, hi = planted.least - planted.tolerance, planted.most + planted.tolerance
-    near = NEAR * planted.tolerance
+    near = NEAR_SHARE * planted.tolerance
     if interval.lo > planted.most + near or interval.hi < planted.least - near:
         return FAIL
     if not interval.lo <= cost <= interval.hi:
@@ -130,8 +133,9 @@ def choose_outcome(planted: Planted, cost: float, interval: Interval, verdict: s
     return UNCLEAR if verdict == UNRESOLVED and not is_clone else FAIL
 
 
-def judge_planted_row(planted: Planted, result: Result) -> Judged:
-    """Compare a result with its known cost. Raise UnableError if core cycles are not known."""
+def judge_planted_row(planted: Planted, result: Result) -> JudgedRow:
+    """Compare a result with its known cost. Raise UnableError if core cycles are neither
+    counted nor estimated."""
     if result.core is None:
         raise UnableError(
             "the self-test needs core cycles, and here they are neither counted nor estimated: "
@@ -146,10 +150,10 @@ def judge_planted_row(planted: Planted, result: Result) -> Judged:
     is_baseline = planted.verdicts == (BASELINE,)
     if outcome == PASS and is_baseline and abs((result.margin or 0.0) * per_tick - MARGIN) > SLACK:
         outcome = FAIL
-    return Judged(planted, cost, interval, result.verdict, outcome)
+    return JudgedRow(planted, cost, interval, result.verdict, outcome)
 
 
-def judge_planted_results(results: Sequence[Result]) -> list[Judged]:
+def judge_planted_results(results: Sequence[Result]) -> list[JudgedRow]:
     """Return the rows of the self-test, in the order of ROWS."""
     found = {result.variant: result for result in results}
     return [judge_planted_row(planted, found[planted.variant]) for planted in ROWS]
@@ -167,10 +171,10 @@ def measure_planted_results(seed: int) -> list[Result]:
     return compute_results(loaded.rows, [loaded.tier])
 
 
-def choose_decisive_try(tries: Sequence[Judged]) -> Judged:
-    """Return the try that decides about a row: the first that passed, or one that failed if more
-    than half of them failed, or one that was unclear. One interval in twenty misses the cost by
-    chance. `tries` has the row in each try, in order."""
+def choose_decisive_try(tries: Sequence[JudgedRow]) -> JudgedRow:
+    """Return the try that decides about a row: the first that passed; else the last that failed if
+    more than half failed, because one interval in twenty misses the cost by chance; else the last
+    that was unclear. `tries` has the row in each try, in order."""
     for one in tries:
         if one.outcome == PASS:
             return one
@@ -185,7 +189,7 @@ def run_self_test(seed: int) -> int:
     """Measure the known costs, up to TRIES times while a row has not passed, and print a line for
     each row. Return the exit code: DONE if all rows passed, BAD if one failed, UNABLE if the
     machine was too busy to tell."""
-    tries: list[list[Judged]] = []
+    tries: list[list[JudgedRow]] = []
     while len(tries) < TRIES:
         results = measure_planted_results(seed + len(tries) * PROCESSES)
         tries.append(judge_planted_results(results))

@@ -12,14 +12,15 @@ from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import make_interval_fields, round_for_json
 from kmtools.report.changetext import format_interval, format_percent
-from kmtools.report.comparison import Comparison, describe_machine
+from kmtools.report.comparison import Comparison, make_run_fields
 
+# Version of the JSON format.
 SCHEMA = 1
 
 
-def row_to_dict(row: Row | None) -> dict[str, Any] | None:
-    """Return the JSON object of a row of one run; None if `row` is None, because the run lacks
-    it."""
+def make_row_object(row: Row | None) -> dict[str, Any] | None:
+    """Return the JSON object of a row of one run; None if `row` is None, which stands for a row
+    that the run lacks."""
     if row is None:
         return None
     return {
@@ -32,8 +33,9 @@ def row_to_dict(row: Row | None) -> dict[str, Any] | None:
     }
 
 
-def change_to_dict(comparison: Comparison, change: Change) -> dict[str, Any]:
-    """Return the JSON object of a compared row."""
+def make_change_object(comparison: Comparison, change: Change) -> dict[str, Any]:
+    """Return the JSON object of a compared row: its name, the change with the verdict, and the row
+    in both runs."""
     name = change.name
     return {
         "tier": name.tier,
@@ -49,8 +51,8 @@ def change_to_dict(comparison: Comparison, change: Change) -> dict[str, Any]:
         "verdict": change.verdict,
         "note": change.note,
         "fails": comparison.is_failure(change),
-        "a": row_to_dict(change.a),
-        "b": row_to_dict(change.b),
+        "a": make_row_object(change.a),
+        "b": make_row_object(change.b),
     }
 
 
@@ -58,10 +60,10 @@ def render_comparison_json(comparison: Comparison) -> str:
     """Return the comparison as JSON; Documentation/comparing.md describes its fields."""
     pairs = [
         {
-            "a": describe_machine(pair.a),
-            "b": describe_machine(pair.b),
+            "a": make_run_fields(pair.a),
+            "b": make_run_fields(pair.b),
             "counts": dict(pair.verdict_counts),
-            "rows": [change_to_dict(comparison, change) for change in pair.changes],
+            "rows": [make_change_object(comparison, change) for change in pair.changes],
         }
         for pair in comparison.pairs
     ]

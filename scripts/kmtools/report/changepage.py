@@ -17,7 +17,7 @@ from kmtools.report.changetext import (
     make_row_cells,
     select_shown_rows,
 )
-from kmtools.report.comparison import Comparison, Pair, list_remarks
+from kmtools.report.comparison import Comparison, RunPair, list_remarks
 
 HERE = Path(__file__).resolve().parent
 CSS = ("colours.css", "report.css")
@@ -52,7 +52,7 @@ def render_table_html(changes: Sequence[Change]) -> str:
     )
 
 
-def render_pair_html(comparison: Comparison, pair: Pair) -> str:
+def render_pair_html(comparison: Comparison, pair: RunPair) -> str:
     """Return the section of the page about one pair of runs."""
     said = [
         f"A: {describe_run(pair.a)}",

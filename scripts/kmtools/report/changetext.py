@@ -15,15 +15,22 @@ from kmtools.analyse import changes
 from kmtools.analyse.changes import MISSING, NEW, NOT_COMPARABLE, NOT_JUDGED, Change
 from kmtools.analyse.rows import EXACT
 from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD
-from kmtools.base.text import align_table, escape_unprintable, wrap_line
-from kmtools.report.comparison import Compared, Comparison, Pair, describe_machine, list_remarks
+from kmtools.base.text import align_table, escape_unprintable_chars, wrap_line
+from kmtools.report.comparison import (
+    ComparedRun,
+    Comparison,
+    RunPair,
+    list_remarks,
+    make_run_fields,
+)
 from kmtools.report.table import format_amount
 
-# Verdicts of rows that are shown only with --all.
+# The verdicts whose rows are shown only with --all.
 QUIET = (EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD, NOT_JUDGED, NOT_COMPARABLE)
 HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval", "verdict")
-NUMBERS = {3, 4, 6, 7}
-# Width of the text for a terminal, in columns.
+# The columns of numbers, counted from 0.
+NUMERIC_COLUMNS = {3, 4, 6, 7}
+# Width of the text for a terminal, in characters.
 WIDTH = 80
 # Limits without --all: the number of lines and of rows that are shown for a pair of runs (LINES,
 # ROWS), of lines in each part of the head above the rows (HEAD_LINES), and of lines about rows that
@@ -31,8 +38,8 @@ WIDTH = 80
 LINES, ROWS = 40, 8
 HEAD_LINES, LACKING_LINES = 7, 8
 # Characters with a special meaning in Markdown, which must be escaped.
-MARKUP = re.compile(r"[\\`*_|\[\]#@~]")
-COLUMNS = "variant: cost in A, in B, change, its interval, verdict"
+MARKDOWN_SPECIALS = re.compile(r"[\\`*_|\[\]#@~]")
+COLUMN_LEGEND = "variant: cost in A, in B, change, its interval, verdict"
 
 
 def format_percent(value: float | None) -> str:
@@ -67,7 +74,7 @@ def make_row_cells(change: Change) -> tuple[str, ...]:
     )
 
 
-def select_shown_rows(comparison: Comparison, pair: Pair, everything: bool) -> list[Change]:
+def select_shown_rows(comparison: Comparison, pair: RunPair, everything: bool) -> list[Change]:
     """Return the rows to show: all, or only those that changed or fail."""
     return [
         change
@@ -76,27 +83,29 @@ def select_shown_rows(comparison: Comparison, pair: Pair, everything: bool) -> l
     ]
 
 
-def describe_run(run: Compared) -> str:
+def describe_run(run: ComparedRun) -> str:
     """Return the name of a run and the CPU, microcode, kernel and date in its env.json."""
-    told = describe_machine(run)
+    told = make_run_fields(run)
     texts = (told["cpu"], told["microcode"], told["kernel"], told["date"])
-    known = [escape_unprintable(str(text)) for text in texts if text]
+    known = [escape_unprintable_chars(str(text)) for text in texts if text]
     return ", ".join([run.name, *known])
 
 
-def describe_verdict_counts(pair: Pair) -> str:
+def describe_verdict_counts(pair: RunPair) -> str:
     """Return the number of rows with each verdict, as text."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.verdict_counts.most_common())
     return f"{len(pair.changes)} rows: {counts}"
 
 
-def list_hints_for_reader(comparison: Comparison, pair: Pair) -> list[str]:
+def list_hints_for_reader(comparison: Comparison, pair: RunPair) -> list[str]:
     """Return lines that explain how to read the rows: the margin, the smallest detectable change,
     the versions of the two runs, and why some rows have no verdict."""
     lines = [f"margin {comparison.margin:g} %, the same for all rows"]
     smallest = changes.compute_median_detectable_change(pair.changes)
     if smallest is not None:
-        lines.append(f"half of the rows could show a change of {float(f'{smallest:.2g}'):g} %")
+        lines.append(
+            f"a change of {float(f'{smallest:.2g}'):g} % would be detected in half of the rows"
+        )
     if any(change.kind == EXACT for change in pair.changes):
         lines.append("instructions are compared as numbers, without a margin")
     if (versions := [describe_version(run) for run in (pair.a, pair.b)]) and len(set(versions)) > 1:
@@ -107,10 +116,12 @@ def list_hints_for_reader(comparison: Comparison, pair: Pair) -> list[str]:
     return lines
 
 
-def describe_version(run: Compared) -> str:
+def describe_version(run: ComparedRun) -> str:
     """Return the version and the commit of the sources with which a run was made."""
     source = run.env.get("source") or {}
-    told = [escape_unprintable(str(source.get(name) or "?")) for name in ("version", "commit")]
+    told = [
+        escape_unprintable_chars(str(source.get(name) or "?")) for name in ("version", "commit")
+    ]
     return f"version {told[0]}, commit {told[1][:12]}"
 
 
@@ -134,9 +145,9 @@ def split_row_into_lines(name: str, numbers: Sequence[str], verdict: str) -> lis
     return [name, "    " + "  ".join(numbers), *wrap_line(verdict, WIDTH, "    ")]
 
 
-def group_rows_by_benchmark(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the rows for a terminal, under a heading for each benchmark. If a line would be longer
-    than WIDTH, all rows of that benchmark are split into several lines."""
+def format_rows_by_benchmark(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return the lines of rows for a terminal, under a heading for each benchmark. If a line would
+    be longer than WIDTH, all rows of that benchmark are split into several lines."""
     lines: list[str] = []
     for head, several in groupby(rows, key=lambda row: (row[0], row[1], row[5])):
         own = list(several)
@@ -152,7 +163,7 @@ def group_rows_by_benchmark(rows: Sequence[Sequence[str]]) -> list[str]:
     return lines
 
 
-def list_missing_rows(pair: Pair) -> list[str]:
+def describe_missing_rows(pair: RunPair) -> list[str]:
     """Return a line for each tier and kernel with the number of rows that only one of the two runs
     has."""
     alone = [change for change in pair.changes if change.verdict in (MISSING, NEW)]
@@ -182,14 +193,14 @@ def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
     return lines
 
 
-def make_pair_head(comparison: Comparison, pair: Pair, everything: bool) -> list[str]:
+def make_pair_head(comparison: Comparison, pair: RunPair, everything: bool) -> list[str]:
     """Return the lines above the rows of a pair: the two runs, remarks on them, how to read the
     rows, and the rows that one run lacks."""
     parts = (
         ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], HEAD_LINES),
         ([*list_remarks(pair.a), *list_remarks(pair.b)], HEAD_LINES),
         ([f"{line}." for line in list_hints_for_reader(comparison, pair)], HEAD_LINES),
-        (list_missing_rows(pair), LACKING_LINES),
+        (describe_missing_rows(pair), LACKING_LINES),
     )
     unbounded = sys.maxsize if everything else 0
     return [
@@ -203,8 +214,8 @@ def render_rows_to_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
     for most in range(min(ROWS, len(rows)), 0, -1):
         lines = [
             "",
-            COLUMNS,
-            *group_rows_by_benchmark(
+            COLUMN_LEGEND,
+            *format_rows_by_benchmark(
                 [make_row_cells(change) for change in select_most_changed(rows, most)]
             ),
         ]
@@ -226,7 +237,11 @@ def render_terminal(comparison: Comparison, everything: bool = False) -> str:
         rows = select_shown_rows(comparison, pair, everything)
         if everything:
             body = (
-                ["", COLUMNS, *group_rows_by_benchmark([make_row_cells(change) for change in rows])]
+                [
+                    "",
+                    COLUMN_LEGEND,
+                    *format_rows_by_benchmark([make_row_cells(change) for change in rows]),
+                ]
                 if rows
                 else []
             )
@@ -239,12 +254,12 @@ def render_terminal(comparison: Comparison, everything: bool = False) -> str:
 
 def escape_markdown(text: str) -> str:
     """Escape a text so that Markdown shows it literally, also in a table cell."""
-    return MARKUP.sub(r"\\\g<0>", html.escape(text, quote=False))
+    return MARKDOWN_SPECIALS.sub(r"\\\g<0>", html.escape(text, quote=False))
 
 
 def render_markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return the lines of a Markdown table."""
-    rule = ["--:" if number in NUMBERS else "---" for number in range(len(HEADS))]
+    rule = ["--:" if number in NUMERIC_COLUMNS else "---" for number in range(len(HEADS))]
     return [f"| {' | '.join(map(escape_markdown, row))} |" for row in (HEADS, rule, *rows)]
 
 

@@ -13,15 +13,15 @@ from kmtools.analyse import changes, estimates
 from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
 from kmtools.analyse.verdicts import WITHHELD
-from kmtools.analyse.words import FAILURES
-from kmtools.base.text import escape_unprintable
+from kmtools.analyse.words import FAIL_ON_VERDICTS
+from kmtools.base.text import escape_unprintable_chars
 from kmtools.measure.rundir import RunError, describe_missing, is_quick, read_env
 
 
 @dataclass(frozen=True)
-class Compared:
-    """A run to compare: its name, its env.json, its rows, a remark, and a line for the grade of
-    each tier."""
+class ComparedRun:
+    """A run to compare: the name of the run, the content of env.json, the rows, a remark (`note`),
+    and a line for the grade of each tier (`grades`)."""
 
     name: str
     env: dict[str, Any]
@@ -31,11 +31,11 @@ class Compared:
 
 
 @dataclass(frozen=True)
-class Pair:
-    """Two compared runs: `a` is the first run, the baseline; `changes` are the compared rows."""
+class RunPair:
+    """Two compared runs, and the changes of their rows from `a`, the first run, to `b`."""
 
-    a: Compared
-    b: Compared
+    a: ComparedRun
+    b: ComparedRun
     changes: Sequence[Change]
 
     @property
@@ -49,13 +49,13 @@ class Comparison:
     """The result of comparing runs: all pairs, the margin in percent, the verdicts that count as
     failures, and a line for each machine that could not be compared."""
 
-    pairs: Sequence[Pair]
+    pairs: Sequence[RunPair]
     margin: float
     failing: frozenset[str]
     faults: Sequence[str] = ()
 
     def is_failure(self, change: Change) -> bool:
-        """Return true if --fail-on names the verdict of a row."""
+        """Return True if --fail-on names the verdict of a row."""
         return change.verdict in self.failing
 
     @property
@@ -69,16 +69,16 @@ class Comparison:
         return sum(self.is_failure(change) for pair in self.pairs for change in pair.changes)
 
 
-def load_compared_run(run: Path) -> Compared:
+def load_compared_run(run: Path) -> ComparedRun:
     """Return a run with its rows. If a file of the run is invalid, raise RunError, which names the
     file and the line."""
     found = estimates.load_estimates(run)
     env = read_env(run / "env.json")
-    name = escape_unprintable(run.resolve().name)
-    return Compared(name, env, found.rows, grades=[one.words for one in found.grades])
+    name = escape_unprintable_chars(run.resolve().name)
+    return ComparedRun(name, env, found.rows, grades=[one.words for one in found.grades])
 
 
-def list_remarks(run: Compared) -> list[str]:
+def list_remarks(run: ComparedRun) -> list[str]:
     """Return the remarks on a run to print above its rows: a quick run, missing tiers, poor
     grades."""
     lines = (
@@ -86,12 +86,14 @@ def list_remarks(run: Compared) -> list[str]:
     )
     lines += [run.note] if run.note else []
     return lines + [
-        f"{run.name}: {escape_unprintable(x)}" for x in (*describe_missing(run.env), *run.grades)
+        f"{run.name}: {escape_unprintable_chars(x)}"
+        for x in (*describe_missing(run.env), *run.grades)
     ]
 
 
-def describe_machine(run: Compared) -> dict[str, Any]:
-    """Return the run's name and date, its kernel, and the CPU and the microcode of its machine."""
+def make_run_fields(run: ComparedRun) -> dict[str, Any]:
+    """Return the fields that describe a run in the JSON of a comparison: its name, date, CPU,
+    microcode, kernel, grades and remarks."""
     cpu = (run.env.get("machine") or {}).get("cpu") or {}
     return {
         "run": run.name,
@@ -104,21 +106,22 @@ def describe_machine(run: Compared) -> dict[str, Any]:
     }
 
 
-def load_compared_runs(paths: Sequence[Path]) -> list[Compared]:
-    """Return the runs in these folders. Runs that have the same name are called by their paths."""
+def load_compared_runs(paths: Sequence[Path]) -> list[ComparedRun]:
+    """Return the runs in the folders `paths`. If several folders have the same name, the names of
+    their runs are the paths."""
     runs = [load_compared_run(path) for path in paths]
     first = paths[0].resolve()
     names = Counter(run.name for run in runs)
-    found: list[Compared] = []
+    found: list[ComparedRun] = []
     for path, run in zip(paths, runs, strict=True):
-        name = escape_unprintable(str(path)) if names[run.name] > 1 else run.name
+        name = escape_unprintable_chars(str(path)) if names[run.name] > 1 else run.name
         same = f"A and B are the same run, {name}" if found and path.resolve() == first else ""
         found.append(replace(run, name=name, note=same))
     return found
 
 
 def compare_runs(
-    runs: Sequence[Compared],
+    runs: Sequence[ComparedRun],
     margin: float = changes.MARGIN,
     fail_on: Collection[str] = (),
     wholes: bool = False,
@@ -131,18 +134,18 @@ def compare_runs(
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)
-        pair = Pair(runs[0], other, found)
+        pair = RunPair(runs[0], other, found)
         if not (why := find_comparison_obstacle(pair)):
             pairs.append(pair)
         elif faults is None:
             raise RunError(why)
         else:
             said.append(f"not compared: {why}")
-    failing = frozenset(verdict for word in fail_on for verdict in FAILURES[word])
+    failing = frozenset(verdict for word in fail_on for verdict in FAIL_ON_VERDICTS[word])
     return Comparison(pairs, margin, failing, said)
 
 
-def find_comparison_obstacle(pair: Pair) -> str:
+def find_comparison_obstacle(pair: RunPair) -> str:
     """Return the reason why no row of a pair of runs can be compared; "" if at least one row can be
     compared."""
     names, found = f"{pair.a.name} and {pair.b.name}", pair.changes

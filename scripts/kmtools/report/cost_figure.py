@@ -12,13 +12,13 @@ from kmtools.analyse.verdicts import Result
 from kmtools.report import marker_cost
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import make_signed_scale
-from kmtools.report.marker_cost import COLD, Key
+from kmtools.report.marker_cost import COLD_CODE_BENCHMARKS, Key
 from kmtools.report.table import format_amount
 
 MARKER, VARIABLE = "marker", "a variable"
 # The contexts of a site, such as hot code or cold code. For each context: the benchmarks that
 # measure it, the best first, each as (benchmark, variant with a marker, variant with a variable).
-PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+CONTEXTS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("hot, among others", (
         ("density-one", "marker-jump-middle", "marker-generic-middle"),
         ("density-spread", "marker-jump-1", "marker-generic-1"),
@@ -32,13 +32,14 @@ PLACES: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ("density-empty", "marker-jump", "marker-generic"),
         ("empty-loop", "marker-jump", "marker-generic"),
     )),
-    ("cold code", tuple((name, "marker-jump", "marker-generic") for name in COLD)),
+    ("cold code", tuple((name, "marker-jump", "marker-generic") for name in COLD_CODE_BENCHMARKS)),
     ("cold data", (("cold-branch", "jump", "memory"),)),
 )  # fmt: skip
-LEAST = 0.25
+# Smaller costs are insignificant on the axis, in the unit of the panel; see make_signed_scale().
+INSIGNIFICANT_COST = 0.25
 
 
-def find_cost(
+def find_variant_cost(
     benchmark: str, variant: str, results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[float, Interval, str, str] | None:
     """Return the cost of a variant with its interval, its unit and its verdict: the cost of one
@@ -51,26 +52,28 @@ def find_cost(
     result = results.get((benchmark, variant))
     if result is None or result.delta is None or result.delta_ci is None:
         return None
-    return (*marker_cost.convert_to_core_cycles(result), result.verdict)
+    return (*marker_cost.convert_added_cost_to_core_cycles(result), result.verdict)
 
 
 def make_dormant_cost_rows(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[list[Row], str]:
-    """Return, for each context in PLACES, a row for the marker and a row for the variable, and then
-    the unit of all rows. `sites` has the costs of one more site."""
+    """Return, for each of CONTEXTS, a row for the marker and a row for the variable, and then the
+    unit of all rows. `sites` has the costs of one more site."""
     rows: list[Row] = []
     units: list[str] = []
-    for place, several in PLACES:
+    for place, several in CONTEXTS:
         if place == "hot" and rows:
             # Loops with other instructions than markers were measured, so do not show the loops
             # that contain only markers.
             continue
         known = [
-            row for row in several if any(find_cost(row[0], f, results, sites) for f in row[1:])
+            row
+            for row in several
+            if any(find_variant_cost(row[0], f, results, sites) for f in row[1:])
         ]
         for name, variant in zip((MARKER, VARIABLE), known[0][1:] if known else (), strict=False):
-            one = find_cost(known[0][0], variant, results, sites)
+            one = find_variant_cost(known[0][0], variant, results, sites)
             if one is not None:
                 value, ci, unit, verdict = one
                 words = format_amount(value, True)
@@ -91,7 +94,7 @@ def make_dormant_cost_panel(results: Sequence[Result], costs: Sequence[SiteCost]
     if not rows:
         return None
     ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
-    axis = make_signed_scale(ends, LEAST)
+    axis = make_signed_scale(ends, INSIGNIFICANT_COST)
     return Panel(f"Dormant: what one site adds ({tier[0]})", f"{unit} for one site", axis, rows)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from kmtools.analyse import switching
 from kmtools.analyse.grade import Grade
 from kmtools.analyse.kept_blocks import KeptBlocks
-from kmtools.analyse.switching import Point
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import Result
 from kmtools.base.paths import COMMAND
 from kmtools.measure import rundir
@@ -26,8 +26,10 @@ from kmtools.measure.rundir import Tier
 from kmtools.report import marker_cost
 from kmtools.report.marker_cost import MarkerCost
 
+# The largest number of lines of the summary.
 LINES = 40
-WIDEST = 100
+# The longest line on a wide terminal, in characters.
+LONGEST_LINE = 100
 # Number of lines, of the LINES of the summary, that are reserved for benchmarks that were not
 # measured; the grades cannot use them.
 LACKING_LINES = 5
@@ -36,10 +38,11 @@ LACKING_BENCHMARKS = 3
 
 
 def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
-    """Return the lines of a text; `hanging` further indents the lines after the first."""
+    """Return a text as lines, indented by `indent`; the lines after the first also by
+    `hanging`."""
     return textwrap.wrap(
         text,
-        min(width, WIDEST),
+        min(width, LONGEST_LINE),
         initial_indent=indent,
         subsequent_indent=indent + hanging,
         break_on_hyphens=False,
@@ -53,7 +56,7 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
     lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
     if all(one.value is None for one in marker_costs):
         return lines
-    for line in itertools.chain(*marker_cost.describe_limits(marker_costs)):
+    for line in itertools.chain(*marker_cost.describe_caveats(marker_costs)):
         lines += wrap_paragraph(line, width)
     lines.append("")
     for one in marker_costs:
@@ -110,12 +113,12 @@ def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
     return lines
 
 
-def format_broken_limits(points: Sequence[Point], width: int) -> list[str]:
+def format_broken_limits(points: Sequence[SwitchPoint], width: int) -> list[str]:
     """Return a line for each limit on switching times that the run exceeded."""
     lines = []
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_points_of_tier(points, tier, kernel)
-        rows = [p.make_row(own) for p in switching.LIMITS if p.tier == tier]
+        rows = [p.make_table_row(own) for p in switching.LIMITS if p.tier == tier]
         for words, limit, got, kept in (row for row in rows if row):
             if kept == switching.BROKEN:
                 text = f"{tier}, kernel {kernel}: BROKEN: {words}: {got}, limit {limit}"
@@ -143,20 +146,23 @@ def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]
 
 
 def format_missing_blocks(
-    results: Sequence[Result], points: Sequence[Point], width: int
+    results: Sequence[Result], points: Sequence[SwitchPoint], width: int
 ) -> list[str]:
     """Return a paragraph about the benchmarks with a row that has a note about missing blocks, or
     no line. The LACKING_BENCHMARKS worst are named."""
     worst: dict[str, KeptBlocks] = {}
-    rows: list[Result | Point] = [*results, *points]
+    rows: list[Result | SwitchPoint] = [*results, *points]
     for row in rows:
         blocks, name = row.blocks, f"{row.tier} {row.benchmark}"
-        if blocks is not None and blocks.describe():
+        if blocks is not None and blocks.describe_missing_blocks():
             worst[name] = min(worst.get(name, blocks), blocks, key=lambda one: one.share)
     if not worst:
         return []
     ordered = sorted(worst.items(), key=lambda item: item[1].share)
-    parts = [f"{name}: {blocks.describe()}" for name, blocks in ordered[:LACKING_BENCHMARKS]]
+    parts = [
+        f"{name}: {blocks.describe_missing_blocks()}"
+        for name, blocks in ordered[:LACKING_BENCHMARKS]
+    ]
     if len(ordered) > LACKING_BENCHMARKS:
         parts.append(f"and {len(ordered) - LACKING_BENCHMARKS} more benchmarks")
     return wrap_paragraph(f"fewer blocks were kept than planned: {'; '.join(parts)}", width)
@@ -164,7 +170,7 @@ def format_missing_blocks(
 
 def cut_lines(lines: list[str], most: int, source: str) -> list[str]:
     """Return at most `most` lines. If `lines` has more, the last returned line names `source`, the
-    file or command that has them all."""
+    file or command that shows all lines."""
     if len(lines) <= most:
         return lines
     return [*lines[: most - 1], f"  and more: {source}"]
@@ -175,7 +181,7 @@ def render_run_summary(
     env: Mapping[str, Any],
     marker_costs: Sequence[MarkerCost],
     graded: Sequence[tuple[Tier, Grade]],
-    judged: tuple[Sequence[Result], Sequence[Point]],
+    judged: tuple[Sequence[Result], Sequence[SwitchPoint]],
     width: int,
     tier: str | None = None,
     page: Path | None = None,

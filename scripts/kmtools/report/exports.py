@@ -13,10 +13,12 @@ from kmtools.analyse.rows import Row
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
 
+# Ends of the names of variants: the gap of another CPU, a part of a switch, and the number of
+# rounds.
 GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
 # Key for the number of rounds of a switch in the dicts of group_samples_by_switch(). (The key
 # "rounds" is for the duration of these rounds.)
-COUNT = "count"
+ROUND_COUNT_KEY = "count"
 # Thread ids in the trace: the CPU that switches sites, and a CPU that waits meanwhile.
 SWITCHING, WAITING = 1, 2
 
@@ -64,7 +66,7 @@ def group_samples_by_switch(
             continue
         way, what = s.variant.removesuffix(GAP_SUFFIX), s.measured
         if s.measured == ROUNDS:
-            way, what = way.removesuffix(ROUND_COUNT), COUNT
+            way, what = way.removesuffix(ROUND_COUNT), ROUND_COUNT_KEY
         if s.measured == PART:
             way, _, what = way.rpartition("-")
         place = (s.tier, s.kernel, s.benchmark, way, s.sites, s.process, s.block)
@@ -91,11 +93,11 @@ def make_switch_events(
 ) -> list[Any]:
     """Return the trace events of one switch, which begins at `start`: the switch, its parts, and
     the gap of the CPU that waited. `parts` has the samples of the switch, by measured quantity. The
-    gap is drawn from the start of the rounds, because samples do not have its start. Older samples
-    name the switching CPU where newer ones name the waiting CPU."""
+    gap is drawn from the start of the rounds, because samples do not tell when a gap began. In
+    older runs, the sample of a gap names the switching CPU instead of the waiting CPU."""
     whole = parts.get(SWITCH) or parts[GAP]
     length = convert_ticks_to_microseconds(whole.value, tier)
-    rounds = parts[COUNT].value if COUNT in parts else None
+    rounds = parts[ROUND_COUNT_KEY].value if ROUND_COUNT_KEY in parts else None
     switched_by = parts[SWITCH].cpu if SWITCH in parts else None
     args = {"sites": whole.sites, "rounds": rounds, "switched_by": switched_by}
     args["block"] = whole.block

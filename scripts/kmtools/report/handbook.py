@@ -20,23 +20,28 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT, get_cache_dir, read_version
 from kmtools.base.processes import capture_output
 
+# The document that becomes the first page.
 HOME = Path("Documentation/README.md")
+# Patterns of the documents.
 DOCUMENTS = (
     "Documentation/*.md",
     "Documentation/tutorials/*.md",
     *("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"),
     "results/*/README.md",
 )
+# In Markdown: a link, a block of code, and the heading of a section.
 LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 FENCE = re.compile(r"^(```.*?^```\s*$)", re.M | re.S)
-COMMAND = re.compile(r"^  ([a-z -]*[a-z])  ", re.M)  # in the help of kmarkers
-MANUAL = re.compile(r"^/\*\n(.*?)\n \*/", re.M | re.S)
 SECTION = re.compile(r"^## (.*)$", re.M)
+# The name of a command in the help of kmarkers.
+COMMAND = re.compile(r"^  ([a-z -]*[a-z])  ", re.M)
+# The manual at the top of a header.
+MANUAL = re.compile(r"^/\*\n(.*?)\n \*/", re.M | re.S)
 # Languages of the pages that show a source file, by suffix; other files are shown without colours.
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "bash", ".json": "json", ".mk": "make"}
 IMAGES = {".svg", ".png"}
 MAX_SHOWN_BYTES = 300_000  # a larger file is offered for download
-# Folders whose exported functions have a page; a page for each.
+# Folders of kernel modules: each gets a page about the functions that it exports.
 MODULES = ("patcher", "base", "immediate", "markers", "sdt", "entry", "events", "bench_modules")
 OUT = ROOT / "build" / "html"
 # The import statements of the theme furo of Debian 12, and the file that the second one names.
@@ -60,9 +65,9 @@ def list_tracked_files() -> frozenset[Path]:
     )
 
 
-def find_files(*patterns: str) -> list[Path]:
-    """Return the paths of the files of the tree that match a pattern of Path.glob(), relative to
-    the tree, sorted within each pattern."""
+def find_tracked_files(*patterns: str) -> list[Path]:
+    """Return the tracked files that match one of the patterns, which are those of Path.glob(), as
+    paths relative to the tree. The files of each pattern are sorted."""
     return [
         path
         for pattern in patterns
@@ -93,7 +98,7 @@ class Handbook:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.documents = set(find_files(*DOCUMENTS))
+        self.documents = set(find_tracked_files(*DOCUMENTS))
         self.files: set[Path] = set()
 
     def write_page(self, path: Path, text: str) -> None:
@@ -110,8 +115,8 @@ class Handbook:
         return copy
 
     def find_handbook_path(self, path: Path) -> Path:
-        """Return where the handbook shows the file or folder at `path`. If it needs a page of its
-        own, add it to `files`."""
+        """Return the path at which the handbook shows the file or folder `path` of the tree. If
+        this file or folder needs a page of its own, add it to `files`."""
         if path in self.documents:
             return get_document_page(path)
         if not (ROOT / path).exists():
@@ -149,7 +154,8 @@ class Handbook:
             self.write_page(get_document_page(path), text)
 
     def write_file_pages(self) -> None:
-        """Write the pages of source files and folders, until each to which a page links has one."""
+        """Write the pages of source files and folders, until each file and folder to which a page
+        links has a page."""
         written: set[Path] = set()
         while todo := self.files - written:
             for path in sorted(todo):
@@ -173,7 +179,7 @@ class Handbook:
         """Return the text of the page of the folder `path`, without its title: a link to each file
         below the folder."""
         lines = []
-        for file in find_files(f"{path}/**/*"):
+        for file in find_tracked_files(f"{path}/**/*"):
             target = os.path.relpath(self.find_handbook_path(file), get_file_page(path).parent)
             lines.append(f"- [{file.relative_to(path)}]({target})\n")
         return "".join(lines)
@@ -183,12 +189,12 @@ class Handbook:
         functions of each module; return the paths of these pages. `script` is the kernel's script
         kernel-doc."""
         pages = []
-        for path in find_files("include/kmarkers/*.h", "include/linux/*.h"):
+        for path in find_tracked_files("include/kmarkers/*.h", "include/linux/*.h"):
             header = path.relative_to("include")
             name = f"headers/{header.with_suffix('')}"
             pages += self.write_kernel_doc_page(script, name, f"<{header}>", [path])
         for module in MODULES:
-            paths = find_files(f"{module}/*.c")
+            paths = find_tracked_files(f"{module}/*.c")
             pages += self.write_kernel_doc_page(
                 script, f"functions/{module}", f"Functions that {module}/ exports", paths, "-export"
             )
@@ -268,8 +274,8 @@ def find_kernel_doc() -> Path:
 
 
 def find_sphinx() -> str:
-    """Return the path of the distribution's program sphinx-build. The theme and the parser of
-    Markdown are packages of the distribution, too."""
+    """Return the path of the distribution's program sphinx-build. No other one is used, because the
+    theme and the parser of Markdown are packages of the distribution."""
     if program := shutil.which("sphinx-build", path="/usr/bin"):
         return program
     raise UnableError("Sphinx is missing: run scripts/setup --html")
@@ -277,7 +283,8 @@ def find_sphinx() -> str:
 
 def describe_commit() -> str:
     """Return the commit of the tree, with the suffix "-dirty" if files were changed since the
-    commit. In an unpacked archive, scripts/package has written it to the file COMMIT."""
+    commit. In an unpacked archive, the commit is in the file COMMIT, which scripts/package has
+    written."""
     if (written := ROOT / "COMMIT").is_file():
         return written.read_text(encoding="utf-8").strip()
     command = ["git", "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty"]

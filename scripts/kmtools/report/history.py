@@ -16,20 +16,20 @@ from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import make_interval_fields, round_for_json
 from kmtools.analyse.trends import Shift
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.base.text import align_table, escape_unprintable, get_terminal_width, wrap_line
+from kmtools.base.text import align_table, escape_unprintable_chars, get_terminal_width, wrap_line
 from kmtools.measure.rundir import RunError, read_env
 from kmtools.report.changetext import format_percent
 from kmtools.report.machines import LoadedRows, find_runs
 
 # Maximum number of refused runs in the error message if no run can be used.
-MOST = 5
+MOST_REFUSALS = 5
 
 
 @dataclass(frozen=True)
 class History:
     """The runs by date, their common rows, and the shifts of these rows. `refused` are runs that
-    cannot be used, `left_out` those with other code layouts than the newest run, `poor` those with
-    poor numbers; each with the reason."""
+    cannot be used, `left_out` runs with other code layouts than the newest run, and `poor` runs of
+    which a benchmark has a poor grade; each with the reason."""
 
     names: Sequence[str]
     dates: Sequence[str]
@@ -90,10 +90,10 @@ def load_history(folder: Path, margin: float) -> History:
 
 
 def format_refusals(refused: dict[str, str]) -> str:
-    """Return the names of the first MOST refused runs, each on a line with the reason."""
+    """Return the names of the first MOST_REFUSALS refused runs, each on a line with the reason."""
     lines = [f"{name}: {why}" for name, why in sorted(refused.items())]
-    more = [f"and {len(lines) - MOST} more"] if len(lines) > MOST else []
-    return "".join(f"\n  {line}" for line in lines[:MOST] + more)
+    more = [f"and {len(lines) - MOST_REFUSALS} more"] if len(lines) > MOST_REFUSALS else []
+    return "".join(f"\n  {line}" for line in lines[:MOST_REFUSALS] + more)
 
 
 def format_shift_table(rows: Sequence[Sequence[str]]) -> list[str]:
@@ -119,12 +119,14 @@ def render_history_text(history: History) -> str:
         said.append(f"left out: {several[0]}{to}: {why}")
     said += [f"poor: {name}: {why}" for name, why in sorted(history.poor.items())]
     lines = [
-        part for line in said for part in wrap_line(escape_unprintable(line), get_terminal_width())
+        part
+        for line in said
+        for part in wrap_line(escape_unprintable_chars(line), get_terminal_width())
     ]
     heads = ("since run", "date", "tier", "benchmark", "variant", "change", "interval", "verdict")
     rows = [
         (
-            escape_unprintable(history.names[s.at]), history.dates[s.at], s.row.name.tier,
+            escape_unprintable_chars(history.names[s.at]), history.dates[s.at], s.row.name.tier,
             s.row.name.benchmark, s.row.name.variant, format_percent(s.percent),
             f"[{s.interval.lo:+.2f}, {s.interval.hi:+.2f}]", s.verdict,
         )

@@ -17,89 +17,97 @@ from typing import Any
 
 from kmtools.analyse.published import PUBLISHED, read_csv_table
 
-MARKERS = 2
-REAL = ("native", "metal")
+# The number of markers in the system call that was measured.
+MARKERS_IN_CALL = 2
+# The tiers that have real caches.
+REAL_TIERS = ("native", "metal")
+# The benchmarks of a branch in isolation, and the benchmark of the system call.
 BRANCHES = ("cold-branch", "cold-branch-overlapped")
 CALL = "getppid-pressure"
 
 
 @dataclass(frozen=True)
-class Value:
-    """A value and half the width of its interval, in the same unit."""
+class Estimate:
+    """A value, and half the width of its interval or its standard deviation (`half`), in the same
+    unit."""
 
     value: float
     half: float
 
-    def __sub__(self, other: Value) -> Value:
-        return Value(self.value - other.value, math.hypot(self.half, other.half))
+    def __sub__(self, other: Estimate) -> Estimate:
+        return Estimate(self.value - other.value, math.hypot(self.half, other.half))
 
 
 @dataclass(frozen=True)
-class Share:
-    """The cost added to a call, in percent of the call, and how it was determined."""
+class CallShare:
+    """The cost added to a system call, in percent of the time of the call; `how` tells whether it
+    was measured or computed, and from which variant or benchmark."""
 
     tier: str
     how: str
-    percent: Value
+    percent: Estimate
 
 
-def compute_percent_of_call(added: Value, call: Value) -> Value:
+def compute_percent_of_call(added: Estimate, call: Estimate) -> Estimate:
     """Return `added`, the time that is added to a call, in percent of `call`, the time of the call.
     The errors of both are assumed to be independent."""
     percent = 100.0 * added.value / call.value
     error = math.hypot(added.half / call.value, added.value * call.half / call.value**2)
-    return Value(percent, 100.0 * error)
+    return Estimate(percent, 100.0 * error)
 
 
-def compute_share_from_branches(memory: Value, l1_hit: Value, call: Value) -> Value:
-    """Return the cost of MARKERS markers in percent of the cost `call` of a call. The cost of one
-    marker is computed as `memory`, the cost of a branch on a variable in memory, minus `l1_hit`,
-    the cost of a branch on a variable in the first-level cache."""
+def compute_share_from_branches(memory: Estimate, l1_hit: Estimate, call: Estimate) -> Estimate:
+    """Return the cost of MARKERS_IN_CALL markers in percent of `call`, the time of a call. The cost
+    of one marker is computed as `memory`, the cost of a branch on a variable in memory, minus
+    `l1_hit`, the cost of a branch on a variable in the first-level cache."""
     miss = memory - l1_hit
-    return compute_percent_of_call(Value(MARKERS * miss.value, MARKERS * miss.half), call)
+    return compute_percent_of_call(
+        Estimate(MARKERS_IN_CALL * miss.value, MARKERS_IN_CALL * miss.half), call
+    )
 
 
-def compute_published_share() -> Value:
-    """Return the published result, recomputed from its parts and their standard deviations."""
-    parts: dict[tuple[str, str], Value] = {}
-    clock = Value(0.0, 0.0)
+def compute_published_share() -> Estimate:
+    """Return the published share of two markers in a system call, in percent, recomputed from the
+    published times and their standard deviations."""
+    parts: dict[tuple[str, str], Estimate] = {}
+    clock = Estimate(0.0, 0.0)
     for row in read_csv_table(PUBLISHED):
         if not row["benchmark"].endswith("-repeat"):
             continue
-        number = Value(float(row["published"]), float(row["stddev"]))
+        number = Estimate(float(row["published"]), float(row["stddev"]))
         parts[row["benchmark"], row["variant"]] = number
         if row["benchmark"] == f"{CALL}-repeat":
             words = row["note"].split()
-            clock = Value(float(words[words.index("read") + 1]), float(words[-1]))
+            clock = Estimate(float(words[words.index("read") + 1]), float(words[-1]))
     branch = "cold-branch-repeat"
     call = parts[f"{CALL}-repeat", "no-syscall-trace"] - clock
     return compute_share_from_branches(parts[branch, "memory"], parts[branch, "l1-hit"], call)
 
 
-def make_symmetric_value(value: float, lo: float, hi: float) -> Value:
-    """Return a value with an interval around it that contains the interval from `lo` to `hi`, of
-    which the value need not be the middle."""
-    return Value(value, max(value - lo, hi - value))
+def make_symmetric_estimate(value: float, lo: float, hi: float) -> Estimate:
+    """Return `value` with the smallest symmetric interval around it that contains the interval from
+    `lo` to `hi`."""
+    return Estimate(value, max(value - lo, hi - value))
 
 
-def read_added_cost(entry: dict[str, Any]) -> Value:
-    """Return the cost that a variant adds to its baseline."""
-    return make_symmetric_value(entry["delta"], entry["delta_ci_lo"], entry["delta_ci_hi"])
+def read_added_cost(entry: dict[str, Any]) -> Estimate:
+    """Return the cost that a variant adds to its baseline, from its entry in summary.json."""
+    return make_symmetric_estimate(entry["delta"], entry["delta_ci_lo"], entry["delta_ci_hi"])
 
 
-def read_median(entry: dict[str, Any]) -> Value:
-    """Return the median cost of a variant."""
-    return make_symmetric_value(entry["median"], entry["ci_lo"], entry["ci_hi"])
+def read_median(entry: dict[str, Any]) -> Estimate:
+    """Return the median cost of a variant, from its entry in summary.json."""
+    return make_symmetric_estimate(entry["median"], entry["ci_lo"], entry["ci_hi"])
 
 
-def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
+def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallShare]:
     """Yield each share of the markers in the time of a call that can be computed from `entries`,
     the results in summary.json. As in 2008, the time of reading the clock is subtracted from the
     time of the call, except in old runs, which lack the variant `clock`."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
-    for tier in REAL:
+    for tier in REAL_TIERS:
         plain = rows.get((tier, CALL, "compiled-out"))
         if plain is None:
             continue
@@ -109,7 +117,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
             memory = rows.get((tier, benchmark, "memory"))
             l1_hit = rows.get((tier, benchmark, "l1-hit"))
             if memory and l1_hit:
-                yield Share(
+                yield CallShare(
                     tier,
                     f"computed from {benchmark}",
                     compute_share_from_branches(
@@ -118,7 +126,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[Share]:
                 )
         for variant in ("generic", "immediate", "jump"):
             if entry := rows.get((tier, CALL, variant)):
-                yield Share(
+                yield CallShare(
                     tier,
                     f"measured, {variant}",
                     compute_percent_of_call(read_added_cost(entry), call),

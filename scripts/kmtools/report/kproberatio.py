@@ -16,12 +16,14 @@ from typing import Any
 from kmtools.analyse.published import PUBLISHED, parse_published_value, read_csv_table
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS
 
+# The benchmark, its variant with a marker, and its variant with a kprobe on the marker's probe.
 BENCHMARK, MARKER, KPROBE = "marker-enabled", "varargs-probe-copies-data", "kprobe-on-probe"
 TITLE = "A kprobe on the probe of a marker"
 
 
 def compute_published_ratio() -> float:
-    """Return the published ratio, recomputed from the published totals."""
+    """Return the published cost of the kprobe as a multiple of the cost of the marker, recomputed
+    from the published totals."""
     rows = read_csv_table(PUBLISHED)
     found = {r["variant"]: parse_published_value(r)[0] for r in rows if r["benchmark"] == BENCHMARK}
     return (found[KPROBE] - found[MARKER]) / found[MARKER]
@@ -47,7 +49,7 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     if not found:
         return []
     ratio = compute_published_ratio()
-    then = f"In 2006, on a Pentium 4, it added {ratio:.0f} times the marker's cycles."
+    then = f"In 2006, on a Pentium 4, the kprobe added {ratio:.0f} times the marker's cycles."
     now = [
         f"Here, {entry['tier']}, kernel {entry['kernel']}: {ratio:.1f} times the marker's"
         f" {entry['unit'] if entry['unit'] == UNIT_INSTRUCTIONS else 'cycles'}."
@@ -55,8 +57,8 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     ]
     counted = all(entry["unit"] == UNIT_INSTRUCTIONS for entry, _ in found)
     rest = (
-        "Instructions are no cycles: taking the exception is one of them, and takes hundreds of"
-        " cycles. make bench-host on a real machine gives the ratio of cycles."
+        "Instructions are not cycles: the breakpoint exception counts as one instruction, but takes"
+        " hundreds of cycles. make bench-host on a real machine gives the ratio of cycles."
     )
     return [then, *now, *([rest] if counted else [])]
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Groups the runs of many machines by properties of the machines, to compare each group with the
-first.
+first group.
 
 A machine is dead if it has no run, refused if its samples cannot be used, and slow if its baselines
-cost SLOW times the median of its group or more (in the median over all baselines).
+cost at least SLOW_RATIO times the median of its group (in the median over all baselines).
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from kmtools.analyse import comparison_key, estimates
 from kmtools.analyse.comparison_key import Entry
 from kmtools.analyse.rows import WHOLE
 from kmtools.base.errors import FailedError, UnableError, explain_error
-from kmtools.base.text import align_table, escape_unprintable, get_terminal_width, wrap_line
-from kmtools.measure.rundir import read_env, require_run
+from kmtools.base.text import align_table, escape_unprintable_chars, get_terminal_width, wrap_line
+from kmtools.measure.rundir import read_env, require_run_folder
 from kmtools.measure.samples import LOOP
-from kmtools.report.comparison import Compared
+from kmtools.report.comparison import ComparedRun
 
-SLOW = 1.5
-NOTHING = "unknown"
+# The smallest ratio of a slow machine's costs to those of its group.
+SLOW_RATIO = 1.5
+# The value of a property that env.json lacks.
+UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True)
@@ -65,8 +67,9 @@ class LoadedRows:
 
 @dataclass(frozen=True)
 class Fleet:
-    """The machines of all runs in a folder; `slow` has each slow machine's ratio to its group,
-    `groups` the names of the runs in each group, the largest first."""
+    """The machines of all runs in a folder, and the rows of the runs (`found`). `dead` are machines
+    without a run; `slow` has, for each slow machine, the ratio of its costs to those of its group;
+    `groups` has the names of the runs in each group, the largest group first."""
 
     machines: Mapping[str, Machine]
     found: LoadedRows
@@ -90,7 +93,7 @@ def read_machine(name: str, env: Mapping[str, Any]) -> Machine:
     cpu = (env.get("machine") or {}).get("cpu") or {}
     kernel = (env.get("kernel") or {}).get("release")
     texts = (cpu.get("model_name"), cpu.get("microcode"), kernel)
-    return Machine(name, *(escape_unprintable(str(text or NOTHING)) for text in texts))
+    return Machine(name, *(escape_unprintable_chars(str(text or UNKNOWN)) for text in texts))
 
 
 @dataclass(frozen=True)
@@ -107,7 +110,7 @@ class RunFolders:
 def find_runs(folder: Path) -> RunFolders:
     """Find the folders of runs in a folder, at any depth. Symbolic links to folders are not
     followed."""
-    require_run(folder)
+    require_run_folder(folder)
     paths, refusals, unreadable = {}, {}, {}
 
     def record_error(error: OSError) -> None:
@@ -134,8 +137,9 @@ def read_refusal_reason(path: Path) -> str:
 
 
 def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return the slow machines. Each has a number: the median, over its baselines, of the
-    baseline's cost divided by the median cost of this baseline in the group."""
+    """Return, for each slow machine, the ratio of its costs to those of its group: the median, over
+    all baselines, of the baseline's cost on the machine divided by the median of this cost in the
+    group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in loaded.entries:
@@ -148,7 +152,7 @@ def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) 
             if usual > 0:
                 times[run].append(cost / usual)
     medians = {run: float(np.median(several)) for run, several in times.items()}
-    return {run: ratio for run, ratio in medians.items() if ratio >= SLOW}
+    return {run: ratio for run, ratio in medians.items() if ratio >= SLOW_RATIO}
 
 
 def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
@@ -166,7 +170,7 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
     if not machines and not refused:
         raise UnableError(f"{folder}: there is no run in it")
     found.refused.update(refused)
-    wanted = comparison_key.select_most_frequent_rows(found.entries)
+    wanted = comparison_key.select_rows_with_most_frequent_key(found.entries)
     found.refused.update(comparison_key.find_incomparable_runs(found.entries, wanted, "most runs"))
     found.entries = [entry for entry in found.entries if entry[0] not in found.refused]
     groups: dict[str, list[str]] = defaultdict(list)
@@ -179,14 +183,18 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
     return Fleet(machines, found, dead, find_slow_machines(found, groups), largest)
 
 
-def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
-    """Merge each group into one run to compare, without slow machines. The first run is that with
-    which the others are compared: the group with `against` in its name, by default the largest."""
+def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
+    """Merge each group into one run to compare, without slow machines. The other groups are
+    compared with the first returned one: the group whose name contains `against`, by default the
+    largest group."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]
         if len(matches) != 1:
-            raise UnableError(f"{against!r} is {len(matches)} of the groups: {'; '.join(names)}")
+            raise UnableError(
+                f"{len(matches)} groups have {against!r} in their names, not one:"
+                f" {'; '.join(names)}"
+            )
         names.sort(key=lambda name: name != matches[0])
     rows = []
     for name in names:
@@ -194,7 +202,7 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
         kept, note = drop_poor_rows(entries)
         rows.append(
-            Compared(
+            ComparedRun(
                 f"{name} ({len(members)} runs)", {}, comparison_key.merge_rows_of_runs(kept), note
             )
         )
@@ -203,8 +211,8 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[Compared]:
 
 def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """Leave out each row with a poor grade, provided that another machine of the group has the same
-    row without a poor grade. Return the other rows, and a note with the number of machines that
-    lost a row."""
+    row without a poor grade. Return the kept rows, and a note with the number of machines of which
+    a row is left out."""
     good = {comparison_key.make_row_key(entry) for entry in entries if not entry[1].poor}
     kept, left = [], set()
     for entry in entries:

@@ -4,8 +4,8 @@ published in 2006 and 2008.
 
 The marker is placed in hot code, among other instructions and directly after a taken branch; in
 code that is not in the instruction cache; in code whose data is not in the cache; and in a system
-call. Each cost is a number of one tier with its interval and verdict, or the reason why the run
-has none. Costs of enabled probes are not included.
+call. Each cost is a number of one tier with an interval and a verdict, or the reason why the run
+has no such number. Costs of enabled probes are not included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.published import Published, read_ancestors
+from kmtools.analyse.published import PublishedNumber, read_ancestors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import (
     DIFFERS,
@@ -28,20 +28,28 @@ from kmtools.analyse.verdicts import (
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS
 from kmtools.report import impact
 
+# Units of a cost.
 CORE, PERCENT = "core cycles", "%"
+# The flavour of marker whose costs are shown.
 MARKER = "marker-jump"
 # Benchmarks of sites whose code is fetched from memory or an outer cache, the slowest source first.
-COLD = ("cold-icache-memory", "cold-icache-l3", "cold-icache-l2")
-LEVELS = {"memory": "from memory", "l3": "from the third-level cache", "l2": "from the second"}
+COLD_CODE_BENCHMARKS = ("cold-icache-memory", "cold-icache-l3", "cold-icache-l2")
+# Where the code of each benchmark in COLD_CODE_BENCHMARKS comes from, by the end of its name.
+LEVELS = {
+    "memory": "from memory",
+    "l3": "from the third-level cache",
+    "l2": "from the second-level cache",
+}
 # Tiers that may have cycles of a real CPU, the best first.
 TIERS = ("metal", "native", "vm")
 
+# A benchmark and a variant.
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True)
 class MarkerCost:
-    """The cost of a dormant marker at one place: `value` in `unit`, or None if there is none.
+    """The cost of a dormant marker at one place: `value` in `unit`, or None if it was not measured.
 
     `place` is the name of the place by itself, `short` the name inside a sentence; `how` names the
     benchmark, or is the reason why there is no value; `then` is the published counterpart. `why` is
@@ -71,9 +79,9 @@ def index_results(results: Iterable[Result]) -> dict[Key, Result]:
     return {(result.benchmark, result.variant): result for result in results}
 
 
-def convert_to_core_cycles(result: Result) -> tuple[float, Interval, str]:
-    """Return the added cost, its interval and their unit: core cycles if these are known, else the
-    unit of the result."""
+def convert_added_cost_to_core_cycles(result: Result) -> tuple[float, Interval, str]:
+    """Return the added cost of a result, the interval of this cost, and the unit of both: core
+    cycles if these are known, else the unit of the result."""
     assert result.delta is not None and result.delta_ci is not None
     scale = result.core.per_tick if result.core else 1.0
     ends = Interval(result.delta_ci.lo * scale, result.delta_ci.hi * scale)
@@ -86,7 +94,7 @@ def make_unmeasured_cost(place: str, short: str, reason: str, published: str) ->
 
 
 def has_added_cost(result: Result | None) -> bool:
-    """Return true if a result has an added cost: a difference from its baseline, with an
+    """Return True if a result has an added cost: a difference from its baseline, with an
     interval."""
     return result is not None and result.delta is not None and result.delta_ci is not None
 
@@ -94,27 +102,29 @@ def has_added_cost(result: Result | None) -> bool:
 def convert_site_cost(
     cost: SiteCost, place: str, short: str, how: str, published: str
 ) -> MarkerCost:
-    """Convert `cost`, the cost of one more site, to a MarkerCost; the other arguments are its
-    texts."""
+    """Convert `cost`, the cost of one more site, to a MarkerCost; the other arguments are the texts
+    of the MarkerCost."""
     scale, unit = (cost.core.per_tick, CORE) if cost.core else (1.0, cost.unit)
     ends = Interval(cost.ci.lo * scale, cost.ci.hi * scale)
     value = cost.cost * scale
     return MarkerCost(place, short, value, ends, unit, cost.verdict, how, published, cost.remark)
 
 
-def describe_published_machine(row: Published) -> str:
+def describe_published_machine(row: PublishedNumber) -> str:
     """Return the year and the machine of a published number, as in "2006, Pentium 4"."""
     return f"{row.date[:4]}, {' '.join(row.machine.split()[:2])}"
 
 
-def find_published_cost(published: Mapping[Key, list[Published]], key: Key) -> Published | None:
+def find_published_cost(
+    published: Mapping[Key, list[PublishedNumber]], key: Key
+) -> PublishedNumber | None:
     """Return the first published cost that corresponds to the variant `key` of this run; None if
     there is none."""
     return next((row for row in published.get(key, []) if row.delta is not None), None)
 
 
-def describe_published(
-    published: Mapping[Key, list[Published]], benchmark: str, variants: Mapping[str, str]
+def describe_published_costs(
+    published: Mapping[Key, list[PublishedNumber]], benchmark: str, variants: Mapping[str, str]
 ) -> str:
     """Return the published costs of variants of a benchmark as text. `variants` maps the name of a
     variant to its words in this text."""
@@ -142,6 +152,7 @@ FIRST = (
     "one marker first in a loop that needs every slot of the core",
     (("density-one", f"{MARKER}-first"), ("density-full", f"{MARKER}-1")),
 )  # fmt: skip
+# The type of AMONG and FIRST.
 Place = tuple[str, str, str, Sequence[Key]]
 
 
@@ -158,7 +169,7 @@ def find_saturated_code_cost(
             return MarkerCost(
                 place,
                 words,
-                *convert_to_core_cycles(result),
+                *convert_added_cost_to_core_cycles(result),
                 result.verdict,
                 f"{how} ({key[0]})",
                 published,
@@ -171,8 +182,8 @@ def find_hot_code_costs(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], published: str
 ) -> list[MarkerCost]:
     """Return the costs in hot code: of one marker among other instructions, and of one marker
-    directly after a taken branch. The two differ. If the run has neither, return the cost by
-    find_hot_loop_cost(). `published` is a text about the published cost."""
+    directly after a taken branch. These costs differ. If the run has neither, return the cost that
+    find_hot_loop_cost() finds. `published` is a text about the published cost."""
     found = [
         find_saturated_code_cost(results, AMONG, published),
         find_saturated_code_cost(results, FIRST, ""),
@@ -202,7 +213,7 @@ def find_hot_loop_cost(
             place, words, "this run has neither density-full nor empty-loop", published
         )
     how = "one marker in an empty loop, where it may hide in idle slots (empty-loop)"
-    added = convert_to_core_cycles(result)
+    added = convert_added_cost_to_core_cycles(result)
     return MarkerCost(place, words, *added, result.verdict, how, published, result.note)
 
 
@@ -210,7 +221,7 @@ def find_cold_code_cost(sites: Mapping[Key, SiteCost]) -> MarkerCost:
     """Return the cost of a marker in code that is not in the instruction cache."""
     place, words = "Cold in the instruction cache", "cold in the instruction cache"
     then = "not measured in 2006"
-    for benchmark in COLD:
+    for benchmark in COLD_CODE_BENCHMARKS:
         if cost := sites.get((benchmark, MARKER)):
             level = LEVELS[benchmark.rpartition("-")[2]]
             how = f"one more site in code that comes {level} ({benchmark})"
@@ -227,9 +238,9 @@ def find_cold_data_cost(results: Mapping[Key, Result], published: str) -> Marker
         return make_unmeasured_cost(place, words, "this run has no cold-branch", published)
     how = "a branch that reads no data (cold-branch)"
     if memory is not None and has_added_cost(memory):
-        value, _, unit = convert_to_core_cycles(memory)
+        value, _, unit = convert_added_cost_to_core_cycles(memory)
         how += f"; on a variable in memory: {format_for_sentence(value)} {unit}"
-    added = convert_to_core_cycles(result)
+    added = convert_added_cost_to_core_cycles(result)
     return MarkerCost(place, words, *added, result.verdict, how, published, result.note)
 
 
@@ -245,7 +256,7 @@ def find_system_call_cost(results: Mapping[Key, Result], published: str) -> Mark
             if base is None or base.median <= 0 or result is None or not has_added_cost(result):
                 continue
             assert result.delta is not None and result.delta_ci is not None
-            scale = 100 / base.median / impact.MARKERS
+            scale = 100 / base.median / impact.MARKERS_IN_CALL
             ends = Interval(result.delta_ci.lo * scale, result.delta_ci.hi * scale)
             value = result.delta * scale
             flavour = "" if variant == "jump" else f", of flavour {variant}"
@@ -258,8 +269,8 @@ def find_system_call_cost(results: Mapping[Key, Result], published: str) -> Mark
 
 
 def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
-    """Return tier and kernel of the best tier whose results are in cycles of a real CPU; None if
-    there is none."""
+    """Return the name and the kernel of the best tier whose results are in cycles of a real CPU;
+    None if there is no such tier."""
     known = {
         (r.tier, r.kernel) for r in results if r.unit not in (UNIT_EMULATED, UNIT_INSTRUCTIONS)
     }
@@ -275,10 +286,10 @@ def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> l
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
     old = read_ancestors()
     loaded, value = "with a variable", "with an immediate value"
-    then = describe_published(
+    then = describe_published_costs(
         old, "empty-loop", {"marker-generic": loaded, "marker-immediate": value}
     )
-    data = describe_published(old, "cold-branch", {"memory": loaded, "immediate": value})
+    data = describe_published_costs(old, "cold-branch", {"memory": loaded, "immediate": value})
     share = impact.compute_published_share()
     call = (
         f"2008, Pentium 4: {share.value:.2f} ± {share.half:.2f} % computed, under memory pressure"
@@ -299,7 +310,7 @@ def format_value(cost: MarkerCost) -> str:
 
 
 def format_interval(cost: MarkerCost) -> str:
-    """Return the interval of a cost as text; "" if it has no number."""
+    """Return the interval of a cost as text; "" if the cost was not measured."""
     if cost.ci is None:
         return ""
     return (
@@ -310,7 +321,7 @@ def format_interval(cost: MarkerCost) -> str:
 
 
 def is_bounded(ci: Interval) -> bool:
-    """Return true if both ends of an interval are finite."""
+    """Return True if both ends of an interval are finite."""
     return abs(ci.lo) != float("inf") and abs(ci.hi) != float("inf")
 
 
@@ -336,9 +347,9 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     return f"A dormant marker costs {text}{f' ({doubt})' if common else ''}."
 
 
-def describe_limits(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]:
-    """Return sentences that say why verdicts of costs are withheld, and sentences with what limits
-    verdicts; each names the places that it is about."""
+def describe_caveats(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]:
+    """Return sentences that say why verdicts of costs are withheld, and sentences with the caveats
+    of verdicts; each sentence names the places to which it applies."""
     withheld: dict[str, list[str]] = {}
     limited: dict[str, list[str]] = {}
     for cost in costs:

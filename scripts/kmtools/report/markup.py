@@ -12,12 +12,14 @@ from typing import Any
 from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 
 # Maximum length of a figure's description for screen readers, in characters.
-LONGEST_LABEL = 280
+LONGEST_DESCRIPTION = 280
 # CSS class by kind of column: number, verdict, text.
 CLASSES = {"n": ' class="n"', "v": ' class="v"', "t": ""}
-VERDICT = re.compile('<span class="([a-z]+)">([^<]*)</span>([^<]*)')
+# A cell with a verdict: class, verdict and note; see render_verdict_html().
+VERDICT_SPAN = re.compile('<span class="([a-z]+)">([^<]*)</span>([^<]*)')
 
-MORE = re.compile('<details class="numbers">.*?</details>', re.DOTALL)
+# A collapsed section that limit_page_size() may replace by the text LEFT_OUT.
+FOLDED_NUMBERS = re.compile('<details class="numbers">.*?</details>', re.DOTALL)
 LEFT_OUT = "This page would be too large with these numbers: summary.json has them."
 
 # Widths of a figure in pixels, for a desktop and a telephone, and their CSS classes.
@@ -26,7 +28,7 @@ WIDTHS = ((720, "wide"), (328, "narrow"))
 Draw = Callable[[Any, int, str, str], str]
 
 # The title of a group of rows, and the rows.
-Group = tuple[str, Iterable[Sequence[str]]]
+RowGroup = tuple[str, Iterable[Sequence[str]]]
 
 
 def escape_html(value: object) -> str:
@@ -49,7 +51,7 @@ def render_verdict_html(word: str, note: str = "") -> str:
 
 def render_cell_html(cell: str, column_kind: str) -> str:
     """Return a table cell; a cell with only a verdict gets the colour of the verdict."""
-    if column_kind == "v" and (found := VERDICT.fullmatch(cell)):
+    if column_kind == "v" and (found := VERDICT_SPAN.fullmatch(cell)):
         return f'<td class="v {found[1]}">{found[2]}{found[3]}</td>'
     return f"<td{CLASSES[column_kind]}>{cell}</td>"
 
@@ -64,7 +66,7 @@ def render_row_html(cells: Sequence[str], column_kinds: str) -> str:
 def render_grouped_table_html(
     caption: str,
     heads: Sequence[str],
-    groups: Iterable[Group],
+    groups: Iterable[RowGroup],
     column_kinds: str,
     more_classes: str = "",
 ) -> str:
@@ -101,19 +103,21 @@ def render_table_html(
     return render_grouped_table_html(caption, heads, [("", rows)], column_kinds, more_classes)
 
 
-def shorten_label(description: str) -> str:
-    """Return a description, shortened to LONGEST_LABEL characters."""
-    if len(description) <= LONGEST_LABEL:
+def shorten_description(description: str) -> str:
+    """Return a description, shortened to LONGEST_DESCRIPTION characters."""
+    if len(description) <= LONGEST_DESCRIPTION:
         return description
-    return description[:LONGEST_LABEL].rsplit(" ", 1)[0] + " …"
+    return description[:LONGEST_DESCRIPTION].rsplit(" ", 1)[0] + " …"
 
 
 def render_figure_html(draw: Draw | None, part: object, description: str, caption: str = "") -> str:
-    """Return a figure in two widths, for a desktop and a telephone; if `draw` is None, only its
-    caption. `part` is the data of the figure, `description` its description for screen readers."""
+    """Return a figure in two widths, for a desktop and a telephone; if `draw` is None, return only
+    the caption. `part` is the data of the figure, `description` a text for screen readers."""
     if draw is None:
         return f"<p class='soft'>{escape_html(use_minus_signs(caption))}</p>" if caption else ""
-    both = "".join(draw(part, width, shorten_label(description), look) for width, look in WIDTHS)
+    both = "".join(
+        draw(part, width, shorten_description(description), look) for width, look in WIDTHS
+    )
     said = f"<figcaption>{escape_html(use_minus_signs(caption))}</figcaption>" if caption else ""
     return f"<figure>{both}{said}</figure>"
 
@@ -129,9 +133,9 @@ def render_folded_html(summary: str, body: str, removable: bool = False) -> str:
 
 def limit_page_size(page: str, most_elements: int, most_bytes: int) -> str:
     """Return the HTML text `page` reduced to at most `most_elements` elements and `most_bytes`
-    bytes, by removing folded tables, the longest first. If that is not enough, the page is still
-    larger."""
-    for long in sorted(MORE.findall(page), key=len, reverse=True):
+    bytes, by removing collapsed tables, the longest first. If the removal of all these tables is
+    not enough, the page is still larger."""
+    for long in sorted(FOLDED_NUMBERS.findall(page), key=len, reverse=True):
         elements = page.count("<") - page.count("</")
         if elements <= most_elements and len(page.encode()) <= most_bytes:
             break

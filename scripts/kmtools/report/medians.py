@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Renders the medians of a run on a machine without numpy.
 
-A row has the median slope of a variant, and the median of the differences from its baseline in the
+A row has the median slope of a variant, and the median of the differences from the baseline in the
 same block. Medians have no interval and no verdict. This module needs only the standard library.
 """
 
@@ -22,8 +22,8 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 
 # Width of a number, in columns of the terminal.
-NUMBER = 12
-HEADS = ["variant", f"{'median':>{NUMBER}}", f"{'added':>{NUMBER}}"]
+NUMBER_WIDTH = 12
+HEADS = ["variant", f"{'median':>{NUMBER_WIDTH}}", f"{'added':>{NUMBER_WIDTH}}"]
 NOTICE = "medians only; install python3-numpy for intervals and verdicts"
 
 
@@ -63,7 +63,7 @@ def render_medians(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
         title = f"{tier.tier}, kernel {tier.kernel}: {tier.unit} per operation ({NOTICE})"
         lines += ["", *wrap_line(title, width)]
         found = {name: make_median_rows(several) for name, several in groups.items()}
-        most = width - 2 * (2 + NUMBER) - 2
+        most = width - 2 * (2 + NUMBER_WIDTH) - 2
         rows = [HEADS, *(row for _, own in found.values() for row in own)]
         cells = align_table(
             [[shorten_middle(row[0], most), *row[1:]] for row in rows], right=(1, 2)

@@ -17,11 +17,11 @@ from kmtools.analyse import grade, result_kinds
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.grade import Grade
 from kmtools.analyse.published import ALIASES, read_csv_table
-from kmtools.analyse.switching import Point
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import Result
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.text import use_minus_signs
-from kmtools.measure.rundir import Tier, list_unmeasured, list_warnings, make_tiers
+from kmtools.measure.rundir import Tier, list_unmeasured_benchmarks, list_warnings, make_tiers
 from kmtools.report import cost_figure, marker_cost, sections
 from kmtools.report.figures import library, panels
 from kmtools.report.figures.svgfile import COLOURS
@@ -37,14 +37,15 @@ from kmtools.report.markup import (
 )
 from kmtools.report.sections import Page
 
-NO_BREAK = "\N{NO-BREAK SPACE}%"
+# Replaces " %", so that a line does not end before the percent sign.
+UNBROKEN_PERCENT = "\N{NO-BREAK SPACE}%"
 CSS = Path(__file__).resolve().parent / "report.css"
 # Number of reasons for a grade that the first screen shows.
 FIRST_REASONS = 2
 # Maximum size of the page: HTML elements and bytes.
-MOST_NODES, MOST_BYTES = 16_000, 1_500_000
+MOST_ELEMENTS, MOST_BYTES = 16_000, 1_500_000
 
-READING = """
+HOW_TO_READ = """
 <p>Every variant ran next to its baseline in the same block, in random order, at two or more loop
 counts; the slope over loop counts is the cost of one operation without that of starting the clock.
 Differences from the baseline are taken inside a block, and their location is the added cost. A
@@ -53,8 +54,8 @@ difference may be negative, and is shown so.</p>
 one observation; the thin one also allows for other code placement, and the verdict rests on it.
 Where the machine was in one of two states, and changed too rarely to tell how often, the interval
 holds the costs in both, and a note says so. The noise floor is how far that interval reaches for
-the A/A clone, a second copy of the baseline's own code: what is
-smaller than it says nothing about a variant.</p>
+the A/A clone, a second copy of the baseline's own code: a difference
+smaller than the noise floor says nothing about a variant.</p>
 <ul>
 <li><b>slower</b> or <b>faster</b>: the whole interval lies beyond the equivalence margin, and the
 difference beyond the noise floor.</li>
@@ -66,7 +67,7 @@ as the margin.</li>
 <li><b>unresolved</b>: nothing can be said. Finding no difference is not finding that there is none.
 If the note
 names code layouts, the variant costs more in some of the layouts than in others, and a longer
-run would not tell what it costs in the rest of all places.</li>
+run would not tell what it costs at all other offsets in a cache line.</li>
 <li><b>withheld</b>: the numbers of this benchmark are poor, the windows of this row are not on a
 straight line over their loop counts, or nothing was measured; the note says which.</li>
 <li><b>identical</b>: exact counts that do not differ by one instruction.</li>
@@ -118,11 +119,11 @@ def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) ->
     found = marker_cost.find_marker_costs(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
-    sentence = marker_cost.describe_marker_costs(found).replace(" %", NO_BREAK)
+    sentence = marker_cost.describe_marker_costs(found).replace(" %", UNBROKEN_PERCENT)
     parts = [f'<p class="answer">{escape_html(sentence)}</p>']
     withheld, caveats = [
         [f'<p class="limits">{escape_html(use_minus_signs(line))}</p>' for line in lines]
-        for lines in marker_cost.describe_limits(found)
+        for lines in marker_cost.describe_caveats(found)
     ]
     parts += withheld
     old = next((one.then for one in found if one.place == "In hot code"), "")
@@ -162,8 +163,8 @@ def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Resul
     flagged = sum(result.flagged for result in results)
     words = ", ".join(f"{count} {word}" for word, count in sorted(flags.items())) or "none"
     items = [
-        f"{flagged} of {windows} timed windows carry a flag ({words}) and take no part in slopes;"
-        " the tables count them for each variant. Nothing else was left out."
+        f"{flagged} of {windows} timed windows have a flag ({words}) and are not used for slopes;"
+        " the tables count them for each variant. No other window was left out."
     ]
     often = Counter(
         f"{r.tier} {r.benchmark}" for r in results if r.windows and 5 * r.flagged > r.windows
@@ -173,7 +174,7 @@ def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Resul
         " not be typical."
         for name, count in often.items()
     ]
-    items += [f"Not measured: {line}." for line in list_unmeasured(make_tiers(env))]
+    items += [f"Not measured: {line}." for line in list_unmeasured_benchmarks(make_tiers(env))]
     if alone := panels.list_benchmarks_without_clone(results):
         items.append(f"Without an A/A clone, hence not compared: {', '.join(alone)}.")
     dropped = sum(entry.get("cycle_fields_dropped") or 0 for entry in env["tiers"])
@@ -195,8 +196,8 @@ def get_cpu_description(env: Mapping[str, Any]) -> Mapping[str, Any]:
 def render_conditions_section_html(
     env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]
 ) -> str:
-    """Return the section with the conditions of the run, in short and in full, and the grade of
-    every tier."""
+    """Return the section with the grade of every tier, a table of the most important conditions of
+    the run, and the whole env.json, collapsed."""
     cpu, kernel = get_cpu_description(env), env.get("kernel") or {}
     source = env.get("source") or {}
     changes = " + changes" if source.get("dirty") else ""
@@ -251,7 +252,7 @@ def render_page(run: Page) -> str:
         sections.render_switching_section_html(run),
         sections.render_published_section_html(run),
         sections.render_kind_section_html(run, result_kinds.OTHER),
-        render_section_html("reading", "How to read it", [READING]),
+        render_section_html("reading", "How to read it", [HOW_TO_READ]),
         render_excluded_section_html(run.env, run.results),
         render_conditions_section_html(run.env, graded),
     ]
@@ -277,7 +278,7 @@ def write_page(
     path: Path,
     env: Mapping[str, Any],
     results: Sequence[Result],
-    switches: Sequence[Point] = (),
+    switches: Sequence[SwitchPoint] = (),
     sites: Sequence[SiteCost] = (),
 ) -> None:
     """Write report.html and figures/ of a run."""
@@ -291,14 +292,14 @@ def write_page(
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
         stale.unlink()
     for name, content in files.items():
-        write_atomically(directory / f"{name}.svg", content)
-    write_atomically(path / "report.html", limit_page_size(text, MOST_NODES, MOST_BYTES))
+        write_file_atomically(directory / f"{name}.svg", content)
+    write_file_atomically(path / "report.html", limit_page_size(text, MOST_ELEMENTS, MOST_BYTES))
 
 
 def render_page_with_figures(
     env: Mapping[str, Any],
     results: Sequence[Result],
-    switches: Sequence[Point],
+    switches: Sequence[SwitchPoint],
     sites: Sequence[SiteCost],
 ) -> tuple[str, dict[str, bytes]]:
     """Return the page with its figures, and the figures as files by name."""

@@ -21,7 +21,9 @@ from kmtools.base.text import align_table, get_terminal_width, wrap_line
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures.charts import MOST_CURVES, Chart, Curve
 
+# The states of a mechanism.
 DORMANT, ENABLED = "dormant", "enabled"
+# The range of event rates, in events per second.
 LEAST_RATE, MOST_RATE = 1.0, 1e8
 ONE_PERCENT = 0.01
 # (benchmark, pattern of variants, state): the first row that matches a variant gives its state.
@@ -46,8 +48,9 @@ DENSE = "density-full"
 
 
 @dataclass(frozen=True)
-class Cost:
-    """The cost of one event in ns: lower end of the interval, median, and upper end."""
+class MechanismCost:
+    """The cost of one event of a mechanism, in nanoseconds: the median (`ns`), and the ends of its
+    interval (`low`, `high`)."""
 
     tier: str
     kernel: str
@@ -73,7 +76,8 @@ class Cost:
         return ONE_PERCENT * 1e9 / self.shown_ns
 
     def compute_cpu_percent(self, rate: float) -> float:
-        """Return the share of a CPU, in percent, that a rate in events per second takes."""
+        """Return the share of a CPU, in percent, that the mechanism takes at `rate` events per
+        second."""
         return self.shown_ns * rate / 1e7
 
 
@@ -116,7 +120,9 @@ def list_mechanisms(
             yield entry, state, entry["variant"], ends
 
 
-def compute_costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Cost]:
+def compute_mechanism_costs(
+    summary: Mapping[str, Any], env: Mapping[str, Any]
+) -> list[MechanismCost]:
     """Return the costs of all mechanisms by tier, kernel and state, the lowest first. Mechanisms
     without an interval are left out."""
     ns, found = read_ns_per_tick(env), []
@@ -125,7 +131,7 @@ def compute_costs(summary: Mapping[str, Any], env: Mapping[str, Any]) -> list[Co
         if speed is None or any(end is None for end in ends) or ends[2] <= 0:
             continue
         low, middle, high = (end * speed for end in ends)
-        found.append(Cost(entry["tier"], entry["kernel"], state, name, low, middle, high))
+        found.append(MechanismCost(entry["tier"], entry["kernel"], state, name, low, middle, high))
     return sorted(found, key=lambda cost: (cost.tier, cost.kernel, cost.state, cost.shown_ns))
 
 
@@ -143,7 +149,7 @@ def format_number(value: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
-def describe_cheapest_mechanism(costs: Sequence[Cost], state: str, rate: float) -> str:
+def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate: float) -> str:
     """Return a sentence with the mechanism that costs least at the event rate `rate`, and those
     that may cost no more. `state` is that of the sites: dormant or enabled."""
     at = f"{format_number(rate)} events/s"
@@ -160,10 +166,10 @@ def describe_cheapest_mechanism(costs: Sequence[Cost], state: str, rate: float) 
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
     words = f"{state}, at {at}: {least.name} costs least, at most"
     words += f" {least.high * rate / 1e7:.2g} % of a CPU"
-    return words + (f"; not measurably dearer: {', '.join(same)}" if same else "")
+    return words + (f"; not measurably costlier: {', '.join(same)}" if same else "")
 
 
-def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
+def format_cost_table(costs: Sequence[MechanismCost], rate: float) -> list[str]:
     """Return the lines of the table of the mechanisms of one tier."""
     rows = [["state", "mechanism", "ns/event", "events/s at 1 %", "CPU share"]]
     for cost in costs:
@@ -188,7 +194,7 @@ def format_cost_table(costs: Sequence[Cost], rate: float) -> list[str]:
     return [line for name, number in pairs for line in (name, f"    {number}")]
 
 
-def explain_columns(costs: Sequence[Cost], rate: float) -> str:
+def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return the meaning of the columns of the tables, as one paragraph."""
     text = (
         "An event is one execution of an instrumented place in the code. ns/event: CPU time that"
@@ -201,7 +207,7 @@ def explain_columns(costs: Sequence[Cost], rate: float) -> str:
     return text
 
 
-def render_rates_text(costs: Sequence[Cost], rate: float) -> str:
+def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return the meaning of the columns, then a table and the cheapest mechanisms at a rate, for
     each tier; FailedError if no tier was timed on a real CPU."""
     check_event_rate(rate)
@@ -221,7 +227,7 @@ def render_rates_text(costs: Sequence[Cost], rate: float) -> str:
     return "\n".join(lines[:-1])
 
 
-def make_rate_charts(costs: Sequence[Cost]) -> list[Chart]:
+def make_rate_charts(costs: Sequence[MechanismCost]) -> list[Chart]:
     """Return a chart for each tier and state: the share of a CPU over the event rate, for the
     cheapest mechanisms."""
     made = []
@@ -237,7 +243,7 @@ def make_rate_charts(costs: Sequence[Cost]) -> list[Chart]:
     return made
 
 
-def make_curve_points(cost: Cost) -> list[tuple[float, float, float, float]]:
+def make_curve_points(cost: MechanismCost) -> list[tuple[float, float, float, float]]:
     """Return the points of a curve at event rates a decade apart: the rate, the share of a CPU in
     percent, and the lower and the upper end of the share's interval."""
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]

@@ -20,7 +20,7 @@ from kmtools.analyse import estimates
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import Result
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.measure import pack, rundir
 from kmtools.measure.rundir import RunError
@@ -28,6 +28,7 @@ from kmtools.report import impact, kproberatio, marker_cost, summary_json
 from kmtools.report.table import format_amount, format_interval, format_value
 
 REFERENCE = ROOT / "results" / "reference"
+# The name of the figure at the top of README.md.
 HEADLINE = "headline"
 # Figures of the reference run and their captions; figures that the run lacks are skipped.
 FIGURES = {
@@ -40,12 +41,13 @@ FIGURES = {
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
 # The benchmarks in the table of dormant costs; the table also has the costs of one more site.
-DORMANT = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
+DORMANT_BENCHMARKS = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
 # The rows of the table of exact counts: each pair is a benchmark and a prefix of its variants.
-COUNTED = (("empty-loop", "marker-"), ("marker-enabled", ""))
+COUNT_TABLE_ROWS = (("empty-loop", "marker-"), ("marker-enabled", ""))
 FLAVOURS = ("marker-jump", "marker-immediate", "marker-generic")
-REAL = ("native", "metal")
-SAMPLES_LIMIT = 4_000_000
+REAL_TIERS = ("native", "metal")
+# The largest size of compressed samples that are committed, in bytes.
+MOST_SAMPLES_BYTES = 4_000_000
 
 
 def list_strings(value: object) -> Iterator[str]:
@@ -63,7 +65,7 @@ def list_strings(value: object) -> Iterator[str]:
 
 def check_no_private_data(env: dict[str, Any]) -> None:
     """Raise RunError if the description of a run contains private data of the machine."""
-    hide = pack.make_hider([*pack.list_personal_names()])
+    hide = pack.make_personal_detail_remover([*pack.list_personal_names()])
     for text in list_strings(env):
         if hide(text) != text:
             raise RunError(f"env.json holds a name or a path of this machine: {text}")
@@ -72,9 +74,13 @@ def check_no_private_data(env: dict[str, Any]) -> None:
 def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
     """Yield the table of added costs on a real CPU: one more dormant site of each flavour, and
     whole operations."""
-    own = [r for r in results if r.tier in REAL and r.benchmark in DORMANT and not r.is_clone]
+    own = [
+        r
+        for r in results
+        if r.tier in REAL_TIERS and r.benchmark in DORMANT_BENCHMARKS and not r.is_clone
+    ]
     rows = [r for r in own if r.delta is not None and r.variant != "clock"]
-    sites = [cost for cost in costs if cost.tier in REAL and cost.flavour in FLAVOURS]
+    sites = [cost for cost in costs if cost.tier in REAL_TIERS and cost.flavour in FLAVOURS]
     if not rows and not sites:
         return
     yield "## Dormant, on the real CPU"
@@ -109,7 +115,10 @@ def render_count_table(results: Sequence[Result]) -> Iterator[str]:
         if result.unit == rundir.UNIT_INSTRUCTIONS
         and result.delta is not None
         and not result.is_clone
-        and any((result.benchmark, result.variant.startswith(v)) == (b, True) for b, v in COUNTED)
+        and any(
+            (result.benchmark, result.variant.startswith(v)) == (b, True)
+            for b, v in COUNT_TABLE_ROWS
+        )
     ]
     if not counted:
         return
@@ -168,11 +177,12 @@ def write_compressed_samples(run: Path, out: Path) -> None:
     packed = gzip.compress((run / "samples.csv").read_bytes(), mtime=0)
     target = out / "samples.csv.gz"
     target.unlink(missing_ok=True)
-    if len(packed) <= SAMPLES_LIMIT:
+    if len(packed) <= MOST_SAMPLES_BYTES:
         target.write_bytes(packed)
     else:
         print(
-            f"reference: samples.csv.gz is not stored: {len(packed)} bytes exceed {SAMPLES_LIMIT}",
+            f"reference: samples.csv.gz is not stored: {len(packed)} bytes exceed"
+            f" {MOST_SAMPLES_BYTES}",
             file=sys.stderr,
         )
 
@@ -199,7 +209,7 @@ def make_reference(run: Path, out: Path) -> None:
     summary = read_summary(run)
     check_no_private_data(env)
     for why in rundir.list_warnings(env):
-        raise RunError(f"{run} is no run for reference. {why}")
+        raise RunError(f"{run} cannot be the reference run: {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):
         if not needed.is_file():
             raise RunError(f"{needed} is missing; run scripts/kmarkers report {run}")
@@ -218,7 +228,7 @@ def make_reference(run: Path, out: Path) -> None:
     (out / "README.md").write_text(text, encoding="utf-8")
     if out.resolve() == REFERENCE.resolve():
         readme = ROOT / "README.md"
-        write_atomically(
+        write_file_atomically(
             readme, summary_json.replace_readme_lines(readme.read_text(encoding="utf-8"), summary)
         )
     print(f"{out}: {len(summary['results'])} results, {len(kept)} figures")

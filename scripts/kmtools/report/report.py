@@ -3,7 +3,7 @@
 
 Reads samples.csv and env.json of a run, and writes summary.json, estimates.json, figures/*.svg and
 report.html to the same folder. The output is reproducible: the same input gives the same bytes.
-Without numpy it only prints medians.
+Without numpy, only medians are printed.
 """
 
 from __future__ import annotations
@@ -22,19 +22,20 @@ from kmtools.base.paths import COMMAND
 from kmtools.base.screen import uses_colour
 from kmtools.base.text import get_terminal_width, wrap_line
 from kmtools.measure import rundir
-from kmtools.measure.bench import Rows
+from kmtools.measure.bench import LiveView
 from kmtools.measure.run_cache import RunCache
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample, pause_gc, read_samples
 from kmtools.report import medians
 
-NEEDS = "python3-numpy"
+# The package of numpy in Debian.
+NUMPY_PACKAGE = "python3-numpy"
 # Benchmarks whose medians are printed in place of the summary if numpy is missing.
 ANSWERING = ("empty-loop", "cold-branch")
 
 
 def has_package(name: str) -> bool:
-    """Return true if Python can import a package."""
+    """Return True if Python can import a package."""
     return importlib.util.find_spec(name) is not None
 
 
@@ -45,9 +46,9 @@ def report_run(
     cache: RunCache | None = None,
 ) -> bool:
     """Compute the verdicts of a run, write its summary.json, figures and page, and print the
-    summary. Return false if the page was requested but numpy is missing. With `tier`, only that
-    environment of measurement is reported and no file is written. `cache` has the samples of the
-    run if they are in memory already."""
+    summary. Return False if the page was requested but numpy is missing. With `tier`, only this
+    tier (environment of measurement) is reported, and no file is written. `cache` has the samples
+    of the run if they are in memory already."""
     env, samples, tiers, cache = _read_run(run, tier, cache)
     if has_package("numpy"):
         _write_and_print_results(run, env, samples, tiers, tier, figures, cache)
@@ -60,7 +61,7 @@ def report_run(
     print(f"tables: {COMMAND} table {shlex.quote(str(run))}")
     if not figures:
         return True
-    print(f"report: the page needs a package: apt-get install {NEEDS}", file=sys.stderr)
+    print(f"report: the page needs a package: apt-get install {NUMPY_PACKAGE}", file=sys.stderr)
     print(f"report: then {COMMAND} report {shlex.quote(str(run))}", file=sys.stderr)
     return False
 
@@ -106,7 +107,7 @@ def render_tables(
         else []
     )
     shown = [one for one in rundir.make_tiers(env) if one.tier in {row.tier for row in rows}]
-    for line in rundir.list_unmeasured(shown):
+    for line in rundir.list_unmeasured_benchmarks(shown):
         parts += wrap_line(f"not measured: {line}", get_terminal_width(), " ")
     parts += [f"\n{text}" for text in switchtable.make_switch_tables(points)]
     parts += [sitetable.render_site_tables(costs)] if costs else []
@@ -148,7 +149,7 @@ def _read_run(
     return env, [sample for sample in every if sample.tier in names], tiers, cache
 
 
-def make_live_rows(tier: str) -> Rows | None:
+def make_live_rows(tier: str) -> LiveView | None:
     """Return the object that shows the verdicts of a tier while it is measured; None if numpy is
     not installed."""
     if not has_package("numpy"):

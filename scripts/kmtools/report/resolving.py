@@ -20,19 +20,21 @@ from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 from kmtools.report.table import COLOURS, format_amount
 
-DECIDED = (*verdicts.SAID, verdicts.IDENTICAL)
+# The verdicts that are shown; a row with another verdict is shown as RESOLVING.
+DECIDED = (*verdicts.TIMED_VERDICTS, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
 # Widths of the columns for verdict and number. If the terminal is narrower than NARROW, only one of
 # the two numbers is shown; if narrower than NARROWEST, none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
-# MANY times the number of a process is added to its block numbers, so that block numbers increase
-# from process to process.
-MANY = 1_000_000
+# This number times the number of a process is added to the block numbers of the process, so that
+# block numbers increase from process to process.
+BLOCK_STRIDE = 1_000_000
 
 
 @dataclass
-class Row:
-    """The state of a variant as text: verdict, added cost, and half the width of its interval."""
+class LiveRow:
+    """The state of a variant as text: the verdict, the added cost, and half the width of the
+    interval of this cost."""
 
     verdict: str
     added: str = ""
@@ -45,18 +47,18 @@ class LiveVerdicts:
     and variant."""
 
     tier: str
-    rows: dict[tuple[str, str], Row] = field(default_factory=dict)
+    rows: dict[tuple[str, str], LiveRow] = field(default_factory=dict)
     unit: str = ""
     _slopes: dict[str, dict[str, list[Slope]]] = field(
         default_factory=lambda: defaultdict(lambda: defaultdict(list))
     )
 
     def set_current_benchmark(self, benchmark: str) -> None:
-        """Show the benchmark that a guest measures now; its numbers are unknown until the guest has
-        ended."""
+        """Show the benchmark that a guest measures now, without numbers, which are unknown until
+        the guest has ended."""
         for row in self.rows.values():
             row.verdict = MEASURED
-        self.rows[benchmark, ""] = Row(MEASURING)
+        self.rows[benchmark, ""] = LiveRow(MEASURING)
 
     def add_process_samples(self, folder: Path, process: int) -> None:
         """Update the rows with the samples of a process that has ended. Malformed samples are
@@ -64,7 +66,7 @@ class LiveVerdicts:
         try:
             tier = collect.read_raw_tier(self.tier, folder)
             files = [
-                collect.read_checked_raw(path, tier, process)
+                collect.read_checked_samples(path, tier, process)
                 for path in sorted(folder.glob("*.csv"))
             ]
         except FailedError:
@@ -74,10 +76,10 @@ class LiveVerdicts:
                 self._judge_benchmark(tier, samples[0].benchmark, samples)
 
     def _judge_benchmark(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
-        """Compute the verdicts on the variants of a benchmark, in core cycles if they are known.
-        The resolution of the clock is that of the last process."""
+        """Compute the verdicts on the variants of a benchmark, in core cycles if these are known.
+        The resolution of the clock is estimated from `samples`, those of the last process."""
         core, steps = (
-            corecycles.measure_core_cycle_ratio(tier, samples),
+            corecycles.estimate_core_cycle_ratio(tier, samples),
             stats.estimate_clock_resolution(samples),
         )
         known = self._slopes[benchmark]
@@ -89,7 +91,7 @@ class LiveVerdicts:
             else fit_slopes_of_samples(samples)
         )
         for variant, series in fitted.items():
-            first = series[0].process * MANY
+            first = series[0].process * BLOCK_STRIDE
             known[variant] += [slope._replace(block=first + slope.block) for slope in series]
         baseline = find_baseline_variant(known)
         if baseline is None:
@@ -97,8 +99,8 @@ class LiveVerdicts:
         margin = verdicts.find_equivalence_margin(
             tier.unit, benchmark, stats.compute_median(known[baseline])
         )
-        outside = location.OUTSIDE
-        if stopping.LINE in tier.env:
+        outside = location.ERROR_PROBABILITY
+        if stopping.LOOKS_KEY in tier.env:
             outside = stopping.get_look_error_probability(
                 len({slope.process for slope in known[baseline]})
             )
@@ -107,7 +109,7 @@ class LiveVerdicts:
         noise = verdicts.estimate_difference(
             known[clone], known[baseline], tier.exact, step, outside
         )
-        group = verdicts.Group(
+        group = verdicts.BenchmarkGroup(
             tier, benchmark, {}, known, baseline, margin, noise, steps, None, outside
         )
         self.unit = "core cycles" if core else tier.unit
@@ -117,15 +119,15 @@ class LiveVerdicts:
                 known[variant], known[baseline], tier.exact, step, outside
             )
             verdict, _ = verdicts.judge_variant(group, variant, found)
-            self.rows[benchmark, variant] = Row(
+            self.rows[benchmark, variant] = LiveRow(
                 verdict if verdict in DECIDED else RESOLVING,
                 format_amount(found.delta, signed=True),
                 format_amount(found.wide.half_width),
             )
 
     def render_terminal_lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """Return the rows that fit the screen, dormant sites first, and the number of decided rows;
-        each line with its colour code."""
+        """Return lines with the rows that fit the screen, dormant sites first, and a line with the
+        number of decided rows; each line with its colour code."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(

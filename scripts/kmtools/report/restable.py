@@ -11,7 +11,7 @@ import numpy as np
 from kmtools.analyse import result_kinds, stats
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.layouts import compute_offset_in_cache_line
-from kmtools.analyse.switching import Point
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import FEWER, MORE, Result
 from kmtools.base.text import use_minus_signs
 from kmtools.measure.hwcounters import Counted, Key
@@ -35,13 +35,14 @@ from kmtools.report.table import (
 
 # Block characters: bars of eight heights.
 BARS = "".join(map(chr, range(0x2581, 0x2589)))
+# The text between the smallest and the largest cost.
 BETWEEN = "\N{HORIZONTAL ELLIPSIS}"
 
 # Head, kind and cell function of a column; the verdict is a further column at the end.
 Column = tuple[str, str, Callable[[Result], str]]
 
 
-def format_flags(result: Result) -> str:
+def format_flagged_windows(result: Result) -> str:
     """Return a table cell with the number of a result's flagged windows, and the number with each
     flag."""
     words = ", ".join(f"{count} {word}" for word, count in result.flags.items())
@@ -84,7 +85,7 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
     if len({r.n for r in rows}) > 1:
         columns.append(("blocks", "n", lambda r: str(r.n)))
     if any(r.flagged for r in rows):
-        columns.append(("windows flagged", "n", format_flags))
+        columns.append(("windows flagged", "n", format_flagged_windows))
     return columns
 
 
@@ -212,7 +213,7 @@ def render_sites_html(costs: Sequence[SiteCost]) -> str:
     )
 
 
-def render_limits_html(points: Sequence[Point]) -> str:
+def render_limits_html(points: Sequence[SwitchPoint]) -> str:
     """Return the table of the limits for switching times."""
     heads, rows = switchtable.make_limit_rows(points)
     cells = [
@@ -232,7 +233,7 @@ def render_limits_html(points: Sequence[Point]) -> str:
     )
 
 
-def render_switches_html(points: Sequence[Point]) -> str:
+def render_switches_html(points: Sequence[SwitchPoint]) -> str:
     """Return the tables of switching: times, parts and gaps."""
     parts = []
     for title, benchmark, make in switchtable.TABLES:

@@ -29,27 +29,30 @@ from kmtools.report.markup import (
 from kmtools.report.sheets import TITLES, Run, describe_part, drop_site_benchmarks
 from kmtools.report.table import format_amount
 
-MEANING = {
+# What is measured in each tier.
+TIER_MEANINGS = {
     "native": "the same code in user space on the real CPU",
     "metal": "the kernel on the real machine",
     "vm": "the real kernel in a virtual machine",
     "icount": "the real kernel under an emulator that counts instructions exactly",
 }
-INTRO = {
-    result_kinds.DORMANT: "What code costs whose probes are off. Rows that are equivalent to their"
-    " baseline are named below the figures; all numbers are in the folded tables.",
-    result_kinds.COLD: "The same where code or data must come from further away: hot loops flatter"
-    " every variant, and the kernel usually runs cold.",
-    result_kinds.ENABLED: "What a probe costs that is connected and called. No number of this part"
-    " is the cost of a dormant site.",
-    result_kinds.OTHER: "Benchmarks of no such kind: prefixes of atomic instructions, and"
+# The first paragraph of the section about each kind of results.
+KIND_INTRODUCTIONS = {
+    result_kinds.DORMANT: "The costs of sites whose probes are off. Rows that are equivalent to"
+    " their baseline are named below the figures; all numbers are in the folded tables.",
+    result_kinds.COLD: "The costs of dormant sites where code or data must be fetched from memory"
+    " or an outer cache. Hot loops understate every cost, because the kernel usually runs cold.",
+    result_kinds.ENABLED: "The costs of probes that are connected and called. No number of this"
+    " part is the cost of a dormant site.",
+    result_kinds.OTHER: "Benchmarks of no other kind: prefixes of atomic instructions, and"
     " benchmarks of your own.",
 }
 
 
 @dataclass(frozen=True)
 class Page(Run):
-    """A run as the page shows it; `draw` makes figures, and is None without matplotlib."""
+    """The data of a run that the page shows; `draw` renders a figure, and is None without
+    matplotlib."""
 
     draw: Draw | None = None
 
@@ -57,12 +60,12 @@ class Page(Run):
         """Return the hardware events that were counted in a tier."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
-        return hwcounters.parse_entries(entry.get("counters", []))
+        return hwcounters.parse_counter_entries(entry.get("counters", []))
 
 
 def describe_tier(tier: Tier) -> str:
     """Return the meaning and the unit of a tier's numbers, as sentences."""
-    words = MEANING.get(tier.tier, "")
+    words = TIER_MEANINGS.get(tier.tier, "")
     if tier.tier == "metal" and grade.is_virtual(tier):
         words = "the kernel that runs here, which is that of a virtual machine"
     if tier.emulated and not tier.exact:
@@ -114,7 +117,7 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
         f'<div id="{name}" data-tier="{escape_html(tier.tier)}">',
         f"<h3>{escape_html(tier.tier)}, kernel {escape_html(tier.kernel)}</h3>",
         f"<p class='soft'>{escape_html(describe_tier(tier))}"
-        f" {escape_html(describe_verdicts(plain))}</p>",
+        f" {escape_html(describe_verdict_counts(plain))}</p>",
         *(
             render_panel_html(page, one)
             for one in ([] if tier.exact else page.make_panels(kind, tier))
@@ -125,17 +128,17 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
     return "\n".join(parts)
 
 
-def describe_verdicts(results: Sequence[Result]) -> str:
-    """Return a sentence with the number of variants that have each verdict. Benchmarks of the cost
-    of one more site are left out."""
-    words = panels.describe_verdicts(drop_site_benchmarks(results))
+def describe_verdict_counts(results: Sequence[Result]) -> str:
+    """Return a sentence with the number of variants that have each verdict; "" if there are none.
+    Benchmarks that give the cost of one more site are left out."""
+    words = panels.describe_verdict_counts(drop_site_benchmarks(results))
     return f"Variants: {words}." if words else ""
 
 
 def render_kind_section_html(page: Page, kind: str) -> str:
     """Return the section about a kind of results: the tiers with times, and the emulated tiers
     collapsed."""
-    parts = [f"<p>{INTRO[kind]}</p>"]
+    parts = [f"<p>{KIND_INTRODUCTIONS[kind]}</p>"]
     for tier in page.tiers:
         part = render_tier_html(page, kind, tier)
         if part and tier.emulated:
@@ -183,7 +186,7 @@ def render_switching_section_html(page: Page) -> str:
     return render_section_html("switching", "Switching", [intro, *parts]) if any(parts) else ""
 
 
-def make_published_cells(machine: thenandnow.Machine, row: thenandnow.Row) -> list[str]:
+def make_published_cells(machine: thenandnow.Machine, row: thenandnow.MatchedCost) -> list[str]:
     """Return a published cost and the corresponding costs of this run as table cells."""
     then = row.then
     spread = f" ± {format_amount(then.stddev)}" if then.stddev else ""

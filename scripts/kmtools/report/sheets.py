@@ -14,7 +14,7 @@ from kmtools.analyse import density, result_kinds, switching
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.published import read_published_numbers
 from kmtools.analyse.summary import read_summary
-from kmtools.analyse.switching import Point
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import use_minus_signs
 from kmtools.measure.rundir import Tier, make_tiers, read_env
@@ -23,7 +23,9 @@ from kmtools.report.figures import charts, panels, thenandnow
 from kmtools.report.figures.charts import Chart
 from kmtools.report.figures.rows import Pair, Panel
 
+# Names of figures: costs of a dormant site, and costs published for the first machine.
 HEADLINE, THEN_AND_NOW = "headline", "then-and-now"
+# The titles of the kinds of results.
 TITLES = {
     result_kinds.DORMANT: "Dormant sites",
     result_kinds.COLD: "Cold code and cold data",
@@ -46,7 +48,7 @@ class Run:
 
     env: Mapping[str, Any]
     results: Sequence[Result]
-    switches: Sequence[Point]
+    switches: Sequence[SwitchPoint]
     sites: Sequence[SiteCost]
 
     @property
@@ -145,4 +147,4 @@ def load_run(path: Path) -> Run:
 def drop_site_benchmarks(results: Sequence[Result]) -> list[Result]:
     """Return the results except those of benchmarks that give the cost of one more site
     (density.py)."""
-    return [r for r in results if not density.has_variants_by_site_count(r.benchmark)]
+    return [r for r in results if not density.do_variants_differ_in_site_count(r.benchmark)]

@@ -8,17 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from kmtools.analyse.corecycles import CoreCycles
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.kept_blocks import read_json_field
+from kmtools.analyse.kept_blocks import read_blocks_field
 from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import Interval
-from kmtools.analyse.switching import Point
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import Result
 from kmtools.base.text import use_minus_signs
 from kmtools.report import marker_cost
 
+# The lines of README.md around the lines that are replaced.
 START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result -->"
 Entry = Mapping[str, Any]
 
@@ -29,15 +30,15 @@ def read_interval(entry: Entry, name: str) -> Interval:
     return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 
-def read_core_cycles(entry: Entry) -> CoreCycles:
-    """Return the core cycles in a result's entry `core_cycles`. In runs of older versions, the
-    entry has no spread; it is then 0."""
-    return CoreCycles(entry["source"], entry["per_tick"], entry.get("spread", 0.0))
+def read_core_cycle_ratio(entry: Entry) -> CoreCycleRatio:
+    """Return the ratio of core cycles to TSC cycles in the field `core_cycles` of a result. In runs
+    of older versions, this field lacks the spread, which is then 0."""
+    return CoreCycleRatio(entry["source"], entry["per_tick"], entry.get("spread", 0.0))
 
 
 def read_result(entry: Entry) -> Result:
-    """Return the Result of an entry of `results`. It lacks the values of its blocks, which
-    summary.json does not have."""
+    """Return the Result of an entry of `results`, without the values of blocks, which summary.json
+    lacks."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
         "ci": read_interval(entry, "ci"),
@@ -49,9 +50,9 @@ def read_result(entry: Entry) -> Result:
         "flagged": entry["windows_flagged"],
         "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
         "mean": entry.get("delta_mean"),
-        "blocks": read_json_field(entry),
+        "blocks": read_blocks_field(entry),
         "outside": 0.0,
-        "core": read_core_cycles(core) if core else None,
+        "core": read_core_cycle_ratio(core) if core else None,
         "resolution": 0.0,
         "slopes": [],
         "deltas": [],
@@ -80,7 +81,7 @@ def read_site_cost(entry: Entry) -> SiteCost:
         cost=cost,
         ci=read_interval(entry, "ci"),
         pass_cost=entry["pass_cost"],
-        core=CoreCycles("estimated", core / cost) if core and cost else None,
+        core=CoreCycleRatio("estimated", core / cost) if core and cost else None,
         ns_per_tick=ns / cost if ns and cost else None,
         note=entry.get("note", ""),
         margin=entry.get("margin") or 0.0,
@@ -89,21 +90,21 @@ def read_site_cost(entry: Entry) -> SiteCost:
 
 
 def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
-    """Return the results of a run, and its costs of one more site."""
+    """Return the results of a run, and the costs of one more site."""
     costs = [
         read_site_cost(entry) for entry in summary.get("sites", []) if entry["cost"] is not None
     ]
     return [read_result(entry) for entry in summary["results"]], costs
 
 
-def read_switches(summary: Entry) -> list[Point]:
-    """Return the measurements of switching many sites in a run."""
-    names = [field.name for field in fields(Point)]
+def read_switches(summary: Entry) -> list[SwitchPoint]:
+    """Return the points of a run: the medians of the times to switch many sites."""
+    names = [field.name for field in fields(SwitchPoint)]
     points = []
     for entry in summary["switching"]:
         values: dict[str, Any] = {name: entry.get(name) for name in names}
-        values |= {"ci": read_interval(entry, "ci"), "blocks": read_json_field(entry)}
-        points.append(Point(**values))
+        values |= {"ci": read_interval(entry, "ci"), "blocks": read_blocks_field(entry)}
+        points.append(SwitchPoint(**values))
     return points
 
 

@@ -6,39 +6,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from kmtools.analyse import switching
-from kmtools.analyse.switching import OURS, SCALING, STALL, WORDS, Point, find_point
+from kmtools.analyse.switching import (
+    METHOD_NAMES,
+    OUR_METHOD,
+    SCALING,
+    STALL,
+    SwitchPoint,
+    find_point,
+)
 from kmtools.base.text import fit_table, get_terminal_width, wrap_line
-from kmtools.report.table import format_amount, format_large
+from kmtools.report.table import format_amount, format_with_prefix
 
 
-def make_switch_time_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the ticks of a switch by method and number of
-    sites, and their ratio to the ticks of one batch of kmarkers. A number of sites that only
-    batches of kmarkers switched has no column."""
+    sites, and the ratio of these ticks to those of one batch of kmarkers. A number of sites that
+    only batches of kmarkers switched has no column."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
-    compared = [p for p in times if not p.method.startswith(OURS)]
+    compared = [p for p in times if not p.method.startswith(OUR_METHOD)]
     sizes = sorted({p.sites for p in compared or times})
-    most = max((p.sites for p in times if p.method != OURS and p.method in WORDS), default=0)
+    most = max(
+        (p.sites for p in times if p.method != OUR_METHOD and p.method in METHOD_NAMES), default=0
+    )
     heads = ["way", *(f"{size:,}" for size in sizes), f"times ours at {min(most, 10_000):,}"]
     rows = []
-    for way, words in WORDS.items():
+    for way, words in METHOD_NAMES.items():
         cells = [find_point(times, SCALING, way, size) for size in sizes]
         if any(cells):
-            own, ours = (find_point(times, SCALING, w, min(most, 10_000)) for w in (way, OURS))
+            own, ours = (
+                find_point(times, SCALING, w, min(most, 10_000)) for w in (way, OUR_METHOD)
+            )
             ratio = format_amount(own.median / ours.median) if own and ours and ours.median else ""
-            rows.append([words, *(format_large(c.median) if c else "" for c in cells), ratio])
+            rows.append([words, *(format_with_prefix(c.median) if c else "" for c in cells), ratio])
     return heads, rows
 
 
-def make_batch_part_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the ticks per site of one batch and of its parts,
     and the number of synchronisation rounds of the batch."""
-    sizes = sorted({p.sites for p in points if p.variant == OURS and p.benchmark == SCALING})
+    sizes = sorted({p.sites for p in points if p.variant == OUR_METHOD and p.benchmark == SCALING})
     heads = ["of one batch, per site", *(f"{size:,}" for size in sizes)]
     rows = []
-    for variant in (OURS, *switching.PARTS, switching.ROUND_COUNT):
+    for variant in (OUR_METHOD, *switching.BATCH_PARTS, switching.ROUND_COUNT):
         cells = [find_point(points, SCALING, variant, size) for size in sizes]
-        label = "all" if variant == OURS else variant.removeprefix("batched-").replace("-", " ")
+        label = (
+            "all" if variant == OUR_METHOD else variant.removeprefix("batched-").replace("-", " ")
+        )
         if variant == switching.ROUND_COUNT:
             texts = [f"{c.median:g}" if c else "" for c in cells]
             label += " of the batch"
@@ -48,29 +61,35 @@ def make_batch_part_rows(points: Sequence[Point]) -> tuple[list[str], list[list[
     return heads, rows
 
 
-def make_stall_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the longest gap of a CPU that executes no site,
     while sites are switched by each method."""
     heads = ["meanwhile", "sites", "median gap", "95 %", "switches", "of that of stop_machine"]
     stalls = [p for p in points if p.benchmark == STALL]
     rows = []
-    for point in sorted(stalls, key=lambda p: list(WORDS).index(p.method)):
+    for point in sorted(stalls, key=lambda p: list(METHOD_NAMES).index(p.method)):
         stopped = find_point(stalls, STALL, "stop-machine-stall", point.sites)
         share = f"{100 * point.median / stopped.median:.1f} %" if stopped else ""
         span = f"[{format_amount(point.ci.lo)}, {format_amount(point.ci.hi)}]"
-        row = [WORDS[point.method], f"{point.sites:,}", f"{point.median:,.0f}", span, str(point.n)]
+        row = [
+            METHOD_NAMES[point.method],
+            f"{point.sites:,}",
+            f"{point.median:,.0f}",
+            span,
+            str(point.n),
+        ]
         rows.append([*row, share])
     return heads, rows
 
 
-def make_limit_rows(points: Sequence[Point]) -> tuple[list[str], list[list[str]]]:
+def make_limit_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the limits on switching in this tier, and the
     measured values."""
-    rows = [p.make_row(points) for p in switching.LIMITS if p.tier == points[0].tier]
+    rows = [p.make_table_row(points) for p in switching.LIMITS if p.tier == points[0].tier]
     return ["what", "limit", "measured", ""], [row for row in rows if row]
 
 
-# (title, benchmark whose blocks the table rests on, function that makes heads and rows)
+# (title, benchmark whose blocks the table shows, function that makes heads and rows)
 TABLES = (
     ("time to switch sites", SCALING, make_switch_time_rows),
     ("where the time goes", SCALING, make_batch_part_rows),
@@ -79,13 +98,15 @@ TABLES = (
 )
 
 
-def list_missing_blocks(points: Sequence[Point], benchmark: str) -> list[str]:
-    """Return a note if blocks of the benchmark are missing."""
-    own = [p.blocks.describe() for p in points if p.benchmark == benchmark and p.blocks]
+def list_missing_blocks(points: Sequence[SwitchPoint], benchmark: str) -> list[str]:
+    """Return the notes on missing blocks of a benchmark; an empty list if no block is missing."""
+    own = [
+        p.blocks.describe_missing_blocks() for p in points if p.benchmark == benchmark and p.blocks
+    ]
     return list(dict.fromkeys(filter(None, own)))
 
 
-def make_switch_tables(points: Sequence[Point]) -> list[str]:
+def make_switch_tables(points: Sequence[SwitchPoint]) -> list[str]:
     """Return all tables as texts for a terminal, those of the first tier and kernel first."""
     texts, width = [], get_terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):

@@ -15,9 +15,10 @@ from kmtools.base.text import align_table, shorten_middle, wrap_line
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 # Maximum length of a note that is printed in its row, in characters.
-SHORT = 24
+LONGEST_NOTE_IN_ROW = 24
 # Minimum length to which names are shortened on a narrow terminal, in characters.
-SHORTEST = 12
+SHORTEST_NAME = 12
+# ANSI colour codes of verdicts.
 COLOURS = {
     verdicts.SLOWER: "33",
     verdicts.FASTER: "36",
@@ -44,8 +45,9 @@ def format_amount(value: float | None, signed: bool = False) -> str:
     return text.replace("-0.000", "+0.000" if signed else "0.000")
 
 
-def format_large(value: float) -> str:
-    """Return a number from 1 up with three significant digits and the prefix k, M or G."""
+def format_with_prefix(value: float) -> str:
+    """Return a number of at least 1 as text, with three significant digits and the prefix k, M or
+    G."""
     value = float(f"{value:.3g}")
     prefixes = ("", "k", "M", "G")
     power = min(int(math.log10(value)) // 3, len(prefixes) - 1)
@@ -67,7 +69,7 @@ def format_value(result: Result, value: float | None, signed: bool = False) -> s
 
 
 def format_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:
-    """Return an interval as [lo, hi]."""
+    """Return an interval as [lo, hi], in the unit of the result; "-" if it is None."""
     if interval is None:
         return "-"
     ends = (format_value(result, end, signed) for end in (interval.lo, interval.hi))
@@ -83,7 +85,9 @@ def format_core_cycles(result: Result) -> str:
 
 def number_long_notes(results: Sequence[Result]) -> dict[str, int]:
     """Return the notes that are too long for a row, each with a number."""
-    found = dict.fromkeys(result.note for result in results if len(result.note) > SHORT)
+    found = dict.fromkeys(
+        result.note for result in results if len(result.note) > LONGEST_NOTE_IN_ROW
+    )
     return {note: number for number, note in enumerate(found, 1)}
 
 
@@ -96,8 +100,8 @@ def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
 
 Column = tuple[str, bool, Callable[[Result], str]]
 
-# (title, right-aligned, cell function) in display order. On narrow terminals the columns in DROPS
-# are omitted one after the other.
+# (title, right-aligned, cell function) in display order. On narrow terminals the columns in
+# DROPPED_COLUMNS are omitted one after the other.
 COLUMNS: tuple[Column, ...] = (
     ("variant", False, lambda r: r.variant),
     ("median", True, lambda r: format_value(r, r.median)),
@@ -108,17 +112,17 @@ COLUMNS: tuple[Column, ...] = (
     ("n", True, lambda r: str(r.n)),
     ("flagged", True, lambda r: f"{r.flagged}/{r.windows}"),
 )
-DROPS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
+DROPPED_COLUMNS = ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval ")
 
 
-def fit_columns(
+def format_result_lines(
     results: Sequence[Result], width: int, note_numbers: Mapping[str, int]
 ) -> list[str]:
     """Return the heads and a line for each result, with the columns that fit into `width`.
     `note_numbers` has the number of each long note."""
     known = any(result.core for result in results)
     columns = [column for column in COLUMNS if known or column[2] is not format_core_cycles]
-    for dropped in (*DROPS, None):
+    for dropped in (*DROPPED_COLUMNS, None):
         heads = [*(title.strip() for title, _, _ in columns), "verdict"]
         rows = [
             [*(cell(result) for _, _, cell in columns), format_verdict(result, note_numbers)]
@@ -131,7 +135,7 @@ def fit_columns(
             break
         columns = [column for column in columns if column[0] != dropped]
     if over > 0:
-        most = max(SHORTEST, max(len(row[0]) for row in rows) - over)
+        most = max(SHORTEST_NAME, max(len(row[0]) for row in rows) - over)
         lines = align_table(
             [heads, *([shorten_middle(row[0], most), *row[1:]] for row in rows)], right
         )
@@ -162,7 +166,7 @@ def make_group_header(result: Result) -> str:
 
 
 def render_result_table(results: Sequence[Result], width: int, colour: bool) -> str:
-    """Return the whole table as text. There must be a result."""
+    """Return the table of all results as text. `results` must not be empty."""
     lines, numbers = [], number_long_notes(results)
     for (tier, kernel, unit), of_tier in groupby(results, lambda r: (r.tier, r.kernel, r.unit)):
         lines += ["", f"{tier}, kernel {kernel}: {unit} per operation"]
@@ -171,7 +175,7 @@ def render_result_table(results: Sequence[Result], width: int, colour: bool) -> 
             lines += ["", *wrap_line(make_group_header(rows[0]), width, " ")]
             if rows[0].core:
                 lines.append(f" {rows[0].core.describe_ratio()}")
-            heads, *texts = fit_columns(rows, width, numbers)
+            heads, *texts = format_result_lines(rows, width, numbers)
             lines.append(heads)
             lines += [
                 _colour_verdict(text, row, colour) for text, row in zip(texts, rows, strict=True)

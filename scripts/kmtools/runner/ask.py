@@ -13,15 +13,16 @@ from kmtools.base.errors import UnableError, parse_positive_int
 @dataclass(frozen=True)
 class SuiteRequest:
     """A request for a test run. `form` selects the length of each test: that of a set of tests
-    (short, full or weekly), or "named" for the full length of tests that the user named. `named` is
-    the name of the test kernel ("" if none was given), `options` are the options of tests."""
+    (short, full or weekly), or "named" for the full length of tests that the user named. `kernel`
+    is the name of the test kernel ("" if the user named none), `options` are the options of
+    tests."""
 
     form: str = "full"
-    named: str = ""
+    kernel: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
 
     def get_text(self, name: str, default: str = "") -> str:
-        """Return the value of an option, or the default if it has none."""
+        """Return the value of an option, or the default if the option has no value."""
         return self.options.get(name) or default
 
     def get_words(self, name: str) -> list[str]:
@@ -33,7 +34,7 @@ class SuiteRequest:
         return self.get_text(name) not in ("", "0")
 
     def get_number(self, name: str, default: int | str) -> int:
-        """Return the value of an option that must be a number above 0."""
+        """Return the value of an option, which must be a whole number above 0."""
         try:
             return parse_positive_int(self.get_text(name, str(default)))
         except argparse.ArgumentTypeError as error:
@@ -43,5 +44,5 @@ class SuiteRequest:
         """Return the words of an option; raise UnableError if one is not in `known`."""
         for word in self.get_words(name):
             if word not in known:
-                raise UnableError(f"-o {name}: no {word!r}; there are: {', '.join(known)}")
+                raise UnableError(f"-o {name}: {word!r} is not one of {', '.join(known)}")
         return self.get_words(name)

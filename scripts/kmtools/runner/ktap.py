@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+# Patterns of KTAP lines: a result, the plan (the number of results), and the comment by which our
+# tests name the suite of the results that follow.
 RESULT = re.compile(r"(not )?ok (\d+)(?: -)? ?([^#]*?)\s*(?:# (SKIP)\b\s*(.*))?$")
 PLAN = re.compile(r"1\.\.(\d+)$")
 SUITE = re.compile(r"# suite: (.+)$")
@@ -18,7 +20,8 @@ SUITE = re.compile(r"# suite: (.+)$")
 
 @dataclass
 class Tally:
-    """The number of passed results and the names of failed and skipped ones, of one or more suites.
+    """The results of one or more suites: the number of passed results, and the names of failed and
+    of skipped ones.
 
     A name in `skipped` is followed by the reason. `absent` is the number of suites that cannot run
     on this machine at all.
@@ -31,7 +34,7 @@ class Tally:
 
     @property
     def count(self) -> int:
-        """The number of results."""
+        """The number of results: passed, failed and skipped ones."""
         return self.passed + len(self.failed) + len(self.skipped)
 
     def add_result(self, good: bool, why: str) -> None:

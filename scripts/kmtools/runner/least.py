@@ -17,11 +17,12 @@ from functools import cache
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.runner import ktap
 from kmtools.runner.ktap import Tally
 
+# The file with the minimum numbers of results.
 TABLE = ROOT / "tests" / "results.csv"
 LOGS = ROOT / "build" / "check"
 HEAD = "test,kernel,results"
@@ -32,13 +33,14 @@ SUITES = ROOT / "tests" / "vm" / "suites"
 # Prefixes of the names of tests whose number of results depends on the tools of the machine or on
 # options. tests/results.csv has no minimum for these tests.
 LEFT_OUT = ("build-", "lint", "mutants", "fuzz-")
+# The names of a test and of a kernel. The kernel is "" for a test that is not a suite inside a test
+# kernel.
 Key = tuple[str, str]
 
 
 @cache
 def read_minimum_result_counts() -> Mapping[Key, int]:
-    """Return the minimum number of results by test and kernel; the kernel is "" for a test that is
-    not a suite inside a test kernel."""
+    """Return the minimum number of results of each test, from tests/results.csv."""
     if not TABLE.is_file():
         return {}
     with TABLE.open(encoding="utf-8", newline="") as file:
@@ -46,8 +48,8 @@ def read_minimum_result_counts() -> Mapping[Key, int]:
 
 
 def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
-    """Add a failure if a test has fewer results than its minimum. A test that cannot run on this
-    machine at all is not checked."""
+    """Add a failure to the results of a test if they are fewer than the minimum of this test. A
+    test that cannot run on this machine at all is not checked."""
     least = read_minimum_result_counts().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
         tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")
@@ -56,8 +58,8 @@ def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
 def check_result_counts_by_suite(
     suites: dict[str, Tally], kernel: str, requested: Collection[str]
 ) -> None:
-    """Add a failure to each suite of a boot that has fewer results than its minimum, and one for
-    each requested suite that has no results."""
+    """Add a failure to each suite of a boot that has fewer results than its minimum, and to each
+    requested suite that has no results."""
     for name in requested:
         if name not in suites:
             suites[name] = Tally(failed=[f"{name}: the suite has no result"])
@@ -95,4 +97,4 @@ def publish_minimum_result_counts() -> None:
         raise UnableError(f"{LOGS} has no results: run make check-full first")
     known = {**read_minimum_result_counts(), **found}
     lines = [f"{test},{kernel},{count}\n" for (test, kernel), count in sorted(known.items())]
-    write_atomically(TABLE, f"{HEAD}\n{''.join(lines)}")
+    write_file_atomically(TABLE, f"{HEAD}\n{''.join(lines)}")

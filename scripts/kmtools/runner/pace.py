@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the progress, the expected time and the CPU time of a suite of tests."""
+"""Measures the times of test suites, estimates how long they will take, and prints their
+progress."""
 
 from __future__ import annotations
 
@@ -15,13 +16,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from kmtools.base.files import write_atomically
-from kmtools.base.progress import print_repeatedly
+from kmtools.base.files import write_file_atomically
+from kmtools.base.progress import print_text_repeatedly
 
+# Patterns of KTAP lines: a result, and the name of a test case or of a suite.
 RESULT = re.compile(r"^(?:not )?ok \d+", re.M)
 CASE = re.compile(r"^(?:not )?ok \d+ (?:- )?([^#\n]+)|^# suite: (.+)$", re.M)
 # The percentage that pytest prints at the end of a line of dots.
 SHARE = re.compile(r"\[ *(\d+)%\]")
+# Seconds between two lines of progress, on a terminal and in a log.
 TERMINAL_SECONDS, LOG_SECONDS = 2.0, 60.0
 
 
@@ -41,11 +44,11 @@ class Clock:
         return sum(usage.ru_utime + usage.ru_stime for usage in usages)
 
     def get_elapsed_seconds(self) -> float:
-        """Return the elapsed seconds."""
+        """Return the seconds since this clock was created."""
         return time.monotonic() - self._began
 
     def format_times(self) -> str:
-        """Return the elapsed time and the CPU time as text."""
+        """Return the elapsed time and the CPU time since this clock was created, as text."""
         return (
             f"{self.get_elapsed_seconds():.0f} s (CPU {self._read_cpu_seconds() - self._cpu:.0f} s)"
         )
@@ -65,31 +68,33 @@ class History:
         self._read_file()
 
     def _read_file(self) -> None:
-        """Add the suites in the file to the known ones; another process may have stored them."""
+        """Read the times of suites from the file, in which another process may have stored more."""
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
 
     def get_last_seconds(self, name: str) -> float:
-        """Return the last time of a suite in seconds; 0 if it never ran here."""
+        """Return the seconds that a suite took in its last passing run; 0 if it has never passed
+        here."""
         return self._get_stored_number(name, 0)
 
     def get_last_result_count(self, name: str) -> int:
-        """Return the last number of results of a suite; 0 if it never ran here."""
+        """Return the number of results of a suite in its last passing run; 0 if it has never passed
+        here."""
         return int(self._get_stored_number(name, 1))
 
     def _get_stored_number(self, name: str, index: int) -> float:
-        """Return the time (index 0) or the number of results (index 1) of a suite; 0 if it never
-        ran here."""
+        """Return the time (index 0) or the number of results (index 1) of a suite in its last
+        passing run; 0 if it has never passed here."""
         entry = self._known.get(name)
         with contextlib.suppress(TypeError, IndexError, ValueError):
             return float(entry[index]) if entry else 0.0
         return 0.0
 
     def estimate_seconds(self, name: str, usual: float = 0.0) -> float:
-        """Return the expected time of a suite in seconds: its last time or, if there is none, its
-        usual time on 2 idle cores. Either is multiplied by the ratio of measured to expected times
-        in this run so far."""
+        """Return the expected time of a suite in seconds: that of its last passing run or, if there
+        is none, `usual`, its time on 2 idle cores. Either is multiplied by the ratio of measured to
+        expected times in this run so far."""
         took, foreseen = self._sums[0], self._sums[1]
         return (self.get_last_seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
 
@@ -104,7 +109,8 @@ class History:
         )
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Store the time of a passing suite and its number of results."""
+        """Store the time and the number of results of a suite that has passed. `usual` is the time
+        that was expected if the suite has not passed before."""
         if foreseen := self.get_last_seconds(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds
@@ -113,11 +119,11 @@ class History:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.with_suffix(".lock").open("w") as lock:
-                # The second test process may add a suite at the same time.
+                # The second test process may write to this file at the same time.
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 self._read_file()
                 self._known[name] = entry
-                write_atomically(self._path, json.dumps(self._known, indent=1) + "\n")
+                write_file_atomically(self._path, json.dumps(self._known, indent=1) + "\n")
 
 
 def remove_logs(log: Path) -> None:
@@ -159,5 +165,5 @@ def print_progress(name: str, log: Path, expected: float, count: int) -> Iterato
     def make_progress_text() -> str:
         return format_progress(name, log, clock.get_elapsed_seconds(), expected, count)
 
-    with print_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
+    with print_text_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
         yield

@@ -27,8 +27,11 @@ from kmtools.runner.suite import Suite
 
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
-GUEST, BARE = "test kernel", "bare root"
-# Programs (or files of this checkout) that scripts/setup installs, by its option.
+# Values of Test.where for tests that need root privileges: those in a test kernel, and those in a
+# minimal Debian system, which is unpacked into a directory.
+GUEST, MINIMAL = "test kernel", "minimal Debian"
+# Programs (or files of this checkout) that scripts/setup installs, by the option of scripts/setup
+# that installs them.
 PROGRAMS = {
     "": ("gcc", "make"),
     "--tools": ("clang",),
@@ -41,13 +44,13 @@ PROGRAMS = {
 }
 JOB = ROOT / "tests" / "vm" / "jobs" / "check.sh"
 GUEST_SUITES = ROOT / "tests" / "vm" / "suites"
-# Options NAME=VALUE of tests, with the descriptions in help and error messages.
+# Options NAME=VALUE of tests, and what each value means.
 OPTIONS = {
     "batches": "number of patch batches in a stress test",
     "blocks": "number of blocks (groups of measurements) in each process of a run",
     "budget": "time limit of a run: 90, 90s or 5m",
     "benchmarks": "patterns of benchmarks (default: all)",
-    "cached": "1: bare systems use the test kernels that this machine has downloaded",
+    "cached": "1: minimal Debian systems use the test kernels that this machine has downloaded",
     "files": "number of C files of the module (default: 500)",
     "kinds": "kinds of simulated noise, or of neighbour processes (default: all)",
     "missing": "1: processors: run only rows without a result; coverage: list unexecuted lines",
@@ -58,10 +61,10 @@ OPTIONS = {
     "packages": "names of DKMS packages to build (default: all)",
     "programs": "programs to build: some of memcached, tcl and perl (default: all)",
     "quick": "1: run every command of the README with QUICK=1",
-    "readme": "1: write the times into CONTRIBUTING.md",
+    "readme": "1: write the times of the README's commands into CONTRIBUTING.md",
     "root": "Debian releases to test in (default: all)",
-    "runs": "number of runs",
-    "seconds": "duration in seconds",
+    "runs": "number of runs of the benchmarks to measure, simulate or generate",
+    "seconds": "duration of a stress test, or of each fuzz target, in seconds",
     "seed": "seed of the random actions (default: the time)",
     "sites": "number of sites in all files of the module (default: 10000)",
     "step": "commands of the README to run (default: all)",
@@ -76,10 +79,11 @@ OPTIONS = {
 class Test:
     """A test: its name, a description in one line, where it runs, the sets that contain it.
 
-    `make` is the function that returns its suites, as MODULE:FUNCTION. Its arguments are a
-    SuiteRequest and the names of all selected tests that have this function. `usual` is the time of
-    the test in seconds on 2 idle cores, `needs` the option of scripts/setup that installs its
-    tools, `options` names from OPTIONS, `groups` names that select it together with other tests.
+    `make` is the function that returns the suites of the test, as MODULE:FUNCTION. The arguments of
+    this function are a SuiteRequest and the names of all selected tests that have the same
+    function. `usual` is the time of the test in seconds on 2 idle cores, `needs` the option of
+    scripts/setup that installs the tools of the test, `options` names from OPTIONS. `groups` are
+    names of groups of tests: the name of a group selects all its tests.
     """
 
     name: str
@@ -113,8 +117,8 @@ LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
 def read_guest_suites() -> list[list[str]]:
-    """Return the names of the suites that the job check.sh runs, a list for each of its two
-    guests."""
+    """Return the names of the suites that the job check.sh runs: a list for each of the two guests
+    between which they are divided."""
     text = JOB.read_text(encoding="utf-8")
     lists = re.findall(r'^(?:first|second)_suites="([^"]*)"', text, re.M)
     return [names.split() for names in lists]
@@ -172,8 +176,8 @@ def select_tests(patterns: Sequence[str], form: str) -> list[Test]:
             near = get_close_matches(pattern, known, 5, 0.5) or [
                 name for name in known if pattern[:3] in name
             ]
-            hint = f"; near it: {', '.join(near)}" if near else ""
-            raise UnableError(f"no test {pattern!r}{hint}; kmarkers check --list shows all")
+            hint = f"; similar names: {', '.join(near)}" if near else ""
+            raise UnableError(f"no test {pattern!r}{hint}; kmarkers check --list shows all tests")
         found += some
     return [test for test in tests if test in found]
 
@@ -197,7 +201,9 @@ def make_suites(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suit
     for make, some in names.items():
         module, _, function = make.partition(":")
         if not get_suite_module_path(make).is_file():
-            raise UnableError(f"{some[0]} is not installed; call scripts/kmarkers of a checkout")
+            raise UnableError(
+                f"test {some[0]} is not installed; run scripts/kmarkers check in a checkout"
+            )
         found += getattr(import_module(module), function)(suite_request, some)
     return found
 
@@ -210,9 +216,9 @@ def get_suite_module_path(module_and_function: str) -> Path:
 
 
 def find_test_obstacle(test: Test) -> str:
-    """Return the reason why a test cannot run on this machine: root or programs are missing; else
-    "". This check is quick, so it does not find all reasons."""
-    if test.where in (GUEST, BARE) and os.geteuid() != 0:
+    """Return the reason why a test cannot run on this machine: root privileges or programs are
+    missing; else "". To be quick, this function does not look for other reasons."""
+    if test.where in (GUEST, MINIMAL) and os.geteuid() != 0:
         return "needs root"
     lacking = [
         name for name in PROGRAMS.get(test.needs, ("gcc", "make")) if not is_program_installed(name)
@@ -222,13 +228,15 @@ def find_test_obstacle(test: Test) -> str:
 
 
 def is_program_installed(name: str) -> bool:
-    """Return true if a program is installed, or a file exists in this checkout."""
+    """Return true if the program `name` is installed or, if `name` is a path with "/", if this file
+    exists in the checkout."""
     return (ROOT / name).exists() if "/" in name else shutil.which(name) is not None
 
 
 def format_test_list(tests: Iterable[Test]) -> list[list[str]]:
-    """Return a row of cells for each test: name, sets, where, usual time, needs, description and
-    why it cannot run on this machine."""
+    """Return a heading, and a row of cells for each test: name, sets, where the test runs, usual
+    time, option of scripts/setup, and description with the reason why the test cannot run on this
+    machine."""
     lines = [["test", "sets", "where", "usual", "needs", "what"]]
     for test in tests:
         why = find_test_obstacle(test)

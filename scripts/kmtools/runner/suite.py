@@ -27,9 +27,9 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.pace import Clock, History, print_progress, remove_logs
 
 LOGS = ROOT / "build" / "check"
-# The states of a suite in a Pool.
+# The states of a suite in a SuitePool: not started, running, ended.
 FREE, TAKEN, ENDED = range(3)
-# The interval in which a process checks whether a suite may start.
+# The interval at which a process checks whether a suite may start.
 WAIT_SECONDS = 0.2
 SKIP_CODE = 4  # exit code of a KTAP program that skips all of its tests
 
@@ -41,13 +41,14 @@ def find_no_obstacle() -> str:
 
 @dataclass(frozen=True)
 class Suite:
-    """A part of a test run: `run` writes its log and returns its results.
+    """A part of a test run: `run` writes the log of the suite and returns its results.
 
-    `what` is its description. `obstacle` returns the reason why it cannot run on this machine, with
-    the remedy, or "". `usual` is its time in seconds on 2 idle cores. A suite with `after` starts
-    when the suite of that name has ended, if that one is in the same run. Suites with `calm` run
-    after all others, with nothing in parallel. `modules` is the name of the kernel whose modules
-    the suite needs. The output of a suite with `loud` is printed while it runs.
+    `what` is a description of the suite. `obstacle` returns the reason why the suite cannot run on
+    this machine, with the remedy, or "". `usual` is the time of the suite in seconds on 2 idle
+    cores. A suite with `after` starts when the suite of that name has ended, if that suite is in
+    the same run. Suites with `calm` run after all others, with nothing in parallel. `modules` is
+    the name of the kernel whose modules the suite needs. The output of a suite with `loud` is
+    printed while the suite runs.
     """
 
     name: str
@@ -105,7 +106,7 @@ def run_pytest(log: Path, *files: str, env: Mapping[str, str] | None = None) -> 
     )
     tally = Tally()
     if not record.is_file():
-        tally.failed.append("pytest did not run")
+        tally.failed.append(f"pytest wrote no report, see {log}")
         return tally
     for case in ElementTree.parse(record).iter("testcase"):
         name = f"{case.get('classname')}.{case.get('name')}"
@@ -163,8 +164,9 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
 
 
 def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
-    """Yield a line for each reason in `skipped`, whose lines are "NAME: REASON"; it has the name of
-    the skipped test or the number of skipped tests."""
+    """Yield a line for each reason in `skipped`, whose lines have the form "NAME: REASON". The
+    yielded line has the name of the test that was skipped for this reason, or the number of
+    tests."""
     names: dict[str, list[str]] = {}
     for line in skipped:
         name, _, reason = line.partition(": ")
@@ -173,12 +175,12 @@ def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
         yield f"{some[0]}: {reason}" if len(some) == 1 else f"{len(some)} tests: {reason}"
 
 
-class Pool:
-    """The suites of a test run, without the calm ones. Two processes share a pool: whenever one of
-    them is free, it takes the next suite.
+class SuitePool:
+    """Suites that one or two processes run: a process that is free takes the next suite of the
+    pool.
 
-    Suites for which others wait come first, and then the longest ones, because a long suite at the
-    end would leave one process idle.
+    Suites for which other suites wait are taken first, and then the longest suites, because one
+    process would be idle if the last suite was long.
     """
 
     def __init__(self, suites: Sequence[Suite], history: History) -> None:
@@ -194,9 +196,9 @@ class Pool:
         self._states = multiprocessing.get_context("fork").Array("b", [FREE] * len(suites))
 
     def take_suite(self, is_other_alive: Callable[[], bool]) -> Suite | None:
-        """Return the next suite, and mark it as taken; None if all are taken. If each suite that is
-        left waits for another one, wait until one may start. If the other process has died, none
-        waits."""
+        """Return the next suite, and mark this suite as taken; None if all suites are taken. If
+        each suite that is not taken must run after a suite that has not ended, wait until one may
+        start. If the other process has died, start any suite at once."""
         while True:
             waits = is_other_alive()
             with self._states.get_lock():
@@ -210,6 +212,7 @@ class Pool:
             time.sleep(WAIT_SECONDS)
 
     def _must_wait(self, number: int) -> bool:
+        """Return True if the suite `number` must run after a suite that has not ended."""
         after = self._suites[number].after
         return any(
             suite.name == after and state != ENDED
@@ -217,11 +220,12 @@ class Pool:
         )
 
     def mark_as_ended(self, suite: Suite) -> None:
-        """Let the suites start that wait for this one."""
+        """Mark a suite as ended, so that the suites that must run after it can start."""
         self._states[self._suites.index(suite)] = ENDED
 
     def estimate_seconds_left(self, taken: Suite, processes: int) -> float:
-        """Return the expected time in seconds until all suites have ended; `taken` starts now."""
+        """Return the expected time in seconds until all suites of the pool have ended, if the suite
+        `taken` starts now, and `processes` processes run the suites."""
         seconds = {
             suite.name: self._history.estimate_seconds(suite.name, suite.usual)
             for suite, state in zip(self._suites, self._states[:])
@@ -231,10 +235,11 @@ class Pool:
 
 
 def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
-    """Run suites; return the sum of their results, or one failure with the reason if none can run.
+    """Run suites, in two processes if there is more than one CPU; return the sum of their results,
+    or one failure with the reason if no suite can run.
 
-    Times are stored separately for each `form`, because a suite may be short in one form and long
-    in another.
+    The times of suites are stored in a file for each `form`, because a suite may be short in one
+    form and long in another.
     """
     prefixes = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     calm = [suite for suite in suites if suite.calm]
@@ -242,16 +247,16 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
     try:
         with hold_lock(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
-            pool = Pool(others, history)
+            pool = SuitePool(others, history)
             rest = sum(history.estimate_seconds(suite.name, suite.usual) for suite in calm)
             if len(others) > 1 and len(os.sched_getaffinity(0)) > 1:
                 run_in_child = partial(run_suites_of_pool, pool, history, prefixes)
-                with run_in_second_process(run_in_child) as (wait, is_alive):
+                with run_suites_in_second_process(run_in_child) as (wait, is_alive):
                     total = run_suites_of_pool(pool, history, prefixes, is_alive, rest, 2)
                     total.add_tally(wait())
             else:
                 total = run_suites_of_pool(pool, history, prefixes, lambda: True, rest, 1)
-            last = Pool(calm, history)
+            last = SuitePool(calm, history)
             total.add_tally(run_suites_of_pool(last, history, prefixes, lambda: True, 0, 1))
             return total
     except (UnableError, OSError) as error:
@@ -260,16 +265,16 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
 
 
 def run_suites_of_pool(
-    pool: Pool,
+    pool: SuitePool,
     history: History,
     prefixes: Mapping[str, str],
     is_other_alive: Callable[[], bool],
     rest: float = 0.0,
     processes: int = 0,
 ) -> Tally:
-    """Run suites of a pool one after the other until none is left; return the sum of their results.
-    The printed time left is that of `processes` processes, plus `rest` seconds; without
-    `processes`, none is printed."""
+    """Run suites of a pool one after the other until all suites are taken; return the sum of the
+    results of those that this process ran. Before each suite, print the time left, which is that of
+    `processes` processes plus `rest` seconds; if `processes` is 0, print no time."""
     total = Tally()
     while suite := pool.take_suite(is_other_alive):
         left = pool.estimate_seconds_left(suite, processes) + rest if processes else 0.0
@@ -279,15 +284,16 @@ def run_suites_of_pool(
 
 
 @contextmanager
-def run_in_second_process(
+def run_suites_in_second_process(
     run_suites: Callable[[Callable[[], bool]], Tally],
 ) -> Iterator[tuple[Callable[[], Tally], Callable[[], bool]]]:
-    """Call `run_suites` in a child process until the block is left. Its argument is a function that
-    returns True while this process is alive.
+    """Call `run_suites` in a child process during the block. The argument of `run_suites` is a
+    function that returns True while this process is alive.
 
     The first yielded function waits until the suites have ended and returns the sum of their
-    results; the second one returns True while the child is alive. The output of the suites is
-    printed line by line, because this process uses the progress line of the terminal.
+    results; the second one returns True while the child is alive. This process prints the output of
+    the child line by line, because on a terminal each such line must replace the line with the
+    progress of this process.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)

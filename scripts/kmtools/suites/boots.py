@@ -22,16 +22,16 @@ from kmtools.suites import kernelsuite, testkernel
 
 # The number of patch batches that a stress test ("storm") applies.
 BATCHES = 1000
-# The number of batches in "make check-full".
+# The number of patch batches of a stress test in `make check-full`.
 FEW_BATCHES = 100
-# The time limit for each batch. A batch may wait long for text_mutex, because kprobes, ftrace and
-# live patches hold it most of the time.
+# The time limit for each patch batch. A batch may wait long for text_mutex, because kprobes, ftrace
+# and live patches hold this mutex most of the time.
 SECONDS_PER_BATCH = 3.0
 # The Debian suite whose tracers are tested with every kernel, in addition to the tracers of the
 # Debian suite that the kernel is from.
 NEWER_TRACERS = "trixie"
 TRACERS_SECONDS = 60
-# The page of the documentation that is copied to the guest. The guest runs the commands in it.
+# The page of the documentation that is copied to the guest, which runs the commands in the page.
 TRACING = ROOT / "Documentation" / "tracing.md"
 
 
@@ -91,8 +91,8 @@ ALONE = (
 
 
 def run_boot_job(kernel: str, modules: Path, setup: BootSetup, batches: int, log: Path) -> Tally:
-    """Boot a kernel with the parameters of `setup`, and run the job; return its results. A stress
-    test applies `batches` patch batches."""
+    """Boot a kernel with the parameters of `setup`, and run the job in it; return the results of
+    the job. A stress test applies `batches` patch batches."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / setup.job,
@@ -133,8 +133,8 @@ def build_usdt_program(program: Path) -> int:
 
 
 def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel and test that the tracers of a Debian suite show each hit of a marker with its
-    arguments."""
+    """Boot a kernel, and test that the tracers of a Debian suite show each hit of a marker with the
+    arguments of the hit."""
     files, missing = fetch_tracers(debian_suite)
     if not files:
         return Tally(skipped=missing, absent=1)
@@ -158,8 +158,8 @@ def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> 
 
 
 def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return a suite for the tracers of the kernel's Debian release and, if that is not Debian 13,
-    another one for the tracers of Debian 13."""
+    """Return a suite for the tracers of the kernel's Debian release and, if this release is not
+    Debian 13, a second suite for the tracers of Debian 13."""
     obstacle = kernelsuite.make_boot_check(kernel)
     own = catalogue.find_entry(kernel).suite
     return [
@@ -175,8 +175,9 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names. The suites of COEXIST run after all others, with nothing
-    in parallel, because their guest would otherwise exceed its time limit."""
+    """Return the suites of this file whose names are in `names`, for the requested kernel. The
+    suites of COEXIST run after all other suites, with nothing in parallel, because they would
+    otherwise exceed the time limit of their guests."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
     batches = suite_request.get_number(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks an HTML report in headless Chromium on screens of several sizes, and prints its faults.
+"""Checks HTML reports in headless Chromium on screens of several sizes, and prints their faults.
 
 usage: browser.py [--brief] PAGE...
-  --brief  one screen only
+  --brief  check on the first screen only
 
 This program needs the Python of build/page, which scripts/setup --page makes. A page is checked at
 each width, in the light and the dark colour scheme: as opened, with all <details> open, and as
@@ -28,7 +28,9 @@ SCHEMES = ("light", "dark")
 # The printable area of A4 with usual margins, in CSS pixels.
 PAPER = {"width": 718, "height": 1000}
 BROWSERS = ("chromium", "chromium-browser")
+# The maximum number of DOM nodes of a page, and the maximum size of its file.
 MOST_NODES, MOST_BYTES = 16_000, 1_500_000
+# JavaScript that opens all <details> of a page.
 UNFOLD = "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
 # CSS selectors of elements that must be visible without scrolling.
 FIRST = (".answer", ".grade", "main figure")
@@ -42,8 +44,9 @@ def read_axe_source() -> str:
 
 
 def run_axe(page: Any, axe: str, colours: bool) -> Iterator[str]:
-    """Yield the violations that axe-core finds. `colours` enables its contrast rule, which takes
-    minutes on a page with all <details> open; look.js also computes contrasts."""
+    """Yield the violations that axe-core finds; `axe` is its source. `colours` enables the contrast
+    rule of axe-core, which takes minutes on a page with all <details> open; look.js also computes
+    contrasts."""
     page.evaluate(axe)
     rules = "{}" if colours else "{rules: {'color-contrast': {enabled: false}}}"
     for one in page.evaluate(f"async () => (await axe.run({rules})).violations"):
@@ -57,7 +60,8 @@ def check_first_screen(page: Any, height: int) -> Iterator[str]:
         if box is None:
             yield f"first screen: there is no {words}"
         elif box["y"] + box["height"] > height:
-            yield f"first screen: {words} ends at {box['y'] + box['height']:.0f} of {height}"
+            end = box["y"] + box["height"]
+            yield f"first screen: {words} ends at {end:.0f} px, the screen at {height} px"
 
 
 def check_keyboard(page: Any) -> Iterator[str]:

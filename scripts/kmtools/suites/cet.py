@@ -27,8 +27,9 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 PROCESSOR = "arrow_lake"
-# A processor with the flaw ITS (indirect target selection). For it, the kernel allocates thunks for
-# the indirect branches of each module that it loads, and prints a warning about their mapping.
+# A processor with the flaw ITS (indirect target selection). On this processor, the kernel allocates
+# thunks for the indirect branches of each module that is loaded, and prints a warning about the
+# mapping of the thunks.
 FLAWED = "tigerlake"
 FLAWED_SUITES = "sdt"
 APPEND = f"ibt=on {bochs.APPEND}"
@@ -45,6 +46,8 @@ REPORT = re.compile(r"WARNING: (?:.*\n)*?.*</TASK>")
 ITS_TRACE = ("__change_page_attr_set_clr", "set_memory_rw", "module_finalize")
 # The test during which the first module is loaded.
 FIRST_LOAD = "the modules load"
+# A function that boots a kernel and returns results. It takes the name of the kernel, the directory
+# of the modules, and the log.
 Run = Callable[[str, Path, Path], Tally]
 # The failure that the KTAP parser reports if the output ends without a plan.
 NO_PLAN = "no plan: the suite did not run to its end"
@@ -101,15 +104,16 @@ def make_bochs_request(
 
 
 def boot_cet_kernel(setup: BootSetup, kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel under Bochs with the parameters of `setup`, and run its suites."""
+    """Boot a kernel under Bochs with the parameters of `setup`, and run the suites that `setup`
+    names."""
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": setup.suites}
     base = make_bochs_request(kernel, modules, log, "cet.sh")
     return kernelsuite.run_job(replace(base, settings=settings, cpus=setup.cpus), log)
 
 
 def judge_skipped_endbr(result: Result) -> Tally:
-    """Judge a boot in which a call skips the ENDBR of a function: this call, and no earlier one,
-    must crash the kernel."""
+    """Judge a boot in which a call skips the ENDBR of a function: this call must crash the kernel,
+    and no earlier call may crash it."""
     said = ktap.parse_ktap(result.status.splitlines())
     tally = Tally(passed=said.passed)
     tally.add_result(said.passed > 0, "no call of a function with ENDBR succeeded")
@@ -139,11 +143,11 @@ def judge_flawed_processor_warnings(result: Result) -> Tally:
     console = result.console
     for report in REPORT.findall(console):
         its = all(call in report for call in ITS_TRACE)
-        tally.add_result(its, f"not the kernel's own warning: {report.splitlines()[0]}")
+        tally.add_result(its, f"a warning that is not about ITS thunks: {report.splitlines()[0]}")
     tally.failed += logscan.scan_log(REPORT.sub("", console))
     # The kernel warns while it loads the first module, so the test FIRST_LOAD always fails.
     tally.failed += [name for name in said.failed if name != FIRST_LOAD]
-    tally.add_result(result.exit_code is not None, f"the guest did not end: {result.reason}")
+    tally.add_result(result.exit_code is not None, f"the job did not end: {result.reason}")
     return tally
 
 
@@ -165,6 +169,7 @@ def run_shadow_stack_program(kernel: str, modules: Path, log: Path) -> Tally:
     return kernelsuite.run_job(replace(base, additions=added, cpus=2), log)
 
 
+# For each suite: a description, the function that runs the suite, and the usual time in seconds.
 BOOTS: dict[str, tuple[str, Run, float]] = {
     "cet-missed": ("a call that skips ENDBR crashes the kernel", boot_and_skip_endbr, 40),
     "cet-program": (
@@ -210,7 +215,8 @@ def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`, for the requested kernel or, if no
+    kernel is requested, for KERNEL."""
     return testkernel.select_suites(
-        replace(suite_request, named=suite_request.named or KERNEL), names, make_cet_suites
+        replace(suite_request, kernel=suite_request.kernel or KERNEL), names, make_cet_suites
     )

@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import multimode
 
 from kmtools.analyse import published
-from kmtools.analyse.density import COUNTED, has_variants_by_site_count
+from kmtools.analyse.density import VARIANT_WITH_SITE_COUNT, do_variants_differ_in_site_count
 from kmtools.analyse.slopes import fit_slopes, select_unflagged_points
 from kmtools.base.errors import FailedError
 from kmtools.lab.machine import Request
@@ -63,7 +63,7 @@ ADDED = {
     ("sdt-dormant", "sdt-note"): (0, 0),
     ("sdt-dormant", "sdt-func-ptr"): (3, 3),
     ("sdt-dormant", "sdt-global-gate"): (2, 3),
-    # Enabled: the hit is filled, and the handlers are called.
+    # Enabled: the site fills a struct sdt_hit, and the handlers are called.
     ("sdt-enabled", "sdt-jump"): (20, 37),
     ("sdt-enabled", "sdt-jump-2-handlers"): (30, 65),
     ("sdt-enabled", "sdt-breakpoint-promoted"): (20, 52),
@@ -109,11 +109,12 @@ ADDED = {
 
 # The prefix of benchmarks that run with interrupts enabled. In a few of their measured windows,
 # interrupts add instructions.
-OPEN = "lock-pair-"
+INTERRUPTIBLE = "lock-pair-"
 # Benchmarks in which each hit searches a table for its site. The number of instructions depends on
 # the address of the site.
 SEARCHED = ("sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
-# Benchmarks that some kernels do not support. The env file of a run must name those that it lacks.
+# Benchmarks that some kernels do not support. The env file of a run must name those of them that
+# the run lacks.
 MAY_LACK = ("peer-fprobe",)
 # The prefix of benchmarks that need a second CPU. If QEMU counts instructions (tier icount), the
 # guest has one CPU, and these benchmarks are not measured.
@@ -162,7 +163,7 @@ def count_instructions(raw: Path) -> Counts:
                 counts[benchmark, variant] = find_common_slopes(windows)
             else:
                 counts[benchmark, variant] = set(
-                    multimode(values) if benchmark.startswith(OPEN) else values
+                    multimode(values) if benchmark.startswith(INTERRUPTIBLE) else values
                 )
     return counts
 
@@ -195,8 +196,8 @@ def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
     as many instructions as these have."""
     instructions = MARKER_INSTRUCTIONS | COMPARE_INSTRUCTIONS
     for (benchmark, variant), own in sorted(counts.items()):
-        match = COUNTED.fullmatch(variant)
-        if not match or not has_variants_by_site_count(benchmark):
+        match = VARIANT_WITH_SITE_COUNT.fullmatch(variant)
+        if not match or not do_variants_differ_in_site_count(benchmark):
             continue
         added = instructions.get(match[1], 0) * int(match[2])
         adds = own == {n + added for n in counts.get((benchmark, "none"), set())}
@@ -284,7 +285,7 @@ def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
     for seed in (1, 2):
         raw = log.with_suffix("") / f"seed-{seed}"
         try:
-            live = guest.Live(4, bench.LIVE["icount"])
+            live = guest.LiveBenchmarks(4, bench.LIVE["icount"])
             guest.measure_in_test_kernel(
                 "icount",
                 kernel,
@@ -305,7 +306,8 @@ def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
-    """Count the instructions of switching recorded functions; the guest has the limits."""
+    """Boot a kernel, and run the suite entry_counts in it, which counts the instructions of
+    switching recorded functions and compares the counts with limits; return the results."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "counts.sh",
@@ -318,8 +320,8 @@ def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that compares the instruction counts of two boots, and the one that counts
-    the instructions of switching recorded functions."""
+    """Return both suites of this file for the requested kernel: one compares the instruction counts
+    of two boots, the other counts the instructions of switching recorded functions."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
     run = partial(compare_boot_counts, kernel, modules)

@@ -27,18 +27,22 @@ OUT = ROOT / "build" / "coverage"
 FLAGS = "-Og --coverage -fprofile-update=atomic"
 # The required coverage in per cent.
 REQUIRED = 90.0
+# The number of patch batches of a stress test, and of random inputs of each fuzz target.
 BATCHES = 500
 INPUTS = 3000
-# Prefixes of the files whose lines are not counted. The operations of benchmarks are code to
-# measure, without logic to test.
-NOT_PURE = tuple(f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "observer.c"))
+# Prefixes of the files whose lines are not counted: the operations that benchmarks measure, which
+# have no logic to test.
+NOT_COUNTED = tuple(
+    f"bench_modules/{name}" for name in ("ops_", "groups.c", "sites.c", "observer.c")
+)
 
 # The execution count of each line, by file and line number.
 Lines = dict[str, dict[int, int]]
 
 
 def run_checked_command(*words: object) -> str:
-    """Run a command in the source tree; return its output, or raise FailedError."""
+    """Run a command in the source tree; return its output. Raise FailedError if the exit code is
+    not 0."""
     done = capture_output(words, ROOT)
     if done.returncode:
         raise FailedError(f"{words[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -46,7 +50,8 @@ def run_checked_command(*words: object) -> str:
 
 
 def run_all_tests() -> None:
-    """Build with --coverage from scratch, because all counters must begin at 0; run all tests."""
+    """Build the C test cases, kmbench and the fuzz targets with --coverage, and run them. Build
+    from scratch, because all execution counts must begin at 0."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
     run_checked_command(*build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS))
@@ -63,7 +68,7 @@ def run_all_tests() -> None:
 
 def read_line_execution_counts(source: str) -> Iterator[tuple[int, int]]:
     """Yield (line number, execution count) for each line of a source. A line that was compiled in
-    both builds (main and fuzz) comes twice."""
+    both builds (main and fuzz) is yielded twice."""
     for build in ("main", "fuzz"):
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
@@ -76,16 +81,16 @@ def read_line_execution_counts(source: str) -> Iterator[tuple[int, int]]:
 
 def collect_line_execution_counts() -> Lines:
     """Return the execution count of each line of the sources that modules and programs share,
-    without the files of NOT_PURE."""
+    without the files of NOT_COUNTED."""
     lines: Lines = {}
     for source in run_checked_command("make", "-s", "-C", "native", "list-shared").split():
-        if source.startswith(NOT_PURE):
+        if source.startswith(NOT_COUNTED):
             continue
         counts: dict[int, int] = defaultdict(int)
         for number, count in read_line_execution_counts(source):
             counts[number] += count
         if not counts:
-            raise FailedError(f"{source}: no counters")
+            raise FailedError(f"{source}: gcov reports no line of this file")
         lines[source] = counts
     return lines
 
@@ -118,12 +123,13 @@ def measure_coverage(list_unexecuted: bool) -> bool:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that measures line coverage."""
+    """Return a list of one suite, which measures line coverage in user space. With the option
+    `missing`, the suite prints the lines that were not executed."""
 
     def run_coverage(_: Path) -> Tally:
         return make_one_result_tally(
             measure_coverage(suite_request.get_flag("missing")),
-            "fewer than 90 % of the lines were executed",
+            f"fewer than {REQUIRED:.0f} % of the lines were executed",
         )
 
     return [

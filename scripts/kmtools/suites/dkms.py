@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds markers to the DKMS packages of Debian's main archive, and tests them in the kernels of
-their Debian releases.
+"""Adds markers to the modules of DKMS packages from Debian's main archive, and tests these modules
+in the kernels of the Debian releases.
 
 In a bare root (a minimal Debian system), tests/dkms/build.sh builds each package unchanged and with
 markers. If both builds succeed, tests/vm/jobs/dkms.sh loads the modules in the kernel of the
@@ -51,7 +51,7 @@ def find_compiler_package(kernel: catalogue.Kernel) -> str:
     for path in kernel.tree.glob("usr/src/linux-headers-*/.kernelvariables"):
         if found := re.search(r"gcc-\d+", path.read_text()):
             return found[0]
-    raise UnableError(f"{kernel.name}: its headers name no compiler")
+    raise UnableError(f"kernel {kernel.name}: the headers of this kernel name no compiler")
 
 
 def translate_path_into_root(path: Path) -> str:
@@ -63,8 +63,8 @@ def translate_path_into_root(path: Path) -> str:
 def build_dkms_packages(
     kernel: catalogue.Kernel, session: RootSession, out: Path, packages: Sequence[str]
 ) -> Tally:
-    """Build DKMS packages for a kernel in the root directory of `session`, and copy their modules
-    to `out`. If `packages` is empty, build all that apt knows."""
+    """Build DKMS packages for a kernel in the root directory of `session`, and copy the built
+    modules to `out`. If `packages` is empty, build all DKMS packages in the lists of apt."""
     tools = f"{TOOLS} {find_compiler_package(kernel)} && git clone {SOURCE} kmarkers"
     build_all = (
         f"kmarkers/tests/dkms/build.sh {translate_path_into_root(kernel.tree)}"
@@ -121,7 +121,7 @@ def copy_modules_for_job(
                 target.write_bytes(stock.read_module_file(path))
         modules = sort_modules_by_dependency(sorted((package / "unmarked").iterdir()))
         (package / "order").write_text("".join(f"{path.name}\n" for path in modules))
-        needed = stock.copy_dependencies(kernel, modules, job_directory.parent / "stock")
+        needed = stock.copy_module_dependencies(kernel, modules, job_directory.parent / "stock")
         (package / "stock").write_text("".join(f"{path.name}\n" for path in needed))
         files |= {f"/stock/{path.name}": path for path in needed}
     return [(job_directory, "/dkms"), *((path, name) for name, path in files.items())]
@@ -129,7 +129,7 @@ def copy_modules_for_job(
 
 def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log: Path) -> Tally:
     """Build DKMS packages (all, if `packages` is empty) for a kernel, boot this kernel, and test
-    their modules in it."""
+    the modules of the packages in it."""
     kernel = catalogue.require_kernel(kernel_name)
     out = log.with_suffix("")
     tally = kernelsuite.build_modules_and_kmlive(
@@ -162,7 +162,8 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel of KERNELS, or for the kernel that was named."""
+    """Return a suite for the requested kernel or, if no kernel is requested, for each kernel of
+    KERNELS."""
 
     packages = suite_request.get_words("packages")
 
@@ -177,5 +178,5 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
             partial(find_dkms_obstacle, kernel),
             USUAL_SECONDS,
         )
-        for kernel in ([suite_request.named] if suite_request.named else KERNELS)
+        for kernel in ([suite_request.kernel] if suite_request.kernel else KERNELS)
     ]

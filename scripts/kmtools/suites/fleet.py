@@ -19,10 +19,10 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, make_one_result_tally
 
-# The limits of time and memory.
+# The limits for a comparison: time in seconds, and peak memory in megabytes.
 SECONDS, MEGABYTES = 60.0, 2000.0
 # If other programs use more than this share of all CPU time, the CPU time of the comparison is
-# compared with the limit instead of its elapsed time.
+# compared with the limit SECONDS, instead of the elapsed time.
 OTHERS = 0.1
 RUNS = ROOT / "build" / "fleet" / "runs"
 STAT = Path("/proc/stat")
@@ -30,7 +30,7 @@ MAKER = ROOT / "tests" / "tools" / "manyruns.py"
 
 
 @dataclass(frozen=True)
-class Cost:
+class ComparisonCost:
     """The cost of a comparison: elapsed seconds, CPU seconds, the share of all CPUs that other
     programs used meanwhile, and the peak memory in megabytes."""
 
@@ -71,9 +71,9 @@ def read_cpu_seconds(stat: str) -> tuple[float, float]:
     return (sum(fields) - fields[3] - fields[4]) / ticks, sum(fields) / ticks
 
 
-def measure_cost_of_comparison(run_count: int) -> tuple[Cost, str]:
-    """Run `kmarkers fleet` on the `run_count` runs in RUNS, in a child process; return its cost and
-    its output."""
+def measure_cost_of_comparison(run_count: int) -> tuple[ComparisonCost, str]:
+    """Run `kmarkers fleet` on the `run_count` runs in RUNS, in a child process; return the cost and
+    the output of this process."""
     words = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "fleet", str(RUNS), "--by", "cpu"]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start, at_start = time.monotonic(), read_cpu_seconds(STAT.read_text())
@@ -85,7 +85,7 @@ def measure_cost_of_comparison(run_count: int) -> tuple[Cost, str]:
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     worked, passed = (b - a for a, b in zip(at_start, at_end, strict=True))
     others = max(0.0, worked - busy) / passed if passed else 0.0
-    return Cost(seconds, busy, others, after.ru_maxrss / 1000), done.stdout
+    return ComparisonCost(seconds, busy, others, after.ru_maxrss / 1000), done.stdout
 
 
 def judge_fleet_comparison(run_count: int) -> bool:
@@ -108,12 +108,14 @@ def judge_fleet_comparison(run_count: int) -> bool:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that compares many runs."""
+    """Return a list of one suite, which compares as many runs as the option `runs` says."""
     count = suite_request.get_number("runs", 10000)
 
     def run_fleet(_: Path) -> Tally:
         return make_one_result_tally(
-            judge_fleet_comparison(count), "comparing the runs costs too much"
+            judge_fleet_comparison(count), "comparing the runs takes too much time or memory"
         )
 
-    return [Suite("fleet", run_fleet, f"compare {count} runs", usual=60, loud=True)]
+    return [
+        Suite("fleet", run_fleet, f"time and memory of comparing {count} runs", usual=60, loud=True)
+    ]

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the README's commands in minimal Debian systems (roots), which lack the packages that the
-commands need.
+"""Runs the README's commands in minimal Debian systems, which lack the packages that the commands
+need.
 
-A root is a directory with Debian's essential packages and apt; each Debian release has two. In the
-first, the commands of the README are run as the user root. In the second they are run as an
-ordinary user: they must do all that is possible without root, and print the command that installs
-missing packages. This command is then run as root. In the first root of Debian 12, the commands
-download everything. In the other roots, they may read the test kernels of this machine.
+Each system is a root directory with Debian's essential packages and apt; each Debian release has
+two of them. In the first, the commands of the README are run as the user root. In the second, the
+commands are run as an ordinary user: they must do all that is possible without root privileges, and
+print the command that installs missing packages. This command is then run as root. In the first
+root directory of Debian 12, the commands download everything. In the other root directories, the
+commands may read the test kernels of this machine.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from itertools import product
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, require_root
-from kmtools.base.files import hold_lock, write_atomically
+from kmtools.base.files import hold_lock, write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 from kmtools.lab import bareroot
@@ -39,25 +40,30 @@ from kmtools.runner.suite import Suite, make_logged_run
 WORK = ROOT / "build" / "fresh"
 TIMES_PAGE = ROOT / "CONTRIBUTING.md"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13", "testing": "Debian testing"}
-# In the root directory of this release in which the user root runs the commands, they download
-# everything. In all other root directories, they may read this machine's test kernels.
-ALONE = "bookworm"
+# The Debian release in which the commands of the user root download everything. All other commands
+# (of the ordinary user, and in other releases) may read the test kernels of this machine.
+DOWNLOADING_SUITE = "bookworm"
+# The text in the README that stands for the URL of the repository.
 PLACEHOLDER = "<this repository>"
 # The path of the git bundle of this checkout inside each root directory.
 SOURCE = "/srv/kmarkers.bundle"
 # The interval of progress lines.
 SHOW_SECONDS = 30
-# If an ordinary user runs a command and packages are missing, its output must contain this install
-# command for root.
-MENDS = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
-UNABLE = 2
+# Matches the install command for root, which `make bench` must print if an ordinary user runs it
+# and packages are missing.
+INSTALL_COMMAND = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
+# The exit code of make if a command of its rule fails.
+MAKE_FAILED = 2
 # The patterns that the output of `make bench` and `make check` must match if an ordinary user runs
-# these commands. The last line of the output shows that the script failed with exit code 2.
-ABLE = {
+# these commands: the user-space part succeeds, and the script ends with exit code 2, which make
+# prints in the last line.
+USER_OUTPUTS = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
 }
+# The times in seconds of the steps in each root directory, by its name and the name of the step.
 Times = dict[str, dict[str, float]]
+# The lines before and after the table of times in CONTRIBUTING.md.
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
 # The points in the output of a command whose times are stored: patterns of the first log line after
 # the installation, and of the first one after the measurement in user space.
@@ -65,9 +71,10 @@ MILESTONES = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
 }
+# The headings of the table of times, after the first column.
 COLUMNS = (
     "set-up",
-    "first answer, from the clone on",
+    "from the clone to the first result",
     "`make bench` in all",
     "`make check` in all",
 )
@@ -75,8 +82,8 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Step:
-    """A command that is run in a root, its expected exit code, and a pattern of its output. With
-    `user`, an ordinary user runs the command."""
+    """A command that is run in a minimal Debian system, its expected exit code, and a pattern of
+    its output. With `user`, an ordinary user runs the command, else root."""
 
     name: str
     command: str
@@ -85,16 +92,18 @@ class Step:
     says: str = ""  # a regular expression that must match in its output
 
 
-# The root directory may be days old, so its package lists are updated first.
+# The name of the step that runs RootSession.install_command.
+INSTALL_STEP = "install-missing"
+# The package lists in the root directory may be days old, so this step is the first.
 LISTS = Step("lists", "apt-get update")
 
 
 @dataclass
 class RootSession:
-    """A root directory in use, and the results and times of the steps run in it.
+    """A root directory in use, and the results and times of the steps that were run there.
 
-    `variables` are environment variables of the commands. `mend` is the last install command that a
-    step printed.
+    `variables` are environment variables of the commands. `install_command` is the last install
+    command that a step printed.
     """
 
     name: str
@@ -102,7 +111,7 @@ class RootSession:
     variables: Mapping[str, str]
     tally: Tally = field(default_factory=Tally)
     times: dict[str, float] = field(default_factory=dict)
-    mend: str = ""
+    install_command: str = ""
 
     @property
     def run_times_key(self) -> str:
@@ -124,7 +133,8 @@ def find_milestone_seconds(log: Path) -> dict[str, float]:
 
 
 def load_step_times(path: Path) -> Times:
-    """Read the times of earlier runs, by root directory and step; empty if there are none."""
+    """Return the times of earlier runs from the file `path`; an empty dictionary if there is no
+    such file."""
     try:
         times: Times = json.loads(path.read_text())
     except (OSError, ValueError):
@@ -137,7 +147,7 @@ def add_step_times(path: Path, name: str, times: Mapping[str, float]) -> None:
     `path`, which has the times of all root directories."""
     known = load_step_times(path)
     known[name] = known.get(name, {}) | {step: round(took, 1) for step, took in times.items()}
-    write_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
+    write_file_atomically(path, json.dumps(known, indent=1, sort_keys=True) + "\n")
 
 
 def format_seconds(seconds: float | None) -> str:
@@ -152,7 +162,7 @@ def format_seconds(seconds: float | None) -> str:
 def format_times_table(times: Times, suites: Mapping[str, str]) -> str:
     """Return the times as a Markdown table, one line for each root directory."""
     lines = [
-        f"| bare system | {' | '.join(COLUMNS)} |",
+        f"| minimal system | {' | '.join(COLUMNS)} |",
         "|---" * (len(COLUMNS) + 1) + "|",
     ]
     for suite, title in suites.items():
@@ -190,8 +200,8 @@ def read_readme_commands(text: str) -> list[str]:
     return [line.replace(PLACEHOLDER, SOURCE) for line in lines]
 
 
-def make_steps_as_root(commands: list[str]) -> list[Step]:
-    """Return a step for each command, which the user root runs. If a command ends with `cd`, the
+def make_root_steps(commands: list[str]) -> list[Step]:
+    """Return the steps in which the user root runs the commands. If a command ends with `cd`, the
     later commands run in that directory."""
     steps, cd = [], ""
     for command in commands:
@@ -202,15 +212,18 @@ def make_steps_as_root(commands: list[str]) -> list[Step]:
     return steps
 
 
-def make_steps_as_user(commands: list[str]) -> list[Step]:
-    """Return the steps of an ordinary user: first a command that fails because packages are
-    missing; then a step in which root installs these packages; then all commands."""
-    install, *others = make_steps_as_root(commands)
+def make_user_steps(commands: list[str]) -> list[Step]:
+    """Return the steps in which an ordinary user runs the commands, except the first command, by
+    which root installs git and make. The first make command fails because packages are missing; in
+    the next step, root installs these packages; then the user runs all make commands."""
+    install, *others = make_root_steps(commands)
     clone, *makes = others
     first = makes[0]
-    bare = Step(f"bare-{first.name}", first.command, True, UNABLE, MENDS.pattern)
-    able = [Step(make.name, make.command, True, UNABLE, ABLE[make.name]) for make in makes]
-    return [install, Step("clone", clone.command, True), bare, Step("mend", ""), *able]
+    bare = Step(f"bare-{first.name}", first.command, True, MAKE_FAILED, INSTALL_COMMAND.pattern)
+    able = [
+        Step(make.name, make.command, True, MAKE_FAILED, USER_OUTPUTS[make.name]) for make in makes
+    ]
+    return [install, Step("clone", clone.command, True), bare, Step(INSTALL_STEP, ""), *able]
 
 
 def make_git_bundle() -> Path:
@@ -249,9 +262,10 @@ def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) ->
 
 
 def run_step(session: RootSession, step: Step) -> bool:
-    """Run one step; return True if exit code and output are as expected."""
+    """Run one step in the root directory of `session`, and add its result and time to `session`;
+    return True if exit code and output are as expected."""
     label = f"{session.name}-{step.name}"
-    command = session.mend if step.name == "mend" else step.command
+    command = session.install_command if step.name == INSTALL_STEP else step.command
     known = load_step_times(WORK / "times.json").get(session.run_times_key, {}).get(step.name)
     expected = f", {known:.0f} s the last time" if known else ""
     print(f"{label}: {command}{expected}", flush=True)
@@ -264,8 +278,8 @@ def run_step(session: RootSession, step: Step) -> bool:
         finally:
             process.kill()
     took = time.monotonic() - began
-    if mends := MENDS.findall(said):
-        session.mend = mends[0].strip()
+    if printed := INSTALL_COMMAND.findall(said):
+        session.install_command = printed[0].strip()
     wrong = [f"exit code {code}, not {step.code}"] if code != step.code else []
     if step.says and not re.search(step.says, said):
         wrong.append(f"the output lacks {step.says!r}")
@@ -296,14 +310,15 @@ def remove_leftover_roots() -> None:
 def unpack_temporary_root(
     suite: str, user: bool, cache: bool, variables: Mapping[str, str]
 ) -> Iterator[RootSession]:
-    """Unpack the root directory of a Debian release, with a git bundle of this checkout, and remove
-    it at the end of the block. With `user`, an ordinary user runs the commands in it. With `cache`,
-    the commands may read this machine's test kernels. `variables` are environment variables of the
-    commands."""
+    """Unpack the root directory of a Debian release, with a git bundle of this checkout. At the end
+    of the block, remove this directory. With `user`, an ordinary user runs the commands in it. With
+    `cache`, the commands may read this machine's test kernels. `variables` are environment
+    variables of the commands."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)
     remove_leftover_roots()
-    with hold_lock(WORK / f"{name}.lock", f"another run works in the root {name} of this checkout"):
+    busy = f"another test run uses the root directory {name} of this checkout"
+    with hold_lock(WORK / f"{name}.lock", busy):
         root = bareroot.unpack_root(suite, WORK / name, cache)
         try:
             bundle = make_git_bundle()
@@ -320,12 +335,12 @@ def run_readme_in_root(
     these steps and the steps that they need. The other arguments are those of
     unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
-    steps = make_steps_as_user(commands) if user else make_steps_as_root(commands)
-    needed = {"install", "clone", *(["bare-bench", "mend"] if user else [])}
+    steps = make_user_steps(commands) if user else make_root_steps(commands)
+    needed = {"install", "clone", *(["bare-bench", INSTALL_STEP] if user else [])}
     unknown = set(step_names) - {step.name for step in steps}
     if unknown:
         names = ", ".join(step.name for step in steps)
-        raise UnableError(f"no step {min(unknown)!r}; there are: {names}")
+        raise UnableError(f"-o step: {min(unknown)!r} is not one of {names}")
     with unpack_temporary_root(suite, user, cache, variables) as session:
         steps.insert(0, LISTS)
         for step in steps:
@@ -338,10 +353,10 @@ def run_readme_in_root(
 
 
 def run_make_native_in_root(suite: str) -> Tally:
-    """Run `make native` in a root of a Debian release, to test its compiler: newer compilers print
-    more warnings. To save time, the loops of benchmarks are built at few code alignments
-    (layouts)."""
-    install, clone, *_ = make_steps_as_root(
+    """Run `make native` in the root directory of a Debian release, with the compiler of this
+    release, because newer compilers print more warnings. To save time, the loops of benchmarks are
+    built at few code alignments (layouts)."""
+    install, clone, *_ = make_root_steps(
         read_readme_commands((ROOT / "README.md").read_text("utf-8"))
     )
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
@@ -353,10 +368,10 @@ def run_make_native_in_root(suite: str) -> Tally:
 
 
 def find_root_obstacle() -> str:
-    """Return the reason why this machine cannot make the root directory of a minimal Debian system,
-    with the remedy; empty if it can."""
+    """Return the reason why the root directory of a minimal Debian system cannot be made on this
+    machine, with the remedy; empty if there is none."""
     if os.geteuid() != 0:
-        return "unpacking bare systems needs root: run sudo make check-full"
+        return "unpacking minimal Debian systems needs root: run the test with sudo"
     if shutil.which("mmdebstrap") is None:
         return "mmdebstrap is missing: run scripts/setup --fresh"
     return ""
@@ -366,13 +381,13 @@ def make_ci_suites() -> list[Suite]:
     """Return the suites for continuous integration: `make bench QUICK=1` in Debian 12, and `make
     native` in Debian 13."""
     bench = partial(run_readme_in_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
-    what = "make bench in a bare Debian 12"
+    what = "make bench in a minimal Debian 12"
     return [
         Suite("fresh-bench", make_logged_run(bench), what, find_root_obstacle, 140),
         Suite(
             "fresh-native",
             make_logged_run(partial(run_make_native_in_root, "trixie")),
-            "make native in a bare Debian 13",
+            "make native in a minimal Debian 13",
             find_root_obstacle,
             60,
         ),
@@ -384,11 +399,11 @@ def run_readme_in_roots(
 ) -> Tally:
     """Run the README's commands, or only the steps `step_names`, in root directories of several
     Debian releases. `users` has "root", "user" (an ordinary user) or both."""
-    require_root("unpacking bare systems")
+    require_root("unpacking minimal Debian systems")
     variables = {"QUICK": "1"} if quick else {}
     total = Tally()
     for suite, name in product(suites, users):
-        cache = cached or suite != ALONE or name == "user"
+        cache = cached or suite != DOWNLOADING_SUITE or name == "user"
         total.add_tally(run_readme_in_root(suite, name == "user", cache, step_names, variables))
     return total
 
@@ -399,7 +414,7 @@ def publish_readme_times() -> None:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`."""
     found = [suite for suite in make_ci_suites() if suite.name in names]
     if "fresh" not in names:
         return found
@@ -417,5 +432,5 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
             publish_readme_times()
         return total
 
-    what = "the README's commands in bare Debian systems"
+    what = "the README's commands in minimal Debian systems"
     return [*found, Suite("fresh", run_and_publish, what, find_root_obstacle, 3600, loud=True)]

@@ -20,7 +20,7 @@ from kmtools.runner.suite import LOGS, Suite
 
 TARGETS = ("control", "words", "format", "insn", "table", "imv", "markers", "typed")
 FUZZ = ROOT / "build" / "fuzz"
-# The default time for each target, and the maximum length of an input.
+# The default time for each fuzz target, and the maximum length of an input.
 SECONDS = 60
 MAX_BYTES = 2048
 FLAGS = "-O1 -fsanitize=address,undefined,fuzzer-no-link -fno-sanitize-recover=all"
@@ -63,7 +63,9 @@ def build_and_run_fuzz_targets(targets: Sequence[str], seconds: int) -> Tally:
     log = LOGS / "fuzz-build.log"
     log.unlink(missing_ok=True)
     if not build_fuzz_targets(log):
-        raise FailedError(f"building failed, see {log}; if libclang-rt is missing, {REMEDY}")
+        raise FailedError(
+            f"the fuzz targets cannot be built, see {log}; if libclang-rt is missing, {REMEDY}"
+        )
     total = Tally()
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         for tally in pool.map(run_fuzz_target, targets, [seconds] * len(targets)):
@@ -72,7 +74,7 @@ def build_and_run_fuzz_targets(targets: Sequence[str], seconds: int) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that runs the requested fuzz targets."""
+    """Return a list of one suite, which runs the requested fuzz targets."""
     targets = suite_request.get_choices("targets", TARGETS) or list(TARGETS)
     # For libFuzzer, 0 seconds means no limit.
     seconds = suite_request.get_number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)

@@ -24,11 +24,11 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The CPUs are inspected after this number of seconds without output.
+# After this number of seconds without output, the CPUs of the guest are inspected.
 SILENCE = 5.0
 # For each kind of hang, the pattern of the reason that must be reported; None for a busy guest, for
 # which no hang may be reported.
-HOW: dict[str, str | None] = {
+EXPECTED_REASONS: dict[str, str | None] = {
     "interrupts": r"CPU [01] takes no interrupt and stays at ffffffffc",
     "breakpoint": r"CPU [01] executes a breakpoint at ffffffffc\w+ endlessly; memory holds cc",
     "idle": r"every CPU is idle",
@@ -41,7 +41,7 @@ STOP = "# stop now"
 
 def check_hang_report(kind: str, result: Result) -> Tally:
     """Check that the result of a boot reports the expected reason for a kind of hang."""
-    wanted = HOW[kind]
+    wanted = EXPECTED_REASONS[kind]
     missed = []
     if wanted is None:
         if result.finding:
@@ -56,7 +56,7 @@ def check_hang_report(kind: str, result: Result) -> Tally:
 
 
 def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
-    """Boot a guest that hangs in one way, and check the reported reason."""
+    """Boot a guest that hangs in the way `kind` (or is busy), and check the reported reason."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 
@@ -80,7 +80,7 @@ def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
 def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel once for each kind of hang."""
     total = Tally()
-    for kind in HOW:
+    for kind in EXPECTED_REASONS:
         tally = boot_hung_guest(kernel, modules, kind, log.with_suffix(""))
         total.add_tally(tally)
         with log.open("a") as file:
@@ -89,12 +89,12 @@ def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_hang_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the only suite of this file, as a list."""
+    """Return a list of one suite, which boots a kernel once for each kind of hang."""
     what = "hung guests are detected, with the reason of the hang"
     obstacle = kernelsuite.make_boot_check(kernel)
     return [Suite(f"hang-{kernel}", partial(boot_hung_guests, kernel, modules), what, obstacle, 65)]
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`, for the requested kernel."""
     return testkernel.select_suites(suite_request, names, make_hang_suites)

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
@@ -34,7 +34,7 @@ KEPT = ROOT / "build" / "matrix"
 STORE = ROOT / "results" / "kernels.json"
 PAGE = ROOT / "Documentation" / "kernels.md"
 TITLE = "Modules by kernel"
-# A character that is red also in viewers of Markdown, which cannot colour text.
+# A red character, because Markdown cannot colour text.
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"
@@ -95,11 +95,11 @@ def store_kernel_results(results: KernelResults) -> None:
     """Write the results of a kernel to build/matrix/, until they are published."""
     KEPT.mkdir(parents=True, exist_ok=True)
     path = KEPT / f"{results.kernel}.json"
-    write_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
+    write_file_atomically(path, json.dumps(asdict(results), indent=1) + "\n")
 
 
-def parse_results(fields: Mapping[str, object]) -> KernelResults:
-    """Convert the JSON object `fields`, which has a kernel's results."""
+def parse_kernel_results(fields: Mapping[str, object]) -> KernelResults:
+    """Convert `fields`, a JSON object with the results of a kernel, to KernelResults."""
     values = dict(fields)
     suites = values.pop("suites")
     assert isinstance(suites, dict)
@@ -113,16 +113,17 @@ SHAPE = {
 
 
 def read_published_results() -> dict[str, KernelResults]:
-    """Return the published results, by kernel."""
+    """Return the published results by kernel, from results/kernels.json."""
     if not STORE.is_file():
         return {}
-    return {entry["kernel"]: parse_results(entry) for entry in read_json(STORE, [SHAPE])}
+    return {entry["kernel"]: parse_kernel_results(entry) for entry in read_json(STORE, [SHAPE])}
 
 
 def read_unpublished_results() -> list[KernelResults]:
-    """Return the results that are not yet published, in the order of kernels.txt."""
+    """Return the results that are not yet published, from build/matrix/, in the order of
+    kernels.txt."""
     paths = (KEPT / f"{entry.name}.json" for entry in list_catalogue_kernels())
-    return [parse_results(read_json(path, SHAPE)) for path in paths if path.is_file()]
+    return [parse_kernel_results(read_json(path, SHAPE)) for path in paths if path.is_file()]
 
 
 def list_catalogue_kernels() -> list[Entry]:
@@ -222,7 +223,7 @@ def format_kernel_table(published: Mapping[str, KernelResults]) -> str:
 
 
 def replace_page_section(page: Path, title: str, text: str) -> None:
-    """Replace the text of the section `title` of the page, or append this section."""
+    """Replace the text of the section `title` of a Markdown page, or append this section."""
     content = page.read_text() if page.is_file() else PAGE_HEAD
     head, *sections = re.split(r"^(?=## )", content.rstrip("\n") + "\n\n", flags=re.M)
     titles = [part.split("\n", 1)[0] for part in sections]
@@ -231,15 +232,15 @@ def replace_page_section(page: Path, title: str, text: str) -> None:
     page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
 
 
-def publish_kernels() -> None:
+def publish_kernel_results() -> None:
     """Move the unpublished results to results/kernels.json, and write the page."""
     news, published = read_unpublished_results(), read_published_results()
     if not news and not published:
         raise UnableError("there are no results to publish; run make check-matrix first")
     for one in news:
         if not one.commit or one.commit.endswith("-dirty"):
-            why = f"the results of {one.kernel} are of no commit ({one.commit or 'no git'})"
-            raise UnableError(f"{why}: run them in a clone without changes")
+            why = f"the results of kernel {one.kernel} are of no commit ({one.commit or 'no git'})"
+            raise UnableError(f"{why}: run the tests in a clone without changes")
     published |= {one.kernel: one for one in news}
     ordered = [
         asdict(published[entry.name])
@@ -247,11 +248,11 @@ def publish_kernels() -> None:
         if entry.name in published
     ]
     STORE.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(STORE, json.dumps(ordered, indent=1) + "\n")
+    write_file_atomically(STORE, json.dumps(ordered, indent=1) + "\n")
     replace_page_section(PAGE, TITLE, format_kernel_table(published))
     for one in news:
         (KEPT / f"{one.kernel}.json").unlink()
-        print(f"{one.kernel}: its row of {PAGE.name} is written")
+        print(f"kernel {one.kernel}: the row in {PAGE.name} is written")
 
 
 def find_last_suite_change(suite: str) -> str:
@@ -269,13 +270,13 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
     for entry in list_catalogue_kernels():
         one = published.get(entry.name)
         if one is None:
-            tally.add_result(entry.role != "gates", f"{entry.name} was not run")
+            tally.add_result(entry.role != "gates", f"kernel {entry.name} was not run")
             continue
         absent = [name for name in days if name not in one.suites]
         gates = entry.role == "gates" and absent
-        tally.add_result(not gates, f"{entry.name} has no results of {', '.join(absent)}")
+        tally.add_result(not gates, f"kernel {entry.name} has no results of {', '.join(absent)}")
         older = [name for name, day in days.items() if name in one.suites and day > one.date]
-        tally.add_result(not older, f"{entry.name} was run before {', '.join(older)} changed")
+        tally.add_result(not older, f"kernel {entry.name} ran before {', '.join(older)} changed")
     return tally
 
 
@@ -287,7 +288,8 @@ def check_published_results(log: Path) -> Tally:
 
 
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suite that checks the published results."""
+    """Return a list of one suite, which checks the published results. No option of the request
+    applies to this suite; its name is the name of the requested test, names[0]."""
 
     def explain_missing_git_history() -> str:
         return (

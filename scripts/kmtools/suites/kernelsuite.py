@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds modules and tests for a test kernel, boots it to run the suites, and judges the
+"""Builds modules and tests for a test kernel, boots this kernel to run the suites, and judges the
 results."""
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from kmtools.runner.ktap import Tally
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
 MODULES = ROOT / "build" / "modules"
-# The flags of make, which are the same as in `lab shell`: otherwise make would recompile everything
-# whenever tests follow `lab shell` or the reverse.
+# The arguments of make, which are the same as in `lab shell`: otherwise make would recompile all
+# files whenever tests are run after `lab shell`, or `lab shell` after tests.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 # The module of which stripped copies are made.
 STRIPPED = "example_client"
@@ -50,13 +50,14 @@ UNWATCHED_MODULE = "kmarkers_test_unwatched"
 UNWATCHED_TEST = "a marker is hit where RCU does not watch"
 UNWATCHED_REPORT = "a marker where RCU is not watching"
 
-# Boot parameters of debug kernels.
+# A boot parameter of debug kernels: a kernel warning (WARN) causes a panic.
 PANIC_ON_WARN = "panic_on_warn=1"
 # Seed the random number generator at boot, because printk() prints no hashed addresses before.
 RANDOMNESS = "random.trust_cpu=on"
 # Disable 5-level page tables. While the kernel identifies the first CPU, the recorded features of
 # this CPU are cleared. In an interrupt at that moment, KASAN would report valid addresses as wild.
 NO_5_LEVEL_PAGE_TABLES = "no5lvl"
+# The boot parameters for each kind of debug kernel.
 APPEND = {"kasan": (PANIC_ON_WARN, NO_5_LEVEL_PAGE_TABLES), "kcsan": (), "clang": ()}
 # Settings of the tests in debug kernels: fewer batches, cycles and samples.
 DEBUG_SETTINGS = {
@@ -69,11 +70,12 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Settings for slow emulators: short stress tests (storms) and few samples. Other suites run the
-# long ones.
+# Settings for slow emulators: short stress tests (storms) and few samples. Other suites run long
+# stress tests.
 SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
-# Settings for short stress tests. If the user names a suite, its long stress tests run instead.
+# Settings for short stress tests. If the user names a suite, the suite runs its long stress tests
+# instead.
 SHORT_SETTINGS = {
     "KMARKERS_BATCHES": 200,
     "KMARKERS_CYCLES": 20,
@@ -92,8 +94,8 @@ FEW_SETTINGS = {
 
 # Lines of a build's output that report a warning or an error.
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
-# Kbuild prints this warning, and then both versions, if the version of the compiler differs at all
-# from the one that built the kernel.
+# Kbuild prints this warning, and then both versions, if the compiler has not exactly the same
+# version as the one that built the kernel.
 HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
 
 Settings = Mapping[str, object]
@@ -103,8 +105,8 @@ Settings = Mapping[str, object]
 class Outcome:
     """The results of all suites in one kernel.
 
-    `retries` has the reasons why boots were repeated. If `seconds` is above `may_take`, the table
-    marks the kernel as slow. `short` is set if the stress tests were short.
+    `retries` has the reasons why boots were repeated. If `seconds`, the time of all tests, is above
+    `may_take`, the table marks the kernel as slow. `short` is True if the stress tests were short.
     """
 
     kernel: str
@@ -165,7 +167,7 @@ def get_kmlive_path(modules: Path) -> Path:
 
 def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
     """Build the modules with tests and examples for a kernel, into the directory `modules`, and the
-    program kmlive. A warning counts as a failure."""
+    program kmlive. Return one result: a compiler warning counts as a failure."""
     log.unlink(missing_ok=True)
     program = get_kmlive_path(modules)
     words = userspace.build_make_command(program, out=program.parent)
@@ -174,7 +176,7 @@ def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
     code = build_modules(kernel, ROOT, modules, MAKE_ARGS, log)
     found = find_warnings(log.read_text(errors="replace"))
     if code and not found:
-        found = ["make failed"]
+        found = [f"make failed, see {log}"]
     if found:
         # Remove the objects: otherwise the next make would not compile these files, and not repeat
         # the warning.
@@ -209,7 +211,8 @@ def print_retries(retries: Iterable[str]) -> None:
 
 
 def run_job(request: Request, log: Path) -> Tally:
-    """Boot a kernel, run one job, and return its results; its output is written to `log`."""
+    """Boot a kernel and run one job in it; return the results of the job, and write its output to
+    `log`."""
     retries: list[str] = []
     result = boot_with_retries(request, retries)
     print_retries(retries)
@@ -222,7 +225,8 @@ def run_job(request: Request, log: Path) -> Tally:
 
 
 def list_boot_parameters(entry: Entry) -> list[str]:
-    """Return the boot parameters that a debug kernel needs in addition; empty for other kernels."""
+    """Return the additional boot parameters that a debug kernel needs; an empty list for other
+    kernels."""
     words = [word for part in entry.debug_kinds for word in APPEND[part]]
     return [RANDOMNESS, *words] if entry.debug_kinds else []
 
@@ -262,11 +266,13 @@ def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: O
     result = boot_and_run_job(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse_ktap(result.status.splitlines())
     missed = []
-    if result.ok or not any(WARN_MODULE in line for line in result.dirt):
+    if result.ok or not any(WARN_MODULE in line for line in result.fault_lines):
         missed.append("a warning in the kernel log does not fail the run")
     if PANIC_ON_WARN in list_boot_parameters(entry):
         # The kernel panics in the middle of the test.
-        if result.exit_code is not None or not any("Kernel panic" in line for line in result.dirt):
+        if result.exit_code is not None or not any(
+            "Kernel panic" in line for line in result.fault_lines
+        ):
             missed.append(f"a warning does not make a kernel panic despite {PANIC_ON_WARN}")
     elif result.exit_code is None or said.failed != [WARN_TEST]:
         missed.append(f"a warning does not fail the test during which it appears: {said}")
@@ -348,7 +354,7 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
     must have results."""
     suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
-    # If the guest did not finish, report only why, and no missing results.
+    # If the job in the guest did not end, report only the reason, and no missing results.
     if result.exit_code is not None:
         least.check_result_counts_by_suite(suites, outcome.kernel, wanted)
     for name, tally in suites.items():

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-// Returns the faults of the page as it is displayed now, as a list of sentences: elements
-// off-screen, overlapping text, small text, low contrast, table columns that scroll out of sight.
+// Returns the faults of the page as a list of sentences: elements off-screen, overlapping text,
+// small text, low contrast, table columns that scroll out of sight. Only what is displayed now is
+// checked.
 () => {
 	const found = [];
 	const width = document.documentElement.clientWidth;
@@ -14,13 +15,13 @@
 
 	// No element may be off-screen, except inside a scrollable box.
 	if (document.documentElement.scrollWidth > width)
-		found.push(`off-screen: the page is ${document.documentElement.scrollWidth} wide`);
+		found.push(`off-screen: the page is ${document.documentElement.scrollWidth} px wide`);
 	for (const element of all("body *")) {
 		const box = element.getBoundingClientRect();
 		if (scrolls(element) && !element.matches(".scroll, pre"))
 			continue;
 		if (box.width && (box.left < -0.5 || box.right > width + 0.5))
-			found.push(`off-screen: ${say(element)} from ${box.left} to ${box.right}`);
+			found.push(`off-screen: ${say(element)} from ${box.left} to ${box.right} px`);
 	}
 
 	// Texts may not overlap.
@@ -41,10 +42,10 @@
 		texts.forEach((text, i) => {
 			if (boxes[i].left < room.left - 1 || boxes[i].right > room.right + 1 ||
 			    boxes[i].top < room.top - 1 || boxes[i].bottom > room.bottom + 1)
-				found.push(`off-screen: ${say(text)} leaves its figure`);
+				found.push(`off-screen: ${say(text)} is partly outside its figure`);
 			const size = parseFloat(getComputedStyle(text).fontSize) * room.width / svg.viewBox.baseVal.width;
 			if (size < 11)
-				found.push(`small: ${say(text)} has ${size.toFixed(1)} px`);
+				found.push(`small: ${say(text)} has a font size of ${size.toFixed(1)} px`);
 		});
 	}
 	const blocks = all("h1, h2, h3, h4, p, li, summary, svg, .scroll, pre, caption, thead th");
@@ -73,7 +74,7 @@
 		const background = light(paper(element));
 		const ratio = (Math.max(ink, background) + 0.05) / (Math.min(ink, background) + 0.05);
 		if (ratio < 4.5)
-			found.push(`contrast: ${say(element)} has ${ratio.toFixed(2)}`);
+			found.push(`contrast: ${say(element)} has contrast ${ratio.toFixed(2)}`);
 	}
 
 	// The first column and the verdict column must stay visible in a table that is scrolled.
@@ -81,13 +82,13 @@
 		const few = box.querySelectorAll("thead th").length <= 4 &&
 			!box.querySelector("td:not(.n, .v), th[colspan]");
 		if (few && box.scrollWidth > box.clientWidth + 1)
-			found.push(`column: ${say(box)} is short and has to be scrolled`);
+			found.push(`column: ${say(box)} has few columns but has to be scrolled`);
 		box.scrollLeft = 60;
 		const room = box.getBoundingClientRect();
 		for (const cell of box.querySelectorAll("th:first-child[scope=row], .v")) {
 			const place = cell.getBoundingClientRect();
 			if (place.left < room.left - 1 || place.right > room.right + 1)
-				found.push(`column: ${say(cell)} leaves its table`);
+				found.push(`column: ${say(cell)} is partly outside its table`);
 		}
 		box.scrollLeft = 0;
 	}

@@ -22,7 +22,7 @@ from kmtools.suites.kernelpage import KernelResults
 from kmtools.suites.kernelsuite import Outcome
 
 USUAL_SECONDS = 240.0
-# The suites that run in kernels with the role "gates". `orders` is not among them, because the
+# The suites that run in kernels with the role "gates". The suite `orders` does not, because the
 # orders in which modules can be loaded do not depend on the kernel.
 GATE_SUITES = [
     test.name
@@ -35,7 +35,8 @@ GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SU
 
 
 def format_tally_cell(tally: Tally | None) -> str:
-    """Return the numbers of passed, failed and skipped tests of a suite as text."""
+    """Return the numbers of passed, failed and skipped tests of a suite as text; "-" for a suite
+    that did not run."""
     if tally is None:
         return "-"
     parts = [str(tally.passed)]
@@ -142,8 +143,9 @@ def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel: the named kernel, those with the role "gates", all stock
-    kernels, or all debug kernels."""
+    """Return a suite for each kernel that the tests `names` select. The test gates selects the
+    kernels with the role "gates" except the default kernel, matrix all stock kernels, debug all
+    debug kernels. If a kernel is requested, matrix and debug select only this kernel."""
     listed = kernelpage.list_catalogue_kernels()
     default = testkernel.choose_kernel(suite_request)
     chosen: dict[str, bool] = {}
@@ -153,7 +155,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     for name, debug in (("matrix", False), ("debug", True)):
         if name in names:
             of_kind = [one.name for one in listed if bool(one.debug_kinds) == debug]
-            chosen |= dict.fromkeys([default] if suite_request.named else of_kind, True)
+            chosen |= dict.fromkeys([default] if suite_request.kernel else of_kind, True)
     return [
         Suite(
             f"kernel-{kernel}",

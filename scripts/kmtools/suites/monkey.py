@@ -2,8 +2,9 @@
 """Stress test: processes read and write tracefs files at random, while modules with markers, SDT
 probes and recorded functions are loaded and unloaded.
 
-The kernel poisons freed memory (slub_debug=FPZU) and reports writes to it. The seed is printed: it
-determines the commands of each process, but not the interleaving of different processes.
+The kernel poisons freed memory (slub_debug=FPZU), and reports writes to freed memory. The seed is
+printed. The same seed gives the same commands of each process, but processes may be scheduled in
+another order.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The duration of the suites `monkey` and `soak-users`.
+# The durations of the suites `monkey` and `soak-users`.
 SECONDS, SHORT_SECONDS = 600, 60
 # The kernels of the suite `monkey`, unless a kernel is named.
 KERNELS = ("6.1", "6.12", "7.2")
@@ -46,7 +47,7 @@ def run_monkey_job(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
 
 
 def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
-    """Return a suite that runs the job monkey.sh in a kernel."""
+    """Return a suite that runs the job monkey.sh for `seconds` seconds in a kernel."""
     return Suite(
         f"{name}-{kernel}",
         partial(run_monkey_job, kernel, seconds, seed),
@@ -58,13 +59,14 @@ def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names; the default seed is the current time."""
+    """Return the suites of this file whose names are in `names`. The default seed of the random
+    commands is the current time."""
     seed = suite_request.get_number("seed", int(time.time()))
     default = testkernel.choose_kernel(suite_request)
     found = []
     if "monkey" in names:
         seconds = suite_request.get_number("seconds", SECONDS)
-        kernels = (default,) if suite_request.named else KERNELS
+        kernels = (default,) if suite_request.kernel else KERNELS
         found += [make_monkey_suite(kernel, "monkey", seconds, seed) for kernel in kernels]
     if "soak-users" in names:
         found.append(make_monkey_suite(default, "soak-users", SHORT_SECONDS, seed))

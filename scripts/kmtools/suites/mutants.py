@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Mutation tests: inserts a fault into the code, and checks that a test fails.
 
-Each mutant of tests/mutants/ is a change to the sources. It is applied to a copy of them, and this
-copy is built and tested. All tests that the mutant names must pass without the change, and at least
-one of them must fail with it. A crash or a hang counts as a failure. On a real CPU a test may pass
-in spite of a fault, so the model checker can check the same fault. Logs are stored in
-build/mutants/.
+Each mutant of tests/mutants/ is a change to the sources. The change is applied to a copy of the
+sources, and this copy is built and tested. All tests that the mutant names must pass without the
+change, and at least one of these tests must fail with it. A crash or a hang counts as a failure. On
+a real CPU a test may pass in spite of a fault, so the model checker can check the same fault. Logs
+are stored in build/mutants/.
 
 tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
 mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "ENVIRONMENT: TESTS".
@@ -42,13 +42,16 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, target, testkernel
 
+# The files of mutants.
 TABLES = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
+# Matches the beginning of a mutant: "NAME: DESCRIPTION", and the line with environment and tests.
 HEAD = re.compile(
     r"([\w-]+): (.+)\n(user|sanitized|kernel|tools)((?: \w+)*): "
     r"((?:.*,\n)*[^;\n]+)(?:; model (\S+))?\n"
 )
 SCRATCH = ROOT / "build" / "mutants"
 TREE = SCRATCH / "tree"
+# The directories and files of this tree that are copied to TREE.
 PARTS = (
     *("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules"),
     "native",
@@ -62,9 +65,10 @@ COUNTING_SUITE = "entry_counts"
 BATCHES = 5000
 # The time limits of a test in user space, and of a test in tests/tools.
 HANG_SECONDS, TOOLS_SECONDS = 30.0, 600.0
-# The time limit of a boot. It is long, because a guest that is only slow must not count as a
-# detected mutant. A guest that hangs is ended much earlier.
+# The time limit of a boot: long, because a guest that is only slow must not count as a detected
+# mutant. A guest that hangs is ended much earlier.
 BOOT_SECONDS = 1200.0
+# Compiler flags for Environment.SANITIZED.
 SANITIZE = "-fsanitize=address -O1 -fno-omit-frame-pointer"
 
 
@@ -100,14 +104,14 @@ class Mutant:
 
 
 def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
-    """Parse the text of a file of tests/mutants; yield its mutants. `table` is its name, for
-    errors."""
+    """Parse the text of a file of tests/mutants; yield the mutants in it. `table` is the name of
+    the file, for error messages."""
     for section in re.split(r"^--- ", text, flags=re.M)[1:]:
         file, _, rest = section.partition("\n")
         for mutant in re.split(r"^@@ ", rest, flags=re.M)[1:]:
             head = HEAD.match(mutant)
             if head is None:
-                raise MutantError(f"{table}, {file}: cannot be read: {mutant}")
+                raise MutantError(f"{table}, {file}: this mutant cannot be read: {mutant}")
             name, what, environment, suites, tests, model = head.groups(default="")
             hunks = re.split(r"^\.\.\.\n", mutant[head.end() :].rstrip("\n") + "\n", flags=re.M)
             yield Mutant(
@@ -117,7 +121,8 @@ def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
 
 
 def parse_hunk(hunk: str) -> tuple[str, str]:
-    """Return the old and the new lines of a hunk."""
+    """Return the old and the new text of a hunk: the context lines with the lines that the hunk
+    removes, and with those that it adds."""
     lines = hunk.splitlines(keepends=True)
     old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
     return old, new
@@ -132,8 +137,9 @@ ALL_MUTANTS = tuple(
 
 @dataclass
 class Verdict:
-    """The result of a mutant: the tests that failed, each with the kind of failure. If it could not
-    be judged, `fault` is the reason, else it is empty."""
+    """The result of a mutant: the tests that failed, each with the kind of failure, and the verdict
+    of the model checker. If the mutant could not be judged, `fault` is the reason, else it is
+    empty."""
 
     mutant: Mutant
     caught: list[str] = field(default_factory=list)
@@ -142,11 +148,11 @@ class Verdict:
 
     @property
     def failure(self) -> str:
-        """The result that fails: the mutant could not be judged, or no test failed. Empty if a test
-        detects the fault."""
+        """The reason why this result is a failure: the mutant could not be judged, or no test
+        failed. Empty if a test detects the fault."""
         if self.fault:
             return f"{self.mutant.name}: {self.fault}"
-        return "" if self.caught else f"{self.mutant.name} survives"
+        return "" if self.caught else f"{self.mutant.name}: no test fails"
 
 
 def copy_sources() -> None:
@@ -171,7 +177,9 @@ def apply_mutant(mutant: Mutant, text: str) -> str:
     for old, new in mutant.edits:
         found = list(re.finditer(f"^{re.escape(old)}", text, re.M))
         if len(found) != 1:
-            raise MutantError(f"{mutant.name}: not exactly once in {mutant.file}:\n{old}")
+            raise MutantError(
+                f"{mutant.name}: these lines do not occur exactly once in {mutant.file}:\n{old}"
+            )
         places.append((*found[0].span(), new))
     for start, end, new in sorted(places, reverse=True):
         text = text[:start] + new + text[end:]
@@ -179,7 +187,8 @@ def apply_mutant(mutant: Mutant, text: str) -> str:
 
 
 def run_with_time_limit(words: Sequence[object], log: Path, seconds: float) -> int | None:
-    """Run a command with output to a log; return its exit code, or None after the time limit."""
+    """Run a command with output to a log; return its exit code, or None if it was ended after
+    `seconds` seconds."""
     with contextlib.suppress(subprocess.TimeoutExpired):
         return processes.run_program(words, log, seconds=seconds)
     return None
@@ -196,13 +205,13 @@ def build_test_program(environment: Environment, log: Path) -> Path:
         )
         != 0
     ):
-        raise MutantError(f"does not build; see {log}")
+        raise MutantError(f"the C test cases do not build; see {log}")
     return out / "test"
 
 
 def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
     """Return the kind of failure of a test, such as a signal name; empty if the test passed. `code`
-    is its exit code, or None after the time limit; `failed` are its failed results."""
+    is the exit code of the test, or None after the time limit; `failed` are its failed results."""
     if code is None:
         return "hangs"
     if code < 0:
@@ -245,7 +254,7 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
         if code == 0 and re.search(r"\d skipped", one.read_text()):
             raise UnableError(f"{test} is skipped on this machine")
         if code not in (0, 1, None):
-            raise MutantError(f"{test} cannot be run, see {one}")
+            raise MutantError(f"the test {test} cannot be run, see {one}")
         if reason := describe_test_failure(code, ["it"] if code == 1 else []):
             caught.append(f"{test} {reason}")
     return caught
@@ -258,7 +267,7 @@ def build_kmlive(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
         return []
     out = SCRATCH / "guest"
     if run_with_time_limit(build_make_command(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
-        raise MutantError(f"does not build; see {log}")
+        raise MutantError(f"kmlive does not build; see {log}")
     return [(out / "kmlive", "/kmlive")]
 
 
@@ -266,7 +275,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     """Run a mutant's tests in a test kernel; return those that fail, with the kind of failure."""
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
-        raise MutantError(f"does not build for {kernel}")
+        raise MutantError(f"the modules do not build for kernel {kernel}")
     make_stripped_copies(modules, "example_client")
     cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
@@ -282,8 +291,8 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
-        # patched; with other preemption models it does not. With these, a task that does not call
-        # cond_resched() keeps its CPU, which the suite `many` tests.
+        # patched; with other preemption models it does not. The suite `many` tests that long loops
+        # call cond_resched(), without which a task keeps its CPU only under those other models.
         append="preempt=voluntary" if "many" in mutant.suites else "preempt=full",
         timeout=BOOT_SECONDS,
     )
@@ -298,15 +307,18 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         # The guest crashed or hung in the first test that has no result.
         names = [*cases, *mutant.tests]
         running = next((name for name in names if not any(name in line for line in said)), "")
-        how_it_ended = "crashes" if result.dirt else "hangs"
+        how_it_ended = "crashes" if result.fault_lines else "hangs"
         caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
     if not caught and not result.ok:
-        raise MutantError(f"the run failed in another way: {result.reason}; {', '.join(failed)}")
+        raise MutantError(
+            f"the run failed, but no test of the mutant: {result.reason}; {', '.join(failed)}"
+        )
     return caught
 
 
 def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run a mutant's tests on the copy of the sources, which the caller may have changed."""
+    """Run a mutant's tests on the copy of the sources, which the caller may have changed; return
+    the tests that fail, each with the kind of failure."""
     log.unlink(missing_ok=True)
     if mutant.environment is Environment.KERNEL:
         return run_kernel_tests(mutant, kernel, log)
@@ -398,7 +410,7 @@ def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that runs the requested mutants."""
+    """Return a list of one suite, which runs the requested mutants."""
     wanted = select_mutants(suite_request.get_words("mutants"), suite_request.get_flag("no_kernel"))
     kernel = testkernel.choose_kernel(suite_request)
 

@@ -20,8 +20,8 @@ from kmtools.suites.fuzz import TARGETS
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
 COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_FEW_LAYOUTS"
-# The number of instructions for which the instruction emulator is compared with the CPU, and the
-# number of random inputs of each fuzz target.
+# The number of random instructions for which the results of the instruction emulator and of the CPU
+# are compared, and the number of random inputs of each fuzz target.
 COMPARISONS = 100_000
 INPUTS = 3_000
 # The number of patch batches of a long stress test (storm); STORM applies ten times as many.
@@ -76,8 +76,9 @@ def has_storm_ended_early(output: str, seconds: int) -> bool:
 
 
 def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tally]:
-    """Return a function for Suite.run that builds and runs the tests of a variant. It compares the
-    instruction emulator with the CPU for `comparisons` instructions."""
+    """Return a function for Suite.run that builds and runs the tests of a variant. Without a
+    sanitizer, the tests compare the instruction emulator with the CPU for `comparisons`
+    instructions."""
 
     def run_variant(log: Path) -> Tally:
         flags = f"{variant.flags} {COMMON_FLAGS}" if variant.flags else ""
@@ -85,7 +86,7 @@ def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tal
         if processes.run_program(
             userspace.build_make_command(*programs, out=variant.out, extra=flags), log
         ):
-            return Tally(failed=[f"building for user space: see {log}"])
+            return Tally(failed=[f"the C test cases cannot be built, see {log}"])
         # Disable address space randomisation: a program at a random address may overlap the shadow
         # memory of ThreadSanitizer.
         prefix = ["setarch", "-R"] if "thread" in variant.flags else []
@@ -96,12 +97,12 @@ def make_variant_run(variant: Variant, comparisons: int) -> Callable[[Path], Tal
         if not tally.passed:
             return tally
         if has_storm_ended_early(log.read_text(errors="replace"), variant.seconds):
-            tally.failed.append(f"{STORM} ended before {variant.seconds} s")
-        tally.add_tally(
-            run_and_check_exit_code([*prefix, variant.out / "flight"], "flight: wrong phase", log)
-        )
-        # The instruction emulator is tested in one variant only: its code is the same in all, and
-        # its sandbox needs 4 GiB of address space.
+            tally.failed.append(f"the test {STORM} ended before {variant.seconds} s")
+        flight = [*prefix, variant.out / "flight"]
+        what = "examples/user/flight: a phase had a wrong result"
+        tally.add_tally(run_and_check_exit_code(flight, what, log))
+        # The instruction emulator is tested only without a sanitizer: its code is the same in all
+        # variants, and its sandbox needs 4 GiB of address space.
         if not variant.flags:
             tally.add_tally(run_ktap_program([variant.out / "emulate", comparisons], log))
         return tally
@@ -114,7 +115,7 @@ def run_fuzz_targets(log: Path) -> Tally:
     out = SANITIZED / "fuzz"
     flags = f"-fsanitize=address,undefined {COMMON_FLAGS}"
     if processes.run_program(userspace.build_make_command("fuzz", out=out, extra=flags), log):
-        return Tally(failed=[f"building the fuzz targets: see {log}"])
+        return Tally(failed=[f"the fuzz targets cannot be built, see {log}"])
     total = Tally()
     for target in TARGETS:
         words = [out / f"fuzz-{target}", INPUTS]
@@ -141,8 +142,8 @@ def make_native_suites(full: bool = True) -> list[Suite]:
 
 
 def make_long_suites() -> list[Suite]:
-    """Return the suite with the longest stress tests: a million patch batches, ten million compared
-    instructions."""
+    """Return a list of one suite, native-long, which has the longest stress tests: a million patch
+    batches, ten million compared instructions."""
     variant = Variant("native-long", NATIVE, "", LONG_BATCHES, seconds=LONG_STORM_SECONDS)
     run = make_variant_run(variant, LONG_COMPARISONS)
     return [
@@ -153,7 +154,8 @@ def make_long_suites() -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`: in the short form if the short set
+    of tests is requested, else in the long form."""
     return [
         one
         for one in [*make_native_suites(suite_request.form != "short"), *make_long_suites()]

@@ -18,8 +18,10 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import counts, kernelsuite, testkernel
 
 EXAMPLES = ROOT / "examples"
+# The benchmark of examples/benchmark, the number of blocks to measure, and the time of the suite.
 BENCHMARK, BLOCKS, SECONDS = "example-hash", 2, 40
-# The number of instructions that the variants add: a dormant marker is one nop.
+# The number of instructions that each variant adds to the variant plain: a dormant marker is one
+# nop.
 ADDED = {"plain-clone": 0, "marked": 1}
 
 
@@ -29,7 +31,7 @@ def count_module_instructions(kernel: str, modules: Path, source: Path, out: Pat
     `out`."""
     own, log = out / "modules", out / "build.log"
     if build_modules(kernel, source, own, [], log, kmarkers_source=ROOT):
-        raise FailedError(f"{source.name} does not build, see {log}")
+        raise FailedError(f"the module in {source} cannot be built, see {log}")
     guest.measure_in_test_kernel(
         "icount", kernel, modules, out / "raw", blocks=BLOCKS, seed=1, external_modules=own
     )
@@ -49,10 +51,10 @@ def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
     names = sorted({benchmark for benchmark, _ in found})
     tally.add_result(names == [BENCHMARK], f"the benchmarks measured are {', '.join(names)}")
     base = found.get((BENCHMARK, "plain"), set())
-    tally.add_result(len(base) == 1, f"plain has {len(base)} counts")
+    tally.add_result(len(base) == 1, f"variant plain has {len(base)} instruction counts, not one")
     for variant, added in ADDED.items():
         adds = found.get((BENCHMARK, variant)) == {count + added for count in base}
-        tally.add_result(adds, f"{variant} does not add {added} instructions")
+        tally.add_result(adds, f"variant {variant} does not add {added} instructions")
     said = ""
     # This boot must fail; its messages go to a log.
     with (out / "refused.log").open("w") as refused, contextlib.redirect_stderr(refused):
@@ -69,7 +71,8 @@ def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the only suite of this file, as a list."""
+    """Return a list of one suite, which counts the instructions of the benchmark in
+    examples/benchmark in a kernel."""
     what = "instruction counts of a benchmark in a module outside this tree"
     why = kernelsuite.make_boot_check(kernel)
     return [
@@ -80,5 +83,5 @@ def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suite of this file, for the requested kernel, if its name is in `names`."""
     return testkernel.select_suites(suite_request, names, make_module_suites)

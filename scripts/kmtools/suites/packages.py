@@ -2,12 +2,12 @@
 """Tests the Debian packages: installs them in minimal Debian systems, and loads the modules that
 DKMS builds there into test kernels.
 
-In a root (a minimal system) tests/packages/root.sh installs, upgrades and removes the packages. The
-packages for the upgrade have a later version, and are built from the same sources. The modules that
-DKMS built there are loaded in three boots of the kernel of the same Debian release: without Secure
-Boot, with firmware that has DKMS's key, and with a kernel that requires signatures and lacks this
-key. Another boot loads the modules that DKMS built for a kernel which was installed after the
-packages.
+In the root directory of a minimal system, tests/packages/root.sh installs, upgrades and removes the
+packages. The packages for the upgrade have a later version, and are built from the same sources.
+The modules that DKMS built there are loaded in three boots of the kernel of the same Debian
+release: without Secure Boot, with firmware that has DKMS's key, and with a kernel that requires
+signatures and lacks this key. Another boot loads the modules that DKMS built for a kernel which was
+installed after the packages.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ def increase_version(version: str) -> str:
 
 
 def replace_package_version(tree: Path, new_version: str) -> None:
-    """Replace the version of kmarkers in the two files of a source tree that contain it."""
+    """Replace the version of kmarkers in the two files of a source tree that contain the
+    version."""
     for name in ("include/kmarkers/version.h", "debian/changelog"):
         path = tree / name
         text = path.read_text(encoding="utf-8")
@@ -67,7 +68,7 @@ def replace_package_version(tree: Path, new_version: str) -> None:
 
 def build_packages(tree: Path, log: Path, profiles: str = "") -> list[Path]:
     """Build the Debian packages of a source tree with the build profiles `profiles`; return the
-    files."""
+    paths of the packages."""
     env = {"DEB_BUILD_PROFILES": profiles}
     if processes.run_program([tree / "scripts" / "package", "deb"], log, env):
         raise FailedError(f"the packages cannot be built, see {log}")
@@ -76,7 +77,7 @@ def build_packages(tree: Path, log: Path, profiles: str = "") -> list[Path]:
 
 def build_later_packages(log: Path) -> list[Path]:
     """Build Debian packages of a later version from the same sources, without the handbook; return
-    the files."""
+    the paths of the packages."""
     tree = WORK / "next"
     shutil.rmtree(tree, ignore_errors=True)
     for path in list_sources(ROOT):
@@ -90,10 +91,12 @@ def build_later_packages(log: Path) -> list[Path]:
 
 @contextmanager
 def unpack_temporary_root(suite: str) -> Iterator[Root]:
-    """Unpack a root of a Debian release, and remove it at the end of the block."""
+    """Unpack the root directory of a minimal system of a Debian release, and remove this directory
+    at the end of the block."""
     WORK.mkdir(parents=True, exist_ok=True)
     with hold_lock(
-        WORK / f"{suite}.lock", f"another run works in the root {suite} of this checkout"
+        WORK / f"{suite}.lock",
+        f"another test run uses the root directory {suite} of this checkout",
     ):
         root = bareroot.unpack_root(suite, WORK / suite, True)
         try:
@@ -103,7 +106,7 @@ def unpack_temporary_root(suite: str) -> Iterator[Root]:
 
 
 def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
-    """Check packages with lintian; any tag fails."""
+    """Check packages with lintian; any error, warning or information is a failure."""
     words = ("--allow-root", "--display-info", "--fail-on", "error,warning,info")
     tally = Tally()
     code = processes.run_program(["lintian", *words, *packages], log)
@@ -112,8 +115,8 @@ def run_lintian(packages: Iterable[Path], log: Path) -> Tally:
 
 
 def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
-    """Build the packages; copy the packages, the examples and tests/packages/root.sh into a root;
-    return the paths of the packages to install in the root."""
+    """Build the packages; copy the packages, the examples and tests/packages/root.sh into a root
+    directory; return the paths of the packages that are installed there."""
     # The suites of two Debian releases may run in parallel, but both build in the same directory.
     with cache.hold_cache_lock(f"build-packages-{cache.flatten_path(ROOT)}"):
         places = {"packages": build_packages(ROOT, log), "next": build_later_packages(log)}
@@ -127,7 +130,7 @@ def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
 
 
 def run_root_script(root: Root, suite: str, log: Path) -> Tally:
-    """Run tests/packages/root.sh in a root of a Debian release; return its results."""
+    """Run tests/packages/root.sh in the root directory of a Debian release; return the results."""
     command = f"sh /srv/root.sh {read_version()} {increase_version(read_version())}"
     with bareroot.start_command(root, command, {}) as process:
         try:
@@ -152,16 +155,16 @@ def list_host_script_files(root: Root) -> list[tuple[Path, str]]:
     kbuilds = [ROOT / "Kbuild", *ROOT.glob("*/Kbuild")]
     files = [ROOT / "scripts" / "host", *kbuilds]
     own = [(path, f"/host/{path.relative_to(ROOT)}") for path in files]
-    return [*own, *unpack.list_with_libraries(root.path, BASH)]
+    return [*own, *unpack.list_program_files(root.path, BASH)]
 
 
-def boot_with_packages(root: Root, suite: str, boot_name: str, log: Path) -> Tally:
+def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: Path) -> Tally:
     """Boot a kernel of a Debian release and load the modules that DKMS built for this kernel in the
     root directory `root`. `boot_name` is one of PLAIN, ENROLLED, REFUSED and LATER."""
     modules = root.path / "srv" / ("modules-later" if boot_name == LATER else "modules")
     entry, record = find_release_kernel(suite, boot_name), modules / "release"
     if not record.is_file():
-        return Tally(failed=[f"{boot_name}: no modules were built for it"])
+        return Tally(failed=[f"boot {boot_name}: DKMS built no modules for the kernel"])
     kernel, release = ensure_kernel(entry), record.read_text().strip()
     if kernel.release != release:
         why = f"the test kernel is {kernel.release}, the headers are for {release}: "
@@ -175,7 +178,7 @@ def boot_with_packages(root: Root, suite: str, boot_name: str, log: Path) -> Tal
             *kernelsuite.list_test_files(),
             (modules, f"/lib/modules/{release}"),
             (modules / "kmarkers-dkms.prerm", "/prerm"),
-            *unpack.list_with_libraries(root.path, MODPROBE),
+            *unpack.list_program_files(root.path, MODPROBE),
             *(list_host_script_files(root) if boot_name == PLAIN else []),
         ],
         settings={"KMARKERS_PART": boot_name},
@@ -189,19 +192,20 @@ def boot_with_packages(root: Root, suite: str, boot_name: str, log: Path) -> Tal
 
 
 def run_package_tests(suite: str, log: Path) -> Tally:
-    """Test the packages in a root of a Debian release, and the modules in its kernels."""
+    """Test the packages in a minimal system of a Debian release, and the modules in the kernels of
+    this release."""
     log.write_text("")
     with unpack_temporary_root(suite) as root:
         tally = run_lintian(copy_packages_to_root(root, log), log.with_suffix(".lintian.log"))
         tally.add_tally(run_root_script(root, suite, log))
         for boot_name in (PLAIN, ENROLLED, REFUSED, LATER):
-            tally.add_tally(boot_with_packages(root, suite, boot_name, log))
+            tally.add_tally(boot_and_load_packaged_modules(root, suite, boot_name, log))
     return tally
 
 
 def find_packages_obstacle(suite: str) -> str:
-    """Return the reason why the packages cannot be tested on this machine, with the remedy; empty
-    if they can."""
+    """Return the reason why the packages cannot be tested in a Debian release on this machine, with
+    the remedy; empty if they can."""
     if why := fresh.find_root_obstacle():
         return why
     if shutil.which("dh_dkms") is None:
@@ -224,5 +228,5 @@ def make_package_suites(debian_suites: Iterable[str]) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suites of the requested Debian releases."""
+    """Return a suite for each requested Debian release, by default for all releases of SUITES."""
     return make_package_suites(suite_request.get_choices("root", SUITES) or SUITES)

@@ -42,8 +42,8 @@ CPUS = (2, 1, 4, 8)
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination to test. It makes the first cells of a row of the table; the other cells are
-    the results."""
+    """A combination to test. The values of a combination are the first cells of a row of the table;
+    the other cells are the results."""
 
     kernel: str
     model: str
@@ -58,7 +58,7 @@ class Combination:
 
     @property
     def cells(self) -> list[str]:
-        """The first cells of the row, which identify it in the table."""
+        """The first cells of a row of the table: the values of the combination, as text."""
         shown = replace(self, model=f"Bochs {self.model}") if self.is_bochs else self
         return [str(value) for value in astuple(shown)]
 

@@ -2,8 +2,9 @@
 """Runs tests in kernels with different emulated processors, mitigations, numbers of CPUs and
 preemption models, and stores the results for `kmarkers publish processors`.
 
-Each row of the table of results is one combination of these. The table marks rows that never ran.
-The result of a row is stored until the row runs again.
+Each row of the table of results is a combination of kernel, processor, mitigations, number of CPUs
+and preemption model. The table marks combinations that never ran. The result of a combination is
+stored until the tests run with this combination again.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from kmtools.base.errors import OBSTACLES, explain_error, parse_positive_int, require_root
-from kmtools.base.files import write_atomically
+from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import format_duration
 from kmtools.lab import bochs, catalogue
@@ -45,9 +46,9 @@ come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has it
 its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
 INVLPGB.
 """
-# The file with results that are not yet published, with the same table as the page.
+# The file of results that are not yet published. It has the same table as Documentation/kernels.md.
 KEPT = ROOT / "build" / "processors.md"
-# Rows of the table for processors that no available emulator has.
+# Rows of the table for features of processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
 # The suites of a row. The suite "modules" is after "cases", because "modules" unloads a module that
@@ -69,16 +70,17 @@ FLAW = re.compile(
     r"(?:Mitigation: )?([^;\n]*)"
 )
 # The text in /sys/devices/system/cpu/vulnerabilities for a flaw that the processor does not have.
-UNTOLD = "Not affected"
+NOT_AFFECTED = "Not affected"
 # The date, in the last cell of each row that was run.
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
-# The cells of a row that have its results, by the cells that have its combination.
+# For each row, the cells with the results, by the cells with the combination.
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
 def make_boot_request(combination: Combination, modules: Path, out: Path) -> Request:
-    """Return the request for a boot with a combination of kernel, processor and so on."""
+    """Return the request for a boot with a combination; `modules` are the modules of its kernel,
+    `out` is the directory of logs."""
     many = combination.cpus > MOST_THREADS
     suites = FEW_SUITES if many else SUITES
     settings = {
@@ -110,10 +112,11 @@ def make_boot_request(combination: Combination, modules: Path, out: Path) -> Req
 
 
 def format_mitigations(status: str) -> str:
-    """Return the kernel's report of its mitigation for each flaw that the processor has; `status`
-    is the guest's output."""
+    """Return, for each flaw of the processor, which mitigation the kernel reports; `status` is the
+    output of the guest."""
     said = [(flaw, words.strip()) for flaw, words in FLAW.findall(status)]
-    return "; ".join(f"{flaw}: {words}" for flaw, words in said if words != UNTOLD) or UNTOLD
+    known = (f"{flaw}: {words}" for flaw, words in said if words != NOT_AFFECTED)
+    return "; ".join(known) or NOT_AFFECTED
 
 
 def run_combination_tests(combination: Combination, modules: Path) -> tuple[Tally, list[str]]:
@@ -201,7 +204,8 @@ def sum_combination_seconds(combinations: Iterable[Combination]) -> float:
 
 
 def run_combinations(combinations: Sequence[Combination]) -> Tally:
-    """Run the tests with one combination after the other, and store the results of each."""
+    """Run the tests with one combination after the other, and store the results of each
+    combination in KEPT."""
     require_root("building and booting test kernels")
     total, built = Tally(), dict[str, Tally]()
     for number, combination in enumerate(combinations, 1):
@@ -236,28 +240,29 @@ def read_results() -> Results:
 
 
 def store_results(new: Results) -> None:
-    """Add results to the file of unpublished results."""
+    """Add results to KEPT, the file of unpublished results."""
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     text = format_processors_section(
         pairs.choose_tested_combinations(), {**read_page_results(KEPT), **new}
     )
-    write_atomically(KEPT, f"## {TITLE}\n\n{text}")
+    write_file_atomically(KEPT, f"## {TITLE}\n\n{text}")
 
 
-def publish_processors() -> None:
-    """Write the unpublished results to Documentation/kernels.md, and remove their file."""
+def publish_processor_results() -> None:
+    """Write the unpublished results to Documentation/kernels.md, and remove KEPT, the file of
+    unpublished results."""
     kernelpage.replace_page_section(
         kernelpage.PAGE,
         TITLE,
         format_processors_section(pairs.choose_tested_combinations(), read_results()),
     )
     KEPT.unlink(missing_ok=True)
-    print(f"{TITLE} of {kernelpage.PAGE.name} are written")
+    print(f"{kernelpage.PAGE.name}: the section '{TITLE}' is written")
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite that tests the requested combinations."""
-    kernels = [suite_request.named] if suite_request.named else []
+    """Return a list of one suite, which tests the requested combinations."""
+    kernels = [suite_request.kernel] if suite_request.kernel else []
     numbers = [parse_positive_int(word) for word in suite_request.get_words("numbers")]
     combinations = select_combinations(kernels, numbers, suite_request.get_flag("missing"))
     what = f"{len(combinations)} rows of processors, mitigations, CPUs, preemption models"

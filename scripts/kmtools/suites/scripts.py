@@ -21,7 +21,8 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, find_no_obstacle, run_pytest
 
 SCRIPTS_SECONDS, PAGE_SECONDS, MODEL_SECONDS = 150.0, 60.0, 200.0
-BROWSER = Path("build/page/bin/python")
+# The Python that has the packages of the browser test.
+BROWSER_PYTHON = Path("build/page/bin/python")
 
 
 def find_missing_module(module: str, package: str) -> str:
@@ -33,7 +34,7 @@ def find_missing_module(module: str, package: str) -> str:
 
 def find_browser_obstacle() -> str:
     """If Chromium or build/page is missing, return an error text with the remedy; else ""."""
-    lacking = [str(BROWSER)] if not (ROOT / BROWSER).exists() else []
+    lacking = [str(BROWSER_PYTHON)] if not (ROOT / BROWSER_PYTHON).exists() else []
     if not any(map(shutil.which, ("chromium", "chromium-browser"))):
         lacking.append("chromium")
     return f"missing: {' and '.join(lacking)}; run scripts/setup --page" if lacking else ""
@@ -70,14 +71,14 @@ def build_module_for_each_header(log: Path) -> Tally:
 
 
 def build_packages_with_compiler(log: Path) -> Tally:
-    """Build the RPM and Arch packages with the real compiler, which the suite "scripts" replaces by
-    a stand-in."""
+    """Build the RPM and Arch packages with the real compiler. In the suite `scripts`, a stand-in
+    replaces this compiler."""
     env = {"KMARKERS_COMPILE": "1"}
     return run_pytest(log, "tests/tools/test_packages.py", "-k", "packages_have", env=env)
 
 
 def check_handbook(log: Path) -> Tally:
-    """Make the handbook; check its links, and that its reference is complete."""
+    """Make the handbook; check that the links in it work, and that the reference is complete."""
     return run_pytest(log, "tests/tools/handbook_site.py")
 
 
@@ -94,7 +95,7 @@ def run_model_checker(log: Path) -> Tally:
 
 
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`."""
     pytest = partial(find_missing_module, "pytest", "python3-pytest")
     what = "the HTML report in a browser on three screens, and the cost of a large one"
     found = [
@@ -110,13 +111,21 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         Suite(
             "headers",
             build_module_for_each_header,
-            "a module for each installed header",
+            "modules that include one installed header each",
             find_elf_reader_obstacle,
             70,
         ),
         Suite("page", check_html_report, what, find_browser_obstacle, PAGE_SECONDS),
-        Suite("html", check_handbook, "the handbook", find_sphinx_obstacle, 30),
-        Suite("package-builds", build_packages_with_compiler, "RPM and Arch packages", pytest, 180),
+        Suite(
+            "html", check_handbook, "links and reference of the handbook", find_sphinx_obstacle, 30
+        ),
+        Suite(
+            "package-builds",
+            build_packages_with_compiler,
+            "RPM and Arch packages, built with the real compiler",
+            pytest,
+            180,
+        ),
         Suite(
             "model",
             run_model_checker,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests signed modules under UEFI Secure Boot, and that unsigned modules and kernels are
-refused."""
+"""Tests signed modules in a kernel under UEFI Secure Boot. Unsigned modules, and a kernel whose
+signature the firmware does not trust, must be refused."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import boots, kernelsuite, testkernel
 
-# Modules that are copied to the guest without a signature; it must refuse to load them.
+# Modules that are copied to the guest without a signature. The kernel must refuse to load them.
 UNSIGNED = ("kmarkers_patcher.ko", "kmarkers_test_fields_again.ko")
 # Settings for short stress tests and few load cycles, because other suites run the long tests.
 SETTINGS = {"KMARKERS_BATCHES": 100, "KMARKERS_CYCLES": 5}
 # The first message of a booting kernel.
 STARTED = "Linux version"
+# The time limit of the boot that the firmware must refuse.
 REFUSAL_SECONDS = 240.0
 USUAL_SECONDS = 150
 
@@ -54,20 +55,21 @@ def boot_signed_kernel(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def judge_firmware_refusal(result: Result) -> Tally:
-    """Judge a boot of a kernel without a trusted signature: the firmware must refuse it."""
+    """Judge a boot of a kernel without a trusted signature: the firmware must refuse this
+    kernel."""
     console = result.console
     if STARTED in console or result.exit_code is not None:
         return Tally(failed=["the firmware starts a kernel that it must refuse"])
     if secureboot.REFUSAL not in console:
         return Tally(
-            failed=[f"the firmware prints no message that it refuses the kernel: {result.reason}"]
+            failed=[f"the firmware does not print that it refuses the kernel: {result.reason}"]
         )
     return Tally(passed=1)
 
 
 def boot_untrusted_kernel(kernel: str, log: Path) -> Tally:
-    """Try to boot the kernel as its Debian package has it, with a signature that the firmware does
-    not trust; check that the firmware refuses the kernel."""
+    """Try to boot the unchanged kernel of the Debian package, with a signature that the firmware
+    does not trust; check that the firmware refuses this kernel."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "secureboot.sh",
@@ -105,12 +107,13 @@ def make_firmware_check(kernel: str) -> Callable[[], str]:
 
 
 def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return the only suite of this file, as a list."""
+    """Return a list of one suite, which boots a kernel under Secure Boot: once signed, and once
+    with a signature that the firmware must refuse."""
     what = "signed modules under Secure Boot; unsigned ones are refused"
     run_it = partial(boot_signed_and_untrusted_kernel, kernel, modules)
     return [Suite(f"secureboot-{kernel}", run_it, what, make_firmware_check(kernel), USUAL_SECONDS)]
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suite of this file, for the requested kernel, if its name is in `names`."""
     return testkernel.select_suites(suite_request, names, make_secureboot_suites)

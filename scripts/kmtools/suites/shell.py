@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests the shell of `lab shell` by typing into it on a pseudoterminal."""
+"""Tests `lab shell`: types commands into the shell on a pseudoterminal, and reads its output."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The size of the pseudoterminal.
+# The size of the pseudoterminal in characters.
 LINES, COLUMNS = 33, 77
-# Time limits. That of the first prompt includes fetching programs and building modules.
+# Time limits for the first prompt, before which programs are downloaded and modules are built, and
+# for the answer to a command.
 FIRST_PROMPT_SECONDS, ANSWER_SECONDS = 900.0, 60.0
 PROMPT = "/sys/kernel/debug/kmarkers # "
 CONTROL_C = "\x03"
-# A shell command that writes a warning to the kernel's log. The run must then fail.
+# A shell command that writes a warning to the kernel's log. `lab shell` must then exit with 1.
 WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
 
 
@@ -77,7 +78,7 @@ def write_module_source(folder: Path, name: str, source: str) -> str:
 
 
 class Typist:
-    """Types into a terminal, and reads its output."""
+    """Types text into a terminal, and reads the output of the terminal."""
 
     def __init__(self, terminal: int) -> None:
         self._terminal = terminal
@@ -96,7 +97,7 @@ class Typist:
                 continue
             try:
                 read = os.read(self._terminal, 4096)
-            except OSError:  # the other side is closed
+            except OSError:  # the shell has closed its side of the pseudoterminal
                 break
             self.said += read.decode(errors="replace")
         _, found, self.said = self.said.rpartition(text)
@@ -114,8 +115,8 @@ class Typist:
 
 
 def open_pseudoterminal(lines: int, columns: int) -> tuple[int, int]:
-    """Open a pseudoterminal of this size; return the descriptors of its two sides. A program runs
-    on the second one."""
+    """Open a pseudoterminal of `lines` lines and `columns` columns; return the file descriptors of
+    our side, and of the side on which a program runs."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     return ours, theirs
@@ -125,8 +126,8 @@ def open_pseudoterminal(lines: int, columns: int) -> tuple[int, int]:
 def start_lab_shell(
     kernel: str, *words: str
 ) -> Iterator[tuple[Typist, subprocess.Popen[bytes], int]]:
-    """Start `kmarkers lab shell` on a new pseudoterminal; yield a Typist, the process and the file
-    descriptor of the terminal side."""
+    """Start `kmarkers lab shell` on a new pseudoterminal; yield a Typist, the process, and the file
+    descriptor of the side on which the shell runs."""
     ours, theirs = open_pseudoterminal(LINES, COLUMNS)
     command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "lab", "shell", kernel, *words]
     process = subprocess.Popen(
@@ -162,7 +163,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
         size = f"{LINES} {COLUMNS}"
         tally.add_result(
             typist.type_command_and_expect("stty size", size),
-            "stty in the shell prints another terminal size",
+            f"stty in the shell does not print the terminal size {size}",
         )
         event = f"echo 1 >{EVENT}; {HIT}"
         tally.add_result(
@@ -199,7 +200,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
 
 
 def make_shell_suites(kernel: str) -> list[Suite]:
-    """Return the only suite of this file, as a list."""
+    """Return a list of one suite, which types commands into `lab shell` of a kernel."""
     what = "lab shell: a shell in the test kernel on a terminal"
     return [
         Suite(
@@ -213,6 +214,6 @@ def make_shell_suites(kernel: str) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suite. It does not wait for the build of modules: `lab shell` builds them
-    itself."""
+    """Return a list of one suite, for the requested kernel. This suite does not wait until modules
+    are built, because `lab shell` builds modules itself."""
     return make_shell_suites(testkernel.choose_kernel(suite_request))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Soak test: patches text with all mechanisms in parallel for an hour or longer, and checks after
-each round (a minute) that all changes are undone.
+"""Soak test: patches kernel text with all mechanisms in parallel for an hour or longer, and checks
+after each round of a minute that all changes are undone.
 
 The suite soak-faults injects a fault of each kind in a short boot: the check for this fault must
 fail, and no other check may fail. One thread of QEMU emulates all CPUs, because with several
@@ -23,14 +23,14 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The default duration of the soak.
+# The default duration of the soak in seconds.
 SECONDS = 3600
 # The part of the time limit that is for boot and shutdown, long enough for a busy machine.
 AROUND_SECONDS = 900.0
-# The memory of the guest in MiB. It is small, because a leak then exhausts it soon.
+# The memory of the guest in MiB: so little that a leak exhausts it soon.
 MEMORY = 512
 # The prefix of the summary line that the guest prints after each round.
-TOLD = "# soak: "
+SUMMARY_PREFIX = "# soak: "
 
 # The injected faults, by kind: the number of the round in which the fault is injected, and the
 # check that must then fail. Memory is compared from the second round on.
@@ -42,9 +42,10 @@ FAULTS = {
     "owner": (4, "modules, probes and ftrace are as before the first round"),
     "log": (4, "the kernel logged no fault"),
 }
+# The number of rounds of the soak with faults, and the duration of a round in seconds.
 FAULT_ROUNDS, FAULT_ROUND_SECONDS = 4, 8
-# The maximum duration of the soak with faults, in seconds. It ends earlier, after FAULT_ROUNDS
-# rounds.
+# The maximum duration of the soak with faults, in seconds. This soak ends earlier, after
+# FAULT_ROUNDS rounds.
 FAULTS_SECONDS = 1200
 
 
@@ -69,7 +70,7 @@ def make_soak_request(
 
 def print_round_summary(line: str) -> None:
     """Print a line of the guest if it is the summary of a round."""
-    if line.startswith(TOLD):
+    if line.startswith(SUMMARY_PREFIX):
         Line().print_permanent(f"  {line.removeprefix('# ')}")
 
 
@@ -93,19 +94,20 @@ def list_fault_checks() -> list[str]:
 
 
 def judge_fault_boot(result: Result) -> Tally:
-    """Judge the boot with faults: exactly the checks for the injected faults must fail."""
+    """Judge the boot with injected faults: the checks for these faults must fail, and no other
+    check may fail."""
     said = ktap.parse_ktap(result.status.splitlines())
     wanted = list_fault_checks()
     tally = Tally(skipped=said.skipped)
     for name in wanted:
         tally.add_result(name in said.failed, f"an injected fault is not detected: {name}")
     tally.failed += [name for name in said.failed if name not in wanted]
-    tally.add_result(result.exit_code is not None, f"the guest did not end: {result.reason}")
+    tally.add_result(result.exit_code is not None, f"the job did not end: {result.reason}")
     return tally
 
 
 def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
-    """Run a short soak in which a fault of each kind is injected."""
+    """Boot a kernel, and run a short soak test in it, in which a fault of each kind is injected."""
     faults = " ".join(f"{number}:{kind}" for kind, (number, _) in FAULTS.items())
     asked = make_soak_request(
         kernel,
@@ -142,6 +144,6 @@ def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`, for the requested kernel."""
     some = partial(make_soak_suites, seconds=suite_request.get_number("seconds", SECONDS))
     return testkernel.select_suites(suite_request, names, some)

@@ -2,7 +2,7 @@
 """Tests a test kernel as a machine of a fleet: an interrupted measurement must leave no module
 loaded, and the Ansible role must measure in the kernel over ssh.
 
-The role also measures on two more machines, on which it runs programs in user space.
+The role also measures on two more machines, only in user space.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from kmtools.suites import kernelsuite, testkernel
 SCRIPTS = ROOT / "scripts"
 # The files that the Ansible role copies to a machine.
 FILES = ("target/measure.sh", "target/machine.sh", "guest/bench.sh")
-# The usual times of the two suites.
+# The usual times of the two suites, in seconds.
 SECONDS, REMOTE_SECONDS = 120, 200
 # The Debian suite and packages with an SSH server and Python, which Ansible needs in a guest.
 SUITE, PACKAGES = "bookworm", ("dropbear-bin", "python3-minimal", "libpython3.11-stdlib")
@@ -43,7 +43,8 @@ def list_initramfs_additions() -> list[tuple[Path, str]]:
 
 
 def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
-    """Boot a kernel, and run the job that interrupts measure.sh at several points."""
+    """Boot a kernel, and run the job target.sh in it, which interrupts the script measure.sh at
+    several points; return the results."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "target.sh",
@@ -70,7 +71,7 @@ def list_ssh_programs() -> list[tuple[Path, str]]:
     found = {f"/{p.relative_to(tree)}": p for p in library.rglob("*") if p.is_file()}
     own = [f"/{LIBRARY}/lib-dynload/{p.name}" for p in library.glob("lib-dynload/_hashlib.*")]
     for name in (SERVER, PYTHON, *own):
-        found |= {file: path for path, file in unpack.list_with_libraries(tree, name)}
+        found |= {file: path for path, file in unpack.list_program_files(tree, name)}
     return [(path, file) for file, path in found.items() if not path.is_symlink()]
 
 
@@ -142,5 +143,5 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites with these names."""
+    """Return the suites of this file whose names are in `names`, for the requested kernel."""
     return testkernel.select_suites(suite_request, names, make_target_suites)

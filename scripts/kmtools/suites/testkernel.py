@@ -19,15 +19,16 @@ from kmtools.suites.kernelsuite import Outcome
 
 # The usual times in seconds of the build, of a boot without suites, and of the suite `alarm`.
 BUILD_SECONDS, BOOT_SECONDS, ALARM_SECONDS = 60.0, 8.0, 10.0
-# Pairs of suites that must run in the same guest: one leaves a module loaded for the other.
+# Pairs of suites that must run in the same guest, because one keeps a module loaded that the other
+# needs.
 TOGETHER = {"modules": "cases", "cases": "modules"}
 
 
 def choose_kernel(suite_request: SuiteRequest) -> str:
     """Return the name of the requested kernel, or of the default kernel."""
     return (
-        catalogue.find_entry(suite_request.named).name
-        if suite_request.named
+        catalogue.find_entry(suite_request.kernel).name
+        if suite_request.kernel
         else catalogue.get_default_kernel_name()
     )
 
@@ -35,13 +36,15 @@ def choose_kernel(suite_request: SuiteRequest) -> str:
 def run_after_build(suite: Suite, log: Path) -> Tally:
     """If the modules that a suite needs exist, run the suite; else return a failure."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
-        return Tally(failed=[f"not run: no modules for {suite.modules}, see the build above"])
+        return Tally(
+            failed=[f"not run: no modules for kernel {suite.modules}, see build-{suite.modules}"]
+        )
     return suite.run(log)
 
 
 def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
-    """Insert a build for each kernel whose modules a suite needs, before all suites. The suites
-    that need modules start after the build of their kernel."""
+    """Insert a suite that builds modules for each kernel whose modules another suite needs, before
+    all other suites. The suites that need modules start after the build for their kernel."""
     builds: dict[str, Suite] = {}
     found = []
     for suite in suites:
@@ -66,7 +69,7 @@ def build_kernel_modules(kernel: str, log: Path) -> Tally:
 
 def choose_stress_settings(suite_request: SuiteRequest) -> kernelsuite.Settings:
     """Return the settings that shorten stress tests and reduce the number of samples. If the user
-    named the suites, return no settings, so the long tests run."""
+    named the suites, return no settings, so that the long stress tests run."""
     if suite_request.form == "named":
         return {}
     return kernelsuite.FEW_SETTINGS if suite_request.form == "short" else kernelsuite.SHORT_SETTINGS
@@ -86,7 +89,8 @@ def boot_and_run_suites(kernel: str, settings: kernelsuite.Settings, log: Path) 
 
 
 def run_warning_detection_test(kernel: str, log: Path) -> Tally:
-    """Trigger a kernel warning on purpose, and check that it makes the test and the run fail."""
+    """Boot a kernel, trigger a kernel warning on purpose, and check that this warning makes the
+    running test fail, and the whole run, too."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
     return kernelsuite.check_warning_is_detected(
         catalogue.find_entry(kernel), modules, log.with_suffix(""), outcome
@@ -108,7 +112,8 @@ def sum_suite_seconds(names: Iterable[str]) -> float:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each boot of the job check.sh, and for `alarm`."""
+    """Return the suites of this file for the requested kernel: one for each guest that runs some of
+    the suites `names` of tests/vm/suites and, if `names` has it, `alarm`."""
     kernel = choose_kernel(suite_request)
     why = kernelsuite.make_boot_check(kernel)
     found = []

@@ -7,7 +7,7 @@ line names a path in /tmp is a file, which is written before the commands that f
 begins with a prompt is typed: ``$ `` is the prompt of the host, ``> `` continues a command, and
 ``DIRECTORY # `` is the prompt of the guest in `lab shell`. All other lines are output. The output
 must be the same, except that a number with three or more digits or with a fraction stands for any
-number, and that ``...`` stands for any text, or for any number of lines if it is alone on its line.
+number, and that ``...`` stands for any text, or for any number of lines if a line has only ``...``.
 """
 
 from __future__ import annotations
@@ -40,10 +40,12 @@ QUIET_SECONDS = 0.5  # a prompt that nothing follows for this long ends a comman
 BLOCK = re.compile(r"^```(?:console|\w+ (/tmp/\S+))\n(.*?)^```$", re.M | re.S)
 INPUT = re.compile(r"(\$|>|/\S* #)(?: (.*))?")
 PROMPT = re.compile(r"(?:^|\n)(\$|>|/\S* #) \Z")
-# A program waits for Enter, also after it was stopped by Ctrl-Z and continued by fg.
+# The end of the output if a program waits for Enter, also after Ctrl-Z stopped the program and the
+# command fg continued it.
 ENTER = re.compile(r"(?:press Enter|\Afg\n.*\n)\Z")
+# A path in /tmp.
 TMP_NAME = re.compile(r"/tmp/([\w-]+)")
-# A line of apt-get, which depends on the packages that are installed.
+# A line that apt-get prints or not, which depends on the packages that are installed.
 DELAYED = re.compile(r"debconf: delaying package configuration.*\n")
 STOP = "press Enter^Z"  # printed where Ctrl-Z is typed
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -52,7 +54,8 @@ ANY_NUMBER = re.compile(r"\d*\\\.\d+|\d{3,}")
 
 @dataclass
 class Step:
-    """The prompt, the lines of a command, and the output that the tutorial prints."""
+    """A command of a tutorial: the prompt before the command, the lines to type, and the output
+    that the tutorial prints."""
 
     prompt: str
     typed: list[str]
@@ -80,8 +83,9 @@ def read_steps(text: str) -> Iterator[Step]:
             yield step
 
 
-def make_pattern(printed: Sequence[str]) -> re.Pattern[str]:
-    """Return the pattern that the output of a command must match, line ends included."""
+def make_output_pattern(printed: Sequence[str]) -> re.Pattern[str]:
+    """Return the pattern that the output of a command must match, line ends included; `printed` are
+    the lines of output in the tutorial."""
     pattern = ""
     for line in printed:
         if line.strip() == "...":
@@ -93,8 +97,8 @@ def make_pattern(printed: Sequence[str]) -> re.Pattern[str]:
 
 
 class Terminal:
-    """A shell of the host on a pseudoterminal, in the root of the tree. `prompt`: the last prompt,
-    of the host or of the guest."""
+    """A shell of the host on a pseudoterminal, in the root of the tree. `prompt` is the last prompt
+    that was printed, by this shell or by that of a guest."""
 
     def __init__(self) -> None:
         self.prompt = ""
@@ -112,7 +116,7 @@ class Terminal:
         self.read_output(iter(()))
 
     def close(self) -> None:
-        """End the shell, and what runs in it."""
+        """End the shell, and the programs that run in it."""
         os.close(self._ours)  # a hangup of the terminal
         try:
             self._shell.wait(30)
@@ -121,8 +125,8 @@ class Terminal:
             self._shell.wait()
 
     def read_output(self, keys: Iterator[bytes]) -> str:
-        """Return the output up to the next prompt, without it. Type the next of `keys` each time a
-        program waits for Enter. Raise TimeoutError if no prompt comes."""
+        """Return the output up to the next prompt, without the prompt. Type the next of `keys` each
+        time a program waits for Enter. Raise TimeoutError if no prompt is printed."""
         text = ""
         typed = 0  # length of the output when a key was typed; the terminal then echoes it
         deadline = time.monotonic() + SECONDS
@@ -141,9 +145,9 @@ class Terminal:
         )
 
     def run_step(self, step: Step) -> str:
-        """Type the lines of a command, and the keys that its output asks for; return its output.
-        Raise RuntimeError, and type nothing, if the prompt is another one, because commands for the
-        guest must not run on the host."""
+        """Type the lines of a command, and the keys that its output asks for; return its output. If
+        the last prompt is not that of the step, raise RuntimeError and type nothing, because
+        commands for the guest must not run on the host."""
         if self.prompt != step.prompt:
             raise RuntimeError(f"the prompt is '{self.prompt}', not '{step.prompt}'")
         keys = [
@@ -173,8 +177,9 @@ def remove_paths(paths: Iterable[Path]) -> None:
 
 
 def run_tutorial(page: Path, log: Path) -> Tally:
-    """Run the commands of a tutorial; each is a result. Stop at the first whose output differs.
-    Remove what the tutorial leaves in /tmp, so that it can be run again."""
+    """Run the commands of a tutorial; each command is a result. Stop at the first command whose
+    output differs. Remove the files that the tutorial created in /tmp, so that the tutorial can be
+    run again."""
     tally = Tally()
     text = page.read_text(encoding="utf-8")
     before = list_tmp_paths(text)
@@ -183,12 +188,14 @@ def run_tutorial(page: Path, log: Path) -> Tally:
             out.write(f"{step.prompt} {step.typed[0]}\n")
             try:
                 output = DELAYED.sub("", terminal.run_step(step))
-                same = make_pattern(step.printed).fullmatch(output) is not None
+                same = make_output_pattern(step.printed).fullmatch(output) is not None
             except (OSError, RuntimeError) as error:
                 output, same = f"{error}\n", False
             out.write(output)
             out.flush()
-            tally.add_result(same, f"{page.stem}: '{step.typed[0]}' prints something else")
+            tally.add_result(
+                same, f"{page.stem}: '{step.typed[0]}' does not print the output in the tutorial"
+            )
             if not same:
                 out.writelines(
                     f"{line}\n"
@@ -203,7 +210,7 @@ def run_tutorial(page: Path, log: Path) -> Tally:
 
 
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each tutorial."""
+    """Return a suite for each tutorial in Documentation/tutorials."""
     return [
         Suite(
             f"tutorial-{page.stem}",

@@ -51,8 +51,8 @@ def make_usdt_steps(programs: Sequence[str]) -> list[Step]:
 
 
 def compare_usdt_programs(programs: Sequence[str]) -> Tally:
-    """Build and compare programs in a minimal Debian 12. After a failed step, go on with the next
-    one, unless packages cannot be installed."""
+    """Build and compare programs in a minimal Debian 12. After a failed step, continue with the
+    next step, unless packages cannot be installed."""
     with fresh.unpack_temporary_root("bookworm", False, True, {}) as session:
         for step in make_usdt_steps(programs):
             if not fresh.run_step(session, step) and step.name in {"lists", "tools"}:
@@ -61,7 +61,8 @@ def compare_usdt_programs(programs: Sequence[str]) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the suite of programs with USDT probes."""
+    """Return a list of one suite, which builds and compares the requested programs with USDT
+    probes."""
     programs = suite_request.get_choices("programs", PROGRAMS) or list(PROGRAMS)
     what = "Debian programs with USDT probes, built with <sys/sdt.h> of kmarkers and of SystemTap"
     return [

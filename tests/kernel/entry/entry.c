@@ -85,6 +85,7 @@ static void te_pass_once(unsigned long i)
 	te_expect(both == (i % 2 ? (unsigned __int128)21 << 64 | 21 : (unsigned __int128)i << 64));
 }
 
+/* Handle a write to the parameter pass. */
 static int te_pass(const char *text, const struct kernel_param *unused)
 {
 	unsigned long i, times;
@@ -113,7 +114,7 @@ static int te_storm_thread(void *done)
 	return 0;
 }
 
-/* Make passes in two threads, on the first two online CPUs.  Return when both have ended. */
+/* Handle a write to the parameter storm: make passes in threads on the first two online CPUs. */
 static int te_storm(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *threads[2] = { NULL };
@@ -142,20 +143,20 @@ static int te_storm(const char *text, const struct kernel_param *unused)
 
 static DECLARE_COMPLETION(te_gone_done);
 
-static noinline void __noreturn te_gone(void)
+static noinline void __noreturn te_never_returns(void)
 {
 	compat_complete_and_exit(&te_gone_done, 0);
 }
 
-static int te_goes(void *unused)
+static int te_calls_never_returns(void *unused)
 {
-	te_gone();
+	te_never_returns();
 }
 
 /* Call a function that does not return, in a thread of its own. */
 static int te_set_never(const char *text, const struct kernel_param *unused)
 {
-	struct task_struct *thread = kthread_run(te_goes, NULL, "te_goes");
+	struct task_struct *thread = kthread_run(te_calls_never_returns, NULL, "te_never");
 
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);

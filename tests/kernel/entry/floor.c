@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Measures a lower bound of the time in which the recorded functions many_0 to many_19999 can be
- * switched: the time of the patcher's stores and IPI rounds alone.  For comparison, it measures the
- * same stores under stop_machine().  Each byte is stored with its old value, so the functions do
+ * switched: the time of the patcher's stores and IPI rounds alone.  For comparison, the same stores
+ * are measured under stop_machine().  Each byte is stored with its old value, so the functions do
  * not change.
  *
  * For each of these two methods, two times are measured: the duration of the stores, and the

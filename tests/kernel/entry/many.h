@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each once.  The
- * assembler repeats them, which is much faster than a compiler.  MANY_ENTRY is the first
- * instruction of each function.  No ENDBR precedes it, since only direct calls reach the functions.
+ * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each function once.
+ * The assembler repeats the functions, which is much faster than compiling them.  MANY_ENTRY is the
+ * first instruction of each function.  No ENDBR precedes it, since only direct calls reach the
+ * functions.
  */
 #ifndef TEST_ENTRY_MANY_H
 #define TEST_ENTRY_MANY_H

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Tests modules of DKMS packages, built twice: unmarked, and marked (with markers). Modules that
-# load unmarked must also load marked; then they must be traced and switched, unload, and load
-# again. /dkms has a folder for each package, with the folders unmarked and marked, a file order
-# with the names of its modules, and a file stock with the names of the stock modules that they
-# need.
+# load unmarked must also load marked; then their markers must be traced and switched, and the
+# modules must unload and load again. /dkms has a folder for each package, with the folders unmarked
+# and marked, a file order with the names of its modules, and a file stock with the names of the
+# stock modules that they need.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# module_of FILE: print the module name of a file
-module_of() {
+# print_module_name FILE: print the module name of a file
+print_module_name() {
 	basename "${1%.ko}" | tr - _
 }
 
@@ -51,7 +51,7 @@ load_files() {
 # unload_files: unload the modules in $there
 unload_files() {
 	for file in $there; do
-		rmmod "$(module_of "$file")" || return 1
+		rmmod "$(print_module_name "$file")" || return 1
 	done
 }
 
@@ -59,7 +59,7 @@ unload_files() {
 # $there
 switch_functions() {
 	for file in $there; do
-		put "$(module_of "$file"): $1" "$debugfs/entry/control" || return 1
+		put "$(print_module_name "$file"): $1" "$debugfs/entry/control" || return 1
 	done
 }
 
@@ -126,7 +126,7 @@ log_foreign() {
 # with added markers
 check_package() {
 	while read -r file; do
-		loaded "$(module_of "$file")" || insmod "/stock/$file"
+		loaded "$(print_module_name "$file")" || insmod "/stock/$file"
 	done <"$dir/stock"
 	dmesg -c >/dev/null
 	log_foreign begins
@@ -148,15 +148,15 @@ check_package() {
 	log_is_clean
 }
 
-suite load
+begin_suite load
 # Enlarge the trace buffer, which at first has space for only a few dozen events of each CPU.
 echo 1408 >"$tracing/buffer_size_kb"
 try "the modules load" load_core
 for dir in /dkms/*; do
 	package=${dir##*/}
-	suite "$package"
+	begin_suite "$package"
 	check_package
 done
-suite unload
+begin_suite unload
 try "the modules unload" unload_core
 finish

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Makes the guest hang in the way that KMARKERS_HOW names. With "busy" the guest does not hang: it
-# computes, and prints nothing for a while.
+# Makes the guest hang in the way that KMARKERS_HOW names. With "busy" the guest does not hang, but
+# computes and prints nothing for a while.
 case $KMARKERS_HOW in
 interrupts) insmod /modules/kmarkers_test_deaf.ko ;;
 breakpoint) insmod /modules/kmarkers_test_deaf.ko at_breakpoint=1 ;;

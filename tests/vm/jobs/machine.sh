@@ -4,7 +4,7 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-suite machine
+begin_suite machine
 ln -s /usr/bin/python3.11 /usr/bin/python3
 mkdir -p /var/tmp /etc/dropbear /run
 insmod /e1000.ko
@@ -14,7 +14,7 @@ ip link set lo up
 ip address add 10.0.2.15/24 dev eth0
 /usr/sbin/dropbear -R -E -s -F -p 22 2>/tmp/dropbear &
 echo "# reachable"
-expedite 1
+expedite_grace_periods 1
 while [ ! -e /tmp/over ]; do
 	sleep 5
 	echo "# $(tail -n 1 /tmp/dropbear)"

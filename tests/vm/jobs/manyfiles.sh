@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Measures the times to load and to unload a module, with its tables of sites and without them.
+# Measures the times to load and to unload a module, with and without its tables of sites.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 module=${KMARKERS_MODULE?}
 
-# timed WHAT COMMAND...: print the duration of the command in milliseconds
-timed() {
+# print_duration WHAT COMMAND...: print the duration of the command in milliseconds
+print_duration() {
 	what=$1
 	shift
 	read -r start _ </proc/uptime
@@ -26,13 +26,13 @@ for core in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers
 	insmod "/modules/$core.ko" || exit 1
 done
 for _ in $(seq "${KMARKERS_TURNS:-7}"); do
-	timed "load without" insmod "/modules/$module.without.ko"
-	timed "unload without" rmmod "$module"
-	timed "load with" insmod "/modules/$module.ko"
-	timed "events with" settle_events
+	print_duration "load without" insmod "/modules/$module.without.ko"
+	print_duration "unload without" rmmod "$module"
+	print_duration "load with" insmod "/modules/$module.ko"
+	print_duration "events with" settle_events
 	sites=$(grep -c "" $debugfs/patcher/sites)
-	timed "unload with" rmmod "$module"
-	timed "events without" settle_events
+	print_duration "unload with" rmmod "$module"
+	print_duration "events without" settle_events
 done
 [ "$sites" -gt 1000 ]
 result $? "the patcher has more than 1000 sites: $sites"

@@ -23,6 +23,6 @@ rmmod kmarkers_test || exit 1
 for suite in ${KMARKERS_SUITES:-}; do
 	run_suite "$suite"
 done
-no_area_of kmarkers_patcher
+no_vmalloc_area_of kmarkers_patcher
 result $? "no area of kmarkers_patcher is mapped"
 finish

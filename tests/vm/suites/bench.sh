@@ -9,10 +9,10 @@ not_running() {
 	grep -q "^\(idle\|done\|stopped\|failed\) " "$bench"/status
 }
 
-# summary_of BENCHMARK: compute the summary of the benchmark from its samples, and print it. For
+# print_summary BENCHMARK: compute the summary of the benchmark from its samples, and print it. For
 # each variant, a slope is fitted to the three windows of each block; blocks with a flagged window
 # are left out.
-summary_of() {
+print_summary() {
 	awk -F '[, ]' '
 		function milli(x) {
 			x += 0
@@ -47,12 +47,12 @@ summary_of() {
 		}' "$bench/$1/samples" /tmp/summary
 }
 
-# measured_some: succeeds if at least one window of the run has been measured
-measured_some() {
+# has_measured_windows: succeeds if at least one window of the run has been measured
+has_measured_windows() {
 	grep -q "^running [^ ]* [1-9]" "$bench"/status
 }
 
-arm_while_running() {
+switch_marker_on_while_running() {
 	put "bench_memcpy count" "$debugfs"/markers/control && within 60 not_running
 }
 
@@ -62,7 +62,7 @@ test_bench_dormant() {
 	control=$debugfs/markers/control
 	try "a marker of the benchmarks is switched on" put "bench_memcpy count" "$control"
 	refused "control refuses start while the marker is on" "busy" put "start empty-loop" "$bench"/control
-	logged "kmarkers_bench: not started: marker bench_memcpy is on"
+	logged "kmarkers_bench: benchmark run not started: marker bench_memcpy is enabled"
 	result $? "the log names the marker that is on"
 	same "the refused start leaves the samples unchanged" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
 	try "the marker of the benchmarks is switched off" put "bench_memcpy none" "$control"
@@ -71,9 +71,9 @@ test_bench_dormant() {
 	same "status shows that the benchmark is done" "$(cut -d' ' -f1 "$bench"/status)" "done"
 	try "config takes 100000 blocks" put 100000 "$bench"/config/blocks
 	try "a long run starts" put "start empty-loop" "$bench"/control
-	try "status shows the number of measured windows during the long run" within 60 measured_some
-	try "the long run ends when a marker is switched on" arm_while_running
-	logged "kmarkers_bench: run failed: marker bench_memcpy is on"
+	try "status shows the number of measured windows during the long run" within 60 has_measured_windows
+	try "the long run ends when a marker is switched on" switch_marker_on_while_running
+	logged "kmarkers_bench: benchmark run failed: marker bench_memcpy is enabled"
 	result $? "the log names the marker that ended the run"
 	grep -q "^failed - .* error -16 in empty-loop$" "$bench"/status
 	result $? "status shows that the run failed"
@@ -91,7 +91,7 @@ test_bench_offline() {
 	try "config takes the second CPU" put 1 "$bench"/config/cpu
 	same "the second CPU goes offline" "$(put 0 $online && cat $online)" 0
 	refused "a run on an offline CPU is refused" "Invalid argument" put "start empty-loop" "$bench"/control
-	logged "kmarkers_bench: not started: CPU 1 is offline"
+	logged "kmarkers_bench: benchmark run not started: CPU 1 is offline"
 	result $? "the log says that the CPU is offline"
 	same "the run that was refused leaves the samples unchanged" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" "$1"
 	same "the second CPU goes online again" "$(put 1 $online && cat $online)" 1
@@ -101,15 +101,15 @@ test_bench_offline() {
 	try "config takes the first CPU" put 0 "$bench"/config/cpu
 }
 
-# attach_and_die FILE: start a shell that attaches BPF programs, writes their kprobes to FILE, and
-# kills itself
-attach_and_die() {
+# attach_and_kill_shell FILE: start a shell that attaches BPF programs, writes their kprobes to
+# FILE, and kills itself
+attach_and_kill_shell() {
 	sh -c "/kmlive attach \$\$ >/tmp/keeper && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
 	[ -s "$1" ]
 }
 
 # test_bench_attach: check that kmlive attaches BPF programs only for an existing process, and that
-# they are detached when the process ends.
+# the programs are detached when the process ends.
 test_bench_attach() {
 	probes=/sys/kernel/debug/kprobes/list
 	if [ ! -x /kmlive ]; then
@@ -123,7 +123,7 @@ test_bench_attach() {
 	refused "BPF programs are not attached for an unknown process ID" "No such process" /kmlive attach 4194304
 	lacks kmarkers_bench_bpf_kprobe $probes
 	result $? "an unknown process ID leaves no BPF program attached"
-	try "BPF programs are attached for a shell" attach_and_die /tmp/attached
+	try "BPF programs are attached for a shell" attach_and_kill_shell /tmp/attached
 	try "BPF programs are detached when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
 }
 
@@ -176,7 +176,7 @@ test_bench() {
 	samples=$((9 * ($(wc -l <"$bench"/empty-loop/summary) - 1)))
 	same "the samples have all windows of 3 blocks" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" $samples
 	tail -n +2 "$bench"/empty-loop/summary >/tmp/summary
-	same "the summary agrees with the samples" "$(summary_of empty-loop)" "$(cat /tmp/summary)"
+	same "the summary agrees with the samples" "$(print_summary empty-loop)" "$(cat /tmp/summary)"
 	awk '{ good += $2; bad += $3 } END { exit !(good > bad) }' /tmp/summary
 	result $? "the summary shows that most blocks were undisturbed"
 	test_bench_dormant $samples
@@ -196,8 +196,8 @@ test_bench() {
 		grep -q '^done - \([0-9]*\)/\1$' "$bench"/status
 		result $? "every site is in the expected state, the $turn time"
 	done
-	# Check that this variant is measured, because it is compared with a published number. It
-	# needs two CPUs, so that the instruction counts, which use one CPU, do not include it.
+	# Check that the variant stop-machine-stall is measured, because its time is compared with a
+	# published number. The counts of instructions lack this variant, which needs two CPUs.
 	grep -q "^arm-stall,stop-machine-stall," "$bench"/arm-stall/samples
 	result $? "arm-stall measures the stall of stop_machine()"
 	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites

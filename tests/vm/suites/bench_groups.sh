@@ -4,8 +4,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# bench_rests: succeeds if no benchmark is running
-bench_rests() {
+# no_benchmark_runs: succeeds if no benchmark is running
+no_benchmark_runs() {
 	grep -q "^\(idle\|done\|stopped\|failed\) " "$debugfs"/bench/status
 }
 
@@ -14,7 +14,7 @@ bench_rests() {
 measure_group() {
 	put "blocks 8" /sys/module/kmarkers_bench/parameters/control || return
 	put "start $1" "$debugfs"/bench/control || return
-	within 60 bench_rests || return
+	within 60 no_benchmark_runs || return
 	[ "$(grep -c "^$1," "$debugfs/bench/$1/samples")" = 72 ] || return
 	[ "$(sed -n "s/^$1,[^,]*,loop,\([0-9]\),.*/\1/p" "$debugfs/bench/$1/samples" | sort -u | grep -c .)" = 8 ]
 }
@@ -37,7 +37,7 @@ test_example_benchmark() {
 		grep -q "^plain-clone " "$debugfs"/bench/example-hash/summary
 	try "the marker of the module is switched on" put "example_hash_step count" "$debugfs"/markers/control
 	refused "no run begins while the marker of the module is on" "busy" put "start example-hash" "$debugfs"/bench/control
-	logged "kmarkers_bench: not started: marker example_hash_step is on"
+	logged "kmarkers_bench: benchmark run not started: marker example_hash_step is enabled"
 	result $? "the log names the marker of the module that is on"
 	try "the marker of the module is switched off" put "example_hash_step none" "$debugfs"/markers/control
 	put "blocks 100000" /sys/module/kmarkers_bench/parameters/control
@@ -73,7 +73,7 @@ test_own_blocks() {
 	put "blocks 8" /sys/module/kmarkers_bench/parameters/control
 	try "a module loads whose benchmark has a block function" insmod /modules/kmarkers_test_groups.ko fault=block-right
 	try "a benchmark with a block function starts" put "start test-second" "$bench/control"
-	try "the benchmark with a block function ends" within 60 bench_rests
+	try "the benchmark with a block function ends" within 60 no_benchmark_runs
 	same "test-second has the number of samples that its module declares" "$(grep -c "^test-second,\(sites,switch\|rounds,rounds\),0,[0-7],0,0,,1," "$bench/test-second/samples")" 16
 	same "the summary of test-second has a median for each variant" "$(tail -n +2 "$bench/test-second/summary" | tr '\n' ' ')" "sites 1 8 104 rounds 1 8 3 "
 	rmmod kmarkers_test_groups
@@ -83,13 +83,13 @@ test_own_blocks() {
 	insmod /modules/kmarkers_test_groups.ko fault=block-grows
 	refused "a benchmark that later declares more samples is not started" "Cannot allocate\|Out of memory" \
 		put "start test-second" "$bench/control"
-	logged "kmarkers_bench: not started: samples of test-second need"
+	logged "kmarkers_bench: benchmark run not started: samples of test-second need"
 	result $? "the log says how much memory its samples need"
 	rmmod kmarkers_test_groups
 	insmod /modules/kmarkers_test_groups.ko fault=block-stray
 	put "start test-second" "$bench/control"
-	try "a run ends when a block stores a sample of an unknown variant" within 60 bench_rests
-	logged "kmarkers_bench: test-second: the block function stored variant 2, but the group has 2 variants"
+	try "a run ends when a block stores a sample of an unknown variant" within 60 no_benchmark_runs
+	logged "kmarkers_bench: benchmark test-second: run failed: a sample has variant 2, but there are 2 variants"
 	result $? "the log names the unknown variant"
 	same "status names the benchmark that failed" "$(cut -d' ' -f4- "$bench/status")" "error -22 in test-second"
 	rmmod kmarkers_test_groups
@@ -103,15 +103,15 @@ test_own_blocks() {
 	result $? "a refused run leaves the status of the last run"
 }
 
-# start_busy: start a run on a CPU that is kept busy, and print the status before anything is
-# measured
-start_busy() {
+# start_run_on_busy_cpu: start a run on a CPU that is kept busy, and print the status before
+# anything is measured
+start_run_on_busy_cpu() {
 	put 800 /sys/module/kmarkers_test_groups/parameters/busy_ms
 	taskset 2 sh -c "echo start empty-loop >$debugfs/bench/control; cat $debugfs/bench/status"
 }
 
-# While a run has not measured anything yet, status must name its benchmark, and not that of the
-# last run, whose module was unloaded.
+# While a run has not measured anything yet, status must name the benchmark of this run, and not
+# that of the last run, whose module was unloaded.
 test_status_of_new_run() {
 	if [ ! -e /sys/devices/system/cpu/cpu1 ]; then
 		skip "status names the benchmark of the run that began" "no second CPU"
@@ -121,23 +121,23 @@ test_status_of_new_run() {
 	insmod /modules/example_benchmark.ko
 	try "a benchmark of a module is measured before the module is unloaded" measure_group example-hash
 	rmmod example_benchmark
-	same "status names the benchmark of the run that began" "$(start_busy | cut -d/ -f1)" "running empty-loop 0"
+	same "status names the benchmark of the run that began" "$(start_run_on_busy_cpu | cut -d/ -f1)" "running empty-loop 0"
 	put stop "$debugfs"/bench/control
 	rmmod kmarkers_test_groups
 }
 
-# Benchmarks that a module does not remove must be removed and logged when it unloads.
+# Benchmarks that a module does not remove must be removed and logged when the module unloads.
 test_left_groups() {
 	insmod /modules/kmarkers_test_groups.ko fault=left
 	put 100000 "$debugfs/bench/config/blocks"
 	put "start test-first" "$debugfs/bench/control"
 	try "a module unloads without removing its benchmarks during a run" rmmod kmarkers_test_groups
-	logged "kmarkers_bench: kmarkers_test_groups did not remove its benchmark test-second: removed with the module"
+	logged "kmarkers_bench: module kmarkers_test_groups did not remove benchmark test-second: removed while the module unloads"
 	result $? "the log names the benchmark that the module did not remove"
 	same "the run ended when the module unloaded without removing its benchmarks" "$(cut -d' ' -f1 "$debugfs"/bench/status)" stopped
 	refused "a module whose init fails does not remove its benchmarks" "No such device" \
 		insmod /modules/kmarkers_test_groups.ko fault=left-failed
-	logged "kmarkers_bench: kmarkers_test_groups did not remove its benchmark test-first: removed with the module"
+	logged "kmarkers_bench: module kmarkers_test_groups did not remove benchmark test-first: removed while the module unloads"
 	result $? "the log names the benchmark of the module whose init failed"
 	has_no_group test-first && has_no_group test-second
 	result $? "no benchmark of these modules is listed"
@@ -150,9 +150,9 @@ test_bad_groups() {
 		refused "a module with an invalid benchmark ($fault) does not load" "Invalid argument\|Invalid parameters" \
 			insmod /modules/kmarkers_test_groups.ko fault=$fault
 	done
-	logged "kmarkers_bench: kmarkers_test_groups: benchmark test-second: its blocks have no samples"
+	logged "kmarkers_bench: module kmarkers_test_groups: benchmark test-second is not added: its blocks have no samples"
 	result $? "the log gives the reason of the last refusal"
-	# Kernels from 6.19 on turn EEXIST of an init function into EBUSY.
+	# Since 6.19, the kernel replaces EEXIST of an init function by EBUSY.
 	for fault in control empty-loop test-first; do
 		refused "a module with a benchmark named $fault does not load" "File exists\|resource busy" \
 			insmod /modules/kmarkers_test_groups.ko fault=$fault

@@ -5,9 +5,9 @@
 # shellcheck source=tests/vm/lib_cases.sh
 . /tests/lib_cases.sh
 
-# modules_come_and_go: load and unload a module with a marker and one with a probe until
+# reload_modules_repeatedly: load and unload a module with a marker and one with a probe until
 # /tmp/loading is removed; add a line to /tmp/loads each time
-modules_come_and_go() {
+reload_modules_repeatedly() {
 	while [ -e /tmp/loading ]; do
 		insmod /modules/example_probe.ko && insmod /modules/example_client.ko &&
 			rmmod example_client && rmmod example_probe && echo >>/tmp/loads
@@ -17,7 +17,7 @@ modules_come_and_go() {
 test_counts_during_loads() {
 	: >/tmp/loads
 	: >/tmp/loading
-	modules_come_and_go &
+	reload_modules_repeatedly &
 	for case in markers_storm_exactly_once typed_storm_exactly_once; do
 		before=$(wc -l </tmp/loads)
 		# Repeat a short storm until the modules were loaded and unloaded at least once.
@@ -50,14 +50,14 @@ test_cases() {
 	sed 's/^/# patcher /' "$debugfs"/patcher/stats
 	same "the histogram in stats counts every batch" \
 		"$(awk '/^batches_/ { n += $2 } END { print n }' "$debugfs"/patcher/stats)" \
-		"$(stat_of batches)"
+		"$(patcher_stat batches)"
 	if [ "$(nproc)" -gt 1 ]; then
-		[ "$(stat_of longest_round_us)" -gt 0 ]
+		[ "$(patcher_stat longest_round_us)" -gt 0 ]
 		result $? "stats shows the longest round"
 	else
 		skip "stats shows the longest round" "a single CPU waits for no other"
 	fi
-	[ "$(stat_of longest_trap_us)" -gt 0 ] && [ "$(stat_of longest_wait_us)" -gt 0 ]
+	[ "$(patcher_stat longest_trap_us)" -gt 0 ] && [ "$(patcher_stat longest_wait_us)" -gt 0 ]
 	result $? "stats shows the longest time of a breakpoint and the longest wait of a batch"
 	# Only some kernels can search for writable and executable mappings.
 	wx=/sys/kernel/debug/page_tables/check_wx_pages

@@ -9,18 +9,18 @@ samples=${KMARKERS_SAMPLES:-12}
 name_refused="refused: the breakpoint handler uses it"
 not_to_be_probed="refused: kprobes are forbidden there"
 
-# deny NAME ERROR FUNCTION OFFSET LEN: a test that passes if the site is refused with that error and
-# no byte changes
-deny() {
+# expect_refused_site NAME ERROR FUNCTION OFFSET LEN: a test that passes if the site is refused with
+# that error and no byte changes
+expect_refused_site() {
 	around=$(add_hex "$(address "$3")" "$4")
 	bytes=$(ask_core bytes "$around" 16)
 	fails_with "$2" command_core site "$3" "$4" "$5" && [ "$bytes" = "$(ask_core bytes "$around" 16)" ]
 	result $? "$1"
 }
 
-# there_are NAME...: set $there to the functions that exist in this kernel; fails if less than two
-# thirds exist
-there_are() {
+# find_existing_functions NAME...: set $there to the functions that exist in this kernel; fails if
+# less than two thirds exist
+find_existing_functions() {
 	there=
 	for function in "$@"; do
 		! in_kernel "$function" || there="$there $function"
@@ -46,13 +46,13 @@ test_names() {
 	# Line 1: entry code; line 2: noinstr functions; line 3: notrace functions and assembly;
 	# line 4: functions that run before the breakpoint handler.
 	try "this kernel has most of the functions that must be refused" \
-		there_are asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
+		find_existing_functions asm_exc_int3 asm_exc_page_fault entry_SYSCALL_64 error_entry \
 		exc_int3 exc_page_fault do_int3 irqentry_nmi_enter \
 		memset clear_page_erms trace_clock_local \
 		notify_die atomic_notifier_call_chain kprobe_int3_handler
 	for function in $there; do
-		deny "a site in $function is refused" "not permitted" "$function" 5 5
-		logged "patcher: $function $name_refused\|$function.* $not_to_be_probed"
+		expect_refused_site "a site in $function is refused" "not permitted" "$function" 5 5
+		logged "patcher: change of function $function $name_refused\|$function.* $not_to_be_probed"
 		result $? "the log says that kprobes are forbidden in $function or the breakpoint handler uses it"
 	done
 }
@@ -61,43 +61,43 @@ test_names() {
 # patcher must refuse them by name.
 test_handler_names() {
 	try "this kernel has most of the functions that the breakpoint handler uses" \
-		there_are __rcu_read_lock hw_breakpoint_exceptions_notify get_kprobe
+		find_existing_functions __rcu_read_lock hw_breakpoint_exceptions_notify get_kprobe
 	for function in $there; do
-		deny "a site in $function of the breakpoint handler is refused" "not permitted" "$function" 5 5
-		logged "patcher: $function $name_refused"
+		expect_refused_site "a site in $function of the breakpoint handler is refused" "not permitted" "$function" 5 5
+		logged "patcher: change of function $function $name_refused"
 		result $? "the log says that the breakpoint handler uses $function"
 	done
 }
 
 test_instructions() {
-	deny "a site inside an instruction is refused" "Invalid" "$getppid" $((call + 1)) 4
+	expect_refused_site "a site inside an instruction is refused" "Invalid" "$getppid" $((call + 1)) 4
 	logged "refused: no instruction begins there"
 	result $? "the log says that no instruction begins there"
-	deny "a site shorter than its instruction is refused" "Invalid" "$getppid" "$call" 4
-	logged "refused: the instruction is longer"
+	expect_refused_site "a site shorter than its instruction is refused" "Invalid" "$getppid" "$call" 4
+	logged "refused: the instruction is longer than the given length"
 	result $? "the log says that the instruction is longer"
-	deny "a site of more than one instruction is refused" "Invalid" "$getppid" "$call" 6
-	logged "refused: its length spans more than one instruction"
+	expect_refused_site "a site of more than one instruction is refused" "Invalid" "$getppid" "$call" 6
+	logged "refused: the given length spans more than one instruction"
 	result $? "the log says that there is more than one instruction"
-	size=$(size_of "$getppid")
-	deny "a site behind the end of its function is refused" "Invalid" "$getppid" "$size" 5
-	deny "a site across the end of its function is refused" "Invalid" "$getppid" $((size - 1)) 5
+	size=$(print_function_size "$getppid")
+	expect_refused_site "a site behind the end of its function is refused" "Invalid" "$getppid" "$size" 5
+	expect_refused_site "a site across the end of its function is refused" "Invalid" "$getppid" $((size - 1)) 5
 	refused "a site far behind its function is refused" "Invalid" command_core site "$getppid" 0x7fffffff 5
 	refused "a site beyond the address space is refused" "Invalid" command_core site "$getppid" 0xfffffffffffffff0 5
 	fentry=0
 	case $(ask_core bytes "$(address "$getppid")" 4) in
 	"f3 0f 1e fa"*) fentry=4 ;;
 	esac
-	deny "a site on the entry that belongs to ftrace is refused" "not permitted" "$getppid" "$fentry" 5
+	expect_refused_site "a site on the entry that belongs to ftrace is refused" "not permitted" "$getppid" "$fentry" 5
 	logged "refused: ftrace"
 	result $? "the log says that the entry belongs to ftrace"
-	deny "a site beside ftrace's instruction at the entry is refused" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
+	expect_refused_site "a site beside ftrace's instruction at the entry is refused" "Invalid\|not permitted" "$getppid" $((4 - fentry)) 4
 	try "a site on the call is allowed" command_core site "$getppid" "$call" 5
 }
 
-# table_sites TABLE ENTRY_SIZE: print the function and offset of sampled entries of a table of the
-# kernel, except those in functions whose name is not unique
-table_sites() {
+# list_table_sites TABLE ENTRY_SIZE: print the function and offset of sampled entries of a table of
+# the kernel, except those in functions whose name is not unique
+list_table_sites() {
 	start=$(address "__start_$1")
 	stop=$(address "__stop_$1")
 	entries=$(((0x$stop - 0x$start) / $2))
@@ -107,15 +107,15 @@ table_sites() {
 	awk 'NR == FNR { times[$3]++; next } times[$1] == 1' /tmp/symbols /tmp/named
 }
 
-# deny_table TABLE ENTRY_SIZE NAME: two tests. First, a site at the address in any sampled entry of
-# the table must be refused. Second, at least a third of the sampled sites must be refused because
-# kprobes are forbidden at the address, not in the whole function.
-deny_table() {
+# expect_refused_table_sites TABLE ENTRY_SIZE NAME: two tests. First, a site at the address in any
+# sampled entry of the table must be refused. Second, at least a third of the sampled sites must be
+# refused because kprobes are forbidden at the address, not in the whole function.
+expect_refused_table_sites() {
 	[ "$(address "__start_$1")" ] || {
 		skip "$3" "this kernel has no such table"
 		return
 	}
-	table_sites "$1" "$2" >/tmp/sites
+	list_table_sites "$1" "$2" >/tmp/sites
 	allowed=0
 	while read -r function offset; do
 		fails_with "not permitted\|No such file" command_core site "$function" "$offset" 5 ||
@@ -129,26 +129,27 @@ deny_table() {
 	result $? "$3: at least a third because kprobes are forbidden at the address"
 }
 
-# deny_kprobe NAME FUNCTION OFFSET LEN: tests that pass if the site is refused because of a kprobe
-deny_kprobe() {
-	deny "$1" "busy" "$2" "$3" "$4"
+# expect_kprobe_refusal NAME FUNCTION OFFSET LEN: tests that pass if the site is refused because of
+# a kprobe
+expect_kprobe_refusal() {
+	expect_refused_site "$1" "busy" "$2" "$3" "$4"
 	logged "refused: a kprobe"
 	result $? "$1: the log names a kprobe as the reason"
 }
 
-# jumps FUNCTION OFFSET: succeeds if the text at the offset is a jump, such as that of an optimised
-# kprobe
-jumps() {
+# holds_jump FUNCTION OFFSET: succeeds if the text at the offset is a jump, such as that of an
+# optimised kprobe
+holds_jump() {
 	case $(ask_core bytes "$(add_hex "$(address "$1")" "$2")" 1) in
 	e9*) ;;
 	*) return 1 ;;
 	esac
 }
 
-# jumps_no_more FUNCTION OFFSET: succeeds if the text at the offset is no jump. The kernel removes the
-# jump of a disabled kprobe some time later.
-jumps_no_more() {
-	! jumps "$@"
+# holds_no_jump FUNCTION OFFSET: succeeds if the text at the offset is no jump. The kernel removes
+# the jump of a disabled kprobe some time later.
+holds_no_jump() {
+	! holds_jump "$@"
 }
 
 # find_covering_kprobe: register a kprobe on an instruction directly before a load of a constant, so
@@ -163,14 +164,14 @@ find_covering_kprobe() {
 	for function in vfs_rename vfs_link vfs_rmdir vfs_mkdir vfs_mknod do_symlinkat vfs_symlink \
 		vfs_fsync_range do_fcntl vfs_write vfs_read; do
 		[ "$(address "$function")" ] || continue
-		size=$(size_of "$function")
+		size=$(print_function_size "$function")
 		for offset in $(ask_core scan "$(address "$function")" "$size" b8 f8); do
 			[ "$offset" -gt 9 ] || continue
 			command_core site "$function" "$offset" 5 2>/dev/null || continue
 			for distance in 4 3 2 1; do
 				add_probe reach "$function" $((offset - distance)) 2>/dev/null || continue
 				enable_probe reach
-				within 1 jumps "$function" $((offset - distance)) && return
+				within 1 holds_jump "$function" $((offset - distance)) && return
 				disable_probe reach
 				remove_probe reach
 				tries=$((tries - 1))
@@ -189,9 +190,9 @@ has_return_thunks() {
 
 test_core_kprobes() {
 	add_probe site "$getppid" "$call"
-	deny_kprobe "a site on a disabled kprobe is refused" "$getppid" "$call" 5
+	expect_kprobe_refusal "a site on a disabled kprobe is refused" "$getppid" "$call" 5
 	enable_probe site
-	deny_kprobe "a site on an armed kprobe is refused" "$getppid" "$call" 5
+	expect_kprobe_refusal "a site on an armed kprobe is refused" "$getppid" "$call" 5
 	refused "a redirect of a call with a kprobe is refused" "busy" command_core redirect "$getppid" "$callee"
 	disable_probe site
 	remove_probe site
@@ -206,18 +207,18 @@ test_core_kprobes() {
 	}
 	result $found "a kprobe is registered whose optimised jump covers the next instruction"
 	echo "# the kprobe is $distance bytes before $function+$offset"
-	deny_kprobe "a site that an optimised kprobe covers is refused" "$function" "$offset" 5
+	expect_kprobe_refusal "a site that an optimised kprobe covers is refused" "$function" "$offset" 5
 	disable_probe reach
-	try "the jump of a disabled kprobe is removed" within 3 jumps_no_more "$function" $((offset - distance))
-	deny_kprobe "a site that a disabled kprobe would cover if it was optimised is refused" "$function" "$offset" 5
+	try "the jump of a disabled kprobe is removed" within 3 holds_no_jump "$function" $((offset - distance))
+	expect_kprobe_refusal "a site that a disabled kprobe would cover if it was optimised is refused" "$function" "$offset" 5
 	remove_probe reach
 	put 0 /proc/sys/debug/kprobes-optimization
 	add_probe reach "$function" "$offset"
 	enable_probe reach
-	deny_kprobe "a site on an armed kprobe is refused while optimisation is disabled" "$function" "$offset" 5
+	expect_kprobe_refusal "a site on an armed kprobe is refused while optimisation is disabled" "$function" "$offset" 5
 	put 1 /proc/sys/debug/kprobes-optimization
-	try "the armed kprobe is optimised once optimisation is allowed" within 3 jumps "$function" "$offset"
-	deny_kprobe "a site on an optimised kprobe is refused" "$function" "$offset" 5
+	try "the armed kprobe is optimised once optimisation is allowed" within 3 holds_jump "$function" "$offset"
+	expect_kprobe_refusal "a site on an optimised kprobe is refused" "$function" "$offset" 5
 	disable_probe reach
 	remove_probe reach
 	try "a site is allowed once the optimised kprobe is removed" command_core site "$function" "$offset" 5
@@ -248,9 +249,9 @@ test_redirect() {
 	result $? "the restored call leaves no site"
 }
 
-test_drain() {
-	stays_until_drained restore redirect "$getpid" "$callee"
-	stays_until_drained undetour detour "$getpid"
+test_undo_waits() {
+	check_undo_waits restore redirect "$getpid" "$callee"
+	check_undo_waits undetour detour "$getpid"
 	command_core redirect "$getppid" "$callee"
 	refused "a module whose replacement is in use cannot be unloaded" "temporarily unavailable" rmmod kmarkers_test_core
 	try "the call is restored while its module cannot be unloaded" command_core restore
@@ -263,27 +264,27 @@ test_text_mutex() {
 	same "the call has its former bytes after text_mutex was held" "$(call_bytes)" "$bytes"
 }
 
-# site_owners: print each owner in the list of sites, and the number of its sites
-site_owners() {
+# print_site_owners: print each owner in the list of sites, and the number of its sites
+print_site_owners() {
 	tail -n +2 "$debugfs"/patcher/sites | cut -d' ' -f1 | sort | uniq -c | tr -s ' \n' ' '
 }
 
 # To check whether a site is allowed, the patcher registers a kprobe on it for a moment. Because of
 # that kprobe, the patcher must not refuse a change that another thread makes nearby.
 test_claims() {
-	before=$(site_owners)
+	before=$(print_site_owners)
 	try "a redirect adds a site to the list of sites" command_core redirect "$getppid" "$callee"
-	[ "$(site_owners)" != "$before" ]
+	[ "$(print_site_owners)" != "$before" ]
 	result $? "the list of sites shows the site that was added"
 	try "the site that was added is restored" command_core restore
 	try "a call is redirected while a thread tries to register a site in it" command_core claims "$getppid" "$callee"
 	same "the call has its former bytes after the tries to register a site in it" "$(call_bytes)" "$bytes"
 	try "a site that is changed cannot be unregistered" command_core left "$getppid" "$callee"
-	logged "patcher: cannot unregister site .*getppid.* of redirect: its original bytes were not restored"
+	logged "patcher: site .*getppid.* of owner redirect cannot be unregistered: its original bytes were not restored"
 	result $? "the log says that the changed site is not unregistered"
 	same "the changed site has its former bytes after it is restored" "$(call_bytes)" "$bytes"
 	try "two threads unregister a site at the same time" command_core forget-race "$getppid" "$call"
-	same "the list of sites has the same owners and numbers as at first" "$(site_owners)" "$before"
+	same "the list of sites has the same owners and numbers as at first" "$(print_site_owners)" "$before"
 }
 
 test_detour() {
@@ -310,7 +311,7 @@ test_detour() {
 
 test_mappings() {
 	same "the page tables show no writable alias of core text" "$(ask_core mappings "$call_addr")" "writable 0 executable 0"
-	no_area_of kmarkers_patcher
+	no_vmalloc_area_of kmarkers_patcher
 	result $? "no area of kmarkers_patcher is mapped"
 }
 
@@ -321,11 +322,11 @@ test_core() {
 	test_names
 	test_handler_names
 	test_instructions
-	deny_table __jump_table 16 "sites on jump labels are refused"
-	deny_table static_call_sites 8 "sites on static calls are refused"
+	expect_refused_table_sites __jump_table 16 "sites on jump labels are refused"
+	expect_refused_table_sites static_call_sites 8 "sites on static calls are refused"
 	test_core_kprobes
 	test_redirect
-	test_drain
+	test_undo_waits
 	test_text_mutex
 	test_claims
 	test_detour

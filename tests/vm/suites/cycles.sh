@@ -7,11 +7,11 @@
 # unloading mostly waits for them.
 test_cycles() {
 	cycle=0
-	while [ "$cycle" -lt "$cycles" ] && expedite $((cycle >= cycles / 10)) && load_core && load_bench &&
+	while [ "$cycle" -lt "$cycles" ] && expedite_grace_periods $((cycle >= cycles / 10)) && load_core && load_bench &&
 		insmod /modules/example_client.ko && rmmod example_client && unload_core; do
 		cycle=$((cycle + 1))
 	done
-	expedite 0
+	expedite_grace_periods 0
 	same "all modules load and unload in each cycle" $cycle "$cycles"
 	[ ! -e "$debugfs" ]
 	result $? "debugfs has no directory of kmarkers after all cycles"

@@ -4,8 +4,8 @@
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
-# ftrace_sees: print the functions of the test module that the kernel's ftrace can trace
-ftrace_sees() {
+# list_ftrace_functions: print the functions of the test module that the kernel's ftrace can trace
+list_ftrace_functions() {
 	sed -n "s/ \[kmarkers_test_entry\]//p" "$tracing/available_filter_functions"
 }
 
@@ -28,14 +28,14 @@ test_entry_list() {
 		$((8 * ($(entry_stat entries) + $(entry_stat exits))))
 	if [ -r "$tracing/available_filter_functions" ]; then
 		same "the kernel's ftrace can trace only functions of the file left to it" \
-			"$(ftrace_sees)" te_plain
+			"$(list_ftrace_functions)" te_plain
 	else
 		skip "the kernel's ftrace can trace only functions of the file left to it" "this kernel has no function tracer"
 	fi
 }
 
 test_entry_hit_counts() {
-	entry_takes 3 "kmarkers_test_entry:te_* count"
+	check_entry_command 3 "kmarkers_test_entry:te_* count"
 	put 10 "$te/pass"
 	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
 		# shellcheck disable=SC2086 # a function and a number
@@ -48,72 +48,72 @@ test_entry_hit_counts() {
 		set -- $expected
 		same "$1 counts every exit" "$(entry_hits exit "$1")" "$2"
 	done
-	entry_takes 3 "kmarkers_test_entry:te_* -count"
+	check_entry_command 3 "kmarkers_test_entry:te_* -count"
 	put 10 "$te/pass"
 	same "te_leaf counts no hit while it is disabled" "$(entry_hits entry te_leaf)" 20
 	same "no recorded function returned a wrong result" "$(cat "$te/wrong")" 0
 }
 
-# listed_entry FIELD VALUE: print the number of lines of entry/list whose field number FIELD matches
+# count_listed FIELD VALUE: print the number of lines of entry/list whose field number FIELD matches
 # the pattern VALUE
-listed_entry() {
+count_listed() {
 	awk -v field="$1" -v value="$2" 'NR > 1 && $field ~ value' "$entry/list" | wc -l
 }
 
-# entry_adds_up WHEN: tests that entry/stats has the sums of entry/list
-entry_adds_up() {
+# check_entry_sums WHEN: tests that entry/stats has the sums of entry/list
+check_entry_sums() {
 	same "number of modules in stats: $1" "$(entry_stat modules)" \
 		"$(sed 1d "$entry/list" | cut -d: -f1 | sort -u | wc -l)"
-	same "number of entries in stats: $1" "$(entry_stat entries)" "$(listed_entry 1 ':entry$')"
-	same "number of exits in stats: $1" "$(entry_stat exits)" "$(listed_entry 1 ':exit$')"
-	same "number of enabled sites in stats: $1" "$(entry_stat on)" "$(listed_entry 2 '^on$')"
+	same "number of entries in stats: $1" "$(entry_stat entries)" "$(count_listed 1 ':entry$')"
+	same "number of exits in stats: $1" "$(entry_stat exits)" "$(count_listed 1 ':exit$')"
+	same "number of enabled sites in stats: $1" "$(entry_stat on)" "$(count_listed 2 '^on$')"
 	same "number of hits in stats: $1" "$(entry_stat counted)" \
 		"$(awk 'NR > 1 { sum += $4 } END { print sum + 0 }' "$entry/list")"
 }
 
 test_entry_stats() {
-	entry_adds_up "one module with all functions disabled"
+	check_entry_sums "one module with all functions disabled"
 	put "te_leaf count" "$entry/control"
 	before=$(entry_stat counted)
 	put 10 "$te/pass"
 	same "stats adds up the hits of entries and exits" $(($(entry_stat counted) - before)) 40
 	if insmod /modules/kmarkers_test_entry_idle.ko 2>/dev/null; then
-		entry_adds_up "two modules with recorded functions"
+		check_entry_sums "two modules with recorded functions"
 		rmmod kmarkers_test_entry_idle
 	else
 		skip "the sums in stats: two modules with recorded functions" "this kernel lets no module drive idle CPUs"
 	fi
-	entry_adds_up "one module with an enabled function"
+	check_entry_sums "one module with an enabled function"
 	put "te_leaf -count" "$entry/control"
 }
 
 test_entry_never() {
-	entry_takes 3 "te_go* count"
+	check_entry_command 3 "te_go* count"
 	put 1 "$te/never"
-	same "a function that does not return counts its entry" "$(entry_hits entry te_gone)" 1
-	same "a function that does not return counts no exit" "$(entry_hits exit te_gone)" 0
-	same "the caller of a function that does not return counts its entry" "$(entry_hits entry te_goes)" 1
-	same "the caller of a function that does not return counts no exit" "$(entry_hits exit te_goes)" 0
-	entry_takes 3 "te_go* -count"
+	same "a function that does not return counts its entry" "$(entry_hits entry te_never_returns)" 1
+	same "a function that does not return counts no exit" "$(entry_hits exit te_never_returns)" 0
+	same "the caller of a function that does not return counts its entry" "$(entry_hits entry te_calls_never_returns)" 1
+	same "the caller of a function that does not return counts no exit" "$(entry_hits exit te_calls_never_returns)" 0
+	check_entry_command 3 "te_go* -count"
 }
 
 test_entry_patterns() {
-	entry_takes 3 "kmarkers_test_entry:te_leaf:exit count"
+	check_entry_command 3 "kmarkers_test_entry:te_leaf:exit count"
 	before=$(entry_hits exit te_leaf)
 	entered=$(entry_hits entry te_leaf)
 	put 5 "$te/pass"
 	same "a pattern of exits counts exits" $(($(entry_hits exit te_leaf) - before)) 10
 	same "a pattern of exits counts no entries" $(($(entry_hits entry te_leaf) - entered)) 0
-	entry_takes 3 "te_[lt]* count"
-	entry_takes 0 "te_leaf count"
+	check_entry_command 3 "te_[lt]* count"
+	check_entry_command 0 "te_leaf count"
 	refused "a second command with the same pattern is refused" "Device or resource busy" put "te_leaf count" "$entry/control"
-	entry_takes 3 "te_[lt]* -count"
+	check_entry_command 3 "te_[lt]* -count"
 	entry_lists "kmarkers_test_entry:te_leaf:entry on count "
 	result $? "a function stays enabled as long as a pattern matches it"
 	entry_lists "kmarkers_test_entry:te_tail:entry off - "
 	result $? "a function is disabled when no pattern matches it"
-	entry_takes 3 "te_leaf -count"
-	entry_takes 3 "kmarkers_test_entry:te_leaf:exit -count"
+	check_entry_command 3 "te_leaf -count"
+	check_entry_command 3 "kmarkers_test_entry:te_leaf:exit -count"
 	refused "removal of an unknown pattern is refused" "No such file" put "te_leaf -count" "$entry/control"
 	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf -none" "te_leaf counts"; do
 		refused "entry control refuses '$wrong'" "Invalid argument" put "$wrong" "$entry/control"
@@ -124,24 +124,24 @@ test_entry_patterns() {
 	! logged "te_leaf: matches no function"
 	result $? "the log has no warning of a pattern that matches"
 	try "entry control accepts a pattern that matches nothing" put "te_nowhere count" "$entry/control"
-	logged "entry: te_nowhere: matches no function yet; applies"
+	logged "entry: pattern te_nowhere: matches no function yet; applies"
 	result $? "the log says that a pattern matches no function yet"
 	same "control lists each pattern with its number of matching sites" "$(grep -v "^#" "$entry/control")" \
 		"te_leaf count $(grep -c "^kmarkers_test_entry:te_leaf:" "$entry/list")
 te_nowhere count 0"
-	entry_takes 3 "te_leaf none"
+	check_entry_command 3 "te_leaf none"
 	refused "none is refused if the pattern has no command" "No such file" put "te_leaf none" "$entry/control"
-	entry_takes 0 "te_nowhere -count"
+	check_entry_command 0 "te_nowhere -count"
 	same "all functions are disabled after the removal of all patterns" "$(entry_stat on)" 0
 }
 
-test_entry_outside() {
-	outside=/sys/module/kmarkers_entry/parameters/control
-	try "the parameter control accepts count" put "te_leaf count" "$outside"
+test_entry_parameter() {
+	parameter=/sys/module/kmarkers_entry/parameters/control
+	try "the parameter control accepts count" put "te_leaf count" "$parameter"
 	entry_lists "kmarkers_test_entry:te_leaf:entry on count "
 	result $? "the functions are enabled by the parameter control"
-	try "the parameter control accepts -count" put "te_leaf -count" "$outside"
-	refused "the parameter control refuses 'te_leaf'" "Invalid argument" put "te_leaf" "$outside"
+	try "the parameter control accepts -count" put "te_leaf -count" "$parameter"
+	refused "the parameter control refuses 'te_leaf'" "Invalid argument" put "te_leaf" "$parameter"
 }
 
 # While a kprobe is on an enabled function, this function cannot be disabled; other functions can.
@@ -205,9 +205,9 @@ test_entry_left_alone() {
 	try "kmarkers_entry loads again after the module" insmod /modules/kmarkers_entry.ko
 }
 
-# example_comes_and_goes: load and unload a module whose functions are counted until /tmp/stop
+# reload_example_repeatedly: load and unload a module whose functions are counted until /tmp/stop
 # exists; add a line to /tmp/came each time
-example_comes_and_goes() {
+reload_example_repeatedly() {
 	put "example_entry: count" "$entry/control"
 	while [ ! -e /tmp/stop ]; do
 		insmod /modules/example_entry.ko && rmmod example_entry && echo >>/tmp/came
@@ -215,10 +215,10 @@ example_comes_and_goes() {
 	put "example_entry: -count" "$entry/control"
 }
 
-# beside_storms: succeeds if, during the storms, the patcher made at least 50 batches of changes and
-# a module was loaded
-beside_storms() {
-	[ $(($(stat_of batches) - batched)) -ge 50 ] && [ -s /tmp/came ]
+# enough_changed_during_storms: succeeds if, during the storms, the patcher made at least 50 batches
+# of changes and a module was loaded
+enough_changed_during_storms() {
+	[ $(($(patcher_stat batches) - batched)) -ge 50 ] && [ -s /tmp/came ]
 }
 
 # storm_hits: print a line with function, kind and hits for each kind of hit that is checked after
@@ -237,24 +237,24 @@ test_entry_storm() {
 	cpus=$(grep -c "^processor" /proc/cpuinfo)
 	[ "$cpus" -le 2 ] || cpus=2
 	for counted in te_leaf te_tail te_cold te_recurse:entry; do
-		entry_takes 3 "kmarkers_test_entry:$counted count"
+		check_entry_command 3 "kmarkers_test_entry:$counted count"
 	done
 	storm_hits >/tmp/hits
 	rm -f /tmp/stop
 	: >/tmp/came
-	batched=$(stat_of batches)
+	batched=$(patcher_stat batches)
 	toggle_functions "kmarkers_test_entry" &
 	toggle_functions "kmarkers_test_entry:te_[mrt]*" &
-	example_comes_and_goes &
+	reload_example_repeatedly &
 	turns=0
-	while [ $turns -lt 50 ] && ! beside_storms; do
+	while [ $turns -lt 50 ] && ! enough_changed_during_storms; do
 		put "$passes" "$te/storm" || break
 		turns=$((turns + 1))
 	done
 	touch /tmp/stop
 	wait
-	echo "# during $turns storms: $(($(stat_of batches) - batched)) batches, $(grep -c "" /tmp/came) loads of a module"
-	try "at least 20 batches switch functions while every CPU calls them" [ $(($(stat_of batches) - batched)) -ge 20 ]
+	echo "# during $turns storms: $(($(patcher_stat batches) - batched)) batches, $(grep -c "" /tmp/came) loads of a module"
+	try "at least 20 batches switch functions while every CPU calls them" [ $(($(patcher_stat batches) - batched)) -ge 20 ]
 	try "a module is loaded and unloaded while functions are called" [ -s /tmp/came ]
 	passes=$((passes * turns * cpus))
 	awk -v passes=$passes 'BEGIN { of["te_leaf"] = 2; of["te_tail"] = of["te_cold"] = 1; of["te_recurse"] = 4 }
@@ -276,12 +276,12 @@ test_entry_storm() {
 test_entry_modules() {
 	put "te_* count" "$entry/control"
 	left=0
-	while [ $left -lt "$comings" ] && rmmod kmarkers_test_entry && insmod /modules/kmarkers_test_entry.ko; do
+	while [ $left -lt "$reloads" ] && rmmod kmarkers_test_entry && insmod /modules/kmarkers_test_entry.ko; do
 		put 3 "$te/pass"
 		[ "$(entry_hits entry te_recurse)" = $((4 + 12)) ] || break
 		left=$((left + 1))
 	done
-	same "a rule counts the hits of a module that is loaded later from its init on" $left "$comings"
+	same "a rule counts the hits of a module that is loaded later from its init on" $left "$reloads"
 	try "a module unloads while its functions are enabled" rmmod kmarkers_test_entry
 	lacks "^kmarkers_test_entry:" "$entry/list"
 	result $? "the list has no function of the unloaded module"
@@ -292,8 +292,8 @@ recursion_is_counted() {
 	[ "$(entry_hits entry te_recurse)" -gt 0 ]
 }
 
-# calling: call the recorded functions until /tmp/stop exists
-calling() {
+# call_functions_repeatedly: call the recorded functions until /tmp/stop exists
+call_functions_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
 		put 10 "$te/pass"
 	done 2>/dev/null
@@ -307,9 +307,9 @@ test_entry_removal() {
 		sh -c "rmmod kmarkers_test_entry; insmod /modules/kmarkers_test_entry.ko kmarkers_chunk_entry=x"
 	insmod /modules/kmarkers_test_entry.ko
 	rm -f /tmp/stop
-	calling &
+	call_functions_repeatedly &
 	gone=0
-	while [ $gone -lt "$comings" ] && insmod /modules/kmarkers_entry.ko; do
+	while [ $gone -lt "$reloads" ] && insmod /modules/kmarkers_entry.ko; do
 		put "te_* count" "$entry/control"
 		within 20 recursion_is_counted || break
 		rmmod kmarkers_entry || break
@@ -317,7 +317,7 @@ test_entry_removal() {
 	done
 	touch /tmp/stop
 	wait
-	same "kmarkers_entry unloads while functions are enabled and called" $gone "$comings"
+	same "kmarkers_entry unloads while functions are enabled and called" $gone "$reloads"
 	try "kmarkers_entry loads while its client is loaded" insmod /modules/kmarkers_entry.ko
 	entry_lists "kmarkers_test_entry:te_leaf:entry off - 0 "
 	result $? "the list shows functions of a module loaded before kmarkers_entry"
@@ -340,7 +340,7 @@ test_entry_two() {
 	put "two_nops -count" "$entry/control"
 }
 
-idle_calls() {
+idle_tasks_have_called() {
 	[ "$(cat "$ti/calls")" -gt 1000 ]
 }
 
@@ -356,7 +356,7 @@ test_entry_idle() {
 	put "kmarkers_test_entry_idle:te_idle:entry count" "$entry/control"
 	before=$(entry_stat unwatched)
 	put 1 "$ti/idle"
-	try "idle tasks call the function" within 20 idle_calls
+	try "idle tasks call the function" within 20 idle_tasks_have_called
 	put 0 "$ti/idle"
 	same "the hits of idle tasks are counted in stats as unwatched" \
 		$(($(entry_stat unwatched) - before)) "$(cat "$ti/calls")"
@@ -364,12 +364,12 @@ test_entry_idle() {
 	result $? "the hits of idle tasks are not counted for the function"
 	put 1 "$ti/idle"
 	gone=0
-	while [ $gone -lt "$comings" ] && rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko; do
+	while [ $gone -lt "$reloads" ] && rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko; do
 		put "te_idle count" "$entry/control"
 		gone=$((gone + 1))
 	done
 	put 0 "$ti/idle"
-	same "kmarkers_entry unloads while idle tasks call an enabled function" $gone "$comings"
+	same "kmarkers_entry unloads while idle tasks call an enabled function" $gone "$reloads"
 	same "no idle task got a wrong result from the function" "$(cat "$ti/wrong")" 0
 	put "te_idle -count" "$entry/control"
 	rmmod kmarkers_test_entry_idle
@@ -400,7 +400,7 @@ test_entry() {
 	test_entry_never
 	test_entry_two
 	test_entry_patterns
-	test_entry_outside
+	test_entry_parameter
 	test_entry_stuck
 	test_entry_left_alone
 	test_entry_in_init

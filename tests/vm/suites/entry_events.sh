@@ -11,8 +11,8 @@ entry_records() {
 	grep -c "$1" "$tracing/trace"
 }
 
-# pass_traced PASSES: empty the trace, then call the functions PASSES times
-pass_traced() {
+# call_traced_functions PASSES: empty the trace, then call the functions PASSES times
+call_traced_functions() {
 	echo >"$tracing/trace"
 	put "$1" "$te/pass"
 }
@@ -20,7 +20,7 @@ pass_traced() {
 test_entry_event_made() {
 	refused "a malformed pattern is refused" "Invalid argument" put "a:b:c:d event" "$entry/control"
 	try "the events of functions do not exist before a command requests them" [ ! -e "$function_group" ]
-	entry_takes 0 "te_leaf event"
+	check_entry_command 0 "te_leaf event"
 	try "the events of entries and exits exist when a command has requested one" \
 		[ -e "$function_group/entry/enable" -a -e "$function_group/exit/enable" ]
 	same "the fields are the function and its caller" \
@@ -31,14 +31,14 @@ test_entry_event_made() {
 }
 
 test_entry_event_records() {
-	before=$(stat_of rounds)
+	before=$(patcher_stat rounds)
 	try "the event of entries is enabled" put 1 "$function_group/entry/enable"
-	same "the functions are enabled with their event in 3 rounds" $(($(stat_of rounds) - before)) 3
+	same "the functions are enabled with their event in 3 rounds" $(($(patcher_stat rounds) - before)) 3
 	entry_lists "kmarkers_test_entry:te_leaf:entry on event " && entry_lists "kmarkers_test_entry:te_leaf:exit off event "
 	result $? "the entries are enabled with their event and the exits are not"
 	# The caller may be te_tail(): in kernels that unwind by frame pointers, te_tail() calls
 	# te_leaf() instead of jumping to it.
-	pass_traced 500
+	call_traced_functions 500
 	same "each of 1000 hits is recorded with the function and its caller" \
 		"$(entry_records ": entry: function te_leaf.* caller te_\(pass_once\|tail\).*+0x")" 1000
 	same "no other function is recorded" "$(entry_records " function ")" 1000
@@ -50,21 +50,21 @@ test_entry_event_records() {
 	done
 	try "the event of exits is enabled" put 1 "$function_group/exit/enable"
 	put "te_many event" "$entry/control"
-	pass_traced 5
+	call_traced_functions 5
 	same "each exit is recorded with the function and its caller" \
 		"$(entry_records ": exit: function te_leaf.* caller te_\(pass_once\|tail\).*+0x")" 10
 	same "hits of a second pattern are recorded" "$(entry_records ": entry: function te_many")" 5
 	put "te_leaf count" "$entry/control"
 	hits=$(entry_hits entry te_leaf)
-	pass_traced 5
+	call_traced_functions 5
 	same "hits with the actions event and count are recorded and counted" "$(entry_records ": entry: function te_leaf") $(($(entry_hits entry te_leaf) - hits))" "10 10"
 	put "te_leaf -count" "$entry/control"
 	put "te_many -event" "$entry/control"
 }
 
-# stacks_of KIND: print the functions in the stack trace of each hit of te_cold, one line for each
-# hit
-stacks_of() {
+# print_stacks KIND: print the functions in the stack trace of each hit of te_cold, one line for
+# each hit
+print_stacks() {
 	awk -v kind=": $1: function te_cold" '
 		index($0, kind) { hit = 1; next }
 		/ => / { if (hit) { sub(/\+.*/, "", $2); line = line " " $2 } next }
@@ -81,11 +81,11 @@ test_entry_event_stacks() {
 		skip "a stack trace has the function and its caller" "this kernel has none in the trace"
 		return
 	}
-	pass_traced 5
+	call_traced_functions 5
 	put 0 "$tracing/options/stacktrace"
 	for kind in entry exit; do
 		same "the stack trace of an $kind has the function and its caller" \
-			"$(stacks_of $kind | grep -c "entry_call te_cold te_pass_once\(.cold\)\? te_pass")" 5
+			"$(print_stacks $kind | grep -c "entry_call te_cold te_pass_once\(.cold\)\? te_pass")" 5
 	done
 	put "te_cold -event" "$entry/control"
 }
@@ -93,12 +93,12 @@ test_entry_event_stacks() {
 test_entry_event_instances() {
 	mkdir "$tracing/instances/entry"
 	put 1 "$tracing/instances/entry/events/kmarkers_function/entry/enable"
-	pass_traced 2
+	call_traced_functions 2
 	same "a trace instance gets the same records" \
 		"$(grep -c ": entry: function te_leaf" "$tracing/instances/entry/trace") $(entry_records ": entry: function te_leaf")" "4 4"
 	put 0 "$tracing/instances/entry/events/kmarkers_function/entry/enable"
 	rmdir "$tracing/instances/entry"
-	pass_traced 2
+	call_traced_functions 2
 	same "hits are recorded after the instance is removed" "$(entry_records ": entry: function te_leaf")" 4
 }
 
@@ -114,11 +114,11 @@ test_entry_event_modules() {
 	same "functions called by the init function are recorded" "$(entry_records ": entry: function te_leaf")" 2
 	rmmod example_entry
 	put 1 "$function_group/enable"
-	pass_traced 2
+	call_traced_functions 2
 	same "functions of a module loaded later are recorded" "$(entry_records ": entry: function te_leaf")" 4
 	put 0 "$function_group/enable"
 	same "all functions are disabled when their events are" "$(entry_stat on)" 0
-	pass_traced 2
+	call_traced_functions 2
 	same "no function is recorded while its event is disabled" "$(entry_records " function ")" 0
 	put "te_leaf -event" "$entry/control"
 	put 1 "$function_group/enable"

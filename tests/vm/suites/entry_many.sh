@@ -12,8 +12,9 @@ many_module=/sys/module/kmarkers_test_entry_many/parameters
 traced=/sys/module/kmarkers_test_traced_many/parameters
 many_turns=${KMARKERS_TURNS:-3}
 
-# many_in STATE COUNT: print the number of functions that are in that state and counted COUNT hits
-many_in() {
+# count_functions_in_state STATE COUNT: print the number of functions that are in that state and
+# counted COUNT hits
+count_functions_in_state() {
 	grep -c "^kmarkers_test_entry_many:many_[0-9]*:entry $1 .* $2 " "$many_dir/list"
 }
 
@@ -24,17 +25,17 @@ count_ipis() {
 
 # switch_many NAME: tests that all functions are enabled and disabled in 3 rounds each
 switch_many() {
-	rounds=$(stat_of rounds)
+	rounds=$(patcher_stat rounds)
 	put "kmarkers_test_entry_many: count" "$many_dir/control"
-	same "$1: 20000 functions are enabled in 3 rounds" $(($(stat_of rounds) - rounds)) 3
-	rounds=$(stat_of rounds)
+	same "$1: 20000 functions are enabled in 3 rounds" $(($(patcher_stat rounds) - rounds)) 3
+	rounds=$(patcher_stat rounds)
 	put "kmarkers_test_entry_many: -count" "$many_dir/control"
-	same "$1: 20000 functions are disabled in 3 rounds" $(($(stat_of rounds) - rounds)) 3
+	same "$1: 20000 functions are disabled in 3 rounds" $(($(patcher_stat rounds) - rounds)) 3
 }
 
 # Select 20000 functions for the kernel's ftrace by the name of their module, and trace them.
 test_many_chosen_by_ftrace() {
-	timed_turn choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
+	measure_command choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
 	put function "$tracing/current_tracer"
 	echo >"$tracing/trace"
 	put 1 "$traced/pass"
@@ -43,48 +44,48 @@ test_many_chosen_by_ftrace() {
 	echo >"$tracing/trace"
 }
 
-# run_all 0/1: with 1, call each function of both modules once; with 0, do nothing
-run_all() {
+# call_all_functions 0/1: with 1, call each function of both modules once; with 0, do nothing
+call_all_functions() {
 	[ "$1" = 0 ] || put 1 "$many_module/pass"
 	[ "$1" = 0 ] || put 1 "$traced/pass"
 }
 
-# switched_all NAME TEXT FILE: enable or disable all functions by writing to a file; add the
+# measure_switch NAME TEXT FILE: enable or disable all functions by writing to a file; add the
 # duration and the number of IPIs as measurements
-switched_all() {
+measure_switch() {
 	before=$(count_ipis)
-	timed_turn "$1" put "$2" "$3"
+	measure_command "$1" put "$2" "$3"
 	add_measurement "$1-calls" $(($(count_ipis) - before))
 }
 
-# both_of NAME [SUFFIX]: print the sum of the medians for enabling and for disabling
-both_of() {
-	echo $(($(median_of "$1-on${2-}") + $(median_of "$1-off${2-}")))
+# print_sum_of_medians NAME [SUFFIX]: print the sum of the medians for enabling and for disabling
+print_sum_of_medians() {
+	echo $(($(print_median "$1-on${2-}") + $(print_median "$1-off${2-}")))
 }
 
-# turns_of STATE 0/1: measure enabling and disabling by each method alternately; with 1, call each
-# function before each measurement
-turns_of() {
+# measure_alternately STATE 0/1: measure enabling and disabling by each method alternately; with 1,
+# call each function before each measurement
+measure_alternately() {
 	i=0
 	while [ $i -lt "$many_turns" ]; do
 		i=$((i + 1))
-		run_all "$2"
-		switched_all "$1-ours-on" "kmarkers_test_entry_many: count" "$many_dir/control"
-		run_all "$2"
-		switched_all "$1-ours-off" "kmarkers_test_entry_many: -count" "$many_dir/control"
-		run_all "$2"
+		call_all_functions "$2"
+		measure_switch "$1-ours-on" "kmarkers_test_entry_many: count" "$many_dir/control"
+		call_all_functions "$2"
+		measure_switch "$1-ours-off" "kmarkers_test_entry_many: -count" "$many_dir/control"
+		call_all_functions "$2"
 		put 1 "$many_module/by_hand"
 		add_measurement "$1-by-hand" "$(cat "$many_module/by_hand_us")"
-		switched_all "$1-ftrace-on" function "$tracing/current_tracer"
-		run_all "$2"
-		switched_all "$1-ftrace-off" nop "$tracing/current_tracer"
+		measure_switch "$1-ftrace-on" function "$tracing/current_tracer"
+		call_all_functions "$2"
+		measure_switch "$1-ftrace-off" nop "$tracing/current_tracer"
 	done
-	ours=$(both_of "$1-ours")
-	ftrace=$(both_of "$1-ftrace")
-	ours_calls=$(both_of "$1-ours" -calls)
-	ftrace_calls=$(both_of "$1-ftrace" -calls)
-	by_hand=$((2 * $(least_of "$1-by-hand")))
-	least=$(($(least_of "$1-ours-on") + $(least_of "$1-ours-off")))
+	ours=$(print_sum_of_medians "$1-ours")
+	ftrace=$(print_sum_of_medians "$1-ftrace")
+	ours_calls=$(print_sum_of_medians "$1-ours" -calls)
+	ftrace_calls=$(print_sum_of_medians "$1-ftrace" -calls)
+	by_hand=$((2 * $(print_minimum "$1-by-hand")))
+	least=$(($(print_minimum "$1-ours-on") + $(print_minimum "$1-ours-off")))
 	echo "# $1: enabling and disabling, median of $many_turns turns: kmarkers $ours us, ftrace $ftrace us, $((ftrace / ours)) times as long; minimum: kmarkers $least us, plain stores and rounds $by_hand us"
 	echo "# $1: IPIs: kmarkers $ours_calls, ftrace $ftrace_calls"
 	try "$1: less than half as many IPIs as with the kernel's ftrace" \
@@ -95,31 +96,31 @@ turns_of() {
 test_many_not_run() {
 	try "the module with functions that have run unloads" rmmod kmarkers_test_entry_many
 	try "the module loads again with functions that have not run" insmod /modules/kmarkers_test_entry_many.ko
-	turns_of not-run 0
+	measure_alternately not-run 0
 	try "functions that have not run are switched 30 times faster than by the kernel's ftrace" \
 		[ $((30 * ours)) -le "$ftrace" ]
 }
 
-# Measures functions that have run. Each store to a page with such functions is slow under an
-# emulator, which searches all its translations. The comparison is still fair, because the plain
-# stores are as slow.
+# Measures functions that have run. Under an emulator, each store to a page with such functions is
+# slow, because the emulator searches all code that it has translated. The comparison is still fair,
+# because the plain stores are as slow.
 test_many_run() {
-	turns_of run 1
+	measure_alternately run 1
 	try "functions that have run are switched faster than by the kernel's ftrace" [ "$ours" -lt "$ftrace" ]
 	try "functions that have run take at most 3 times as long as plain stores and rounds" \
 		[ "$least" -le $((3 * by_hand)) ]
 	try "functions are selected and switched faster than by the kernel's ftrace" \
-		[ "$ours" -lt $(($(median_of choosing) + ftrace)) ]
+		[ "$ours" -lt $(($(print_median choosing) + ftrace)) ]
 }
 
-# watched NAME COMMAND...: run a command, and add as a measurement the longest interruption of
-# another CPU, which polls the clock, in microseconds. The gap is read after the polling thread has
-# ended, because this thread may see the end of an interruption later than the command. A gap of 0
-# is no measurement: the thread did not run.
-watched() {
+# measure_interruption NAME COMMAND...: run a command, and add as a measurement the longest
+# interruption of another CPU, which polls the clock, in microseconds. The gap is read after the
+# polling thread has ended, because this thread may see the end of an interruption later than the
+# command. A gap of 0 is no measurement: the thread did not run.
+measure_interruption() {
 	name=$1
 	shift
-	run_all 1
+	call_all_functions 1
 	put 1 "$many_module/watch"
 	sleep 0.2
 	put 0 "$many_module/gap_us"
@@ -129,27 +130,27 @@ watched() {
 	[ "$gap" -eq 0 ] || add_measurement "$name" "$gap"
 }
 
-# Compares the interruption of another CPU with that of stop_machine(). The minimum of several turns
-# is used, because other programs of the machine cause interruptions, too.
+# Compares the interruption of another CPU with that of stop_machine(). The minimum of several
+# measurements is used, because other programs of the machine cause interruptions, too.
 test_many_gaps() {
 	limit=$(cat /proc/sys/kernel/sched_rt_runtime_us)
 	put -1 /proc/sys/kernel/sched_rt_runtime_us
 	i=0
 	while [ $i -lt 5 ]; do
 		i=$((i + 1))
-		watched gap-idle sleep 0.3
-		watched gap-ours put "kmarkers_test_entry_many: count" "$many_dir/control"
-		watched gap-ours put "kmarkers_test_entry_many: -count" "$many_dir/control"
-		watched gap-stopped put 1 "$many_module/stopped"
+		measure_interruption gap-idle sleep 0.3
+		measure_interruption gap-ours put "kmarkers_test_entry_many: count" "$many_dir/control"
+		measure_interruption gap-ours put "kmarkers_test_entry_many: -count" "$many_dir/control"
+		measure_interruption gap-stopped put 1 "$many_module/stopped"
 	done
 	put "$limit" /proc/sys/kernel/sched_rt_runtime_us
 	# Without a measurement, the difference would be negative, and the comparison would pass.
 	for method in idle ours stopped; do
 		try "the longest interruption is measured: $method" test -s "/tmp/turns-gap-$method"
 	done
-	idle=$(least_of gap-idle)
-	ours=$(($(least_of gap-ours) - idle))
-	stopped=$(($(least_of gap-stopped) - idle))
+	idle=$(print_minimum gap-idle)
+	ours=$(($(print_minimum gap-ours) - idle))
+	stopped=$(($(print_minimum gap-stopped) - idle))
 	echo "# longest interruption of another CPU: $idle us while idle; $ours us more while 20000 functions are switched, $stopped us more while stop_machine() does the same stores"
 	try "another CPU is interrupted for at most 5 % of the time of stop_machine()" [ $((20 * ours)) -le "$stopped" ]
 }
@@ -159,15 +160,15 @@ test_many_against_ftrace() {
 		skip "20000 functions are compared with the kernel's ftrace" "this kernel has no function tracer"
 		return
 	fi
-	# Skip this in debug kernels, for which the host sets a small KMARKERS_BATCHES, because it
-	# takes minutes there.
+	# Skip this in debug kernels, for which the host sets a small KMARKERS_BATCHES, because this
+	# test takes minutes there.
 	if [ "$batches" -lt 200 ]; then
 		skip "20000 functions are compared with the kernel's ftrace" "this kernel is too slow"
 		return
 	fi
 	try "the module with 20000 functions for the kernel's ftrace loads" insmod /modules/kmarkers_test_traced_many.ko
-	timed_turn choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
-	echo "# ftrace selects 20000 functions in $(median_of choosing) us"
+	measure_command choosing put ":mod:kmarkers_test_traced_many" "$tracing/set_ftrace_filter"
+	echo "# ftrace selects 20000 functions in $(print_median choosing) us"
 	test_many_not_run
 	test_many_chosen_by_ftrace
 	test_many_run
@@ -188,9 +189,9 @@ test_entry_many() {
 	switch_many "run before"
 	put "kmarkers_test_entry_many: count" "$many_dir/control"
 	put 2 "$many_module/pass"
-	same "each of 20000 functions counted its hits" "$(many_in on 2)" "$many_entries"
+	same "each of 20000 functions counted its hits" "$(count_functions_in_state on 2)" "$many_entries"
 	put "kmarkers_test_entry_many: -count" "$many_dir/control"
-	same "each of 20000 functions is disabled" "$(many_in off 2)" "$many_entries"
+	same "each of 20000 functions is disabled" "$(count_functions_in_state off 2)" "$many_entries"
 	test_many_against_ftrace
 	try "the module with 20000 recorded functions unloads" rmmod kmarkers_test_entry_many
 }

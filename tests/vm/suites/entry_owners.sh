@@ -7,25 +7,25 @@
 
 plain_patch=/sys/kernel/livepatch/kmarkers_test_entry_patch
 
-# pass_switched PASSES: call all functions while some are enabled and disabled; set $passed to the
-# number of passes and $switched to the number of batches that the patcher made meanwhile
-pass_switched() {
+# call_while_switching PASSES: call all functions while some are enabled and disabled; set $passed
+# to the number of passes and $switched to the number of batches that the patcher made meanwhile
+call_while_switching() {
 	rm -f /tmp/stop
-	batched=$(stat_of batches)
+	batched=$(patcher_stat batches)
 	toggle_functions "kmarkers_test_entry:te_[mrt]*" &
 	passed=0
-	while [ $passed -lt 200 ] && [ $(($(stat_of batches) - batched)) -lt 20 ]; do
+	while [ $passed -lt 200 ] && [ $(($(patcher_stat batches) - batched)) -lt 20 ]; do
 		put "$1" "$te/pass"
 		passed=$((passed + 1))
 	done
-	switched=$(($(stat_of batches) - batched))
+	switched=$(($(patcher_stat batches) - batched))
 	touch /tmp/stop
 	wait
 	passed=$((passed * $1))
 }
 
-# traced_plain: print the number of calls of te_plain that the kernel's ftrace has traced
-traced_plain() {
+# count_traced_calls: print the number of calls of te_plain that the kernel's ftrace has traced
+count_traced_calls() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$tracing/trace"
 }
 
@@ -34,10 +34,10 @@ test_entry_beside_ftrace() {
 	put function "$tracing/current_tracer"
 	echo >"$tracing/trace"
 	hits=$(entry_hits entry te_leaf)
-	pass_switched 5
+	call_while_switching 5
 	try "functions are switched beside the kernel's ftrace" [ "$switched" -ge 2 ]
 	same "the kernel's ftrace traces each call while functions of the same module are switched" \
-		"$(traced_plain)" "$passed"
+		"$(count_traced_calls)" "$passed"
 	same "each entry is counted while the kernel's ftrace traces the same module" \
 		$(($(entry_hits entry te_leaf) - hits)) $((2 * passed))
 	put nop "$tracing/current_tracer"
@@ -45,11 +45,11 @@ test_entry_beside_ftrace() {
 	refused "the kernel's ftrace refuses to trace a recorded function" "Invalid argument" put te_leaf "$tracing/set_ftrace_filter"
 }
 
-patch_is_in() {
+live_patch_is_active() {
 	[ "$(cat "$plain_patch/enabled")" = 1 ] && [ "$(cat "$plain_patch/transition")" = 0 ]
 }
 
-patch_leaves() {
+unload_live_patch() {
 	rmmod kmarkers_test_entry_patch 2>/dev/null
 }
 
@@ -62,17 +62,17 @@ test_entry_beside_livepatch() {
 	try "the log says that the function has no place for a live patch" \
 		logged "failed to find location for function 'te_leaf'"
 	try "a live patch of another function of the module loads" insmod /modules/kmarkers_test_entry_patch.ko
-	try "the live patch is active" within 30 patch_is_in
+	try "the live patch is active" within 30 live_patch_is_active
 	hits=$(entry_hits entry te_leaf)
 	calls=$(cat /sys/module/kmarkers_test_entry_patch/parameters/calls)
-	pass_switched 5
+	call_while_switching 5
 	try "functions are switched beside a live patch" [ "$switched" -ge 2 ]
 	same "the live patch replaces each call while functions of the same module are switched" \
 		$(($(cat /sys/module/kmarkers_test_entry_patch/parameters/calls) - calls)) "$passed"
 	same "each entry is counted while the same module has a live patch" \
 		$(($(entry_hits entry te_leaf) - hits)) $((2 * passed))
 	put 0 "$plain_patch/enabled"
-	try "the live patch is removed" within 30 patch_leaves
+	try "the live patch is removed" within 30 unload_live_patch
 }
 
 test_entry_owners() {

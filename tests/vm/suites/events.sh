@@ -4,14 +4,14 @@
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
 
-# traces_lines NAME COMMAND LINE...: a test that passes if "hit COMMAND" adds exactly these lines to
-# the trace
-traces_lines() {
+# expect_traced_lines NAME COMMAND LINE...: a test that passes if "hit COMMAND" adds exactly these
+# lines to the trace
+expect_traced_lines() {
 	name=$1
 	clear_trace
 	hit "$2"
 	shift 2
-	traced >/tmp/traced
+	print_trace_texts >/tmp/traced
 	for line; do
 		echo "$line"
 	done >/tmp/wanted
@@ -53,7 +53,7 @@ event=$tracing/events/kmarkers/ev_plain
 test_trace() {
 	clear_trace
 	hit plain
-	same "no hit is traced while the marker is off" "$(traced)" ""
+	same "no hit is traced while the marker is off" "$(print_trace_texts)" ""
 	# This write makes the kernel allocate its trace buffer at full size.
 	put 0 "$event"/enable
 	try "the event is enabled by trace" trace_on ev_plain
@@ -61,19 +61,19 @@ test_trace() {
 	same "enable reads 1 after trace" "$(cat "$markers"/ev_plain/enable)" 1
 	same "probe shows the probe of the event" "$(cat "$markers"/ev_plain/probe)" "kmarkers_event_probe [kmarkers_events] 1"
 	hit plain
-	same "the trace shows name and text of a hit" "$(traced)" "ev_plain: number 42 text abc"
+	same "the trace shows name and text of a hit" "$(print_trace_texts)" "ev_plain: number 42 text abc"
 	try "trace is written a second time" trace_on ev_plain
 	clear_trace
 	hit "plain 1000"
-	same "every hit is traced once after trace was written twice" "$(traced | wc -l)" 1000
+	same "every hit is traced once after trace was written twice" "$(print_trace_texts | wc -l)" 1000
 	try "the event is disabled by none" put none "$markers"/ev_plain/probe
 	clear_trace
 	hit plain
-	same "no hit is traced after none was written to probe" "$(traced)" ""
+	same "no hit is traced after none was written to probe" "$(print_trace_texts)" ""
 	same "the file probe is empty after none was written" "$(cat "$markers"/ev_plain/probe)" ""
 	try "enable takes 1" put 1 "$markers"/ev_plain/enable
 	hit plain
-	same "a hit is traced after 1 was written to enable" "$(traced | wc -l)" 1
+	same "a hit is traced after 1 was written to enable" "$(print_trace_texts | wc -l)" 1
 	try "enable takes 0" put 0 "$markers"/ev_plain/enable
 	same "enable reads 0 after 0 was written" "$(cat "$markers"/ev_plain/enable)" 0
 	put 1 "$event"/enable
@@ -99,7 +99,7 @@ test_count() {
 	try "trace is enabled beside count" trace_on ev_plain
 	clear_trace
 	hit "plain 10"
-	same "hits are traced beside count" "$(traced | wc -l)" 10
+	same "hits are traced beside count" "$(print_trace_texts | wc -l)" 10
 	same "hits are counted beside trace" "$(sed -n 's/^hits //p' "$markers"/ev_plain/stats)" 1010
 	try "trace is disabled" put -trace "$markers"/ev_plain/probe
 	same "probe shows only count after trace is disabled" "$(cat "$markers"/ev_plain/probe)" "probe_count [kmarkers_markers] 1"
@@ -119,31 +119,31 @@ test_formats() {
 	for marker in noargs integers strings pointers bad_strings endless long twice wide_argument; do
 		try "trace is enabled for ev_$marker" trace_on ev_$marker
 	done
-	traces_lines "a marker without arguments is traced" noargs "ev_noargs:  "
-	traces_lines "integers are traced in their formats" integers \
+	expect_traced_lines "a marker without arguments is traced" noargs "ev_noargs:  "
+	expect_traced_lines "integers are traced in their formats" integers \
 		"ev_integers: -1 255 -2 4294967295 -3 ffffffffffffffff 0xff x     1|2    |00003 %    5 006"
-	traces_lines "strings are traced in their formats" strings "ev_strings: abc|   de|fg   |hi|k|(null)"
-	traces_lines "strings at addresses that cannot be read are traced as (fault)" bad_strings "ev_bad_strings: (fault) (fault) (fault)"
-	traces_lines "both sites of a name are traced" twice "ev_twice: 1" "ev_twice: 2"
+	expect_traced_lines "strings are traced in their formats" strings "ev_strings: abc|   de|fg   |hi|k|(null)"
+	expect_traced_lines "strings at addresses that cannot be read are traced as (fault)" bad_strings "ev_bad_strings: (fault) (fault) (fault)"
+	expect_traced_lines "both sites of a name are traced" twice "ev_twice: 1" "ev_twice: 2"
 	clear_trace
 	hit pointers
-	traced | grep -q "^ev_pointers: hit_plain \[kmarkers_test_events\] [0-9a-f][0-9a-f]*\$"
+	print_trace_texts | grep -q "^ev_pointers: hit_plain \[kmarkers_test_events\] [0-9a-f][0-9a-f]*\$"
 	result $? "a function and a pointer are traced"
 	address=$(sed -n 's/^\([0-9a-f]*\) . lock\t\[kmarkers_test_events\]$/\1/p' /proc/kallsyms | head -n 1)
-	traced | grep -q "^ev_pointers: " && is_address "$address" && ! traced | grep -q "$address"
+	print_trace_texts | grep -q "^ev_pointers: " && is_address "$address" && ! print_trace_texts | grep -q "$address"
 	result $? "the trace does not show the address of the pointer"
 	clear_trace
 	hit endless
-	same "the trace cuts off a string without end" "$(traced | sed 's/^ev_endless: //' | tr -d '\n' | wc -c)" 511
+	same "the trace cuts off a string without end" "$(print_trace_texts | sed 's/^ev_endless: //' | tr -d '\n' | wc -c)" 511
 	clear_trace
 	hit long
-	same "the trace cuts off the text of a long format" "$(traced | sed 's/^ev_long: //' | tr -d '\n' | wc -c)" 3583
+	same "the trace cuts off the text of a long format" "$(print_trace_texts | sed 's/^ev_long: //' | tr -d '\n' | wc -c)" 3583
 	clear_trace
 	hit wide
-	same "the trace cuts off a wide number" "$(traced | sed 's/^ev_wide_argument: //' | tr -d '\n' | wc -c)" 511
+	same "the trace cuts off a wide number" "$(print_trace_texts | sed 's/^ev_wide_argument: //' | tr -d '\n' | wc -c)" 511
 	for marker in count wide; do
 		refused "trace is refused for the format of ev_$marker" "Invalid argument" trace_on ev_$marker
-		logged "events: ev_$marker: has no trace event"
+		logged "events: trace event ev_$marker does not exist"
 		result $? "the log names ev_$marker, which has no trace event"
 		same "no probe is connected to ev_$marker" "$(cat "$markers"/ev_$marker/probe)" ""
 		try "ev_$marker can be counted" put count "$markers"/ev_$marker/probe
@@ -160,15 +160,15 @@ test_contexts() {
 	done
 	clear_trace
 	hit "irq 10"
-	same "each hit in an interrupt is traced" "$(traced | grep -c '^ev_irq: irq [01]$')" $((10 * $(nproc)))
+	same "each hit in an interrupt is traced" "$(print_trace_texts | grep -c '^ev_irq: irq [01]$')" $((10 * $(nproc)))
 	if [ "$(nproc)" -gt 1 ]; then
-		traced | grep -q "^ev_irq: irq 1$"
+		print_trace_texts | grep -q "^ev_irq: irq 1$"
 		result $? "the marker in an interrupt is hit in interrupt context"
 	else
 		skip "the marker in an interrupt is hit in interrupt context" "this needs a second CPU"
 	fi
-	traces_lines "a hit in a context like that of NMIs is traced" nmi "ev_nmi: nmi 1"
-	traces_lines "a hit while the record of another hit is prepared is traced" nested \
+	expect_traced_lines "a hit in a context like that of NMIs is traced" nmi "ev_nmi: nmi 1"
+	expect_traced_lines "a hit while the record of another hit is prepared is traced" nested \
 		"ev_nested: nested 1" "ev_outer: outer 1"
 	for marker in irq nmi outer nested; do
 		put none "$markers"/ev_$marker/probe
@@ -250,7 +250,7 @@ test_concurrent() {
 	insmod /modules/kmarkers_test_events.ko
 }
 
-test_leaving() {
+test_module_reload() {
 	trace_on ev_plain
 	put count "$markers"/ev_twice/probe
 	grep -q ev_ "$markers"/list
@@ -279,10 +279,10 @@ test_reader() {
 
 test_events() {
 	try "kmarkers_test_events loads" insmod /modules/kmarkers_test_events.ko
-	logged "markers: list: not a valid directory name"
+	logged "markers: marker list: not a valid directory name"
 	named=$?
-	logged "events: ev_count: no trace event: format cannot be printed" &&
-		logged "events: ev_wide: no trace event: format cannot be printed"
+	logged "events: trace event ev_count not created: format cannot be printed" &&
+		logged "events: trace event ev_wide not created: format cannot be printed"
 	result $? "the log names the markers whose formats cannot be printed"
 	result $named "the log names the marker that is named like a file"
 	test_names_have_files
@@ -291,7 +291,7 @@ test_events() {
 	test_formats
 	test_contexts
 	test_bad_writes
-	test_leaving
+	test_module_reload
 	test_concurrent
 	test_reader
 	try "kmarkers_test_events unloads" rmmod kmarkers_test_events

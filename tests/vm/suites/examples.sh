@@ -5,8 +5,9 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# works_counted COUNT: succeeds if at least COUNT entries of the function example_work were counted
-works_counted() {
+# example_work_was_counted COUNT: succeeds if at least COUNT entries of the function example_work
+# were counted
+example_work_was_counted() {
 	[ "$(sed -n 's/^example_entry:example_work:entry on count \([0-9]*\) .*/\1/p' "$debugfs/entry/list")" -ge "$1" ]
 }
 
@@ -14,7 +15,7 @@ test_example_entry() {
 	can_record "an example of recorded functions" || return
 	try "a module with recorded functions loads" insmod /modules/example_entry.ko
 	try "the functions of the example are counted" put "example_entry: count" "$entry_control"
-	try "20 entries of example_work are counted" within 5 works_counted 20
+	try "20 entries of example_work are counted" within 5 example_work_was_counted 20
 	try "the module unloads while its recorded functions are enabled" rmmod example_entry
 	try "the pattern of the example is removed" put "example_entry: -count" "$entry_control"
 }
@@ -29,7 +30,7 @@ test_examples() {
 	try "the period of example_client is set to 1 ms" put 1 /sys/module/example_client/parameters/period_ms
 	refused "a period out of range is refused" "Invalid argument" \
 		put 0 /sys/module/example_client/parameters/period_ms
-	try "the probe counts 20 ticks" within 5 ticked 20
+	try "the probe counts 20 ticks" within 5 example_probe_was_called 20
 	try "example_probe unloads before example_client" rmmod example_probe
 	grep -q "example_tick off jump 0" "$debugfs"/markers/list
 	result $? "the list shows the marker off without its probe"

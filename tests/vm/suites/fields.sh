@@ -4,8 +4,8 @@
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
-# print_fields EVENT: print the fields of an event, with offsets from the first of them. Kernels differ
-# in the size of the common fields before it.
+# print_fields EVENT: print the fields of an event, with offsets from the first of them. Kernels
+# differ in the size of the common fields before it.
 print_fields() {
 	sed -n 's/^\tfield:\(.*\);$/\1/p' "$own/$1/format" | grep -v common_ | tr '\t' ' ' |
 		awk '{
@@ -41,17 +41,17 @@ __data_loc char[] name; offset:12; size:4; signed:0"
 test_own_signs() {
 	same "the format file marks 5 fields as signed" "$(grep -v common_ "$own"/fd_signed/format | grep -c 'signed:1;$')" 5
 	put 1 "$own"/fd_signed/enable
-	recorded "each hit with numbers has a record" fd_signed "signed 3" $((3 * cpus))
+	expect_records "each hit with numbers has a record" fd_signed "signed 3" $((3 * cpus))
 	same "the records have the numbers of the hits" "$(records fd_signed | sort -u | grep -v "tiny 0")" "\
 tiny -1 small -1 number -1 big -1 wide -1
 tiny -2 small -2 number -2 big -2 wide -2"
 	for field in tiny small number big wide; do
 		try "a filter on $field with a negative number is accepted" put "$field == -1" "$own"/fd_signed/filter
-		recorded "only hits that pass the filter for $field have records" fd_signed "signed 3" "$cpus"
+		expect_records "only hits that pass the filter for $field have records" fd_signed "signed 3" "$cpus"
 		put "$field < 0" "$own"/fd_signed/filter
-		recorded "a filter for $field < 0 passes all negative numbers" fd_signed "signed 3" $((2 * cpus))
+		expect_records "a filter for $field < 0 passes all negative numbers" fd_signed "signed 3" $((2 * cpus))
 		put "$field > 0" "$own"/fd_signed/filter
-		recorded "a filter for $field > 0 passes no hit" fd_signed "signed 3" 0
+		expect_records "a filter for $field > 0 passes no hit" fd_signed "signed 3" 0
 	done
 	put 0 "$own"/fd_signed/filter
 	if [ ! -e "$own"/fd_signed/hist ]; then
@@ -73,18 +73,18 @@ test_own_instances() {
 	put 1 "$own"/fd_request/enable
 	put 1 "$tracing"/instances/fd/events/kmarkers/fd_request/enable
 	echo >"$tracing"/instances/fd/trace
-	recorded "a hit has a record in the top-level trace buffer" fd_request request "$cpus"
+	expect_records "a hit has a record in the top-level trace buffer" fd_request request "$cpus"
 	same "a hit has a record in the buffer of the instance" "$(records fd_request fd | wc -l)" "$cpus"
 	put 0 "$own"/fd_request/enable
-	recorded "a hit has no record in a buffer in which the event is disabled" fd_request request 0
+	expect_records "a hit has no record in a buffer in which the event is disabled" fd_request request 0
 	same "a hit has a record in the instance in which the event is enabled" "$(records fd_request fd | wc -l)" $((2 * cpus))
 	try "the instance is removed" rmdir "$tracing"/instances/fd
 	! is_on fd_request
 	result $? "the sites are off when the last buffer with the event is removed"
 }
 
-# piped COUNT: succeeds if at least COUNT records were read from trace_pipe
-piped() {
+# pipe_has_records COUNT: succeeds if at least COUNT records were read from trace_pipe
+pipe_has_records() {
 	[ "$(grep -c ": fd_request: " /tmp/pipe)" -ge "$1" ]
 }
 
@@ -96,7 +96,7 @@ test_own_pipe() {
 	put 0 "$own"/fd_request/enable
 	cat "$tracing"/trace_pipe >/tmp/pipe &
 	reader=$!
-	within 30 piped $((1000 * cpus))
+	within 30 pipe_has_records $((1000 * cpus))
 	result $? "trace_pipe prints a line for each hit"
 	kill $reader
 	wait $reader 2>/dev/null
@@ -108,68 +108,68 @@ test_own_pipe() {
 # event with the arguments in registers.
 test_own_typed() {
 	put 1 "$own"/fd_typed/enable
-	recorded "each hit of a typed marker has a record if the event is the only probe" fd_typed "typed 10" $((10 * cpus))
+	expect_records "each hit of a typed marker has a record if the event is the only probe" fd_typed "typed 10" $((10 * cpus))
 	same "the records have the numbers of the hits" "$(records fd_typed | sort -u | tail -n 1)" "sector 9 bytes 512"
-	put "fd_typed count" "$control_outside"
-	recorded "each hit of a typed marker has a record beside the probe count" fd_typed "typed 10" $((10 * cpus))
+	put "fd_typed count" "$control_parameter"
+	expect_records "each hit of a typed marker has a record beside the probe count" fd_typed "typed 10" $((10 * cpus))
 	same "the probe count counts every hit of a typed marker" \
 		"$(sed -n 's/^hits //p' "$debugfs"/markers/fd_typed/stats)" $((10 * cpus))
-	put "fd_typed -count" "$control_outside"
+	put "fd_typed -count" "$control_parameter"
 	put "sector == 1" "$own"/fd_typed/filter
-	recorded "only hits of a typed marker that pass a filter have records" fd_typed "typed 10" "$cpus"
+	expect_records "only hits of a typed marker that pass a filter have records" fd_typed "typed 10" "$cpus"
 	put 0 "$own"/fd_typed/filter
-	recorded "each hit of a typed marker has a record after the probe count is removed" fd_typed "typed 10" $((10 * cpus))
+	expect_records "each hit of a typed marker has a record after the probe count is removed" fd_typed "typed 10" $((10 * cpus))
 	put 0 "$own"/fd_typed/enable
-	recorded "a hit of a typed marker has no record while its event is disabled" fd_typed "typed 10" 0
+	expect_records "a hit of a typed marker has no record while its event is disabled" fd_typed "typed 10" 0
 }
 
 test_own_modules() {
 	try "a second module with the same marker names loads" insmod /modules/kmarkers_test_fields_again.ko
-	logged 'fd_differs in hit_differs(): not recorded by its trace event: format "another %lu" differs from .* "one %lu"'
+	logged 'trace event fd_differs: hits in hit_differs() are not recorded: format "another %lu" differs from .* "one %lu"'
 	result $? "the log names both formats of a marker whose formats differ"
 	put 1 "$own"/enable
 	again=_again
-	recorded "a hit in the second module has a record" fd_request request "$cpus"
-	recorded "a hit of the typed marker in the second module has a record" fd_typed typed "$cpus"
-	recorded "a hit of a marker whose format is not that of the event has no record" fd_differs differs 0
+	expect_records "a hit in the second module has a record" fd_request request "$cpus"
+	expect_records "a hit of the typed marker in the second module has a record" fd_typed typed "$cpus"
+	expect_records "a hit of a marker whose format is not that of the event has no record" fd_differs differs 0
 	try "the first module unloads" rmmod kmarkers_test_fields
-	recorded "the event stays enabled in the second module" fd_request request "$cpus"
+	expect_records "the event stays enabled in the second module" fd_request request "$cpus"
 	grep -q 'another %lu' "$own"/fd_differs/format
 	result $? "the event has the format of the second module now"
 	put 1 "$own"/fd_differs/enable
-	recorded "a hit of the marker with that format has a record" fd_differs differs "$cpus"
+	expect_records "a hit of the marker with that format has a record" fd_differs differs "$cpus"
 	try "the first module loads again" insmod /modules/kmarkers_test_fields.ko
-	logged 'fd_differs in hit_differs(): not recorded by its trace event: format "one %lu" differs from .* "another %lu"'
+	logged 'trace event fd_differs: hits in hit_differs() are not recorded: format "one %lu" differs from .* "another %lu"'
 	result $? "the log names both formats again after the first module is loaded"
 	again=
-	recorded "a hit in the first module has a record, because the event is enabled" fd_request request "$cpus"
-	recorded "a hit in the first module of the marker whose format differs has no record" fd_differs differs 0
+	expect_records "a hit in the first module has a record, because the event is enabled" fd_request request "$cpus"
+	expect_records "a hit in the first module of the marker whose format differs has no record" fd_differs differs 0
 	try "the second module unloads" rmmod kmarkers_test_fields_again
-	recorded "the event stays enabled in the first module" fd_request request "$cpus"
+	expect_records "the event stays enabled in the first module" fd_request request "$cpus"
 	put "stacktrace if sector == 1000" "$own"/fd_request/trigger
 	put "sector < 1000" "$own"/fd_request/filter
 	put "stacktrace if sector == 1000" "$own"/fd_typed/trigger
 	put 0 "$own"/fd_typed/enable
-	forget_triggers fd_request fd_typed
+	remove_stacktrace_triggers fd_request fd_typed
 	try "the last module unloads while events are enabled and have a filter and triggers" rmmod kmarkers_test_fields
 	[ ! -e "$own"/fd_request ] && lacks fd_ "$debugfs"/markers/list
 	result $? "the events are removed with the last module"
 	try "the last module loads again" insmod /modules/kmarkers_test_fields.ko
 	same "the events are disabled after the module is loaded again" "$(cat "$own"/fd_*/enable | sort -u)" 0
-	recorded "a hit has no record while the event is disabled again" fd_request request 0
+	expect_records "a hit has no record while the event is disabled again" fd_request request 0
 }
 
-# switching FILE: write 1 and 0 to the file in turn until /tmp/stop exists
-switching() {
+# switch_repeatedly FILE: write 1 and 0 to the file alternately until /tmp/stop exists
+switch_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
 		put 1 "$1"
 		put 0 "$1"
 	done 2>/dev/null
 }
 
-# swap: load and unload two modules with the same names so that each is the only one loaded for a
-# while
-swap() {
+# swap_modules: load and unload two modules with the same names so that each is the only one loaded
+# for a while
+swap_modules() {
 	insmod /modules/kmarkers_test_fields_again.ko && hit_fields "request 10" || return
 	again=_again
 	rmmod kmarkers_test_fields && hit_fields "request 10" || return
@@ -181,25 +181,25 @@ swap() {
 # must have one record.
 test_own_races() {
 	rm -f /tmp/stop
-	switching "$own"/fd_request/enable &
-	switching "$own"/enable &
+	switch_repeatedly "$own"/fd_request/enable &
+	switch_repeatedly "$own"/enable &
 	for _ in $(seq 5); do
-		swap || break
+		swap_modules || break
 	done
 	loaded kmarkers_test_fields && ! loaded kmarkers_test_fields_again
 	result $? "modules are loaded and unloaded while their events are switched"
 	touch /tmp/stop
 	wait
 	put 1 "$own"/fd_request/enable
-	recorded "each hit has one record after the events were switched" fd_request "request 100" $((100 * cpus))
+	expect_records "each hit has one record after the events were switched" fd_request "request 100" $((100 * cpus))
 	put 0 "$own"/enable
 	! is_on fd_
 	result $? "all sites are off when all events are disabled after that"
 }
 
-# forget_triggers EVENT...: in a kernel with kmemleak, remove the stacktrace triggers: the kernel
-# never frees a trigger whose event is removed
-forget_triggers() {
+# remove_stacktrace_triggers EVENT...: in a kernel with kmemleak, remove the stacktrace triggers:
+# the kernel never frees a trigger whose event is removed
+remove_stacktrace_triggers() {
 	[ -e /sys/kernel/debug/kmemleak ] || return 0
 	for event; do
 		put '!stacktrace' "$own/$event/trigger"
@@ -207,13 +207,13 @@ forget_triggers() {
 }
 
 # A module is unloaded while another one with the same marker names is being loaded.
-test_coming_while_leaving() {
+test_load_during_unload() {
 	here=kmarkers_test_fields
 	swaps=0
 	for next in _again "" _again "" _again "" _again ""; do
 		put 1 "$own"/fd_request/enable
 		[ "$next" ] || put "stacktrace if sector == 1000" "$own"/fd_request/trigger
-		forget_triggers fd_request
+		remove_stacktrace_triggers fd_request
 		insmod /modules/kmarkers_test_fields$next.ko &
 		rmmod $here
 		wait
@@ -232,15 +232,15 @@ test_coming_while_leaving() {
 
 # A marker that is attached to a function has the same name as a marker of a module.
 test_name_of_a_function() {
-	try "a marker is attached to a function" put "attach vfs_open fd_shared" "$control_outside"
+	try "a marker is attached to a function" put "attach vfs_open fd_shared" "$control_parameter"
 	try "a module with a marker of the same name and format loads" insmod /modules/kmarkers_test_fields_again.ko
 	put 1 "$own"/fd_shared/enable
-	refused "detach is refused while the event of both markers is enabled" "busy" put "detach fd_shared" "$control_outside"
+	refused "detach is refused while the event of both markers is enabled" "busy" put "detach fd_shared" "$control_parameter"
 	put 0 "$own"/fd_shared/enable
-	try "detach removes the marker on the function" put "detach fd_shared" "$control_outside"
+	try "detach removes the marker on the function" put "detach fd_shared" "$control_parameter"
 	put 1 "$own"/fd_shared/enable
 	again=_again
-	recorded "the event records hits of the module after detach" fd_shared shared "$cpus"
+	expect_records "the event records hits of the module after detach" fd_shared shared "$cpus"
 	again=
 	put 0 "$own"/fd_shared/enable
 	try "the module with the shared name unloads" rmmod kmarkers_test_fields_again
@@ -248,34 +248,34 @@ test_name_of_a_function() {
 	result $? "the shared event is removed with the module"
 }
 
-# coming_and_going: load and unload a module until /tmp/stop exists; add a line to /tmp/comings each
-# time
-coming_and_going() {
+# reload_fields_repeatedly: load and unload a module until /tmp/stop exists; add a line to
+# /tmp/loads_of_fields each time
+reload_fields_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
 		insmod /modules/kmarkers_test_fields_again.ko && rmmod kmarkers_test_fields_again &&
-			echo >>/tmp/comings
+			echo >>/tmp/loads_of_fields
 	done
 }
 
-comings() {
-	grep -c "" /tmp/comings
+count_loads() {
+	grep -c "" /tmp/loads_of_fields
 }
 
 # A module with the same marker names is loaded and unloaded while the first module's marker is hit.
 test_own_exactly_once() {
 	rm -f /tmp/stop
-	: >/tmp/comings
+	: >/tmp/loads_of_fields
 	put 1 "$own"/fd_request/enable
 	echo >"$tracing"/trace
-	coming_and_going &
+	reload_fields_repeatedly &
 	rounds=0
-	while [ $rounds -lt 400 ] && [ "$(comings)" -lt 5 ]; do
+	while [ $rounds -lt 400 ] && [ "$(count_loads)" -lt 5 ]; do
 		hit_fields "request 25"
 		rounds=$((rounds + 1))
 	done
 	touch /tmp/stop
 	wait
-	[ "$(comings)" -ge 5 ]
+	[ "$(count_loads)" -ge 5 ]
 	result $? "a module with the same marker names is loaded and unloaded 5 times"
 	same "each hit has one record while that module is loaded and unloaded" "$(records fd_request | wc -l)" $((rounds * 25 * cpus))
 	put 0 "$own"/fd_request/enable
@@ -283,9 +283,9 @@ test_own_exactly_once() {
 
 test_fields() {
 	try "kmarkers_test_fields loads" insmod /modules/kmarkers_test_fields.ko
-	logged "enable in hit_taken(): no trace event: not a valid event name" &&
-		logged "filter in hit_taken(): no trace event: not a valid event name" &&
-		logged "fd_two_hundred: no trace event: too many or too long arguments"
+	logged "trace event enable for hit_taken() not created: not a valid event name" &&
+		logged "trace event filter for hit_taken() not created: not a valid event name" &&
+		logged "trace event fd_two_hundred not created: too many or too long arguments"
 	result $? "the log names the markers that cannot be events"
 	test_own_files
 	test_own_records
@@ -296,7 +296,7 @@ test_fields() {
 	test_own_instances
 	test_own_modules
 	test_own_races
-	test_coming_while_leaving
+	test_load_during_unload
 	test_name_of_a_function
 	test_own_exactly_once
 	try "kmarkers_test_fields unloads" rmmod kmarkers_test_fields

@@ -2,7 +2,7 @@
 # shellcheck shell=dash
 # Modules in MODULE_STATE_GOING. Their parameters can still be written, and the functions that set
 # these parameters hit markers, which must be off. Another module has markers of the same names, so
-# that the names stay.
+# that the names are not removed.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -14,25 +14,25 @@ is_held() {
 	[ "$(cat "$going"/held)" = Y ]
 }
 
-# let_go: release the module that is held, and wait until the process that loads or unloads it has
-# ended
-let_go() {
+# release_held_module: release the module that is held, and wait until the process that loads or
+# unloads it has ended
+release_held_module() {
 	put "" "$going"/hold
 	wait
 }
 
-# evaluated: print how many times the arguments of markers were evaluated
-evaluated() {
+# count_evaluations: print how many times the arguments of markers were evaluated
+count_evaluations() {
 	cat "$leaver"/evaluated
 }
 
-# hits_nothing WHO: tests that writes to the parameter of the held module hit no marker
-hits_nothing() {
-	recorded "a hit of a marker has no record in $1" fd_request "request 10" 0
-	recorded "a hit of a typed marker has no record in $1" fd_typed "typed 10" 0
-	before=$(evaluated)
+# expect_no_hits WHO: tests that writes to the parameter of the held module hit no marker
+expect_no_hits() {
+	expect_records "a hit of a marker has no record in $1" fd_request "request 10" 0
+	expect_records "a hit of a typed marker has no record in $1" fd_typed "typed 10" 0
+	before=$(count_evaluations)
 	hit_fields "counted 10"
-	same "no argument of a marker is evaluated in $1" "$(evaluated)" "$before"
+	same "no argument of a marker is evaluated in $1" "$(count_evaluations)" "$before"
 	lacks "kmarkers_test_fields " "$debugfs"/markers/list
 	result $? "the list has no marker of $1"
 }
@@ -42,12 +42,12 @@ test_going_unload() {
 	for event in fd_request fd_typed fd_counted; do
 		put 1 "$own/$event/enable"
 	done
-	recorded "each hit has a record before the module unloads" fd_request "request 10" $((10 * cpus))
+	expect_records "each hit has a record before the module unloads" fd_request "request 10" $((10 * cpus))
 	put kmarkers_test_fields "$going"/hold
 	rmmod kmarkers_test_fields &
 	try "a module whose events are enabled is held while it unloads" within 10 is_held
-	hits_nothing "a module that unloads"
-	let_go
+	expect_no_hits "a module that unloads"
+	release_held_module
 	try "the module that was held is unloaded" lacks "^kmarkers_test_fields " /proc/modules
 }
 
@@ -55,14 +55,14 @@ test_going_failed() {
 	put kmarkers_test_fields "$going"/hold
 	insmod /modules/kmarkers_test_fields.ko fail=1 2>/dev/null &
 	try "a module is held after its init function failed" within 10 is_held
-	hits_nothing "a module whose init has failed"
-	let_go
+	expect_no_hits "a module whose init has failed"
+	release_held_module
 	try "the module whose init has failed is not loaded" lacks "^kmarkers_test_fields " /proc/modules
 }
 
-# site_of FUNCTION: print the location of the marker's site in the function, in the syntax of
+# print_site FUNCTION: print the location of the marker's site in the function, in the syntax of
 # kprobe_events
-site_of() {
+print_site() {
 	sed -n "s:^immediate \($1+0x[0-9a-f]*\)/.*\[kmarkers_test_fields\].*:kmarkers_test_fields\:\1:p" \
 		"$debugfs"/patcher/sites | head -n 1
 }
@@ -71,18 +71,18 @@ site_of() {
 # off.
 test_going_kprobe() {
 	must insmod /modules/kmarkers_test_fields.ko || return
-	if ! put "p:going $(site_of hit_request)" "$tracing"/kprobe_events 2>/dev/null; then
+	if ! put "p:going $(print_site hit_request)" "$tracing"/kprobe_events 2>/dev/null; then
 		skip "a module with a kprobe on a site is held while it unloads" "this kernel puts no kprobe event there"
 		rmmod kmarkers_test_fields
 		return
 	fi
 	put 1 "$tracing"/events/kprobes/going/enable
-	recorded "each hit at a site with a kprobe has a record" fd_request "request 10" $((10 * cpus))
+	expect_records "each hit at a site with a kprobe has a record" fd_request "request 10" $((10 * cpus))
 	put kmarkers_test_fields "$going"/hold
 	rmmod kmarkers_test_fields &
 	try "a module with a kprobe on a site is held while it unloads" within 10 is_held
-	hits_nothing "a module with a kprobe"
-	let_go
+	expect_no_hits "a module with a kprobe"
+	release_held_module
 	try "the module with the kprobe is unloaded" lacks "^kmarkers_test_fields " /proc/modules
 	put 0 "$tracing"/events/kprobes/going/enable
 	put "" "$tracing"/kprobe_events
@@ -97,7 +97,7 @@ test_going() {
 	test_going_failed
 	test_going_kprobe
 	again=_again
-	recorded "each hit in the module that stayed loaded has a record" fd_request "request 10" $((10 * cpus))
+	expect_records "each hit in the module that stayed loaded has a record" fd_request "request 10" $((10 * cpus))
 	again=
 	put 0 "$own"/enable
 	try "the module that stayed loaded unloads" rmmod kmarkers_test_fields_again

@@ -22,8 +22,8 @@ trace_path() {
 	put 1 "$tracing"/tracing_on
 }
 
-# of_the_kernel FILE: print those functions listed in the file that are in the kernel itself
-of_the_kernel() {
+# keep_kernel_functions FILE: print those functions listed in the file that are in the kernel itself
+keep_kernel_functions() {
 	awk 'NR == FNR { known[$3]; next } $1 in known' /tmp/symbols "$1"
 }
 
@@ -37,7 +37,7 @@ test_handler_path() {
 		trace_path $size >/tmp/path
 		! grep -q patcher_handle_int3 /tmp/path || break
 	done
-	of_the_kernel /tmp/path >/tmp/kernel_path
+	keep_kernel_functions /tmp/path >/tmp/kernel_path
 	echo "# $(tr '\n' ' ' </tmp/path)"
 	grep -q patcher_handle_int3 /tmp/path
 	result $? "the trace shows the patcher's breakpoint handler"
@@ -45,7 +45,7 @@ test_handler_path() {
 	result $? "the trace shows at least 2 functions of the kernel in breakpoint context"
 	while read -r function; do
 		refused "a site in $function is refused" "not permitted" command_core site "$function" 5 5
-		logged "patcher: $function refused: the breakpoint handler uses it"
+		logged "patcher: change of function $function refused: the breakpoint handler uses it"
 		result $? "the log says that the breakpoint handler uses $function"
 	done </tmp/kernel_path
 	rmmod kmarkers_test

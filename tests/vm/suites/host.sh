@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # The script scripts/host, which is in /host with the modules that "make modules" builds. The script
-# must load the modules that are missing, unload them at the end, and leave none loaded if it fails
-# or is interrupted.
+# must load the modules that are missing, unload these modules at the end, and leave none of them
+# loaded if the script fails or is interrupted.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -11,8 +11,8 @@ call_host() {
 	/usr/bin/bash /host/scripts/host "$@"
 }
 
-# none_loaded: succeeds if no module of ours is loaded
-none_loaded() {
+# no_kmarkers_module_is_loaded: succeeds if no module of kmarkers is loaded
+no_kmarkers_module_is_loaded() {
 	! grep ^kmarkers_ /proc/modules
 }
 
@@ -57,7 +57,7 @@ write_tools() {
 	chmod +x /tmp/tools/*mod
 }
 
-# interrupt_host FILE WORD...: run scripts/host as a job of its own; when FILE has content, send
+# interrupt_host FILE WORD...: run scripts/host as a job of its own; once FILE is not empty, send
 # SIGINT to the job, as Ctrl-C does, until the job has ended
 interrupt_host() {
 	cat >/tmp/interrupt <<-'EOF'
@@ -107,25 +107,25 @@ test_host() {
 	result $? "kmarkers_bench is loaded after load --bench"
 	refused "bench is refused while modules are loaded" "run make unload" call_host -y -f bench
 	try "the script unloads all modules" call_host -y unload
-	try "no module is loaded after unload" none_loaded
+	try "no module is loaded after unload" no_kmarkers_module_is_loaded
 	try "unload succeeds if no module is loaded" call_host -y unload
 	cp /host/sdt/kmarkers_sdt.ko /tmp/whole.ko
 	echo broken >/host/sdt/kmarkers_sdt.ko
 	refused "load fails if a module cannot be loaded" "kmarkers_sdt.ko cannot be loaded" call_host -y load
-	try "the modules that were loaded before the failure are unloaded" none_loaded
+	try "the modules that were loaded before the failure are unloaded" no_kmarkers_module_is_loaded
 	cp /tmp/whole.ko /host/sdt/kmarkers_sdt.ko
 	write_tools
 	load_is_interrupted
 	same "load that is interrupted exits with 130" $? 130
 	grep -q "^kmarkers_markers " /tmp/reached
 	result $? "modules were loaded when load was interrupted"
-	try "no module is loaded after load was interrupted" none_loaded
+	try "no module is loaded after load was interrupted" no_kmarkers_module_is_loaded
 	write_program 'exit 1'
 	! call_host -y -f bench
 	result $? "bench fails if the measuring program fails"
 	getppid_was_switched
 	result $? "getppid was redirected when the program failed"
-	try "no module is loaded after the program failed" none_loaded
+	try "no module is loaded after the program failed" no_kmarkers_module_is_loaded
 	rm -f /tmp/pid /tmp/live
 	write_program 'exec sleep 1000'
 	# Do not use call_host, which would run in a subshell: $! must be the process of the script.
@@ -137,11 +137,11 @@ test_host() {
 	result $? "bench fails if script and program are terminated"
 	getppid_was_switched
 	result $? "getppid was redirected when the program was terminated"
-	try "no module is loaded after script and program were terminated" none_loaded
+	try "no module is loaded after script and program were terminated" no_kmarkers_module_is_loaded
 	rm -f /tmp/pid /tmp/live
 	interrupt_host /tmp/pid -y -f bench
 	same "bench that is interrupted by Ctrl-C exits with 130" $? 130
 	getppid_was_switched
 	result $? "getppid was redirected when Ctrl-C was pressed"
-	try "no module is loaded after Ctrl-C" none_loaded
+	try "no module is loaded after Ctrl-C" no_kmarkers_module_is_loaded
 }

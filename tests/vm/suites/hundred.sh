@@ -7,51 +7,51 @@
 
 list=$debugfs/markers/list
 
-# events_now: print the number of the module's names that are events now
-events_now() {
+# count_events: print the number of the module's names that are events now
+count_events() {
 	find "$own" -maxdepth 1 -name 'many_0??' 2>/dev/null | wc -l
 }
 
-# events_then: read the list, which waits until all pending events are added or removed, and then
-# print the same number as events_now
-events_then() {
-	cat "$list" >/dev/null && events_now
+# count_settled_events: read the list, which waits until all pending events are added or removed,
+# and then print the same number as count_events
+count_settled_events() {
+	cat "$list" >/dev/null && count_events
 }
 
-# come: load the module
-come() {
+# load_hundred: load the module
+load_hundred() {
 	insmod /modules/kmarkers_test_hundred.ko
 }
 
-# go: unload the module
-go() {
+# unload_hundred: unload the module
+unload_hundred() {
 	rmmod kmarkers_test_hundred
 }
 
-# between LOW HIGH NUMBER: succeeds if the number is in the range
-between() {
+# is_between LOW HIGH NUMBER: succeeds if the number is in the range
+is_between() {
 	[ "$1" -le "$3" ] && [ "$3" -le "$2" ]
 }
 
 # The module is loaded and unloaded faster than its events are added and removed.
 test_hundred_hurry() {
 	for _ in 1 2 3 4 5; do
-		come
-		go
+		load_hundred
+		unload_hundred
 	done
 	! loaded kmarkers_test_hundred
 	result $? "the module is loaded and unloaded five times in succession"
-	same "no event is left after five loads and unloads" "$(events_then)" 0
-	come && go && come
+	same "no event is left after five loads and unloads" "$(count_settled_events)" 0
+	load_hundred && unload_hundred && load_hundred
 	result $? "the module is loaded again immediately after it was unloaded"
-	same "all names are events after the immediate reload" "$(events_then)" 100
+	same "all names are events after the immediate reload" "$(count_settled_events)" 100
 	put 1 "$own"/many_099/enable
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_hundred/parameters/pass
 	same "the last event records each hit after the immediate reload" "$(grep -c ': many_099: ' "$tracing"/trace)" 5
-	go && come
+	unload_hundred && load_hundred
 	result $? "the module is reloaded immediately while an event is enabled"
-	same "all names are events after the reload with an event enabled" "$(events_then)" 100
+	same "all names are events after the reload with an event enabled" "$(count_settled_events)" 100
 	same "no event is enabled after the reload" "$(cat "$own"/many_0*/enable | sort -u)" 0
 }
 
@@ -63,12 +63,12 @@ test_hundred_queue() {
 	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null
 	result $? "the module with ten thousand names loads"
 	put 1 "$own"/many_099/enable
-	rmmod kmarkers_test_many && go && come && go && come
+	rmmod kmarkers_test_many && unload_hundred && load_hundred && unload_hundred && load_hundred
 	result $? "the module is reloaded while events of the other module are removed"
 	[ "$(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" -gt 0 ]
 	result $? "events of the other module still exist after the reload"
 	same "finally the events are exactly the names of the module" \
-		"$(events_then) $(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" "100 0"
+		"$(count_settled_events) $(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" "100 0"
 	for event in "$own"/many_0??; do
 		put 1 "$event"/enable
 	done
@@ -90,14 +90,14 @@ test_hundred_races() {
 		cat "$own"/many_0*/format >/dev/null
 	done 2>/dev/null &
 	for _ in 1 2 3 4 5; do
-		go
-		come
+		unload_hundred
+		load_hundred
 	done
 	loaded kmarkers_test_hundred
 	result $? "the module is loaded and unloaded while its events are used"
 	touch /tmp/stop
 	wait
-	same "all names are events after the events were used" "$(events_then)" 100
+	same "all names are events after the events were used" "$(count_settled_events)" 100
 }
 
 # The kernel enables the events one after the other. When the module unloads, the kernel itself
@@ -110,25 +110,25 @@ test_hundred_switched() {
 	same "all markers are on while all events are enabled" "$(grep -c '^many_[0-9]* on ' "$list")" 100
 	put 0 "$own"/enable
 	same "all markers are off while all events are disabled" "$(grep -c '^many_[0-9]* off ' "$list")" 100
-	try "the module unloads after its events were enabled" go
-	same "no event that was enabled is left when rmmod returns" "$(events_now)" 0
-	try "the module loads again after its events were enabled" come
-	same "all names are events after that reload" "$(events_then)" 100
+	try "the module unloads after its events were enabled" unload_hundred
+	same "no event that was enabled is left when rmmod returns" "$(count_events)" 0
+	try "the module loads again after its events were enabled" load_hundred
+	same "all names are events after that reload" "$(count_settled_events)" 100
 }
 
 # Files of events are open while the events are removed and other events may reuse their memory.
 test_hundred_open() {
 	exec 5<"$own/many_007/format" 6<"$own/many_042/format" 7<"$own/many_099/format"
-	go && cat "$list" >/dev/null
+	unload_hundred && cat "$list" >/dev/null
 	insmod /modules/kmarkers_test_many.ko && cat "$list" >/dev/null
 	result $? "files of events are open while the events are removed and others are added"
 	said="$(cat <&5 2>/dev/null; cat <&6 2>/dev/null; cat <&7 2>/dev/null)"
 	exec 5<&- 6<&- 7<&-
 	same "an open file of a removed event shows nothing of another event" \
 		"$(echo "$said" | sed -n 's/^name: //p' | grep -cvx "many_007\|many_042\|many_099")" 0
-	rmmod kmarkers_test_many && come
+	rmmod kmarkers_test_many && load_hundred
 	result $? "the module loads again after its files were closed"
-	same "all names are events after the files were closed" "$(events_then)" 100
+	same "all names are events after the files were closed" "$(count_settled_events)" 100
 	put 1 "$own"/many_042/enable
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_hundred/parameters/pass
@@ -138,18 +138,18 @@ test_hundred_open() {
 
 test_hundred() {
 	must loaded kmarkers_markers || return
-	try "the module with a hundred names loads" come
-	between 32 100 "$(events_now)"
+	try "the module with a hundred names loads" load_hundred
+	is_between 32 100 "$(count_events)"
 	result $? "at least 32 names are events when insmod returns"
-	same "all names are events after the list is read" "$(events_then)" 100
+	same "all names are events after the list is read" "$(count_settled_events)" 100
 	test_hundred_switched
-	try "the module with a hundred names unloads" go
-	between 0 68 "$(events_now)"
+	try "the module with a hundred names unloads" unload_hundred
+	is_between 0 68 "$(count_events)"
 	result $? "at least 32 events are removed when rmmod returns"
-	same "all events are removed after the list is read" "$(events_then)" 0
+	same "all events are removed after the list is read" "$(count_settled_events)" 0
 	test_hundred_hurry
 	test_hundred_queue
 	test_hundred_races
 	test_hundred_open
-	try "the module with a hundred names unloads at the end" go
+	try "the module with a hundred names unloads at the end" unload_hundred
 }

@@ -9,8 +9,9 @@ run_is_over() {
 	grep -q "^done " "$bench"/status
 }
 
-# windows_of BENCHMARK FIELD: print the distinct values of a column in the samples of the benchmark
-windows_of() {
+# list_window_values BENCHMARK FIELD: print the distinct values of a column in the samples of the
+# benchmark
+list_window_values() {
 	awk -F, -v field="$2" '/^[^#]/ && $1 != "benchmark" { print $field }' "$bench/$1/samples" | sort -u
 }
 
@@ -27,7 +28,7 @@ test_isolated() {
 	try "kmarkers_bench_sites loads" insmod /modules/kmarkers_bench_sites.ko
 	try "a run on the isolated CPU starts" put "start empty-loop arm-stall" "$bench"/control
 	try "the run on the isolated CPU ends" within 240 run_is_over
-	same "all windows of empty-loop were measured on the isolated CPU" "$(windows_of empty-loop 7)" 1
-	same "arm-stall measured the stall of the other CPU" "$(windows_of arm-stall 7)" 0
+	same "all windows of empty-loop were measured on the isolated CPU" "$(list_window_values empty-loop 7)" 1
+	same "arm-stall measured the stall of the other CPU" "$(list_window_values arm-stall 7)" 0
 	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites
 }

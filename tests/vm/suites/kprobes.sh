@@ -8,54 +8,56 @@ tick_probe=/sys/kernel/debug/kmarkers/markers/example_tick/probe
 prof_step=/sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_step
 prof_hits=/sys/module/example_profile/parameters/hits
 
-# offset_of FUNCTION MODULE: print the offset of the first site in the function
-offset_of() {
+# print_site_offset FUNCTION MODULE: print the offset of the first site in the function
+print_site_offset() {
 	sed -n "s/^immediate $1+\(0x[0-9a-f]*\)\/.*\[$2\].*/\1/p" "$debugfs"/patcher/sites | head -n 1
 }
 
-# bytes_of FUNCTION OFFSET MODULE: print the bytes of the site at that offset
-bytes_of() {
+# print_site_bytes FUNCTION OFFSET MODULE: print the bytes of the site at that offset
+print_site_bytes() {
 	sed -n "s/^immediate $1+$2\/.*\[$3\] //p" "$debugfs"/patcher/sites
 }
 
-tick_bytes() {
-	bytes_of tick "$tick_offset" example_client
+print_tick_bytes() {
+	print_site_bytes tick "$tick_offset" example_client
 }
 
-step_bytes() {
-	bytes_of profile_hit "$step_offset" example_profile
+print_step_bytes() {
+	print_site_bytes profile_hit "$step_offset" example_profile
 }
 
 # step_jumps: succeeds if the bytes of the value's site are a jump, as of an optimised kprobe
 step_jumps() {
-	case $(step_bytes) in
+	case $(print_step_bytes) in
 	e9*) ;;
 	*) return 1 ;;
 	esac
 }
 
-# optimise 0/1: 1 allows the kernel to optimise kprobes, 0 forbids it
-optimise() {
+# allow_optimisation 0/1: 1 allows the kernel to optimise kprobes, 0 forbids it
+allow_optimisation() {
 	put "$1" /proc/sys/debug/kprobes-optimization
 }
 
-# site_kprobe KIND: register a disabled or armed kprobe on the marker's site, where the kernel does
-# not optimise kprobes
-site_kprobe() {
+# register_site_kprobe KIND: register a disabled or armed kprobe on the marker's site, where the
+# kernel does not optimise kprobes
+register_site_kprobe() {
 	add_probe site example_client:tick "$tick_offset" || return
 	[ "$1" = disabled ] || enable_probe site
 }
 
-# step_kprobe KIND: register a disabled, armed or optimised kprobe on the immediate value's site
-step_kprobe() {
+# register_step_kprobe KIND: register a disabled, armed or optimised kprobe on the immediate value's
+# site
+register_step_kprobe() {
 	add_probe site example_profile:profile_hit "$step_offset" || return
 	case $1 in
-	armed) optimise 0 && enable_probe site ;;
-	optimised) optimise 1 && enable_probe site && within 5 step_jumps ;;
+	armed) allow_optimisation 0 && enable_probe site ;;
+	optimised) allow_optimisation 1 && enable_probe site && within 5 step_jumps ;;
 	esac
 }
 
-# remove_site_kprobe KIND: remove the kprobe that site_kprobe or step_kprobe registered
+# remove_site_kprobe KIND: remove the kprobe that register_site_kprobe or register_step_kprobe
+# registered
 remove_site_kprobe() {
 	[ "$1" = disabled ] || disable_probe site || return
 	remove_probe site
@@ -66,43 +68,43 @@ site_kprobe_hits() {
 }
 
 test_kprobe_on_site() {
-	try "$1 kprobe: the kernel registers it on a marker that is off" site_kprobe "$1"
+	try "$1 kprobe: the kernel registers it on a marker that is off" register_site_kprobe "$1"
 	refused "$1 kprobe: switching the marker on is refused" "busy" put trace "$tick_probe"
 	logged "change refused: a kprobe is registered at tick+"
 	result $? "$1 kprobe: the log names the kprobe as the reason when the marker stays off"
 	[ "$1" = disabled ] || try "$1 kprobe: the kprobe is hit while the marker is off" within 5 site_kprobe_hits
 	try "$1 kprobe: the kprobe is removed from a marker that is off" remove_site_kprobe "$1"
-	same "$1 kprobe: the site has the bytes of a site that is off" "$(tick_bytes)" "$off_bytes"
+	same "$1 kprobe: the site has the bytes of a site that is off" "$(print_tick_bytes)" "$off_bytes"
 
 	try "$1 kprobe: the marker is switched on after the kprobe is removed" put trace "$tick_probe"
-	on_bytes=$(tick_bytes)
-	try "$1 kprobe: the kernel registers it on a marker that is on" site_kprobe "$1"
+	on_bytes=$(print_tick_bytes)
+	try "$1 kprobe: the kernel registers it on a marker that is on" register_site_kprobe "$1"
 	# The probe is disconnected, but the site stays on until the kprobe is removed.
 	try "$1 kprobe: the probe of the marker is disconnected" put none "$tick_probe"
 	logged "change refused: a kprobe is registered at tick+"
 	result $? "$1 kprobe: the log names the kprobe as the reason when the site stays on"
 	[ "$1" = disabled ] || try "$1 kprobe: the kprobe is hit while the site is on" within 5 site_kprobe_hits
 	try "$1 kprobe: the kprobe is removed from a site that is on" remove_site_kprobe "$1"
-	same "$1 kprobe: the site has the bytes of a site that is on" "$(tick_bytes)" "$on_bytes"
+	same "$1 kprobe: the site has the bytes of a site that is on" "$(print_tick_bytes)" "$on_bytes"
 	try "$1 kprobe: the marker is switched on after the kprobe was on an enabled site" put trace "$tick_probe"
 	try "$1 kprobe: the marker is switched off after the kprobe was on an enabled site" put none "$tick_probe"
-	same "$1 kprobe: the site has the bytes of a site that is off again" "$(tick_bytes)" "$off_bytes"
+	same "$1 kprobe: the site has the bytes of a site that is off again" "$(print_tick_bytes)" "$off_bytes"
 }
 
 # step_is STEP: succeeds if the counter of hits advances in multiples of STEP
 step_is() {
 	first=$(cat "$prof_hits")
-	within 5 step_moves "$first" || return
+	within 5 hits_have_changed "$first" || return
 	[ $((($(cat "$prof_hits") - first) % $1)) -eq 0 ]
 }
 
-step_moves() {
+hits_have_changed() {
 	[ "$(cat "$prof_hits")" != "$1" ]
 }
 
 test_kprobe_on_value() {
-	bytes=$(step_bytes)
-	try "$1 kprobe on a value: the kernel registers it" step_kprobe "$1"
+	bytes=$(print_step_bytes)
+	try "$1 kprobe on a value: the kernel registers it" register_step_kprobe "$1"
 	refused "$1 kprobe on a value: the value cannot be set" "busy" put 7 "$prof_step"
 	logged "change refused: a kprobe is registered at profile_hit+"
 	result $? "$1 kprobe on a value: the log names the kprobe as the reason"
@@ -110,29 +112,30 @@ test_kprobe_on_value() {
 	try "$1 kprobe on a value: hits are counted in steps of the unchanged value" step_is 500
 	[ "$1" = disabled ] || try "$1 kprobe on a value: the kprobe is hit" within 5 site_kprobe_hits
 	try "$1 kprobe on a value: the kprobe is removed" remove_site_kprobe "$1"
-	same "$1 kprobe on a value: the site has its former bytes" "$(step_bytes)" "$bytes"
+	same "$1 kprobe on a value: the site has its former bytes" "$(print_step_bytes)" "$bytes"
 
 	try "$1 kprobe on a value: the value is set after the kprobe is removed" put 7 "$prof_step"
-	changed=$(step_bytes)
-	try "$1 kprobe on a changed value: the kernel registers it" step_kprobe "$1"
+	changed=$(print_step_bytes)
+	try "$1 kprobe on a changed value: the kernel registers it" register_step_kprobe "$1"
 	try "$1 kprobe on a changed value: hits are counted in steps of the changed value" step_is 7
 	[ "$1" = disabled ] || try "$1 kprobe on a changed value: the kprobe is hit" within 5 site_kprobe_hits
 	refused "$1 kprobe on a changed value: the value cannot be set" "busy" put 500 "$prof_step"
 	try "$1 kprobe on a changed value: the kprobe is removed" remove_site_kprobe "$1"
-	same "$1 kprobe on a changed value: the site has its former bytes" "$(step_bytes)" "$changed"
+	same "$1 kprobe on a changed value: the site has its former bytes" "$(print_step_bytes)" "$changed"
 
-	try "$1 kprobe is registered and removed repeatedly: the value is set, or refused because of the kprobe" kprobe_comes_and_goes "$1"
+	try "$1 kprobe is registered and removed repeatedly: the value is set, or refused because of the kprobe" set_value_beside_kprobe "$1"
 	try "$1 kprobe is registered and removed repeatedly: the value is set back" put 500 "$prof_step"
-	same "$1 kprobe is registered and removed repeatedly: the site has its original bytes" "$(step_bytes)" "$bytes"
+	same "$1 kprobe is registered and removed repeatedly: the site has its original bytes" "$(print_step_bytes)" "$bytes"
 	try "$1 kprobe is registered and removed repeatedly: hits are counted in steps of the original value" step_is 500
 }
 
-# kprobe_comes_and_goes KIND: set the value repeatedly while a kprobe on its site is registered and
-# removed. Some changes must succeed, and the others must fail with the errors that a kprobe causes.
-kprobe_comes_and_goes() {
+# set_value_beside_kprobe KIND: set the value repeatedly while a kprobe on its site is registered
+# and removed. Some changes must succeed, and the others must fail with the errors that a kprobe
+# causes.
+set_value_beside_kprobe() {
 	: >/tmp/during
 	while [ -e /tmp/during ]; do
-		step_kprobe "$1"
+		register_step_kprobe "$1"
 		remove_site_kprobe "$1"
 		sleep 0.05
 	done 2>/dev/null &
@@ -160,7 +163,7 @@ test_kprobes_on_values() {
 	must insmod /modules/example_profile.ko || return
 	put 1 /sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_on
 	put 500 "$prof_step"
-	step_offset=$(offset_of profile_hit example_profile)
+	step_offset=$(print_site_offset profile_hit example_profile)
 	for kind in disabled armed optimised; do
 		test_kprobe_on_value $kind
 	done
@@ -170,8 +173,8 @@ test_kprobes_on_values() {
 test_kprobes() {
 	must insmod /modules/example_client.ko || return
 	put 1 /sys/module/example_client/parameters/period_ms
-	tick_offset=$(offset_of tick example_client)
-	off_bytes=$(tick_bytes)
+	tick_offset=$(print_site_offset tick example_client)
+	off_bytes=$(print_tick_bytes)
 	for kind in disabled armed; do
 		test_kprobe_on_site $kind
 	done
@@ -188,7 +191,7 @@ test_kprobes() {
 	try "the kprobe of the loaded module is removed" remove_site_kprobe armed
 	try "the marker is switched on after the pending kprobe is removed" put trace "$tick_probe"
 	try "the marker is switched off after the pending kprobe is removed" put none "$tick_probe"
-	same "the site has the bytes of a site that is off at the end" "$(tick_bytes)" "$off_bytes"
+	same "the site has the bytes of a site that is off at the end" "$(print_tick_bytes)" "$off_bytes"
 
 	insmod /modules/example_typed.ko
 	try "the kernel accepts a kprobe on a function of the module with typed markers" add_probe stub example_typed:request 0

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Kprobes near the targets of the patcher's jumps. The kernel replaces a kprobe by a jump of 5 bytes
-# if it finds no jump into these bytes. It does not find a jump of a site that is off, which would
-# land in the middle of the 5 bytes once the site is switched on.
+# if it finds no jump into these bytes. The kernel does not find the jump of a site that is off.
+# Once the site is switched on, its jump would land in the middle of the 5 bytes.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 
@@ -12,15 +12,15 @@ kprobe_list=/sys/kernel/debug/kprobes/list
 off_value=43
 on_value=36
 
-# landing_site KIND: print the offset of the site of that kind in its function
-landing_site() {
+# print_landing_offset KIND: print the offset of the site of that kind in its function
+print_landing_offset() {
 	sed -n "s/^[a-z]* landing_$1+\(0x[0-9a-f]*\)\/.*/\1/p" "$debugfs"/patcher/sites
 }
 
-# target_of KIND: print the offset of the site's jump target in the function. The last four bytes of
-# a branch that is off are the displacement of its jump.
-target_of() {
-	site=$(landing_site "$1")
+# print_jump_target KIND: print the offset of the site's jump target in the function. The last four
+# bytes of a branch that is off are the displacement of its jump.
+print_jump_target() {
+	site=$(print_landing_offset "$1")
 	if [ "$1" = branch ]; then
 		# shellcheck disable=SC2046 # each byte is a word
 		set -- $(sed -n "s/^immediate landing_branch+.*\[$lander\] //p" "$debugfs"/patcher/sites)
@@ -35,29 +35,29 @@ probe_before() {
 	for before in 1 2 3 4; do
 		probed=landing_$1+$(printf "0x%x" $(($2 - before)))
 		add_probe land "$lander:landing_$1" $(($2 - before)) 2>/dev/null || continue
-		listed
+		kprobe_is_listed
 		return
 	done
 	echo "# no instruction of less than 5 bytes before landing_$1+$2"
 	return 1
 }
 
-# flagged FLAG ADDRESS: succeeds if the list of kprobes shows FLAG for the address
-flagged() {
+# kprobe_has_flag FLAG ADDRESS: succeeds if the list of kprobes shows FLAG for the address
+kprobe_has_flag() {
 	grep "$2 .*\[$1\]" "$kprobe_list" >/dev/null
 }
 
-listed() {
+kprobe_is_listed() {
 	grep "$probed " "$kprobe_list" >/dev/null
 }
 
-optimised() {
-	flagged OPTIMIZED "$probed"
+kprobe_is_optimised() {
+	kprobe_has_flag OPTIMIZED "$probed"
 }
 
-# not_optimised: succeeds if the kprobe exists and is not optimised
-not_optimised() {
-	listed && ! optimised
+# kprobe_is_not_optimised: succeeds if the kprobe exists and is not optimised
+kprobe_is_not_optimised() {
+	kprobe_is_listed && ! kprobe_is_optimised
 }
 
 # module_has_kprobe: succeeds if a kprobe is in the module and the module is loaded
@@ -69,18 +69,18 @@ module_has_kprobe() {
 # optimises all pending kprobes at the same time
 optimiser_has_run() {
 	add_probe control "$lander:landing_plain" "$plain" && enable_probe control &&
-		within 20 flagged OPTIMIZED "landing_plain+0x[0-9a-f]*"
+		within 20 kprobe_has_flag OPTIMIZED "landing_plain+0x[0-9a-f]*"
 	code=$?
 	disable_probe control
 	remove_probe control
 	return "$code"
 }
 
-# stays_plain NAME KIND: tests that, while the site is on, the kprobe is hit but not optimised, and
-# that the jump of the site works
-stays_plain() {
+# check_not_optimised NAME KIND: tests that, while the site is on, the kprobe is hit but not
+# optimised, and that the jump of the site works
+check_not_optimised() {
 	try "$1: another kprobe is optimised meanwhile" optimiser_has_run
-	not_optimised
+	kprobe_is_not_optimised
 	result $? "$1: the kprobe before the target is not optimised"
 	same "$1: the function returns the value of a site that is on" "$(cat "$landing/$2")" "$on_value"
 	try "$1: the site is switched off" put 0 "$landing/$2"
@@ -91,17 +91,17 @@ stays_plain() {
 	result $? "$1: the kprobe is hit after the site is switched off"
 }
 
-drop_probe() {
+remove_land_probe() {
 	disable_probe land
 	remove_probe land
 }
 
-# register_optimised NAME KIND [PLACE]: register a kprobe in the function with a site of that kind, and
-# wait until the kernel optimises it; PLACE says in the result where the kprobe is
+# register_optimised NAME KIND [PLACE]: register a kprobe in the function with a site of that kind,
+# and wait until the kernel optimises it; PLACE says in the result where the kprobe is
 register_optimised() {
-	try "$1: a kprobe is registered${3-}" probe_before "$2" "$(target_of "$2")"
+	try "$1: a kprobe is registered${3-}" probe_before "$2" "$(print_jump_target "$2")"
 	try "$1: the kprobe is enabled" enable_probe land
-	try "$1: the kernel optimises the kprobe" within 20 optimised
+	try "$1: the kernel optimises the kprobe" within 20 kprobe_is_optimised
 }
 
 test_landing_on_optimised() {
@@ -109,57 +109,57 @@ test_landing_on_optimised() {
 	register_optimised "$1" "$1" " before the target"
 	same "$1: the function returns the same value with an optimised kprobe" "$(cat "$landing/$1")" "$off_value"
 	try "$1: the site is switched on" put 1 "$landing/$1"
-	not_optimised
+	kprobe_is_not_optimised
 	result $? "$1: the kprobe is no longer optimised once the site is on"
 	dmesg -c >/dev/null
-	stays_plain "$1" "$1"
-	try "$1: the kernel optimises the kprobe again once the site is off" within 20 optimised
+	check_not_optimised "$1" "$1"
+	try "$1: the kernel optimises the kprobe again once the site is off" within 20 kprobe_is_optimised
 	same "$1: the function returns the value of a site that is off with the kprobe optimised again" "$(cat "$landing/$1")" "$off_value"
 	try "$1: the site is switched on again" put 1 "$landing/$1"
 	same "$1: the function returns the value of a site that is on again" "$(cat "$landing/$1")" "$on_value"
-	try "$1: the kprobe is removed while the site is on" drop_probe
+	try "$1: the kprobe is removed while the site is on" remove_land_probe
 	same "$1: the function returns the value of a site that is on after the kprobe is removed" "$(cat "$landing/$1")" "$on_value"
 	try "$1: the site is switched off after the kprobe is removed" put 0 "$landing/$1"
 	lacks "landing_$1" "$kprobe_list"
 	result $? "$1: no kprobe is left in the function"
 }
 
-# The operand of a cmp is no displacement: if it is set to the distance of a jump into a kprobe, the
-# kprobe stays optimised.
+# The operand of a cmp is no displacement: a kprobe is still optimised if an operand is set to the
+# distance of a jump into the kprobe.
 test_landing_compare() {
 	register_optimised compare compare " behind the cmp"
 	dmesg -c >/dev/null
 	try "compare: the operand is set to the distance of the instruction behind the kprobe" put 1 "$landing/compare"
-	optimised && ! logged "is not optimised"
+	kprobe_is_optimised && ! logged "is not optimised"
 	result $? "compare: the kprobe stays optimised when the operand changes"
 	same "compare: the function returns the same value" "$(cat "$landing/compare")" "$off_value"
 	try "compare: the operand is set back" put 0 "$landing/compare"
-	try "compare: the kprobe is removed" drop_probe
+	try "compare: the kprobe is removed" remove_land_probe
 }
 
-# A batch is refused after the patcher has unoptimised a kprobe for it: the kernel must optimise the
-# kprobe again.
+# A batch is refused after the patcher has unoptimised a kprobe for the batch: the kernel must
+# optimise the kprobe again.
 test_landing_refused() {
 	register_optimised "refused batch" jump
 	dmesg -c >/dev/null
 	refused "refused batch: the patcher refuses a batch that expects other bytes" "" put 1 "$landing/refused"
 	logged "is not optimised: landing_jump"
 	result $? "refused batch: the log says that the kprobe was unoptimised"
-	try "refused batch: the kernel optimises the kprobe again" within 20 optimised
+	try "refused batch: the kernel optimises the kprobe again" within 20 kprobe_is_optimised
 	same "refused batch: the function returns the value of a site that is off" "$(cat "$landing/jump")" "$off_value"
-	try "refused batch: the kprobe is removed" drop_probe
+	try "refused batch: the kprobe is removed" remove_land_probe
 }
 
 # Kprobes that are not optimised yet when the branch is switched on must not be optimised later.
 test_landing_on_waiting() {
-	target=$(target_of branch)
+	target=$(print_jump_target branch)
 	try "kprobe enabled later: a disabled kprobe is registered" probe_before branch "$target"
 	try "kprobe enabled later: the branch is switched on" put 1 "$landing/branch"
-	flagged DISABLED "$probed"
+	kprobe_has_flag DISABLED "$probed"
 	result $? "kprobe enabled later: the kprobe is still disabled"
 	try "kprobe enabled later: the kprobe is enabled" enable_probe land
-	stays_plain "kprobe enabled later" branch
-	drop_probe
+	check_not_optimised "kprobe enabled later" branch
+	remove_land_probe
 
 	try "optimisation allowed later: it is disabled first" put 0 /proc/sys/debug/kprobes-optimization
 	try "optimisation allowed later: a kprobe is registered" probe_before branch "$target"
@@ -167,41 +167,41 @@ test_landing_on_waiting() {
 	try "optimisation allowed later: the branch is switched on" put 1 "$landing/branch"
 	try "optimisation allowed later: it is enabled again" put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
-	stays_plain "optimisation allowed later" branch
-	drop_probe
+	check_not_optimised "optimisation allowed later" branch
+	remove_land_probe
 
 	try "optimisation pending: a kprobe is registered" probe_before branch "$target"
 	enable_probe land && put 1 "$landing/branch"
 	result $? "optimisation pending: the kprobe is enabled and the branch switched on at once"
-	stays_plain "optimisation pending" branch
-	drop_probe
+	check_not_optimised "optimisation pending" branch
+	remove_land_probe
 }
 
 # First, a kprobe is registered while the branch is on, so that the kernel finds the branch's jump.
 # Second, a kprobe is registered at the address of a guard kprobe, which the patcher registered to
 # prevent optimisation.
 test_landing_first() {
-	target=$(target_of branch)
+	target=$(print_jump_target branch)
 	try "branch first: the branch is switched on" put 1 "$landing/branch"
 	try "branch first: a kprobe is registered" probe_before branch "$target"
 	try "branch first: the kprobe is enabled" enable_probe land
-	stays_plain "branch first" branch
-	drop_probe
+	check_not_optimised "branch first" branch
+	remove_land_probe
 	try "second kprobe: a first one is registered" probe_before branch "$target"
 	try "second kprobe: the first one is enabled" enable_probe land
-	try "second kprobe: the first one is optimised" within 20 optimised
+	try "second kprobe: the first one is optimised" within 20 kprobe_is_optimised
 	try "second kprobe: the branch is switched on" put 1 "$landing/branch"
-	try "second kprobe: the first one is removed" drop_probe
+	try "second kprobe: the first one is removed" remove_land_probe
 	try "second kprobe: another one is registered at the address of the guard kprobe" probe_before branch "$target"
 	try "second kprobe: the other one is enabled" enable_probe land
-	stays_plain "second kprobe" branch
-	try "second kprobe: the other one is optimised once the branch is off" within 20 optimised
+	check_not_optimised "second kprobe" branch
+	try "second kprobe: the other one is optimised once the branch is off" within 20 kprobe_is_optimised
 	try "second kprobe: the branch is switched on again" put 1 "$landing/branch"
 	try "the list of kprobes shows a kprobe in the module" module_has_kprobe
 	try "the module with the kprobe unloads" rmmod "$lander"
 	! module_has_kprobe
 	result $? "the list of kprobes shows no kprobe in the unloaded module"
-	drop_probe
+	remove_land_probe
 }
 
 # load_lander_at ADDRESS: load and unload the module up to 20 times, until it is loaded at the
@@ -209,13 +209,13 @@ test_landing_first() {
 load_lander_at() {
 	for _ in $(seq 20); do
 		insmod "/modules/$lander.ko" || return
-		[ "$(lander_at)" = "$1" ] && return
+		[ "$(print_lander_address)" = "$1" ] && return
 		rmmod "$lander"
 	done
 	return 1
 }
 
-lander_at() {
+print_lander_address() {
 	sed -n 's/ t landing_branch\t.*//p' /proc/kallsyms
 }
 
@@ -225,25 +225,25 @@ lander_at() {
 # switching the branch on must again keep this kprobe from being optimised.
 test_landing_again() {
 	must insmod /modules/"$lander".ko || return
-	at=$(lander_at)
+	at=$(print_lander_address)
 	register_optimised "module loaded again" branch
 	try "module loaded again: the branch is switched on" put 1 "$landing/branch"
-	not_optimised
+	kprobe_is_not_optimised
 	result $? "module loaded again: the kprobe is no longer optimised once the branch is on"
 	try "module loaded again: the module unloads first" rmmod "$lander"
 	grep -q GONE "$kprobe_list"
 	result $? "the kprobes of the unloaded module are marked as GONE"
 	try "module loaded again: the module is at the same address" load_lander_at "$at"
 	same "module loaded again: the function returns the value of a branch that is off" "$(cat "$landing/branch")" "$off_value"
-	try "module loaded again: the kernel optimises the kprobe in the new module" within 20 optimised
+	try "module loaded again: the kernel optimises the kprobe in the new module" within 20 kprobe_is_optimised
 	try "module loaded again: the branch of the new module is switched on" put 1 "$landing/branch"
-	not_optimised
+	kprobe_is_not_optimised
 	result $? "module loaded again: the kprobe in the new module is no longer optimised"
 	dmesg -c >/dev/null
-	stays_plain "module loaded again" branch
-	try "module loaded again: the kprobe is optimised once the branch is off" within 20 optimised
+	check_not_optimised "module loaded again" branch
+	try "module loaded again: the kprobe is optimised once the branch is off" within 20 kprobe_is_optimised
 	try "module loaded again: the module unloads a second time" rmmod "$lander"
-	drop_probe
+	remove_land_probe
 	lacks GONE "$kprobe_list"
 	result $? "no kprobe is marked as GONE after its removal"
 }

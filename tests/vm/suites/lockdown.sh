@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Operations that work while the kernel is locked down, as under Secure Boot. This suite must be the
-# last one: if it locks the kernel down itself, no unsigned module can be loaded afterwards.
+# last one: if the suite itself locks the kernel down, no unsigned module can be loaded afterwards.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -10,37 +10,38 @@ lockdown=/sys/kernel/security/lockdown
 unsigned=/modules
 [ ! -d /unsigned ] || unsigned=/unsigned
 
-# lock_down: lock the kernel down, unless Secure Boot has done so; succeeds if it is locked down
+# lock_down: lock the kernel down, unless Secure Boot has done so; succeeds if the kernel is locked
+# down then
 lock_down() {
 	[ -e "$lockdown" ] || mount -t securityfs securityfs /sys/kernel/security
 	[ -e "$lockdown" ] || return
 	grep -q "\[integrity\]" "$lockdown" || put integrity "$lockdown"
 }
 
-test_control_outside() {
+test_control_parameter() {
 	refused "the debugfs file markers/control cannot be written" "Operation not permitted" put "fd_request count" "$debugfs"/markers/control
-	try "the parameter control of markers accepts count" put "fd_* count" "$control_outside"
+	try "the parameter control of markers accepts count" put "fd_* count" "$control_parameter"
 	hit_fields "request 10"
 	grep -q "^fd_request on " "$debugfs"/markers/list
 	result $? "the debugfs list of markers can be read"
 	same "the debugfs file stats of a marker can be read" "$(sed -n 's/^hits //p' "$debugfs"/markers/fd_request/stats)" $((10 * cpus))
-	try "the parameter control of markers accepts a pattern of names that come later" put "fd_none count" "$control_outside"
-	try "the parameter control of markers accepts none" put "fd_* none" "$control_outside"
-	put "fd_none none" "$control_outside"
+	try "the parameter control of markers accepts a pattern of names that come later" put "fd_none count" "$control_parameter"
+	try "the parameter control of markers accepts none" put "fd_* none" "$control_parameter"
+	put "fd_none none" "$control_parameter"
 	for word in "" "fd_request" "fd_request nothing" "fd_request  count"; do
-		refused "the parameter control of markers refuses '$word'" "Invalid argument\|No such file" put "$word" "$control_outside"
+		refused "the parameter control of markers refuses '$word'" "Invalid argument\|No such file" put "$word" "$control_parameter"
 	done
-	try "a marker is attached to a function" put "attach vfs_write fd_function" "$control_outside"
+	try "a marker is attached to a function" put "attach vfs_write fd_function" "$control_parameter"
 	put 1 "$own"/fd_function/enable
-	refused "detach is refused while the event of the marker is enabled" "busy" put "detach fd_function" "$control_outside"
+	refused "detach is refused while the event of the marker is enabled" "busy" put "detach fd_function" "$control_parameter"
 	put 0 "$own"/fd_function/enable
 	grep -q ": fd_function: caller " "$tracing"/trace
 	result $? "calls of the function are recorded"
-	try "detach removes the marker on the function" put "detach fd_function" "$control_outside"
+	try "detach removes the marker on the function" put "detach fd_function" "$control_parameter"
 }
 
 # Lockdown forbids writes to debugfs, but a parameter of kmarkers_immediate sets immediate values.
-test_values_outside() {
+test_values_parameter() {
 	values=/sys/module/kmarkers_immediate/parameters/control
 	refused "a value cannot be set in debugfs" "Operation not permitted" \
 		put 1000 "$debugfs"/immediate/values/example_profile.prof_step
@@ -62,7 +63,7 @@ benchmark_is_done() {
 }
 
 # Lockdown forbids writes to debugfs, but a parameter of kmarkers_bench starts benchmarks.
-test_benchmarks_outside() {
+test_benchmarks_parameter() {
 	benchmarks=/sys/module/kmarkers_bench/parameters/control
 	refused "a benchmark cannot be started in debugfs" "Operation not permitted" put start "$debugfs"/bench/control
 	for line in "" "blocks 0" "blocks" "blocks x" "cpu 4096" "blocks 2 2" "start nothing" \
@@ -82,7 +83,7 @@ test_benchmarks_outside() {
 }
 
 # Lockdown forbids writes to debugfs, but a parameter of kmarkers_sdt switches SDT probes.
-test_probes_outside() {
+test_probes_parameter() {
 	refused "the debugfs file sdt/control cannot be written" "Operation not permitted" \
 		put "tsdt:::io-start count" "$debugfs"/sdt/control
 	try "the parameter control of SDT probes accepts count" \
@@ -109,10 +110,10 @@ test_lockdown() {
 	refused "an unsigned module cannot be loaded" "not permitted\|Required key\|Key was rejected" insmod "$unsigned"/kmarkers_test_fields_again.ko
 	test_own_records
 	test_own_filters
-	test_control_outside
-	test_values_outside
-	test_benchmarks_outside
-	test_probes_outside
+	test_control_parameter
+	test_values_parameter
+	test_benchmarks_parameter
+	test_probes_parameter
 	try "kmarkers_test_sdt unloads under lockdown" rmmod kmarkers_test_sdt
 	try "example_profile unloads under lockdown" rmmod example_profile
 	try "kmarkers_test_fields unloads under lockdown" rmmod kmarkers_test_fields

@@ -11,22 +11,22 @@ sample=${KMARKERS_SAMPLE:-many_*}
 # Time limit in seconds for a command that switches all names, in an emulator under load.
 patience=${KMARKERS_PATIENCE:-10}
 
-# for_all COMMAND ROUNDS: test that the file control accepts COMMAND, and that COMMAND takes ROUNDS
-# rounds of the patcher and at most $patience seconds
-for_all() {
-	rounds=$(stat_of rounds)
+# check_command_for_all_names COMMAND ROUNDS: test that the file control accepts COMMAND, and that
+# COMMAND takes ROUNDS rounds of the patcher and at most $patience seconds
+check_command_for_all_names() {
+	rounds=$(patcher_stat rounds)
 	start=$(cut -d. -f1 /proc/uptime)
 	put "$1" "$markers"/control
 	result $? "control accepts '$1'"
 	took=$(($(cut -d. -f1 /proc/uptime) - start))
-	same "'$1' takes $2 rounds" $(($(stat_of rounds) - rounds)) "$2"
+	same "'$1' takes $2 rounds" $(($(patcher_stat rounds) - rounds)) "$2"
 	echo "# '$1' took $took s"
 	[ $took -le "$patience" ]
 	result $? "'$1' takes at most $patience s"
 }
 
-# in_state STATE: print the number of names in that state, on or off
-in_state() {
+# count_markers_in_state STATE: print the number of names in that state, on or off
+count_markers_in_state() {
 	grep -c "^many_[0-9]* $1 " "$markers"/list
 }
 
@@ -35,8 +35,8 @@ hit_many() {
 	put "$1" /sys/module/kmarkers_test_many/parameters/pass
 }
 
-# counts NUMBER: print the number of sampled names that counted NUMBER hits
-counts() {
+# count_names_with_hits NUMBER: print the number of sampled names that counted NUMBER hits
+count_names_with_hits() {
 	# shellcheck disable=SC2086 # a pattern
 	cat $markers/$sample/stats | grep -c "^hits $1\$"
 }
@@ -56,32 +56,32 @@ test_many() {
 	same "each name is a trace event" "$(many_events)" "$many"
 	# This write makes the kernel allocate its trace buffer at full size.
 	put 0 "$tracing"/events/kmarkers/many_0000/enable
-	sites=$(stat_of sites)
-	for_all "many_* count" 3
-	same "'many_* count' switches every site" $(($(stat_of sites) - sites)) "$many"
-	same "all markers are on after count" "$(in_state on)" "$many"
+	sites=$(patcher_stat sites)
+	check_command_for_all_names "many_* count" 3
+	same "'many_* count' switches every site" $(($(patcher_stat sites) - sites)) "$many"
+	same "all markers are on after count" "$(count_markers_in_state on)" "$many"
 	hit_many 2
 	sampled=$(find "$markers" -maxdepth 1 -name "$sample" | wc -l)
-	same "each marker counted its hits" "$(counts 2)" "$sampled"
-	for_all "many_* count" 0
+	same "each marker counted its hits" "$(count_names_with_hits 2)" "$sampled"
+	check_command_for_all_names "many_* count" 0
 	test_many_listed
-	for_all "many_* none" 3
-	same "all markers are off after none" "$(in_state off)" "$many"
+	check_command_for_all_names "many_* none" 3
+	same "all markers are off after none" "$(count_markers_in_state off)" "$many"
 	hit_many 1
-	same "no marker counts hits while it is off" "$(counts 2)" "$sampled"
+	same "no marker counts hits while it is off" "$(count_names_with_hits 2)" "$sampled"
 
-	for_all "many_00?[0-4] trace" 3
-	same "50 markers are on after trace for a part of the names" "$(in_state on)" 50
+	check_command_for_all_names "many_00?[0-4] trace" 3
+	same "50 markers are on after trace for a part of the names" "$(count_markers_in_state on)" 50
 	clear_trace
 	hit_many 1
-	same "50 markers are traced after trace for a part of the names" "$(traced | sort -u | wc -l)" 50
-	for_all "many_* trace" 3
-	same "all markers are on after trace for all names" "$(in_state on)" "$many"
-	for_all "many_* count" 0
-	for_all "many_* -trace" 0
-	same "markers with count stay on after -trace" "$(in_state on)" "$many"
-	for_all "* none" 3
-	same "no marker is on after '* none'" "$(in_state on)" 0
+	same "50 markers are traced after trace for a part of the names" "$(print_trace_texts | sort -u | wc -l)" 50
+	check_command_for_all_names "many_* trace" 3
+	same "all markers are on after trace for all names" "$(count_markers_in_state on)" "$many"
+	check_command_for_all_names "many_* count" 0
+	check_command_for_all_names "many_* -trace" 0
+	same "markers with count stay on after -trace" "$(count_markers_in_state on)" "$many"
+	check_command_for_all_names "* none" 3
+	same "no marker is on after '* none'" "$(count_markers_in_state on)" 0
 	test_all_or_nothing
 	try "the module with ten thousand markers unloads" rmmod kmarkers_test_many
 	same "no marker has a directory after the module unloaded" "$(find "$markers" -maxdepth 1 -name 'many_*')" ""
@@ -105,7 +105,7 @@ test_all_or_nothing() {
 	insmod /modules/kmarkers_test_events.ko
 	put "many_0000 trace" "$markers"/control
 	refused "trace is refused for a pattern with a marker that cannot be traced" "Invalid argument" put "* trace" "$markers"/control
-	same "the refused pattern switched no marker" "$(in_state on)" 1
+	same "the refused pattern switched no marker" "$(count_markers_in_state on)" 1
 	same "the refused pattern connected no probe" "$(cat "$markers"/ev_plain/probe)" ""
 	put "many_0000 none" "$markers"/control
 	rmmod kmarkers_test_events

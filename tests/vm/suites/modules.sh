@@ -5,7 +5,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# Test kernels lack modinfo(8), so the data that it prints is read from sysfs and the module file.
+# Test kernels lack modinfo(8), so the data that modinfo prints is read from sysfs and the module
+# file.
 test_module_names() {
 	for module in $core; do
 		[ -s "/sys/module/$module/version" ] && [ -s "/sys/module/$module/srcversion" ]

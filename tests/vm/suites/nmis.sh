@@ -5,31 +5,32 @@
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
-# Changes of sites, and hits of recorded functions, while non-maskable interrupts arrive continuously.
+# Changes of sites, and hits of recorded functions, while non-maskable interrupts arrive
+# continuously.
 
-# nmis_of CPU: print the number of NMIs that the CPU has taken
-nmis_of() {
+# count_nmis CPU: print the number of NMIs that the CPU has taken
+count_nmis() {
 	awk -v field=$(($1 + 2)) '$1 == "NMI:" { print $field }' /proc/interrupts
 }
 
-nmis_called() {
+nmis_have_called() {
 	[ "$(cat "$te/nmis")" -ge 50 ]
 }
 
-# NMIs call two recorded functions: one is counted, the other is enabled and disabled meanwhile.
+# NMIs call two recorded functions: one is counted, while the other is enabled and disabled.
 test_entry_in_nmis() {
 	can_record "recorded functions in NMIs" || return
 	must insmod /modules/kmarkers_test_entry.ko || return
 	rm -f /tmp/stop
 	put "te_in_nmi count" "$entry/control"
-	batched=$(stat_of batches)
+	batched=$(patcher_stat batches)
 	toggle_functions "kmarkers_test_entry:te_on_nmi" &
 	put 1 "$te/nmi"
-	try "50 NMIs call recorded functions" within 60 nmis_called
+	try "50 NMIs call recorded functions" within 60 nmis_have_called
 	put 0 "$te/nmi"
 	touch /tmp/stop
 	wait
-	batched=$(($(stat_of batches) - batched))
+	batched=$(($(patcher_stat batches) - batched))
 	echo "# $(cat "$te/nmis") NMIs called a recorded function, beside $batched batches"
 	try "another function that NMIs call is switched at least 10 times meanwhile" [ "$batched" -ge 10 ]
 	entry_lists "kmarkers_test_entry:te_on_nmi:entry off "
@@ -47,18 +48,18 @@ test_nmis() {
 	# A site in the NMI handler of this module is changed, too.
 	try "kmarkers_test_noise loads" insmod /modules/kmarkers_test_noise.ko changes=1 probes=1
 	for cpu in 0 1; do
-		nmis_of $cpu >/tmp/nmis.$cpu
+		count_nmis $cpu >/tmp/nmis.$cpu
 	done
-	storms "NMIs" patcher_storm_of_jumps patcher_storm_of_kinds markers_storm
+	run_storms "NMIs" patcher_storm_of_jumps patcher_storm_of_kinds markers_storm
 	for cpu in 0 1; do
-		count=$(($(nmis_of $cpu) - $(cat /tmp/nmis.$cpu)))
+		count=$(($(count_nmis $cpu) - $(cat /tmp/nmis.$cpu)))
 		echo "# $count NMIs on CPU $cpu"
 		[ $count -gt 10 ]
 		result $? "CPU $cpu took more than 10 NMIs"
 	done
-	[ "$(noise_of nmis)" -gt 10 ]
+	[ "$(count_noise nmis)" -gt 10 ]
 	result $? "more than 10 NMIs executed a site"
-	same "no site executed by an NMI had a wrong value or called a wrong number of handlers" "$(noise_of wrong)" 0
+	same "no site executed by an NMI had a wrong value or called a wrong number of handlers" "$(count_noise wrong)" 0
 	try "kmarkers_test_noise unloads" within 5 rmmod kmarkers_test_noise
 	rmmod kmarkers_test
 	test_entry_in_nmis

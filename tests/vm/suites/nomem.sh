@@ -11,17 +11,17 @@
 step=${KMARKERS_STEP:-1}
 fail_at=$cases/fail_at
 
-# stop_failing: end the injection of allocation failures. The write of 0 may fail itself, so it is
-# repeated.
+# stop_failing: end the injection of allocation failures. The write of 0 is repeated, because an
+# injected failure may make the write fail.
 stop_failing() {
 	until put 0 "$fail_at" 2>/dev/null; do
 		:
 	done
 }
 
-# save_list NAME: copy the file $list and the names of the enabled trace events to /tmp/list.NAME, and
-# the checksum of the copy to /tmp/sum.NAME. The list may have 10,000 lines, which cmp would take long
-# to compare.
+# save_list NAME: copy the file $list and the names of the enabled trace events to /tmp/list.NAME,
+# and the checksum of the copy to /tmp/sum.NAME. The list may have 10,000 lines, which cmp would
+# take long to compare.
 save_list() {
 	cat "$list" /sys/kernel/tracing/set_event >"/tmp/list.$1"
 	md5sum <"/tmp/list.$1" >"/tmp/sum.$1"
@@ -43,11 +43,11 @@ undo_write() {
 	done
 }
 
-# without_memory TEXT FILE UNDO: write TEXT to FILE repeatedly, while allocation n fails, for every
-# $step-th n. A refused write must change neither the contents of $list nor which events are enabled.
-# After a write that succeeds in spite of the failure, UNDO is written to $undo: lines, separated by
-# semicolons.
-without_memory() {
+# write_without_memory TEXT FILE UNDO: write TEXT to FILE repeatedly, while allocation n fails, for
+# every $step-th n. A refused write must change neither the contents of $list nor which events are
+# enabled. After a write that succeeds in spite of the failure, UNDO is written to $undo: lines,
+# separated by semicolons.
+write_without_memory() {
 	nth=$((step / 2 + 1))
 	refusals=0
 	odd=0
@@ -86,8 +86,8 @@ test_core_without_memory() {
 	find_call "$getppid"
 	list=$debugfs/patcher/sites
 	undo=$core_test/command
-	without_memory "redirect $getppid $callee" "$undo" restore
-	without_memory "detour $getppid" "$undo" undetour
+	write_without_memory "redirect $getppid $callee" "$undo" restore
+	write_without_memory "detour $getppid" "$undo" undetour
 	rmmod kmarkers_test_core
 }
 
@@ -98,9 +98,9 @@ test_entry_without_memory() {
 	must insmod /modules/kmarkers_test_entry.ko || return
 	list=$debugfs/entry/list
 	undo=$debugfs/entry/control
-	without_memory "te_* count" "$undo" "te_* -count"
+	write_without_memory "te_* count" "$undo" "te_* -count"
 	put "te_* count" "$undo"
-	without_memory "te_* -count" "$undo" "te_* count"
+	write_without_memory "te_* -count" "$undo" "te_* count"
 	put "te_* -count" "$undo"
 	rmmod kmarkers_test_entry
 }
@@ -114,28 +114,28 @@ test_nomem() {
 		return
 	fi
 	stop_failing
-	expedite 1
+	expedite_grace_periods 1
 	list=$markers/list
 	undo=$markers/control
 	all=$(cat "$list")
 	# Enable another event first: the kernel warns if an allocation fails for the first event.
 	put 1 /sys/kernel/tracing/events/kmarkers/ev_noargs/enable
-	without_memory trace "$markers"/ev_plain/probe "ev_plain none"
-	without_memory count "$markers"/ev_plain/probe "ev_plain none"
+	write_without_memory trace "$markers"/ev_plain/probe "ev_plain none"
+	write_without_memory count "$markers"/ev_plain/probe "ev_plain none"
 	put trace "$markers"/ev_plain/probe
 	put count "$markers"/ev_plain/probe
-	without_memory none "$markers"/ev_plain/probe "ev_plain trace;ev_plain count"
+	write_without_memory none "$markers"/ev_plain/probe "ev_plain trace;ev_plain count"
 	put "ev_plain none" "$undo"
-	without_memory "ev_* count" "$markers"/control "ev_* none"
-	without_memory "attach do_sys_openat2 opened" "$markers"/control "detach opened"
+	write_without_memory "ev_* count" "$markers"/control "ev_* none"
+	write_without_memory "attach do_sys_openat2 opened" "$markers"/control "detach opened"
 	put "attach do_sys_openat2 opened" "$markers"/control
-	without_memory "opened count" "$markers"/control "opened none"
+	write_without_memory "opened count" "$markers"/control "opened none"
 	put "detach opened" "$markers"/control
 	put 0 /sys/kernel/tracing/events/kmarkers/ev_noargs/enable
 	same "the list of markers is the same as before all refusals" "$(cat "$list")" "$all"
 	test_core_without_memory
 	test_entry_without_memory
-	expedite 0
+	expedite_grace_periods 0
 	rmmod kmarkers_test_events
 	rmmod kmarkers_test
 }

@@ -22,18 +22,18 @@ test_notes_switched() {
 	same "a note is enabled and disabled 10 times while it is executed" $switched 10
 }
 
-# repeating: execute the notes repeatedly until /tmp/stop exists
-repeating() {
+# execute_notes_repeatedly: execute the notes repeatedly until /tmp/stop exists
+execute_notes_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
 		put 10 "$tnotes/repeat"
 	done 2>/dev/null
 }
 
 # The module unloads and loads while its notes are enabled and executed.
-test_notes_leaving() {
+test_notes_reload() {
 	rm -f /tmp/stop
 	try "the notes are counted, also those of a module loaded later" put "tnotes:::* count" "$debugfs/sdt/control"
-	repeating &
+	execute_notes_repeatedly &
 	left=0
 	while [ $left -lt 5 ] && rmmod kmarkers_test_notes; do
 		insmod /modules/kmarkers_test_notes.ko || break
@@ -52,5 +52,5 @@ test_notes_leaving() {
 test_note_storms() {
 	must insmod /modules/kmarkers_test_notes.ko || return
 	test_notes_switched
-	test_notes_leaving
+	test_notes_reload
 }

@@ -9,8 +9,9 @@
 
 note_file=/modules/kmarkers_test_notes.ko
 
-# note_tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its test
-note_tracer() {
+# require_note_tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its
+# test
+require_note_tracer() {
 	[ -x "/usr/bin/$1" ] && return
 	skip "$1 traces notes" "this test kernel does not have it"
 	return 1
@@ -18,7 +19,7 @@ note_tracer() {
 
 # define_for_perf: run the perf commands in sdt/notes, with the path of the module's file inserted
 define_for_perf() {
-	note_lines o2 "perf probe" | sed "s|\"\$(modinfo -n kmarkers_test_notes)\"|$note_file|" >/tmp/commands
+	list_notes_of_level o2 "perf probe" | sed "s|\"\$(modinfo -n kmarkers_test_notes)\"|$note_file|" >/tmp/commands
 	[ -s /tmp/commands ] && sh -e /tmp/commands >/tmp/said 2>&1 && return
 	head -n 10 /tmp/said | sed 's/^/# /'
 	return 1
@@ -29,7 +30,7 @@ define_for_perf() {
 words="^(registers|constants|global|many|nested|loop) "
 
 test_notes_in_perf() {
-	note_tracer perf || return
+	require_note_tracer perf || return
 	try "perf accepts the commands in sdt/notes" define_for_perf
 	try "perf records notes" perf record -q -a -o /tmp/perf.data -e 'tnotes:*' \
 		sh -c "echo o2 >$tnotes/pass"
@@ -43,24 +44,24 @@ test_notes_in_perf() {
 	same "no event of notes is left after perf" "$(cat "$tracing/kprobe_events")" ""
 }
 
-reported() {
+report_matches() {
 	[ "$(grep -c "$1" /tmp/report)" -ge "$2" ]
 }
 
 test_notes_in_bpftrace() {
-	note_tracer bpftrace || return
+	require_note_tracer bpftrace || return
 	if [ "$(bpftrace_version)" -lt 21 ]; then
 		skip "bpftrace traces notes" "this one is older than 0.21: $(bpftrace --version)"
 		return
 	fi
-	note_lines o2 bpftrace | sed "s/^bpftrace -e '\(.*\)'\$/\1/" >/tmp/program.bt
+	list_notes_of_level o2 bpftrace | sed "s/^bpftrace -e '\(.*\)'\$/\1/" >/tmp/program.bt
 	echo 'BEGIN { printf("ready\n"); }' >>/tmp/program.bt
 	bpftrace /tmp/program.bt >/tmp/report 2>&1 &
 	tracing_notes=$!
-	within 300 reported ready 1
+	within 300 report_matches ready 1
 	result $? "bpftrace accepts the programs in sdt/notes"
 	put o2 "$tnotes/pass"
-	within 60 reported "^[a-z]*_[0-9]" "$(wc -l </tmp/wanted)"
+	within 60 report_matches "^[a-z]*_[0-9]" "$(wc -l </tmp/wanted)"
 	end_tracer $tracing_notes
 	sed -n 's/^\([a-z]*\)_[0-9]*\(.*\)/\1\2/p' /tmp/report >/tmp/reported
 	same_lines /tmp/reported /tmp/wanted || head -n 10 /tmp/report | sed 's/^/# /'
@@ -68,7 +69,7 @@ test_notes_in_bpftrace() {
 	result $? "bpftrace shows the same hits and arguments as a handler gets"
 }
 
-has_said() {
+usdt_has_printed() {
 	[ "$(wc -l </tmp/usdt_said)" -ge "$1" ]
 }
 
@@ -77,7 +78,7 @@ step_until() {
 	for _ in $(seq 300); do
 		echo >&3
 		nr_steps=$((nr_steps + 1))
-		within 20 has_said $nr_steps
+		within 20 usdt_has_printed $nr_steps
 		[ "$(tail -n 1 /tmp/usdt_said)" = "$1" ] && return
 		usleep 200000
 	done
@@ -92,7 +93,7 @@ one_step="echo >/tmp/usdt_steps
 	done"
 
 test_usdt_in_perf() {
-	note_tracer perf || return
+	require_note_tracer perf || return
 	try "perf reads the notes of a program" perf buildid-cache --add /usdt
 	try "perf accepts a probe of a program" perf probe -q sdt_server:request__start
 	# perf increments the semaphore before it starts recording, and records while the command
@@ -112,7 +113,7 @@ test_usdt_in_perf() {
 }
 
 test_usdt_in_bpftrace() {
-	note_tracer bpftrace || return
+	require_note_tracer bpftrace || return
 	# shellcheck disable=SC2016 # a variable of bpftrace
 	bpftrace -e 'usdt:/usdt:server:request__start { @sum[arg0] = max(arg1); }' >/tmp/report 2>&1 &
 	tracing_usdt=$!

@@ -5,15 +5,15 @@
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# seen_as_wanted LEVEL: execute the notes in functions compiled at that optimisation level; succeeds
-# if the handler got the expected hits and arguments
-seen_as_wanted() {
+# handler_gets_all_hits LEVEL: execute the notes in functions compiled at that optimisation level;
+# succeeds if the handler got the expected hits and arguments
+handler_gets_all_hits() {
 	put "$1" "$tnotes/pass"
 	cat "$tnotes/seen" >/tmp/seen
 	same_lines /tmp/seen /tmp/wanted
 }
 
-any_optimised() {
+kprobe_of_note_is_optimised() {
 	grep -q "o2_.* kmarkers_test_notes .*OPTIMIZED" "$all_kprobes"
 }
 
@@ -21,7 +21,7 @@ any_optimised() {
 # level
 test_notes_of_levels() {
 	for level in $levels; do
-		try "$level: a handler gets all hits and arguments of $1" seen_as_wanted "$level"
+		try "$level: a handler gets all hits and arguments of $1" handler_gets_all_hits "$level"
 	done
 }
 
@@ -30,7 +30,7 @@ test_notes_arguments() {
 	same "no handler is called for notes before one is attached" "$(cat "$tnotes/seen")" ""
 	put 0 /proc/sys/debug/kprobes-optimization
 	try "a handler is attached to all notes of the module" put 1 "$tnotes/listen"
-	logged "behind: a note cannot be armed: no instruction of its function follows it"
+	logged "behind: a note cannot be armed: no instruction of its function follows the note"
 	result $? "the log names the note behind the end of its function"
 	note_is "o2_loop:loop probed note 1 0 o2_loop@+0x"
 	result $? "the list shows a note as probed"
@@ -38,7 +38,7 @@ test_notes_arguments() {
 	put others "$tnotes/pass"
 	same "the address of a variable is passed as an argument" "$(cat "$tnotes/seen")" "own $(cat "$tnotes/address")"
 	put 1 /proc/sys/debug/kprobes-optimization
-	if within 10 any_optimised; then
+	if within 10 kprobe_of_note_is_optimised; then
 		test_notes_of_levels "notes whose kprobes are optimised to jumps"
 	else
 		skip "notes whose kprobes are optimised to jumps" "this kernel does not optimise kprobes"
@@ -46,7 +46,7 @@ test_notes_arguments() {
 	try "the handler is detached" put 0 "$tnotes/listen"
 	put o2 "$tnotes/pass"
 	same "no handler is called for notes after it is detached" "$(cat "$tnotes/seen")" ""
-	same "no kprobe of a note is left after the handler is detached" "$(note_kprobes)" 0
+	same "no kprobe of a note is left after the handler is detached" "$(count_note_kprobes)" 0
 }
 
 # note_counts PROBE: print the number of hits of each site of the probe in functions of level o2
@@ -55,7 +55,7 @@ note_counts() {
 		"$debugfs/sdt/list" | tr '\n' ' '
 }
 
-on_each_cpu() {
+hit_notes_on_each_cpu() {
 	for cpu in $(seq 0 $(($(nproc) - 1))); do
 		taskset $((1 << cpu)) sh -c "echo $1 >$tnotes/repeat" &
 	done
@@ -66,18 +66,18 @@ test_notes_count() {
 	one=$(sed -n 's/^tnotes:.*:o2_copies:nested .*\(@+0x[0-9a-f]*\) .*/\1/p' "$debugfs/sdt/list" |
 		head -n 1)
 	try "a single note is counted" put "o2_copies:nested$one count" "$debugfs/sdt/control"
-	same "only the counted note has a kprobe" "$(note_kprobes)" 1
+	same "only the counted note has a kprobe" "$(count_note_kprobes)" 1
 	put 5 "$tnotes/repeat"
 	same "only the counted note counts its hits" "$(note_counts nested)$(note_counts loop)" "5 0 0 "
 	put "o2_copies:nested$one -count" "$debugfs/sdt/control"
 	try "all notes are counted" put "tnotes:::* count" "$debugfs/sdt/control"
-	on_each_cpu 1000
+	hit_notes_on_each_cpu 1000
 	hits=$((1000 * $(nproc)))
 	same "each note counts its hits on every CPU" "$(note_counts nested)$(note_counts loop)" \
 		"$((hits + 5)) $hits $((3 * hits)) "
 	same "no note missed a hit" "$(grep -c '^# .* missed [1-9]' "$notes")" 0
 	try "counting of all notes is ended" put "tnotes:::* -count" "$debugfs/sdt/control"
-	same "no kprobe of a note is left after counting" "$(note_kprobes)" 0
+	same "no kprobe of a note is left after counting" "$(count_note_kprobes)" 0
 }
 
 # pair_is TEXT: succeeds if a line of sdt/list about the paired sites begins with the text
@@ -127,7 +127,7 @@ test_notes_unarmable() {
 		result $? "the file sdt/notes has no definition of $probe"
 	done
 	refused "promotion of a note is refused" "Invalid argument" put "loop promote" "$debugfs/sdt/control"
-	logged "kmarkers_sdt: loop: not promoted to a jump: this site is an SDT note, which describes code"
+	logged "kmarkers_sdt: SDT probe loop: not promoted to a jump: this site is an SDT note, which describes code"
 	result $? "the log says that a note has no instruction to replace"
 }
 
@@ -168,7 +168,7 @@ test_notes_going() {
 
 # define_notes LEVEL: write the definitions in sdt/notes for that level to kprobe_events
 define_notes() {
-	note_lines "$1" p: >/tmp/definitions
+	list_notes_of_level "$1" p: >/tmp/definitions
 	while read -r definition; do
 		printf '%s\n' "$definition" >>"$tracing"/kprobe_events || return
 	done </tmp/definitions
@@ -188,7 +188,7 @@ notes_traced() {
 
 test_notes_definitions() {
 	for level in $levels; do
-		note_lines "$level" "bpftrace -e 'kprobe" >/tmp/bpftrace
+		list_notes_of_level "$level" "bpftrace -e 'kprobe" >/tmp/bpftrace
 		sites=$(grep -c "^tnotes:kmarkers_test_notes:${level}_" "$debugfs/sdt/list")
 		same "$level: each note has a definition for bpftrace" "$(wc -l </tmp/bpftrace)" "$sites"
 		try "$level: kprobe_events accepts the definitions" define_notes "$level"
@@ -212,7 +212,7 @@ test_notes_definitions() {
 
 # Kprobes of kprobe_events at all instructions of a function, beside the kprobes of its notes.
 test_notes_neighbours() {
-	function=$(note_lines o2 p: | sed -n 's/^p:[^ ]* \(.*o2_many[^+]*\)+.*/\1/p' | head -n 1)
+	function=$(list_notes_of_level o2 p: | sed -n 's/^p:[^ ]* \(.*o2_many[^+]*\)+.*/\1/p' | head -n 1)
 	offset=0
 	while [ $offset -lt 200 ]; do
 		echo "p:neighbours/n_$offset $function+$offset" >>"$tracing/kprobe_events"
@@ -221,28 +221,28 @@ test_notes_neighbours() {
 	try "more than 20 kprobes are registered in the function" [ "$(grep -c neighbours "$tracing/kprobe_events")" -gt 20 ]
 	put 1 "$tracing/events/neighbours/enable"
 	put 1 "$tnotes/listen"
-	try "the handler gets all hits of notes with kprobes beside them" seen_as_wanted o2
+	try "the handler gets all hits of notes with kprobes beside them" handler_gets_all_hits o2
 	put 0 "$tracing/events/neighbours/enable"
-	try "the handler gets all hits of notes after these kprobes are disabled" seen_as_wanted o2
+	try "the handler gets all hits of notes after these kprobes are disabled" handler_gets_all_hits o2
 	put 0 "$tnotes/listen"
 	put "" "$tracing/kprobe_events"
-	same "no kprobe is left in the module after that" "$(note_kprobes)" 0
+	same "no kprobe is left in the module after that" "$(count_note_kprobes)" 0
 }
 
-# definition_numbers: print the number at the end of the name of each definition
-definition_numbers() {
+# print_definition_numbers: print the number at the end of the name of each definition
+print_definition_numbers() {
 	sed -n 's/^p:[^ ]*_\([0-9]*\) .*/\1/p' "$notes"
 }
 
 test_notes_numbers() {
 	insmod /modules/kmarkers_test_notes_only.ko
-	same "no two definitions have the same number" "$(definition_numbers | sort | uniq -d)" ""
+	same "no two definitions have the same number" "$(print_definition_numbers | sort | uniq -d)" ""
 	grep "^p:tonly" "$notes" >/tmp/definition
 	try "the other module with notes unloads" rmmod kmarkers_test_notes
 	same "a definition is unchanged after another module is unloaded" \
 		"$(grep "^p:tonly" "$notes")" "$(cat /tmp/definition)"
 	insmod /modules/kmarkers_test_notes.ko
-	same "no two definitions have the same number after the other module is loaded again" "$(definition_numbers | sort | uniq -d)" ""
+	same "no two definitions have the same number after the other module is loaded again" "$(print_definition_numbers | sort | uniq -d)" ""
 	try "the unchanged definition is that of the module that has only notes" grep -q "^p:tonly/passed_[0-9]* " /tmp/definition
 	rmmod kmarkers_test_notes_only
 }

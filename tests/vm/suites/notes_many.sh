@@ -4,8 +4,8 @@
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# in_seconds WHAT COMMAND...: run the command, and print its duration in seconds
-in_seconds() {
+# time_and_print WHAT COMMAND...: run the command, and print its duration in seconds
+time_and_print() {
 	what=$1
 	shift
 	read -r before _ </proc/uptime
@@ -17,7 +17,7 @@ in_seconds() {
 }
 
 test_notes_many_read() {
-	in_seconds "ten thousand notes are read" cp "$notes" /tmp/definitions
+	time_and_print "ten thousand notes are read" cp "$notes" /tmp/definitions
 	result $? "ten thousand notes are read"
 	same "each of ten thousand notes has a definition" "$(grep -c "^p:nmany/p[0-9]*_[0-9]* " /tmp/definitions)" 10000
 	same "each definition has a different number" "$(sed -n 's/^p:[^ ]*_\([0-9]*\) .*/\1/p' /tmp/definitions | sort -u | wc -l)" "$(grep -c "^p:" /tmp/definitions)"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Every order of loading and unloading modules. The sets of modules that can be loaded together are
-# the nodes of a graph, and single insmods and rmmods are its edges; an order is a path in this
+# the nodes of a graph, and single insmods and rmmods are the edges; an order is a path in this
 # graph. Each set is reached once, and each insmod and rmmod is tried from it, those that must fail
 # included.
 # shellcheck source=tests/vm/lib.sh
@@ -18,14 +18,14 @@ read_needs() {
 	done
 }
 
-# needs MODULE: print the modules that MODULE depends on
-needs() {
+# print_needs MODULE: print the modules that MODULE depends on
+print_needs() {
 	read -r words <"/tmp/needs/$1"
 	echo "$words"
 }
 
-# has SET MODULE: succeeds if the module is in the set
-has() {
+# set_has SET MODULE: succeeds if the module is in the set
+set_has() {
 	case " $1 " in
 	*" $2 "*) ;;
 	*) return 1 ;;
@@ -34,33 +34,33 @@ has() {
 
 # may_load SET MODULE: succeeds if the module can be loaded while the set is loaded
 may_load() {
-	for need in $(needs "$2"); do
-		has "$1" "$need" || return 1
+	for need in $(print_needs "$2"); do
+		set_has "$1" "$need" || return 1
 	done
 }
 
 # may_unload SET MODULE: succeeds if the module can be unloaded while the set is loaded
 may_unload() {
 	for other in $1; do
-		has "$(needs "$other")" "$2" && return 1
+		set_has "$(print_needs "$other")" "$2" && return 1
 	done
 	return 0
 }
 
-load() {
+load_module() {
 	insmod "/modules/$1.ko"
 }
 
 # try_steps SET MODULE: try insmod and rmmod of the module, except an insmod that would enlarge the
 # set; fails if a command that must succeed fails, or one that must fail succeeds
 try_steps() {
-	if ! has "$1" "$2"; then
+	if ! set_has "$1" "$2"; then
 		fails_with "No such file" rmmod "$2" || return
-		may_load "$1" "$2" || fails_with "nknown symbol" load "$2"
+		may_load "$1" "$2" || fails_with "nknown symbol" load_module "$2"
 	elif may_unload "$1" "$2"; then
-		fails_with "File exists" load "$2" && rmmod "$2" && load "$2"
+		fails_with "File exists" load_module "$2" && rmmod "$2" && load_module "$2"
 	else
-		fails_with "File exists" load "$2" && fails_with "temporarily unavailable" rmmod "$2"
+		fails_with "File exists" load_module "$2" && fails_with "temporarily unavailable" rmmod "$2"
 	fi
 }
 
@@ -71,11 +71,11 @@ try_all_steps() {
 	done
 }
 
-# with SET MODULE: print the set with the module added, ordered as in $modules
-with() {
+# add_to_set SET MODULE: print the set with the module added, ordered as in $modules
+add_to_set() {
 	set_with=
 	for each in $modules; do
-		if has "$1 $2" "$each"; then set_with="$set_with $each"; fi
+		if set_has "$1 $2" "$each"; then set_with="$set_with $each"; fi
 	done
 	echo "${set_with# }"
 }
@@ -87,11 +87,11 @@ explore() {
 	try_all_steps "$1"
 	result $? "from the loaded set {$1}, each insmod and rmmod succeeds or fails as it must"
 	for module in $modules; do
-		has "$1" "$module" || ! may_load "$1" "$module" && continue
-		larger=$(with "$1" "$module")
+		set_has "$1" "$module" || ! may_load "$1" "$module" && continue
+		larger=$(add_to_set "$1" "$module")
 		case $seen in *"{$larger}"*) continue ;; esac
 		seen="$seen{$larger}"
-		load "$module" || {
+		load_module "$module" || {
 			result 1 "insmod of $module with the set {$1} loaded succeeds"
 			continue
 		}
@@ -106,7 +106,7 @@ a_module_is_loaded() {
 
 # Checks that the searches at the end of the suite find a module that is loaded.
 test_traces_of_a_module() {
-	try "kmarkers_patcher is loaded" load kmarkers_patcher
+	try "kmarkers_patcher is loaded" load_module kmarkers_patcher
 	try "/proc/modules names a loaded module of kmarkers" a_module_is_loaded
 	try "a loaded module of kmarkers has files in debugfs" [ -e "$debugfs" ]
 	try "kmarkers_patcher is unloaded" rmmod kmarkers_patcher
@@ -116,9 +116,9 @@ test_orders() {
 	read_needs
 	test_traces_of_a_module
 	seen=
-	expedite 1
+	expedite_grace_periods 1
 	explore ""
-	expedite 0
+	expedite_grace_periods 0
 	! a_module_is_loaded
 	result $? "no module of kmarkers is loaded after all orders"
 	[ ! -e "$debugfs" ]

@@ -15,8 +15,8 @@ run_modprobe() {
 	/usr/sbin/modprobe "$@"
 }
 
-# seconds_up: print the seconds since the boot
-seconds_up() {
+# print_uptime: print the seconds since the boot
+print_uptime() {
 	cut -d " " -f 1 /proc/uptime
 }
 
@@ -30,13 +30,13 @@ tick_is_traced() {
 	grep -q "example_tick: " "$tracing/trace"
 }
 
-# prerm_removes: run the package's script prerm, as dpkg does before it removes the package
-prerm_removes() {
+# run_prerm: run the package's script prerm, as dpkg does before it removes the package
+run_prerm() {
 	sh /prerm remove
 }
 
-# undescribed: print the parameters of loaded modules that have no description
-undescribed() {
+# list_undescribed: print the parameters of loaded modules that have no description
+list_undescribed() {
 	for file in /sys/module/kmarkers_*/parameters/*; do
 		module=${file#/sys/module/}
 		module="${module%%/*} ${file##*/}"
@@ -44,9 +44,9 @@ undescribed() {
 	done
 }
 
-# watch_functions: let the function tracer record calls of the functions of kmarkers; fails if it
-# can trace fewer than 50 of them
-watch_functions() {
+# start_function_tracer: let the function tracer record calls of the functions of kmarkers; fails if
+# it can trace fewer than 50 of them
+start_function_tracer() {
 	put "" "$tracing/set_ftrace_filter"
 	sed -n 's/^\(kmarkers_[a-z_]*\) .*/\1/p' /proc/modules | while read -r module; do
 		echo "*:mod:$module" >>"$tracing/set_ftrace_filter"
@@ -56,13 +56,13 @@ watch_functions() {
 	put "" "$tracing/trace"
 }
 
-# calls_recorded: print the number of calls of functions of kmarkers that were recorded
-calls_recorded() {
+# count_recorded_calls: print the number of calls of functions of kmarkers that were recorded
+count_recorded_calls() {
 	grep -c " <-" "$tracing/trace"
 }
 
-# end_watching: stop the function tracer
-end_watching() {
+# stop_function_tracer: stop the function tracer
+stop_function_tracer() {
 	put nop "$tracing/current_tracer"
 	put "" "$tracing/set_ftrace_filter"
 }
@@ -102,9 +102,9 @@ test_packages() {
 		result $? "no module of kmarkers is loaded after the refusal"
 		return
 	fi
-	began=$(seconds_up)
+	began=$(print_uptime)
 	try "modprobe loads a client and its dependencies" run_modprobe example_client
-	loading=$(echo "$(seconds_up) $began" | awk '{ print $1 - $2 }')
+	loading=$(echo "$(print_uptime) $began" | awk '{ print $1 - $2 }')
 	try "modprobe loads SDT probes" run_modprobe kmarkers_sdt
 	for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers example_client; do
 		loaded "$module"
@@ -118,22 +118,22 @@ test_packages() {
 	! grep -h '^kmarkers' /proc/[0-9]*/comm
 	result $? "idle modules have no kernel thread"
 	same "idle modules make no batch of changes" "$(grep '^batches' "$debugfs"/patcher/stats 2>/dev/null)" "$batches"
-	try "the function tracer is started for the modules" watch_functions
+	try "the function tracer is started for the modules" start_function_tracer
 	sleep 5
-	same "no function of an idle module is called in 5 s" "$(calls_recorded)" 0
-	began=$(seconds_up)
+	same "no function of an idle module is called in 5 s" "$(count_recorded_calls)" 0
+	began=$(print_uptime)
 	try "the event of the client is switched on" put 1 "$tracing/events/kmarkers/example_tick/enable"
 	within 20 tick_is_traced
 	result $? "the event is in the trace"
-	took=$(echo "$(seconds_up) $began $loading" | awk '{ print $1 - $2 + $3 }')
+	took=$(echo "$(print_uptime) $began $loading" | awk '{ print $1 - $2 + $3 }')
 	echo "# from modprobe to the first event: $took s, of which loading took $loading s"
 	[ "${took%.*}" -lt "$EVENT_SECONDS" ]
 	result $? "the first event is traced within $EVENT_SECONDS s of modprobe"
-	[ "$(calls_recorded)" -gt 0 ]
+	[ "$(count_recorded_calls)" -gt 0 ]
 	result $? "the function tracer recorded calls while the event was enabled"
-	end_watching
+	stop_function_tracer
 	try "the event is switched off" put 0 "$tracing/events/kmarkers/example_tick/enable"
-	refused "the package cannot be removed while modules are loaded" "kmarkers_patcher.*unload them first" prerm_removes
+	refused "the package cannot be removed while modules are loaded" "kmarkers_patcher.*unload them first" run_prerm
 	try "modprobe unloads the client and its dependencies" run_modprobe -r example_client
 	try "modprobe unloads SDT probes" run_modprobe -r kmarkers_sdt
 	try "all modules are unloaded after the use" unload_all
@@ -144,7 +144,7 @@ test_packages() {
 	for module in $core kmarkers_bench; do
 		run_modprobe "$module" || break
 	done
-	same "every parameter has a description" "$(undescribed)" ""
+	same "every parameter has a description" "$(list_undescribed)" ""
 	try "parameters have the values of the example" options_are_used
 	rm /etc/modprobe.d/kmarkers.conf
 	try "all modules are unloaded after the examples" unload_all
@@ -153,7 +153,7 @@ test_packages() {
 	must run_modprobe kmarkers_patcher || return
 	! insmod "$installed/next/kmarkers_immediate.ko"
 	result $? "a module of a later version is refused"
-	logged "kmarkers_immediate is version .*, but version .* is loaded: unload all modules of kmarkers first"
+	logged "module kmarkers_immediate has version .*, but version .* of kmarkers is loaded: unload all modules of kmarkers first"
 	result $? "the log names both versions"
 	try "the module of the older version is unloaded" unload_all
 	try "modules of the later version are loaded without older ones" insmod "$installed/next/kmarkers_patcher.ko"

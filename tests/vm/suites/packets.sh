@@ -13,25 +13,25 @@ ping_once() {
 	ping -c 1 -W 5 127.0.0.1 >/dev/null
 }
 
-# hits_in BENCHMARK: print the number of times that each variant's code runs in an operation, in the
-# order of the variants
-hits_in() {
+# print_hits_per_variant BENCHMARK: print the number of times that each variant's code runs in an
+# operation, in the order of the variants
+print_hits_per_variant() {
 	sed -n "s/^hits:$1:[^=]*=\([0-9]*\) in an operation.*/\1/p" /tmp/macro/live | tr '\n' ' '
 }
 
-# packets_of VARIANT: print the number of packets that the variant's hook got since the module was
-# loaded
-packets_of() {
+# count_packets VARIANT: print the number of packets that the variant's hook got since the module
+# was loaded
+count_packets() {
 	sed -n "s/^packets-live $1 //p" "$packets_met"
 }
 
-# packets_of_all: print the number of packets that the hooks of all variants got
-packets_of_all() {
+# count_packets_of_all: print the number of packets that the hooks of all variants got
+count_packets_of_all() {
 	awk '$1 == "packets-live" { all += $3 } END { print all + 0 }' "$packets_met"
 }
 
-# kmlive_elsewhere: run kmlive in another network namespace, in which no hook is registered
-kmlive_elsewhere() {
+# run_kmlive_without_hooks: run kmlive in another network namespace, in which no hook is registered
+run_kmlive_without_hooks() {
 	unshare -n sh -c "ip link set lo up && exec /kmlive 1 1 /tmp/macro macro-ping"
 }
 
@@ -73,12 +73,12 @@ test_packets_leave() {
 	for variant in absent marker-jump marker-1-probe nop-p6; do
 		try "variant $variant is selected" put "$variant" "$packets"
 		ping_once
-		same "the hook of $variant gets each packet of a ping twice" "$(packets_of $variant)" 4
+		same "the hook of $variant gets each packet of a ping twice" "$(count_packets $variant)" 4
 		try "kmarkers_bench unloads while the hook of $variant is registered" rmmod kmarkers_bench
 		try "a ping is answered after the hook of $variant was unloaded" ping_once
 		try "kmarkers_bench loads again after the hook of $variant" insmod /modules/kmarkers_bench.ko
 		ping_once
-		same "no hook is registered after loading" "$(packets_of_all)" 0
+		same "no hook is registered after loading" "$(count_packets_of_all)" 0
 	done
 }
 
@@ -95,22 +95,22 @@ test_packets() {
 	fi
 	same "no hook is registered at first" "$(grep '^\[' "$packets")" "[original]"
 	refused "packets-live refuses an unknown variant" "Invalid argument" put nothing "$packets"
-	refused "kmlive refuses an unknown benchmark" "no benchmark macro-nothing" \
+	refused "kmlive refuses an unknown benchmark" "no benchmark named 'macro-nothing'" \
 		/kmlive 1 1 /tmp macro-nothing
 	mkdir -p /tmp/macro
 	if [ ! -e /proc/sys/net/ipv4 ] || [ ! -e /proc/net/netfilter ]; then
 		test_packets_lacking
 		return
 	fi
-	refused "kmlive refuses a variant whose code does not run" "absent: hook ran 0 times in 64 operations" kmlive_elsewhere
+	refused "kmlive refuses a variant whose code does not run" "variant absent: the hook ran 0 times in 64 operations" run_kmlive_without_hooks
 	try "kmlive measures both benchmarks with packets" /kmlive 1 1 /tmp/macro macro-ping macro-hackbench
-	same "4 sites are executed in a ping and none without a hook" "$(hits_in macro-ping)" "4 4 4 4 4 4 0 "
-	same "2 sites are executed in a message and none without a hook" "$(hits_in macro-hackbench)" \
+	same "4 sites are executed in a ping and none without a hook" "$(print_hits_per_variant macro-ping)" "4 4 4 4 4 4 0 "
+	same "2 sites are executed in a message and none without a hook" "$(print_hits_per_variant macro-hackbench)" \
 		"2 2 2 2 2 2 2 2 2 2 2 0 "
 	same "no hook is registered after the measurement" "$(grep '^\[' "$packets")" "[original]"
-	before=$(packets_of_all)
+	before=$(count_packets_of_all)
 	ping_once
-	same "no hook counts packets after the measurement" "$(packets_of_all)" "$before"
+	same "no hook counts packets after the measurement" "$(count_packets_of_all)" "$before"
 	rmmod kmarkers_bench && insmod /modules/kmarkers_bench.ko
 	test_packets_sites
 	rmmod kmarkers_bench && insmod /modules/kmarkers_bench.ko

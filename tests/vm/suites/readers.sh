@@ -2,8 +2,8 @@
 # shellcheck shell=dash
 # Every conversion, flag, width, length and kind of pointer in the format of a marker, as the
 # kernel, trace-cmd, perf and bpftrace print it, and as it is stored in the record.
-# tests/kernel/readers.h has the table. A sentinel behind each conversion shows whether it consumed
-# the right number of arguments.
+# tests/kernel/readers.h has the table. A sentinel behind each conversion shows whether the
+# conversion consumed the right number of arguments.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -12,28 +12,28 @@ readers=/sys/module/kmarkers_test_readers/parameters
 hit_readers="echo 1 >$readers/hit"
 tab=$(printf '\t')
 
-# texts_of FILE: print name and text of each row's record in the output of a tracer, separated by a
-# tab. The bar in front of a text is left out.
-texts_of() {
+# print_texts FILE: print name and text of each row's record in the output of a tracer, separated by
+# a tab. The bar in front of a text is left out.
+print_texts() {
 	sed -n "s/^.*[ :]rd_\([A-Za-z0-9_]*\): *|\(.*\)/\1$tab\2/p" "$1"
 }
 
-# table_of_page: print conversion, text of the kernel and text of the tracers from the table in
+# print_page_table: print conversion, text of the kernel and text of the tracers from the table in
 # tracing.md
-table_of_page() {
+print_page_table() {
 	awk -F '|' '/^\| `/ { for (i = 2; i < 5; i++) { sub(/^ *`?/, "", $i); sub(/`? *$/, "", $i) }
 		print $2 "\t" $3 "\t" $4 }' /tracing.md
 }
 
-# row_values: print name and value of the rows of readers.h that have a value
-row_values() {
+# list_row_values: print name and value of the rows of readers.h that have a value
+list_row_values() {
 	awk -F '\t' '$3 { print $1 "\t" $3 }' /tmp/rows
 }
 
 # check_texts NAME REPORT: a test that passes if the tracer whose output is in REPORT prints for
 # each row the same text as the kernel, or the different text that tracing.md documents
 check_texts() {
-	texts_of "$2" >/tmp/texts
+	print_texts "$2" >/tmp/texts
 	awk -F '\t' '
 		# Returns whether the text matches the pattern, in which a star stands for any
 		# characters.
@@ -92,7 +92,7 @@ switch_rows() {
 test_kernel_texts() {
 	echo >"$tracing/trace"
 	sh -c "$hit_readers"
-	texts_of "$tracing/trace" >/tmp/kernel
+	print_texts "$tracing/trace" >/tmp/kernel
 	same "the trace has a record of each row" "$(wc -l </tmp/kernel)" "$(wc -l </tmp/rows)"
 	awk -F '\t' '
 		FILENAME == "/tmp/rows" { text[$1] = $4; next }
@@ -117,7 +117,7 @@ test_trace_pipe() {
 	result $? "trace_pipe prints all records"
 	kill $reader
 	wait $reader 2>/dev/null
-	texts_of /tmp/pipe >/tmp/piped
+	print_texts /tmp/pipe >/tmp/piped
 	cmp -s /tmp/kernel /tmp/piped
 	result $? "trace_pipe prints the same texts as the file trace"
 	same "trace_pipe prints complete lines of 2,000 characters" \
@@ -128,7 +128,7 @@ test_trace_pipe() {
 
 # Filters of the kernel check the values that are stored in the records.
 test_values() {
-	row_values >/tmp/values
+	list_row_values >/tmp/values
 	wrong=
 	while IFS=$tab read -r name value; do
 		echo "$value && sentinel == 4711" >"$own/rd_$name/filter" || wrong="$wrong $name"
@@ -136,7 +136,7 @@ test_values() {
 	same "filters for all values are accepted" "$wrong" ""
 	echo >"$tracing/trace"
 	sh -c "$hit_readers"
-	texts_of "$tracing/trace" >/tmp/filtered
+	print_texts "$tracing/trace" >/tmp/filtered
 	cmp -s /tmp/kernel /tmp/filtered
 	result $? "a filter finds each value in its record"
 	for filter in "$own"/rd_*/filter; do
@@ -159,7 +159,7 @@ test_readers_in_perf() {
 	check_texts "perf prints the texts of the kernel or those in tracing.md" /tmp/report
 }
 
-attached() {
+bpftrace_is_ready() {
 	grep -q ready /tmp/report
 }
 
@@ -167,7 +167,7 @@ attached() {
 # Rows with strings are left out if bpftrace misreads the strings of all events, as version 0.23
 # does.
 test_readers_in_bpftrace() {
-	row_values >/tmp/values
+	list_row_values >/tmp/values
 	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
 		-c /bin/busybox 2>/dev/null | grep -q -x /bin/busybox || sed -i '/"/d' /tmp/values
 	echo 'BEGIN { printf("ready\n"); }' >/tmp/rows.bt
@@ -177,7 +177,7 @@ test_readers_in_bpftrace() {
 	done </tmp/values >>/tmp/rows.bt
 	bpftrace /tmp/rows.bt >/tmp/report 2>&1 &
 	tracer=$!
-	within 300 attached
+	within 300 bpftrace_is_ready
 	result $? "bpftrace accepts a program for each row"
 	sh -c "$hit_readers"
 	within 20 grep -q -x "is p" /tmp/report
@@ -225,7 +225,7 @@ test_readers() {
 	must insmod /modules/kmarkers_test_readers.ko || return
 	cat "$debugfs/markers/list" >/dev/null
 	cat "$readers"/rows_* >/tmp/rows
-	table_of_page >/tmp/page
+	print_page_table >/tmp/page
 	check_page
 	switch_rows 1
 	test_kernel_texts

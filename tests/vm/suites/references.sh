@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Events with references, such as those of disabled event probes: the events and the modules that
-# they need must stay. In a kernel without event probes only triggers hold references.
+# Events with references, such as those of disabled event probes: these events must not be removed,
+# and the modules that they need must not unload. In a kernel without event probes only triggers
+# hold references.
 # shellcheck source=tests/vm/lib_fields.sh
 . /tests/lib_fields.sh
 
@@ -20,17 +21,17 @@ release_event() {
 	echo "-:holder" >>"$tracing"/dynamic_events
 }
 
-# probed: print the number of records of the event probe
-probed() {
+# count_probe_records: print the number of records of the event probe
+count_probe_records() {
 	grep -c " holder: " "$tracing"/trace
 }
 
-# probe_records NAME HIT WANTED: hit markers; a test that passes if the event probe has WANTED
-# records
-probe_records() {
+# expect_probe_records NAME HIT WANTED: hit markers; a test that passes if the event probe has
+# WANTED records
+expect_probe_records() {
 	echo >"$tracing"/trace
 	hit_fields "$2"
-	same "$1" "$(probed)" "$3"
+	same "$1" "$(count_probe_records)" "$3"
 }
 
 is_gone() {
@@ -38,62 +39,63 @@ is_gone() {
 }
 
 test_held_function() {
-	put "attach vfs_open held_open" "$control_outside"
+	put "attach vfs_open held_open" "$control_parameter"
 	try "an event probe on the event of a function is created" hold_event kmarkers.held_open "\$caller"
 	refused "detach is refused while an event probe holds the event" "busy" \
-		put "detach held_open" "$control_outside"
+		put "detach held_open" "$control_parameter"
 	try "the event probe is enabled" put 1 "$probe"/enable
 	echo >"$tracing"/trace
 	cat /etc/dirt >/dev/null
-	[ "$(probed)" -gt 0 ]
+	[ "$(count_probe_records)" -gt 0 ]
 	result $? "the event probe records calls of the function"
 	put 0 "$probe"/enable
 	refused "detach is refused while the disabled event probe holds the event" "busy" \
-		put "detach held_open" "$control_outside"
+		put "detach held_open" "$control_parameter"
 	[ -e "$own"/held_open/enable ]
 	result $? "the event still exists after the refusals"
 	try "the event probe is removed" release_event
-	try "detach removes the marker on the function" put "detach held_open" "$control_outside"
+	try "detach removes the marker on the function" put "detach held_open" "$control_parameter"
 	is_gone "$own"/held_open
 	result $? "the event is removed with the marker"
 }
 
 # The module of an event unloads and is loaded again while an event probe on it is enabled.
 test_held_module() {
-	before=$(uses_of kmarkers_events)
+	before=$(reference_count kmarkers_events)
 	must insmod /modules/kmarkers_test_fields.ko || return
 	hold_event kmarkers.fd_request "\$sector"
 	put 1 "$probe"/enable
-	probe_records "the event probe records each hit" "request 10" $((10 * cpus))
+	expect_probe_records "the event probe records each hit" "request 10" $((10 * cpus))
 	try "the module of the event unloads" rmmod kmarkers_test_fields
 	[ -e "$own"/fd_request/enable ] && is_gone "$own"/fd_typed
 	result $? "the event that is held exists without its module"
 	put 0 "$probe"/enable
 	refused "the event cannot be enabled without its module" "No such device" put 1 "$own"/fd_request/enable
-	same "the event that is held holds a reference to kmarkers_events" $(($(uses_of kmarkers_events) - before)) 1
+	same "the event that is held holds a reference to kmarkers_events" $(($(reference_count kmarkers_events) - before)) 1
 	try "the module of the event loads again" insmod /modules/kmarkers_test_fields.ko
 	put 1 "$probe"/enable
-	probe_records "the event probe records each hit after the module is loaded again" "request 10" $((10 * cpus))
+	expect_probe_records "the event probe records each hit after the module is loaded again" "request 10" $((10 * cpus))
 	put 1 "$own"/fd_request/enable
-	recorded "the event records each hit after the module is loaded again" fd_request "request 10" $((10 * cpus))
+	expect_records "the event records each hit after the module is loaded again" fd_request "request 10" $((10 * cpus))
 	put 0 "$own"/fd_request/enable
 	try "the module of the event unloads again" rmmod kmarkers_test_fields
 	insmod /modules/kmarkers_test_fields.ko
-	probe_records "an event probe that stayed enabled records each hit of the module loaded again" "request 10" $((10 * cpus))
+	expect_probe_records "an event probe that stayed enabled records each hit of the module loaded again" "request 10" $((10 * cpus))
 	put 0 "$probe"/enable
 	rmmod kmarkers_test_fields
 	[ -e "$own"/fd_request/enable ]
 	result $? "the event exists without its module while the event probe is disabled"
-	# If the event could not be enabled for a trigger, the kernel would keep it soft-disabled.
+	# If the event could not be enabled for a trigger, the kernel would keep the event
+	# soft-disabled.
 	try "the event probe is enabled while the event has no module" put 1 "$probe"/enable
 	insmod /modules/kmarkers_test_fields.ko
-	probe_records "the event probe records each hit of the module loaded then" "request 10" $((10 * cpus))
+	expect_probe_records "the event probe records each hit of the module loaded then" "request 10" $((10 * cpus))
 	put 0 "$probe"/enable
 	same "the event is not soft-disabled after the event probe is disabled" "$(cat "$own"/fd_request/enable)" 0
 	rmmod kmarkers_test_fields
 	try "the event probe is removed" release_event
 	try "the event is removed within 10 s after the event probe" within 10 is_gone "$own"/fd_request
-	same "the removed event holds no reference to kmarkers_events" "$(uses_of kmarkers_events)" "$before"
+	same "the removed event holds no reference to kmarkers_events" "$(reference_count kmarkers_events)" "$before"
 }
 
 test_held_by_two() {
@@ -103,9 +105,9 @@ test_held_by_two() {
 	put 1 "$probe"/enable
 	try "one of two modules with the event unloads" rmmod kmarkers_test_fields
 	again=_again
-	probe_records "the event probe records each hit in the other module" "request 10" $((10 * cpus))
+	expect_probe_records "the event probe records each hit in the other module" "request 10" $((10 * cpus))
 	put 1 "$own"/fd_request/enable
-	recorded "the event records each hit in the other module" fd_request "request 10" $((10 * cpus))
+	expect_records "the event records each hit in the other module" fd_request "request 10" $((10 * cpus))
 	put 0 "$own"/fd_request/enable
 	put 0 "$probe"/enable
 	release_event
@@ -124,7 +126,7 @@ test_held_sdt() {
 	put 1 "$probe"/enable
 	echo >"$tracing"/trace
 	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
-	same "the event probe records each hit of an SDT probe" "$(probed)" 6
+	same "the event probe records each hit of an SDT probe" "$(count_probe_records)" 6
 	rmmod kmarkers_test_sdt
 	try "kmarkers_sdt unloads while an event probe is enabled" rmmod kmarkers_sdt
 	insmod /modules/kmarkers_sdt.ko
@@ -132,7 +134,7 @@ test_held_sdt() {
 	put "tsdt:::io-start event" "$sdt_control"
 	echo >"$tracing"/trace
 	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
-	same "the event probe records each hit after kmarkers_sdt is loaded again" "$(probed)" 6
+	same "the event probe records each hit after kmarkers_sdt is loaded again" "$(count_probe_records)" 6
 	put 0 "$probe"/enable
 	release_event
 	try "-event removes the event of an SDT probe" put "tsdt:::io-start -event" "$sdt_control"
@@ -150,18 +152,18 @@ test_held_source() {
 	refused "kmarkers_entry cannot be unloaded while an event probe is enabled" "temporarily unavailable" rmmod kmarkers_entry
 	put 0 "$probe"/enable
 	# Subtract the reference of kmarkers_entry, so that only those of other modules are left.
-	before=$(($(uses_of kmarkers_events) - 1))
+	before=$(($(reference_count kmarkers_events) - 1))
 	try "kmarkers_entry unloads while the event probe is disabled" rmmod kmarkers_entry
 	[ -e "$functions"/entry/enable ] && is_gone "$functions"/exit
 	result $? "only the event that is held exists without kmarkers_entry"
 	refused "the event cannot be enabled without kmarkers_entry" "No such device" put 1 "$functions"/entry/enable
-	same "the event that is held holds a reference to kmarkers_events" $(($(uses_of kmarkers_events) - before)) 1
+	same "the event that is held holds a reference to kmarkers_events" $(($(reference_count kmarkers_events) - before)) 1
 	try "the event probe is enabled without kmarkers_entry" put 1 "$probe"/enable
 	insmod /modules/kmarkers_entry.ko
 	put "te_leaf event" "$entry_control"
 	echo >"$tracing"/trace
 	put 5 /sys/module/kmarkers_test_entry/parameters/pass
-	same "the event probe records each hit of a function" "$(probed)" 10
+	same "the event probe records each hit of a function" "$(count_probe_records)" 10
 	put 0 "$probe"/enable
 	release_event
 	put "te_leaf -event" "$entry_control"
@@ -199,7 +201,7 @@ test_held_while_switched() {
 switch_event() {
 	turn=0
 	while [ "$turn" -lt "$1" ]; do
-		put "fd_request trace" "$control_outside" && put "fd_request -trace" "$control_outside" || return
+		put "fd_request trace" "$control_parameter" && put "fd_request -trace" "$control_parameter" || return
 		turn=$((turn + 1))
 	done
 }
@@ -237,8 +239,8 @@ test_trigger_beside_kprobe() {
 # perf holds a reference to the module of an event, so the module of an open event stays loaded.
 test_held_by_perf() {
 	insmod /modules/kmarkers_test_fields.ko wait=1 &
-	# /proc/modules lists the module before the files of its parameters exist, so wait for
-	# these.
+	# /proc/modules lists the module before the files of its parameters exist, so wait for these
+	# files.
 	try "the files of the parameters of a module exist" within 10 [ -e /sys/module/kmarkers_test_fields/parameters/wait ]
 	try "the module is in its init function" grep -q "^kmarkers_test_fields .* Loading" /proc/modules
 	is_gone "$own"/fd_request
@@ -257,14 +259,14 @@ test_held_by_perf() {
 
 # A trigger of another event that enables the event of a marker holds a reference, too.
 test_held_trigger() {
-	put "attach vfs_open held_open" "$control_outside"
+	put "attach vfs_open held_open" "$control_parameter"
 	try "a trigger that enables the event of a function is added" \
 		put "enable_event:kmarkers:held_open" "$tracing"/events/sched/sched_kthread_stop/trigger
 	refused "detach is refused while a trigger holds the event" "busy" \
-		put "detach held_open" "$control_outside"
+		put "detach held_open" "$control_parameter"
 	put "!enable_event:kmarkers:held_open" "$tracing"/events/sched/sched_kthread_stop/trigger
 	# Newer kernels free a trigger and drop its reference with a delay.
-	try "detach succeeds after the trigger is removed" within 10 put "detach held_open" "$control_outside" 2>/dev/null
+	try "detach succeeds after the trigger is removed" within 10 put "detach held_open" "$control_parameter" 2>/dev/null
 }
 
 test_references() {

@@ -15,13 +15,13 @@ group_is() {
 	[ "$(find "$sdt_group" -mindepth 1 -maxdepth 1 -type d 2>/dev/null | sed 's:.*/::' | sort | tr '\n' ' ')" = "$1" ]
 }
 
-# sites_on PROBE: print the number of sites of the probe that are on
-sites_on() {
+# count_sites_on PROBE: print the number of sites of the probe that are on
+count_sites_on() {
 	grep -c "^tsdt:.*:$1 \(on\|trapped\) " "$sdt_files/list"
 }
 
-# nr_records FILE PATTERN: print the number of lines of the file that match PATTERN
-nr_records() {
+# count_records FILE PATTERN: print the number of lines of the file that match PATTERN
+count_records() {
 	grep -c "$2" "$1"
 }
 
@@ -59,23 +59,23 @@ test_sdt_event_records() {
 	same "fields have the types of the arguments" \
 		"$(sed -n 's/.*field:\([^c].*\);	offset.*size:\([0-9]*\);.*/\1 \2/p' "$sdt_group/io__start/format" | grep -v common_ | tr '\n' ' ')" \
 		"void * site 8 void * arg1 8 int arg2 4 "
-	same "no site is on while the event is disabled" "$(sites_on '.*')" 0
+	same "no site is on while the event is disabled" "$(count_sites_on '.*')" 0
 	try "the event is enabled" put 1 "$sdt_group/io__start/enable"
-	same "only the sites of the probe are on while the event is enabled" "$(sites_on io-start) $(sites_on '.*')" "2 2"
+	same "only the sites of the probe are on while the event is enabled" "$(count_sites_on io-start) $(count_sites_on '.*')" "2 2"
 	run_passes 3 "$tsdt_first"
-	same "each hit is recorded" "$(nr_records "$tracing/trace" ": io__start: site tsdt_[rw].* arg2 [012]$")" 6
-	sites=$(nr_records "$tracing/trace" ": io__start: site tsdt_read[.+][^ ]* .* arg2 [012]\$")
+	same "each hit is recorded" "$(count_records "$tracing/trace" ": io__start: site tsdt_[rw].* arg2 [012]$")" 6
+	sites=$(count_records "$tracing/trace" ": io__start: site tsdt_read[.+][^ ]* .* arg2 [012]\$")
 	[ "$sites" -eq 3 ] || sed 's/^/# /' "$tracing/trace"
 	same "each record names its site" "$sites" 3
 	refused "withdrawing the request of an enabled event is refused" "busy" put "tsdt:::io-start -event" "$sdt_files/control"
 	run_passes 1 "$tsdt_first"
-	same "the enabled event records hits after the refusal" "$(nr_records "$tracing/trace" ": io__start: ")" 2
+	same "the enabled event records hits after the refusal" "$(count_records "$tracing/trace" ": io__start: ")" 2
 	put 'arg2 == 1' "$sdt_group/io__start/filter"
 	run_passes 3 "$tsdt_first"
-	same "a filter passes only matching hits" "$(nr_records "$tracing/trace" ": io__start: .* arg2 1$") $(nr_records "$tracing/trace" io__start)" "2 2"
+	same "a filter passes only matching hits" "$(count_records "$tracing/trace" ": io__start: .* arg2 1$") $(count_records "$tracing/trace" io__start)" "2 2"
 	put 0 "$sdt_group/io__start/filter"
 	try "the event is disabled" put 0 "$sdt_group/io__start/enable"
-	same "no site is on after the event is disabled" "$(sites_on '.*')" 0
+	same "no site is on after the event is disabled" "$(count_sites_on '.*')" 0
 }
 
 test_sdt_event_uses() {
@@ -83,7 +83,7 @@ test_sdt_event_uses() {
 	put 1 "$tracing/instances/sdt/events/sdt_tsdt/io__start/enable"
 	run_passes 2 "$tsdt_first"
 	same "only the trace instance in which the event is enabled has records" \
-		"$(nr_records "$tracing/instances/sdt/trace" ": io__start: ") $(nr_records "$tracing/trace" ": io__start: ")" "4 0"
+		"$(count_records "$tracing/instances/sdt/trace" ": io__start: ") $(count_records "$tracing/trace" ": io__start: ")" "4 0"
 	put 0 "$tracing/instances/sdt/events/sdt_tsdt/io__start/enable"
 	rmdir "$tracing/instances/sdt"
 	if [ ! -e "$sdt_group/io__start/hist" ]; then
@@ -92,9 +92,9 @@ test_sdt_event_uses() {
 	fi
 	put 'hist:keys=arg2' "$sdt_group/io__start/trigger"
 	run_passes 2 "$tsdt_first"
-	same "a histogram counts hits by argument" "$(nr_records "$sdt_group/io__start/hist" "arg2: .* hitcount: *2\$")" 2
+	same "a histogram counts hits by argument" "$(count_records "$sdt_group/io__start/hist" "arg2: .* hitcount: *2\$")" 2
 	put '!hist:keys=arg2' "$sdt_group/io__start/trigger"
-	same "no site is on after the histogram is removed" "$(sites_on '.*')" 0
+	same "no site is on after the histogram is removed" "$(count_sites_on '.*')" 0
 }
 
 test_sdt_event_breakpoints() {
@@ -103,13 +103,13 @@ test_sdt_event_breakpoints() {
 	put 1 "$sdt_group/enable"
 	run_passes 10 "$tsdt_first"
 	same "hits of breakpoints are recorded" \
-		"$(nr_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$") $(nr_records "$tracing/trace" ": small: .* arg1 [0-9]\$")" "10 20"
+		"$(count_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$") $(count_records "$tracing/trace" ": small: .* arg1 [0-9]\$")" "10 20"
 	# The lowest 4 bits of the field are the depth to which preemption is disabled.
 	put "!(common_preempt_count & 15)" "$sdt_group/trapped/filter"
 	echo >"$tracing/trace"
 	run_passes 10 "$tsdt_first"
 	same "records of breakpoints show that preemption was enabled" \
-		"$(nr_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$")" 10
+		"$(count_records "$tracing/trace" ": trapped: .* arg1 [0-9]\$")" 10
 	put 0 "$sdt_group/trapped/filter"
 	put 0 "$sdt_group/enable"
 	put "tsdt:::small -event" "$sdt_files/control"
@@ -120,19 +120,19 @@ test_sdt_event_peers() {
 	put 1 "$sdt_group/enable"
 	echo >"$tracing/trace"
 	try "another module with probes of the same names loads" insmod /modules/kmarkers_test_sdt_more.ko first=2
-	logged "trapped in tsdt:kmarkers_test_sdt_more::trapped: not recorded by its trace event: format .* differs from the event's format .*"
+	logged "trace event trapped: hits in tsdt:kmarkers_test_sdt_more::trapped are not recorded: format .* differs from the event's format .*"
 	result $? "the log says that the argument types of a probe differ"
-	same "hits of the other module are recorded from the first one on" "$(nr_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
-	same "a probe with other argument types is not recorded" "$(nr_records "$tracing/trace" ": trapped: ")" 0
+	same "hits of the other module are recorded from the first one on" "$(count_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
+	same "a probe with other argument types is not recorded" "$(count_records "$tracing/trace" ": trapped: ")" 0
 	try "the first module unloads" rmmod kmarkers_test_sdt
 	same "the event stays enabled in the other module" "$(cat "$sdt_group/io__start/enable")" 1
 	run_passes 2 "$tsdt_more"
-	same "the event records hits in the other module" "$(nr_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
+	same "the event records hits in the other module" "$(count_records "$tracing/trace" ": io__start: site tsdt_more[.+]")" 2
 	grep -q 'char\[\] arg1;' "$sdt_group/trapped/format"
 	result $? "the event has the argument types of the other module now"
 	put 1 "$sdt_group/trapped/enable"
 	run_passes 2 "$tsdt_more"
-	same "a string argument is recorded" "$(nr_records "$tracing/trace" ": trapped: .* arg1 odd$")" 1
+	same "a string argument is recorded" "$(count_records "$tracing/trace" ": trapped: .* arg1 odd$")" 1
 	put "tsdt:::kinds event" "$sdt_files/control"
 	put 1 "$sdt_group/kinds/enable"
 	run_passes 2 "$tsdt_more"
@@ -144,7 +144,8 @@ test_sdt_event_peers() {
 	result $? "the events are removed with the last module"
 }
 
-# The event of a probe in two modules stays while it is requested for at least one of them.
+# The event of a probe in two modules exists as long as it is requested for at least one of the
+# modules.
 test_sdt_event_owner() {
 	insmod /modules/kmarkers_test_sdt_more.ko
 	for module in kmarkers_test_sdt kmarkers_test_sdt_more; do
@@ -183,7 +184,7 @@ test_sdt_event_many() {
 	put 1 "$sdt_many/p0042/enable"
 	echo >"$tracing/trace"
 	put 2 /sys/module/kmarkers_test_sdt_many/parameters/pass
-	same "one of a thousand events records each hit" "$(nr_records "$tracing/trace" ": p0042: ")" 2
+	same "one of a thousand events records each hit" "$(count_records "$tracing/trace" ": p0042: ")" 2
 	try "the module with ten thousand probes unloads while an event is enabled" rmmod kmarkers_test_sdt_many
 	put "many:::p0* -event" "$sdt_files/control"
 	[ ! -e "$sdt_many" ]
@@ -193,8 +194,8 @@ test_sdt_event_many() {
 forms=kmarkers_test_sdt_forms
 form_providers="tpath tproc tsched ttimeout tstream tdatagram tlink tlock tmemory tabi32"
 
-# form_events: print the tracefs directories of the events of all forms
-form_events() {
+# list_form_events: print the tracefs directories of the events of all forms
+list_form_events() {
 	for each in $form_providers; do
 		find "$tracing/events/sdt_$each" -mindepth 1 -maxdepth 1 -type d 2>/dev/null
 	done
@@ -210,8 +211,9 @@ for_each_form() {
 	put "sdt:::own-* $1" "$sdt_files/control"
 }
 
-# forms_with STATE HITS: print the number of probes of all forms with that state and number of hits
-forms_with() {
+# count_forms_in_state STATE HITS: print the number of probes of all forms with that state and
+# number of hits
+count_forms_in_state() {
 	grep -c "^[a-z0-9]*:\($forms\|names\|cache\|calls\|kernel\|card\|fork\|other\):.* \($1\) [a-z]* [01] $2 [a-z_]*@" \
 		"$sdt_files/list"
 }
@@ -219,33 +221,33 @@ forms_with() {
 # A hundred probes, written in all the ways that the sources of FreeBSD use.
 test_sdt_event_forms() {
 	must insmod "/modules/$forms.ko" || return
-	same "the list has the sites of all forms" "$(forms_with off 0)" 100
+	same "the list has the sites of all forms" "$(count_forms_in_state off 0)" 100
 	for_each_form count
 	put 3 "/sys/module/$forms/parameters/pass"
-	same "the sites of all forms are enabled and counted" "$(forms_with 'on\|trapped' 3)" 100
+	same "the sites of all forms are enabled and counted" "$(count_forms_in_state 'on\|trapped' 3)" 100
 	for_each_form -count
 	put 1 "/sys/module/$forms/parameters/pass"
-	same "the sites of all forms are disabled" "$(forms_with off 3)" 100
+	same "the sites of all forms are disabled" "$(count_forms_in_state off 3)" 100
 	for_each_form event tpath
 	put "tpath:cache::* event" "$sdt_files/control"
 	put "tpath:calls::* event" "$sdt_files/control"
 	put "tpath:names::* event" "$sdt_files/control"
-	same "99 forms are trace events" "$(form_events | wc -l)" 99
+	same "99 forms are trace events" "$(list_form_events | wc -l)" 99
 	[ -e "$tracing/events/sdt_tpath/find_hit" ] && [ -e "$tracing/events/sdt_tpath/fullpath_hit" ] &&
 		[ -e "$tracing/events/sdt_tproc/exit" ]
 	result $? "probes of two functions with the same name are two events"
 	refused "a request is refused if no matching probe can be an event" "not supported" put "tpath:other::* event" "$sdt_files/control"
-	logged "find_hit in tpath:other:find:hit: not recorded by its trace event: format .* differs from the event's format .*"
+	logged "trace event find_hit: hits in tpath:other:find:hit are not recorded: format .* differs from the event's format .*"
 	result $? "the log has the full name of the probe whose format differs"
 	refused "the refused request is not kept" "No such file" put "tpath:other::* -event" "$sdt_files/control"
-	form_events | while read -r directory; do
+	list_form_events | while read -r directory; do
 		put 1 "$directory/enable"
 	done
 	echo >"$tracing/trace"
 	put 2 "/sys/module/$forms/parameters/pass"
 	same "each event of a form is recorded" \
-		"$(sed -n 's/.*: \([a-z0-9_]*\): site pass_forms[.+].*/\1/p' "$tracing/trace" | sort | uniq -c | grep -c '^ *[24] ')" \
-		"$(form_events | sed 's:.*/::' | sort -u | wc -l)"
+		"$(sed -n 's/.*: \([a-z0-9_]*\): site execute_form_sites[.+].*/\1/p' "$tracing/trace" | sort | uniq -c | grep -c '^ *[24] ')" \
+		"$(list_form_events | sed 's:.*/::' | sort -u | wc -l)"
 	grep -q ": partly: .* arg1 1 arg2 2 arg3 (null) arg4 0 arg5 0$" "$tracing/trace" &&
 		grep -q ": untyped: .* arg3 1 arg4 0 arg5 0 arg6 0 arg7 0$" "$tracing/trace"
 	result $? "arguments that a site does not pass are recorded as 0"
@@ -254,7 +256,7 @@ test_sdt_event_forms() {
 	for module in cache calls names; do
 		put "tpath:$module::* -event" "$sdt_files/control"
 	done
-	same "no event of a form is left after its module unloaded" "$(form_events | wc -l)" 0
+	same "no event of a form is left after its module unloaded" "$(list_form_events | wc -l)" 0
 }
 
 test_sdt_events() {

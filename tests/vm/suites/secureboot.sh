@@ -13,8 +13,8 @@ taints() {
 	[ $(($(cat /proc/sys/kernel/tainted) >> $1 & 1)) = 1 ]
 }
 
-# size FILE: print the size of the file in bytes
-size() {
+# print_file_size FILE: print the size of the file in bytes
+print_file_size() {
 	stat -c %s "$1"
 }
 
@@ -22,8 +22,8 @@ size() {
 # changed
 make_changed() {
 	cp "/modules/$first" /tmp/changed.ko
-	printf X | dd of=/tmp/changed.ko bs=1 seek=$(($(size "/unsigned/$first") / 2)) conv=notrunc 2>/dev/null
-	! cmp -s "/modules/$first" /tmp/changed.ko && [ "$(size "/modules/$first")" = "$(size /tmp/changed.ko)" ]
+	printf X | dd of=/tmp/changed.ko bs=1 seek=$(($(print_file_size "/unsigned/$first") / 2)) conv=notrunc 2>/dev/null
+	! cmp -s "/modules/$first" /tmp/changed.ko && [ "$(print_file_size "/modules/$first")" = "$(print_file_size /tmp/changed.ko)" ]
 }
 
 test_secureboot() {
@@ -42,7 +42,7 @@ test_secureboot() {
 	refused "a module that was changed after it was signed is refused" "Key was rejected" insmod /tmp/changed.ko
 	! loaded kmarkers_patcher
 	result $? "neither of the refused modules is loaded"
-	head -c "$(size "/unsigned/$first")" "/modules/$first" | cmp -s - "/unsigned/$first"
+	head -c "$(print_file_size "/unsigned/$first")" "/modules/$first" | cmp -s - "/unsigned/$first"
 	result $? "the signed module is the unsigned one with a signature appended"
 	try "the signed module loads" insmod "/modules/$first"
 	taints 12 && ! taints 13

@@ -14,7 +14,7 @@ test_settable() {
 		refused "prof_step refuses '$bad'" "Invalid argument" \
 			put "$bad" "$values"/example_profile.prof_step
 	done
-	logged "immediate: prof_step must be a number from 1 to 1000"
+	logged "immediate: immediate value prof_step must be a number from 1 to 1000"
 	result $? "the log names the bounds of prof_step"
 	for bad in '7\0junk\n' '7\0' '7\n\n' '%066d9zzzz garbage' '%0100000d' '%031d7'; do
 		refused "prof_step refuses '$bad'" "Invalid argument" \

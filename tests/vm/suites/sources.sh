@@ -5,8 +5,8 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# records_of EVENT: print the number of records of the event in the trace
-records_of() {
+# count_trace_records EVENT: print the number of records of the event in the trace
+count_trace_records() {
 	grep -c ": $1: " "$tracing/trace"
 }
 
@@ -23,7 +23,7 @@ test_source_sdt() {
 	put 1 "$tracing/events/sdt_tsdt/io__start/enable"
 	echo >"$tracing/trace"
 	put 3 /sys/module/kmarkers_test_sdt/parameters/pass
-	same "each hit of the SDT probe is recorded" "$(records_of io__start)" 6
+	same "each hit of the SDT probe is recorded" "$(count_trace_records io__start)" 6
 	refused "kmarkers_events cannot be unloaded while SDT probes are events" "temporarily unavailable" \
 		rmmod kmarkers_events
 	try "kmarkers_test_sdt unloads while its event is enabled" rmmod kmarkers_test_sdt
@@ -39,7 +39,7 @@ test_source_entry() {
 	put 1 "$tracing/events/kmarkers_function/entry/enable"
 	echo >"$tracing/trace"
 	put 5 /sys/module/kmarkers_test_entry/parameters/pass
-	same "each call of the function is recorded" "$(records_of entry)" 10
+	same "each call of the function is recorded" "$(count_trace_records entry)" 10
 	refused "kmarkers_events cannot be unloaded while functions have events" "temporarily unavailable" \
 		rmmod kmarkers_events
 	put 0 "$tracing/events/kmarkers_function/entry/enable"

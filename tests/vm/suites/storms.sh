@@ -7,8 +7,9 @@
 # shellcheck source=tests/vm/lib_storms.sh
 . /tests/lib_storms.sh
 
-# end_livepatches: remove the live patch that the last turn may have left loaded
-end_livepatches() {
+# remove_left_livepatch: remove the live patch that the last repetition of toggle_livepatch may have
+# left loaded
+remove_left_livepatch() {
 	has_livepatch || return 0
 	! loaded kmarkers_test_livepatch || remove_late_livepatch 2>/dev/null
 	echo "# livepatch: $(wc -l </tmp/late_livepatches) patches took longer than 20 s to remove"
@@ -16,8 +17,8 @@ end_livepatches() {
 	result $? "no live patch is loaded after the storm"
 }
 
-# look_at_mappings: append to /tmp/mappings how the text of kmarkers_test is mapped now
-look_at_mappings() {
+# record_mappings: append to /tmp/mappings how the text of kmarkers_test is mapped now
+record_mappings() {
 	ask_core mappings "$text" >>/tmp/mappings
 }
 
@@ -42,7 +43,7 @@ test_aliases() {
 	grep -q "writable 1" /tmp/mappings
 	result $? "the page tables show a writable alias while text is written"
 	same "the page tables show no writable alias after the storm" "$(ask_core mappings "$text")" "writable 0 executable 0"
-	no_area_of kmarkers_patcher
+	no_vmalloc_area_of kmarkers_patcher
 	result $? "no area of kmarkers_patcher is mapped after the storm"
 	try "/proc/vmallocinfo shows an area that was freed and not purged" within 5 free_area_is_listed
 	try "no freed area is unpurged after a batch" within 5 batch_leaves_no_free_area
@@ -50,49 +51,49 @@ test_aliases() {
 
 # Runs the cases that need a kernel with full preemption. Runs the case of LOCK prefixes twice: with
 # two CPUs online, and with one CPU, where the kernel removes the prefixes.
-test_special() {
+test_preemption_cases() {
 	for case in patcher_storm_of_runs patcher_waits_for_a_held_task patcher_exchanges_prefix_of_a_held_task; do
-		case_with "$case" "full preemption"
+		run_case_with "$case" "full preemption"
 	done
-	case_with patcher_prefixes "two CPUs"
+	run_case_with patcher_prefixes "two CPUs"
 	put 0 "$cpu1"
-	case_with patcher_prefixes "one CPU"
+	run_case_with patcher_prefixes "one CPU"
 	put 1 "$cpu1"
 	rmmod kmarkers_test
 }
 
 test_storms() {
-	# The storm is long enough for each command in the background to have turns.
+	# The storm is long enough for several repetitions of each command in the background.
 	must insmod /modules/kmarkers_test.ko batches=$((5 * batches)) || return
 	try "kmarkers_test_noise loads" insmod /modules/kmarkers_test_noise.ko changes=1
 	insmod /modules/kmarkers_test_core.ko
 	try "the call in getpid is found" prepare_togglers
-	text=$(sed -n '/ pass_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
+	text=$(sed -n '/ execute_branches\t\[kmarkers_test\]/{s/ .*//p;q}' /proc/kallsyms)
 	: >/tmp/mappings
-	hits=$(stat_of hits)
+	hits=$(patcher_stat hits)
 	find_togglers
 	: >/tmp/background
 	for each in $togglers; do
 		in_background "$each" "toggle_$each"
 	done
-	in_background mappings look_at_mappings
-	storms "everything else that changes text" patcher_storm_of_jumps patcher_storm_of_kinds \
+	in_background mappings record_mappings
+	run_storms "everything else that changes text" patcher_storm_of_jumps patcher_storm_of_kinds \
 		patcher_storm_of_thousands markers_storm
 	rm /tmp/background
 	wait
 	# shellcheck disable=SC2086 # they are words
-	went_on $togglers mappings
-	end_livepatches
+	check_background $togglers mappings
+	remove_left_livepatch
 	sed 's/^/# /' "$noise"/counts
 	for kind in timers samples keys kprobes changes; do
-		[ "$(noise_of $kind)" -gt 0 ]
+		[ "$(count_noise $kind)" -gt 0 ]
 		result $? "kmarkers_test_noise has run the activity $kind"
 	done
-	same "no site executed by an interrupt had a wrong value" "$(noise_of wrong)" 0
-	[ "$(stat_of hits)" -gt "$hits" ]
+	same "no site executed by an interrupt had a wrong value" "$(count_noise wrong)" 0
+	[ "$(patcher_stat hits)" -gt "$hits" ]
 	result $? "CPUs hit breakpoints of the patcher during the storm"
 	try "kmarkers_test_noise unloads" within 5 rmmod kmarkers_test_noise
 	test_aliases
 	rmmod kmarkers_test_core
-	test_special
+	test_preemption_cases
 }

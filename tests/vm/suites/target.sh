@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # scripts/target/measure.sh, which measures on a remote machine of a fleet, is interrupted by
-# several signals at several points. It must leave no process, no module and no change of
+# several signals at several points. The script must leave no process, no module and no change of
 # getppid(2).
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
 folder=/tmp/target
 
-# kernel_bytes ADDRESS: print 64 bytes of the kernel's text, read from /proc/kcore
-kernel_bytes() {
+# print_kernel_bytes ADDRESS: print 64 bytes of the kernel's text, read from /proc/kcore
+print_kernel_bytes() {
 	headers=$(od -An -v -tu2 -j 56 -N 2 /proc/kcore)
 	# Each program header has 7 fields of 8 bytes: type and flags, offset in the file, address,
 	# physical address, size in the file, size in memory, and alignment.
@@ -24,10 +24,10 @@ kernel_bytes() {
 }
 
 getppid_now() {
-	kernel_bytes "$(sed -n 's/ T __x64_sys_getppid$//p' /proc/kallsyms)"
+	print_kernel_bytes "$(sed -n 's/ T __x64_sys_getppid$//p' /proc/kallsyms)"
 }
 
-nothing_loaded() {
+no_module_is_loaded() {
 	! grep ^kmarkers_ /proc/modules
 }
 
@@ -44,8 +44,8 @@ at_unloading() {
 	loaded kmarkers_patcher && ! loaded kmarkers_bench && [ -e "$folder"/raw/env ]
 }
 
-# process_in FILE: print the process ID in a file of the folder
-process_in() {
+# print_process_id FILE: print the process ID in a file of the folder
+print_process_id() {
 	cut -d' ' -f1 "$folder/$1"
 }
 
@@ -61,10 +61,10 @@ interrupt() {
 		put "getppid-live immediate" /sys/module/kmarkers_bench/parameters/control
 		[ "$(getppid_now)" != "$original" ] && : >/tmp/changed
 	fi
-	kill -s "$2" "$(process_in front)"
+	kill -s "$2" "$(print_process_id front)"
 	if [ "$1" = all ]; then
-		kill -s "$2" "$(process_in alive)"
-		kill -s "$2" -- "-$(process_in job)" 2>/dev/null
+		kill -s "$2" "$(print_process_id alive)"
+		kill -s "$2" -- "-$(print_process_id job)" 2>/dev/null
 	fi
 }
 
@@ -79,13 +79,13 @@ run_script() {
 	[ "$1" != unloading ] || blocks=1
 	# For the point "unloading", RCU grace periods are not expedited, so that unloading takes
 	# longer.
-	expedite "$([ "$1" = unloading ]; echo $?)"
+	expedite_grace_periods "$([ "$1" = unloading ]; echo $?)"
 	sh /target/measure.sh modules "$folder" $blocks 1 1 memcpy-4096 2>/tmp/said
 }
 
-# interrupted script/all SIGNAL POINT: run and interrupt the script; a test that passes if the
-# script fails
-interrupted() {
+# interrupt_and_check script/all SIGNAL POINT: run and interrupt the script; a test that passes if
+# the script fails
+interrupt_and_check() {
 	interrupt "$@" &
 	! run_script "$3"
 	result $? "the script fails after $2 to $1 while $3"
@@ -99,9 +99,9 @@ guard_is_done() {
 	[ ! -e "$folder"/alive ]
 }
 
-# nothing_stays WHEN: tests that no module, no process and no change of getppid(2) is left
-nothing_stays() {
-	nothing_loaded
+# check_nothing_left WHEN: tests that no module, no process and no change of getppid(2) is left
+check_nothing_left() {
+	no_module_is_loaded
 	result $? "no module is loaded after $1"
 	same "getppid(2) is as before after $1" "$(getppid_now)" "$original"
 	! grep -l "$folder" /proc/[0-9]*/cmdline
@@ -112,28 +112,28 @@ test_target() {
 	original=$(getppid_now)
 	[ "$original" ]
 	result $? "the kernel's text can be read"
-	expedite 1
+	expedite_grace_periods 1
 	for point in ${KMARKERS_POINTS:-loading running unloading}; do
 		# The script handles TERM, INT and HUP alike, so INT and HUP are sent at one point only.
 		signals="TERM KILL"
 		[ "$point" != running ] || signals="TERM INT HUP KILL"
 		for signal in ${KMARKERS_SIGNALS:-$signals}; do
-			interrupted script "$signal" "$point"
+			interrupt_and_check script "$signal" "$point"
 			within 120 guard_is_done
 			result $? "the guard ends after $signal while $point"
-			nothing_stays "$signal while $point"
+			check_nothing_left "$signal while $point"
 		done
-		interrupted all KILL "$point"
+		interrupt_and_check all KILL "$point"
 		[ "$point" = loading ] || [ -e "$folder"/alive ]
 		result $? "the guard is killed, too, while $point"
 		try "measure.sh clean succeeds after all processes were killed while $point" sh /target/measure.sh clean "$folder"
-		nothing_stays "measure.sh clean while $point"
+		check_nothing_left "measure.sh clean while $point"
 	done
 	run_script unloading
 	result $? "the script succeeds if it is not interrupted"
 	[ -s "$folder"/raw.tar ] && [ ! -e "$folder"/loading ]
 	result $? "the script writes samples if it is not interrupted"
-	nothing_stays "an uninterrupted measurement"
+	check_nothing_left "an uninterrupted measurement"
 	insmod /modules/kmarkers_patcher.ko
 	refused "the script refuses to run if other users have loaded modules" "already loaded, not by this script: kmarkers_patcher" \
 		sh /target/measure.sh modules "$folder" 1 1 1
@@ -141,5 +141,5 @@ test_target() {
 	loaded kmarkers_patcher
 	result $? "measure.sh clean does not unload modules of other users"
 	rmmod kmarkers_patcher
-	expedite 0
+	expedite_grace_periods 0
 }

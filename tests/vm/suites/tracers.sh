@@ -9,41 +9,42 @@ hits=$debugfs/markers/ev_plain
 pass="echo plain 10 >/sys/kernel/debug/kmarkers_test_events/hit"
 line="number 42 text abc"
 
-# tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its test
-tracer() {
+# require_tracer NAME: succeeds if the tracer is installed in this test kernel; else skips its test
+require_tracer() {
 	[ -x "/usr/bin/$1" ] && return
 	skip "$1 shows every hit" "this test kernel does not have it"
 	return 1
 }
 
-# shown NAME FILE: a test that passes if ten lines of the tracer's output show a hit of the marker
-shown() {
+# expect_ten_hits NAME FILE: a test that passes if ten lines of the tracer's output show a hit of
+# the marker
+expect_ten_hits() {
 	count=$(grep -c -F "$line" "$2")
 	[ "$count" -eq 10 ] || head -n 20 "$2" | sed 's/^/# /'
 	same "$1 shows every hit" "$count" 10
 }
 
 test_trace_cmd() {
-	tracer trace-cmd || return
+	require_tracer trace-cmd || return
 	try "trace-cmd records the common trace event" trace-cmd record -q -o /tmp/trace.dat -e kmarkers:ev_plain sh -c "$begun$pass"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
-	shown trace-cmd /tmp/report
+	expect_ten_hits trace-cmd /tmp/report
 }
 
 test_perf() {
-	tracer perf || return
+	require_tracer perf || return
 	try "perf records the common trace event" perf record -q -a -o /tmp/perf.data -e kmarkers:ev_plain sh -c "$pass"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
-	shown perf /tmp/report
+	expect_ten_hits perf /tmp/report
 }
 
-# lines COUNT TEXT: succeeds if at least COUNT lines of /tmp/report contain the text
-lines() {
+# report_has_lines COUNT TEXT: succeeds if at least COUNT lines of /tmp/report contain the text
+report_has_lines() {
 	[ "$(grep -c -F "$2" /tmp/report)" -ge "$1" ]
 }
 
 # bpftrace_reads_strings: succeeds if bpftrace reads strings of the kernel's own events correctly;
-# else skips the test. bpftrace 0.23 does not, because of the bug that its pull request 4238
+# else skips the test. bpftrace 0.23 does not, because of the bug that pull request 4238 of bpftrace
 # describes.
 bpftrace_reads_strings() {
 	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
@@ -58,19 +59,19 @@ test_bpftrace() {
 	bpftrace -e 'BEGIN { printf("ready\n"); }
 		tracepoint:kmarkers:ev_plain { printf("number %d text %s\n", args->number, str(args->text)); }' >/tmp/report 2>&1 &
 	tracer=$!
-	within 300 lines 1 ready
+	within 300 report_has_lines 1 ready
 	result $? "bpftrace attaches to the common trace event"
 	sh -c "$pass"
-	within 60 lines 10 "$line"
+	within 60 report_has_lines 10 "$line"
 	end_tracer $tracer
-	shown bpftrace /tmp/report
+	expect_ten_hits bpftrace /tmp/report
 }
 
 # A command that hits fd_request on every CPU, with sectors 0 to 9 and the names "even" and "odd".
 ten="echo request 10 >/sys/module/kmarkers_test_fields/parameters/hit"
 
 test_fields_in_trace_cmd() {
-	tracer trace-cmd || return
+	require_tracer trace-cmd || return
 	try "trace-cmd records with a filter" \
 		trace-cmd record -q -o /tmp/trace.dat -e kmarkers:fd_request -f "sector >= 3" sh -c "$begun$ten"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
@@ -95,7 +96,7 @@ test_fields_in_trace_cmd() {
 }
 
 test_fields_in_perf() {
-	tracer perf || return
+	require_tracer perf || return
 	try "perf records with a filter" perf record -q -a -o /tmp/perf.data -e kmarkers:fd_request \
 		--filter 'name == "odd" && bytes == 512' sh -c "$ten"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
@@ -119,7 +120,7 @@ test_fields_in_bpftrace() {
 			@sectors = lhist(args->sector, 0, 10, 5);
 		}' >/tmp/report 2>&1 &
 	tracer=$!
-	within 300 lines 1 ready
+	within 300 report_has_lines 1 ready
 	result $? "bpftrace attaches to the event of a single marker"
 	sh -c "$ten"
 	end_tracer $tracer
@@ -136,41 +137,40 @@ test_fields_in_tracers() {
 	test_fields_in_trace_cmd
 	test_fields_in_perf
 	test_fields_in_bpftrace
-	within 30 events_off
+	within 30 events_are_off
 	result $? "no event is on after the tracers have ended"
 	rmmod kmarkers_test_fields
 }
 
-events_off() {
+events_are_off() {
 	! is_on fd_
 }
 
 # A command that hits sdt_tsdt:io__start in two functions, with the numbers 0 to 9.
 ten_probes="echo 10 >/sys/module/kmarkers_test_sdt/parameters/pass"
 
-# shows_probes TRACER: a test that passes if /tmp/report shows each hit of the probe with its
-# arguments. The site may be a number, because perf prints it so before it has read the symbols of
-# modules.
-shows_probes() {
+# expect_probe_hits TRACER: a test that passes if /tmp/report shows each hit of the probe with its
+# arguments. The site may be a number, as perf prints it until perf has read the symbols of modules.
+expect_probe_hits() {
 	shown_hits=$(grep -c "io__start: *site [^ ]*.* arg1 [^ ]* arg2 [0-9]\$" /tmp/report)
 	[ "$shown_hits" -eq 20 ] || head -n 20 /tmp/report | sed 's/^/# /'
 	same "$1 shows every hit of an SDT probe" "$shown_hits" 20
 }
 
 test_probes_in_trace_cmd() {
-	tracer trace-cmd || return
+	require_tracer trace-cmd || return
 	try "trace-cmd records an SDT probe" \
 		trace-cmd record -q -o /tmp/trace.dat -e sdt_tsdt:io__start sh -c "$begun$ten_probes"
 	trace-cmd report -i /tmp/trace.dat >/tmp/report 2>&1
-	shows_probes trace-cmd
+	expect_probe_hits trace-cmd
 }
 
 test_probes_in_perf() {
-	tracer perf || return
+	require_tracer perf || return
 	try "perf records an SDT probe" \
 		perf record -q -a -o /tmp/perf.data -e sdt_tsdt:io__start sh -c "$ten_probes"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
-	shows_probes perf
+	expect_probe_hits perf
 	perf record -q -a -o /tmp/perf.data -e sdt_tsdt:io__start --filter 'arg2 >= 7' sh -c "$ten_probes"
 	perf script -i /tmp/perf.data >/tmp/report 2>&1
 	same "perf filters an SDT probe" "$(grep -c " arg2 [789]\$" /tmp/report) $(grep -c io__start: /tmp/report)" "6 6"
@@ -182,7 +182,7 @@ test_probes_in_bpftrace() {
 		tracepoint:sdt_tsdt:io__start /args->arg2 >= 3/ { @hits = count(); @sum = sum(args->arg2); }' \
 		>/tmp/report 2>&1 &
 	tracer=$!
-	within 300 lines 1 ready
+	within 300 report_has_lines 1 ready
 	result $? "bpftrace attaches to the event of an SDT probe"
 	sh -c "$ten_probes"
 	end_tracer $tracer
@@ -190,7 +190,7 @@ test_probes_in_bpftrace() {
 		"$(sed -n 's/^@hits: //p; s/^@sum: //p' /tmp/report | tr '\n' ' ')" "14 84 "
 }
 
-probes_off() {
+probes_are_off() {
 	grep -q "^tsdt:.*:io-start off " "$debugfs/sdt/list" &&
 		lacks "^tsdt:.*:io-start \(on\|trapped\) " "$debugfs/sdt/list"
 }
@@ -201,7 +201,7 @@ test_probes_in_tracers() {
 	test_probes_in_trace_cmd
 	test_probes_in_perf
 	test_probes_in_bpftrace
-	within 30 probes_off
+	within 30 probes_are_off
 	result $? "no site of the probe is on after the tracers have ended"
 	try "the event of an SDT probe is removed" put "tsdt:::io-start -event" "$debugfs/sdt/control"
 	rmmod kmarkers_test_sdt

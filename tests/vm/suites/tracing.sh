@@ -6,8 +6,8 @@
 
 export PATH=$PATH:/usr/bin
 
-# commands HEADING NUMBER: print the block of commands with that number under the heading
-commands() {
+# print_commands HEADING NUMBER: print the block of commands with that number under the heading
+print_commands() {
 	awk -v heading="## $1" -v wanted="$2" '
 		/^## / { here = $0 == heading; number = 0 }
 		/^    / { number += !inside; if (here && number == wanted) print substr($0, 5) }
@@ -22,7 +22,7 @@ run_block() {
 		skip "$1" "$4 is not in this test kernel"
 		return 1
 	fi
-	commands "$2" "$3" >/tmp/commands
+	print_commands "$2" "$3" >/tmp/commands
 	[ -s /tmp/commands ] && sh -e /tmp/commands >/tmp/said 2>&1
 	code=$?
 	[ "$code" -eq 0 ] || sed 's/^/# /' /tmp/said
@@ -44,8 +44,8 @@ test_bpftrace_task() {
 	fi
 }
 
-# in_use MODULE: succeeds if something uses the module
-in_use() {
+# module_is_in_use MODULE: succeeds if something uses the module
+module_is_in_use() {
 	[ "$(sed -n "s/^$1 [0-9]* \([0-9]*\) .*/\1/p" /proc/modules)" -gt 0 ]
 }
 
@@ -73,7 +73,7 @@ test_raw_tracepoint() {
 	bpftrace -e 'rawtracepoint:example_request { @ = count(); } interval:s:5 { exit(); }' \
 		>/tmp/held 2>&1 &
 	bpftrace=$!
-	within 30 in_use example_typed
+	within 30 module_is_in_use example_typed
 	result $? "a bpftrace program holds a reference to example_typed"
 	within 30 request_is on
 	result $? "a bpftrace program switches the typed marker on"
@@ -91,16 +91,16 @@ test_raw_tracepoint() {
 test_module_held_by_perf() {
 	perf record -q -a -o /tmp/held.data -e kmarkers:example_tick sleep 5 >/dev/null 2>&1 &
 	perf=$!
-	within 30 in_use example_client
+	within 30 module_is_in_use example_client
 	result $? "perf holds a reference to example_client"
 	refused "rmmod is refused while perf records" "in use\|temporarily unavailable" rmmod example_client
 	wait $perf
-	within 30 not_held
+	within 30 client_is_not_in_use
 	result $? "perf has dropped its reference to example_client"
 }
 
-not_held() {
-	! in_use example_client
+client_is_not_in_use() {
+	! module_is_in_use example_client
 }
 
 test_tracing() {

@@ -17,6 +17,6 @@ import os
 
 from kmtools.base.paths import ROOT
 
-# Directory for matplotlib's list of fonts, which it would otherwise write into the home directory.
+# Directory for matplotlib's list of fonts, which would otherwise be in the home directory.
 # matplotlib reads the variable on import, which happens after this module was imported.
 os.environ.setdefault("MPLCONFIGDIR", str(ROOT / "build" / "matplotlib"))

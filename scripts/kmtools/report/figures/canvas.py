@@ -39,13 +39,16 @@ METADATA: dict[str, dict[str, Any]] = {
     "pdf": {"Creator": None, "Producer": None, "CreationDate": None},
 }
 # (minimum, maximum) font size of a style in points, and maximum number of pixels of a PNG.
-FONTS, MOST_PIXELS = (3.0, 36.0), 200e6
-MILLIMETRES = 96 / 25.4
+FONT_SIZES, MOST_PIXELS = (3.0, 36.0), 200e6
+# Distance from the ends of a panel's axis to the edges of a narrow figure, in units (look.py).
 EDGE = 6.0
-# Space between parts of a figure, around the figure in a file, for a title, and above a remark.
+# Space between parts of a figure, around the figure in a file, for a title, and above a remark, in
+# units.
 GAP, AROUND, TITLE, REMARK = 22.0, 12.0, 24.0, 18.0
 
+# A part of a figure, which has axes of its own.
 Part = Panel | Pair | Chart
+# A rectangle: the left and the lower edge, the width and the height.
 Box = tuple[float, float, float, float]
 
 
@@ -85,8 +88,10 @@ def read_style(path: Path) -> dict[str, Any]:
     if lines.lines:
         raise UnableError(f"{path} is no style of matplotlib: {lines.lines[0]}")
     size = float(found.get("font.size", 10))
-    if not FONTS[0] <= size <= FONTS[1]:
-        raise UnableError(f"{path}: font.size is {size:g}, not from {FONTS[0]:g} to {FONTS[1]:g}")
+    if not FONT_SIZES[0] <= size <= FONT_SIZES[1]:
+        raise UnableError(
+            f"{path}: font.size is {size:g}, not from {FONT_SIZES[0]:g} to {FONT_SIZES[1]:g}"
+        )
     return {name: value for name, value in found.items() if name not in ("backend", "toolbar")}
 
 
@@ -170,7 +175,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
             write_figure_line(figure, part.title, y + 14, whole, width, strong=True)
         y += title
         if tall:
-            box = place_axes(part, narrow, width, margins)
+            box = compute_axes_ends(part, narrow, width, margins)
             bottom = 1 - (y + over + tall) / whole
             place = (box[0] / width, bottom, (box[1] - box[0]) / width, tall / whole)
             draw_part(place, figure, part, y)
@@ -181,7 +186,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
     return figure
 
 
-def place_axes(
+def compute_axes_ends(
     part: Part, narrow: bool, width: float, margins: tuple[float, float]
 ) -> Sequence[float]:
     """Return the left and the right end of the axes of a part, in units."""
@@ -247,8 +252,8 @@ def render_figure_file(
     pixels: float = 744.0,
     user: dict[str, Any] | None = None,
 ) -> bytes:
-    """Return the bytes of a figure as a file, `pixels` CSS pixels wide; `description` is its
-    description."""
+    """Return the bytes of a figure as a file, `pixels` CSS pixels wide. `description` is the text
+    for screen readers in an SVG file, and the title in the metadata of other files."""
     with apply_style(user):
         around = 2 * AROUND * look.get_points_per_unit() / 0.75
         figure = add_file_margin(make_figure(parts, pixels - around))

@@ -7,18 +7,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from kmtools.analyse.switching import SCALING, WORDS, Point
+from kmtools.analyse.switching import METHOD_NAMES, SCALING, SwitchPoint
 from kmtools.measure.samples import GAP
 
 # Maximum number of curves in a chart: the number of distinct colours and shapes. Methods without a
 # curve are only in the tables.
 MOST_CURVES = 7
-DRAWN = tuple(WORDS)[:MOST_CURVES]
+DRAWN_METHODS = tuple(METHOD_NAMES)[:MOST_CURVES]
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A named curve of points (x, y, low, high); `look` is the number of its colour and shape."""
+    """A named curve of points (x, y, low, high), where `low` and `high` are the interval of y;
+    `look` is the number of its colour and shape."""
 
     name: str
     look: int
@@ -35,7 +36,7 @@ class Chart:
     curves: Sequence[Curve]
 
 
-def make_switching_curve(points: Sequence[Point], method: str) -> Curve | None:
+def make_switching_curve(points: Sequence[SwitchPoint], method: str) -> Curve | None:
     """Return the curve of a method: medians with their intervals over the number of sites."""
     own = sorted((p for p in points if p.method == method), key=lambda p: p.sites)
     if not own:
@@ -46,10 +47,10 @@ def make_switching_curve(points: Sequence[Point], method: str) -> Curve | None:
         known = math.isfinite(point.ci.lo) and math.isfinite(point.ci.hi)
         ends = (max(point.ci.lo, 1.0), max(point.ci.hi, 1.0)) if known else (middle, middle)
         places.append((float(point.sites), middle, *ends))
-    return Curve(WORDS[method], DRAWN.index(method), places)
+    return Curve(METHOD_NAMES[method], DRAWN_METHODS.index(method), places)
 
 
-def make_switching_charts(points: Sequence[Point]) -> list[Chart]:
+def make_switching_charts(points: Sequence[SwitchPoint]) -> list[Chart]:
     """Return the charts of the time of a switch and of the longest gap of another CPU, over the
     number of sites."""
     scaling = [p for p in points if p.benchmark == SCALING]
@@ -59,7 +60,7 @@ def make_switching_charts(points: Sequence[Point]) -> list[Chart]:
         ("Longest gap meanwhile of a CPU that executes no site",
          [p for p in scaling if p.measured == GAP]),
     ):  # fmt: skip
-        curves = [curve for way in DRAWN if (curve := make_switching_curve(own, way))]
+        curves = [curve for way in DRAWN_METHODS if (curve := make_switching_curve(own, way))]
         if curves:
             charts.append(Chart(title, "sites", own[0].unit, curves))
     return charts

@@ -23,13 +23,15 @@ from kmtools.report.figures.scales import format_tick
 
 # Heights of a row, of a row with a distribution, and of a label above a row, in units.
 ROW, TALL, LABEL = 24.0, 40.0, 18.0
-# Height of the peak of a distribution.
+# Height of the peak of a distribution, in units.
 PEAK = 30.0
-# Distance from an axis to the text next to it, and from the lowest row to the unit of the axis.
+# Distance from an axis to the text next to it, and from the lowest row to the unit of the axis, in
+# units.
 BESIDE, UNITS = 10.0, 23.0
 # (minimum, maximum) width of names and of numbers next to an axis, and minimum width of the axis.
 NAMES, WORDS, LEAST = (60.0, 290.0), (60.0, 240.0), 150.0
-MARK = 4.5
+# Radius of a point, in units.
+POINT_RADIUS = 4.5
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class RowPositions:
     lines: tuple[str, ...]
 
 
-def place_rows(
+def compute_row_positions(
     panel: Panel, labels_above: bool, room: float, show_names: bool = True
 ) -> list[RowPositions]:
     """Return the positions of all rows. If `labels_above`, labels are above the axis and `room` is
@@ -92,7 +94,7 @@ def measure_panel(
     """Return the height of the rows of a panel, and the height of the ticks and the unit below
     them, in units. If `labels_above`, labels are above the axis and `room` is the full width;
     otherwise `room` is the width of the names. `unit_room` is the width for the unit."""
-    rows = place_rows(panel, labels_above, room)
+    rows = compute_row_positions(panel, labels_above, room)
     below = UNITS + look.LINE * len(wrap_axis_unit(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below
 
@@ -133,8 +135,8 @@ def set_axes_frame(axes: Axes, panel: Panel, bottom: float) -> None:
 
 
 def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
-    """Draw ticks and the unit below them, wrapped to the room. Labels that are too close to another
-    one or beyond the figure's edge are omitted."""
+    """Draw ticks, and below them the unit, wrapped to the width `room`. Labels that are too close
+    to another label or beyond the figure's edge are omitted."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     whole, box = look.get_figure_width(figure), axes.get_position()
@@ -210,7 +212,7 @@ def draw_row(axes: Axes, panel: Panel, row: Row, positions: RowPositions) -> Non
             look.draw_line(axes, xs, [base, base], row.look, thick, layer)
     if not row.bar and math.isfinite(row.value):
         shape_of = look.SHAPES.get(row.look, "s")
-        size = {"s": 4.05, "D": 3.9}.get(shape_of, MARK)
+        size = {"s": 4.05, "D": 3.9}.get(shape_of, POINT_RADIUS)
         look.draw_mark(axes, axis.clamp_value(row.value), base, shape_of, row.look, size)
     if row.odd is not None:
         look.draw_mark(axes, axis.clamp_value(row.odd), base, "x", "ink", 4.0, 5.0)
@@ -257,7 +259,7 @@ def draw_costs(
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     labels_above, room = look.is_narrow(figure), measure_label_width(axes)
-    rows = place_rows(panel, labels_above, room, show_names)
+    rows = compute_row_positions(panel, labels_above, room, show_names)
     set_axes_frame(axes, panel, rows[-1].bottom if rows else 1.0)
     draw_row_background(axes, panel, rows)
     for row, place in zip(panel.rows, rows, strict=True):
@@ -267,7 +269,9 @@ def draw_costs(
     draw_ticks(axes, panel, unit_room or whole - axes.get_position().x0 * whole)
 
 
-def place_pair(pair: Pair, width: float) -> tuple[list[tuple[float, float, float]], float]:
+def compute_pair_positions(
+    pair: Pair, width: float
+) -> tuple[list[tuple[float, float, float]], float]:
     """Return a list with, for each of the two axes of a wide pair, its left end, its right end and
     the width for its unit; then the width for the names."""
     names = measure_margins([pair.then], width)[0]
@@ -287,7 +291,7 @@ def place_pair(pair: Pair, width: float) -> tuple[list[tuple[float, float, float
 def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
     """Return the height of the rows of a wide pair, and the height of the ticks and units below
     them."""
-    boxes, room = place_pair(pair, width)
+    boxes, room = compute_pair_positions(pair, width)
     sizes = [
         measure_panel(one, False, room, unit_room)
         for one, (*_, unit_room) in zip((pair.then, pair.now), boxes, strict=True)
@@ -303,7 +307,7 @@ def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
         figure.get_figheight() * 72 / look.get_points_per_unit(),
     )
     tall = measure_pair(pair, width)[0]
-    boxes, _ = place_pair(pair, width)
+    boxes, _ = compute_pair_positions(pair, width)
     both = zip((pair.then, pair.now), boxes, (True, False), strict=True)
     for panel, (left, right, unit_room), show_names in both:
         box = (left / width, 1 - (top + 24 + tall) / whole, (right - left) / width, tall / whole)

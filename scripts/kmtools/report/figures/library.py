@@ -11,7 +11,8 @@ from contextlib import redirect_stderr
 from functools import cache
 from types import ModuleType
 
-PACKAGE, LEAST = "python3-matplotlib", (3, 6)
+# The package of matplotlib in Debian, and the oldest version that works.
+PACKAGE, LEAST_VERSION = "python3-matplotlib", (3, 6)
 
 
 @cache
@@ -25,7 +26,7 @@ def find_drawing_fault() -> str:
         with redirect_stderr(io.StringIO()):
             version = importlib.import_module("matplotlib").__version__
             found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])
-            if found < LEAST:
+            if found < LEAST_VERSION:
                 return f"{PACKAGE} is {version}, and must be 3.6 or later"
             # Suppress the warning about a missing font (system-ui) for each text.
             logging.getLogger("matplotlib").setLevel(logging.ERROR)

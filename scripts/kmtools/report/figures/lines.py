@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Draws curves on two logarithmic axes; the name of each curve is at its end, or below the axes if
-there is no room."""
+"""Draws curves on two logarithmic axes. The name of each curve is at the end of the curve, or below
+the axes in a narrow figure."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from kmtools.report.figures import look
 from kmtools.report.figures.charts import Chart, Curve
 from kmtools.report.figures.scales import Scale, format_tick, make_log_scale
 
-HEIGHT, APART, MARK = 210.0, 15.0, 3.5
+# The height of the axes, the distance between the names of two curves, and the radius of a point,
+# in units (look.py).
+HEIGHT, APART, POINT_RADIUS = 210.0, 15.0, 3.5
+# The space to the left of the axes, above and below them, and for a line of the legend, in units.
 LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
 def spread_labels(positions: Sequence[float], low: float, high: float) -> list[float]:
-    """Return a position for each label that is close to its wanted position in `positions`, between
-    `low` and `high`, and at least APART from the next label."""
+    """Return the positions of labels: each close to the wanted position in `positions`, between
+    `low` and `high`, and at least APART from the position of the next label."""
     order = sorted(range(len(positions)), key=lambda index: positions[index])
     found, last = [0.0] * len(positions), low - APART
     for index in order:
@@ -88,7 +91,9 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
     look.draw_line(axes, xs, [point[1] for point in curve.points], curve.look, 1.8, 3.0)
     for x, middle, low, high in curve.points:
         look.draw_line(axes, [x, x], [low, high], curve.look, 1.2, 3.2)
-        look.draw_mark(axes, x, middle, look.MARKS[curve.look % len(look.MARKS)], curve.look, MARK)
+        look.draw_mark(
+            axes, x, middle, look.MARKS[curve.look % len(look.MARKS)], curve.look, POINT_RADIUS
+        )
 
 
 def draw_curve_names(axes: Axes, chart: Chart) -> None:
@@ -131,7 +136,8 @@ def draw_legend(axes: Axes, chart: Chart, height: float) -> None:
         ring = shape == "ring"
         axes.plot(
             [(8 - left) / wide], [y], marker="o" if ring else shape, transform=axes.transAxes,
-            ls="", markersize=2 * MARK * look.get_points_per_unit(), color=own, clip_on=False,
+            ls="", markersize=2 * POINT_RADIUS * look.get_points_per_unit(), color=own,
+            clip_on=False,
             markerfacecolor=look.get_colour("paper") if ring else own,
             markeredgewidth=1.8 * look.get_points_per_unit() if ring else 0.0,
         )  # fmt: skip

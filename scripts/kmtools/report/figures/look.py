@@ -31,6 +31,7 @@ NARROW_BELOW = 500.0
 LETTER, DIGIT = 0.58, 0.67
 # Wide letters, and their additional width relative to the font size.
 BROAD, MORE = "mMwW@%", 0.39
+# Dash pattern of dotted lines.
 DOTS = (0, (2.0, 3.0))
 # Index in the colour cycle for each look. A look is the name of a verdict or of a kind of text. If
 # the name is neither in CYCLE nor in NAMED, the colour is that of secondary text.
@@ -47,6 +48,7 @@ SHAPES = {
     "equivalent": "o", "identical": "o",
     "unresolved": "ring", "withheld": "ring", "then": "D",
 }  # fmt: skip
+# Shapes of the points of curves.
 MARKS = ("o", "s", "^", "D", "ring", ">", "<")
 
 
@@ -70,7 +72,7 @@ def get_figure_width(figure: Figure) -> float:
 
 
 def is_narrow(figure: Figure) -> bool:
-    """Return true if labels are above their rows."""
+    """Return True if a figure is so narrow that labels are above their rows."""
     return get_figure_width(figure) < NARROW_BELOW
 
 

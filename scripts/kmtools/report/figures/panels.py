@@ -18,7 +18,8 @@ from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import Scale, make_signed_scale
 from kmtools.report.table import format_amount, format_value
 
-NOTHING = (EQUIVALENT, IDENTICAL)
+# The verdicts whose rows are not drawn.
+NOT_DRAWN = (EQUIVALENT, IDENTICAL)
 # Maximum length of a caveat that is drawn at its row, in characters.
 LONGEST_CAVEAT = 80
 
@@ -28,7 +29,7 @@ def join_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
-def describe_noise(rows: Sequence[Result]) -> str:
+def describe_noise_floor(rows: Sequence[Result]) -> str:
     """Return a sentence with the noise floor and the margin."""
     first = rows[0]
     if first.noise_floor is None or first.margin is None:
@@ -44,7 +45,7 @@ def describe_noise(rows: Sequence[Result]) -> str:
 def make_remark(rows: Sequence[Result]) -> str:
     """Return the remark below a panel: the names of the rows that are not drawn, the noise floor
     and the equivalence margin."""
-    quiet = [r for r in result_kinds.select_judged_results(rows) if r.verdict in NOTHING]
+    quiet = [r for r in result_kinds.select_judged_results(rows) if r.verdict in NOT_DRAWN]
     words = []
     if quiet and quiet[0].verdict == IDENTICAL:
         words.append(f"Not one instruction more: {join_names([r.variant for r in quiet])}.")
@@ -53,7 +54,7 @@ def make_remark(rows: Sequence[Result]) -> str:
         names = join_names([r.variant for r in quiet])
         words.append(f"Equivalent to {quiet[0].baseline}, within ±{format_amount(reach)}: {names}.")
     if rows[0].unit != "instructions":
-        words.append(describe_noise(rows))
+        words.append(describe_noise_floor(rows))
     return " ".join(word for word in words if word)
 
 
@@ -92,8 +93,8 @@ def split_common_caveat(drawn: Sequence[Row]) -> tuple[list[Row], str]:
 
 def number_caveats(drawn: Sequence[Row]) -> tuple[list[Row], str]:
     """Move the caveats that are too long for a row, or shared by several rows, into a text. Return
-    the rows, in which a number replaces such a caveat, and the text. What all rows share comes
-    first, without a number."""
+    the rows, in which a number replaces such a caveat, and the text, which begins with the clauses
+    that all rows share."""
     drawn, common = split_common_caveat(drawn)
     told = Counter(row.caveat for row in drawn if row.caveat)
     apart = [note for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT]
@@ -115,7 +116,7 @@ def make_cost_panels(results: Sequence[Result]) -> list[Panel]:
     panels = []
     for rows in result_kinds.group_results_by_benchmark(results):
         known = [r for r in result_kinds.select_judged_results(rows) if r.delta_ci is not None]
-        drawn = [make_result_row(r) for r in known if r.verdict not in NOTHING]
+        drawn = [make_result_row(r) for r in known if r.verdict not in NOT_DRAWN]
         if not known:
             continue
         first = rows[0]
@@ -147,10 +148,8 @@ def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
         remark = notes
         if none:
             remark += (
-                f" Without sites, under the same names: {format_amount(none.cost * scale, True)},"
-            )
-            remark += (
-                f" which is noise ({format_interval(none.ci.lo * scale, none.ci.hi * scale)})."
+                f" The same variants without sites cost {format_amount(none.cost * scale, True)}"
+                f" ({format_interval(none.ci.lo * scale, none.ci.hi * scale)}), which is noise."
             )
         ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
         axis = make_signed_scale(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
@@ -187,7 +186,7 @@ def make_count_panels(results: Sequence[Result]) -> list[Panel]:
         drawn = [
             Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
                 f"{format_value(r, r.delta, True)} ({format_value(r, r.median)} in all)", bar=True)
-            for r in known if r.verdict not in NOTHING
+            for r in known if r.verdict not in NOT_DRAWN
         ]  # fmt: skip
         if not known:
             continue
@@ -204,7 +203,7 @@ def list_benchmarks_without_clone(results: Sequence[Result]) -> list[str]:
     return sorted({r.benchmark for r in results if r.verdict == NO_BASELINE})
 
 
-def describe_verdicts(results: Sequence[Result]) -> str:
+def describe_verdict_counts(results: Sequence[Result]) -> str:
     """Return the number of results with each verdict, as text."""
     found: dict[str, int] = {}
     for result in result_kinds.select_judged_results(results):

@@ -29,9 +29,11 @@ CLASSES = {
 }  # fmt: skip
 # Pixels of the page per point of matplotlib.
 PIXELS = 4 / 3
+# Font size in pixels.
 SIZE = 13.0
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
+# A step of a path (a letter and coordinates), a translation, and a font size.
 STEP = re.compile(r"([MLQCz])([-+\d.e\s]*)")
 MOVED = re.compile(r"translate\(([-\d.e]+)[ ,]+([-\d.e]+)\)")
 FONT_SIZE = re.compile(r"([\d.]+)px")
@@ -121,7 +123,7 @@ def convert_path(path: str, x: float = 0.0, y: float = 0.0) -> str:
 
 def make_shape_attributes(style: Mapping[str, str]) -> str | None:
     """Return the attributes of a shape: its class, and the properties that no class defines; None
-    if it is invisible."""
+    if the shape is invisible."""
     fill, stroke = style.get("fill", "#000000"), style.get("stroke", "none")
     lined = stroke != "none" and float(style.get("stroke-width", "1")) > 0
     if fill == "none" and not lined:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from kmtools.analyse.published import Published, read_successors
+from kmtools.analyse.published import PublishedNumber, read_successors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
@@ -18,12 +18,13 @@ from kmtools.report.figures.rows import Pair, Panel
 from kmtools.report.figures.scales import make_signed_scale
 from kmtools.report.table import format_amount
 
+# A published machine: source, machine, kernel.
 Machine = tuple[str, str, str]
 # Tiers in order of preference for the figure, the best first; the table has all tiers.
-BEST = ("metal", "native", "vm")
+PREFERRED_TIERS = ("metal", "native", "vm")
 
 
-SLOWER_WITHOUT = "without markers it was slower"
+SLOWER_WITHOUT = "the unmarked kernel was slower"
 # Short caveats of published costs, by "SOURCE BENCHMARK: VARIANT".
 CAVEATS = {
     "markers-0.20 empty-loop: nop-1-4": "no true nop on x86-64",
@@ -31,7 +32,9 @@ CAVEATS = {
     "markers-0.20 marker-enabled: varargs-empty-probe-no-preempt-disable": (
         "published as 10.45 at first"
     ),
-    "markers-0.20 marker-enabled: varargs-probe-decodes-format": ("it falls through from %d to %p"),
+    "markers-0.20 marker-enabled: varargs-probe-decodes-format": (
+        "the probe falls through from %d to %p"
+    ),
     "immediate-values getppid-pressure: immediate": SLOWER_WITHOUT,
     "immediate-values getppid-pressure: global-variable": SLOWER_WITHOUT,
     "immediate-values getppid-quiet: global-variable": SLOWER_WITHOUT,
@@ -39,9 +42,9 @@ CAVEATS = {
 
 
 @dataclass(frozen=True)
-class Ours:
-    """A cost of this run that corresponds to a published cost: `delta` in `unit` per operation,
-    over the variant `over`."""
+class OurCost:
+    """A cost of this run that corresponds to a published cost: `delta`, in `unit` per operation, is
+    the difference from the variant `over`."""
 
     tier: str
     unit: str
@@ -52,14 +55,16 @@ class Ours:
 
 
 @dataclass(frozen=True)
-class Row:
-    """A published cost and the corresponding costs of this run, over the same kind of reference."""
+class MatchedCost:
+    """A published cost and the corresponding costs of this run. Each is the difference from the
+    same kind of reference variant."""
 
-    then: Published
-    now: tuple[Ours, ...]
+    then: PublishedNumber
+    now: tuple[OurCost, ...]
 
     @property
     def label(self) -> str:
+        """The names of the published benchmark and variant."""
         return f"{self.then.benchmark}: {self.then.variant}"
 
     @property
@@ -68,27 +73,27 @@ class Row:
         return self.label.removeprefix("marker-")
 
 
-def find_counterpart(result: Result, reference: str) -> Ours | None:
+def find_counterpart(result: Result, reference: str) -> OurCost | None:
     """Return the cost that the result's variant adds to the variant `reference` of the same
     benchmark; None if this cost is unknown."""
     own = (result.tier, result.unit, result.margin or 0.0)
     if result.baseline == reference and result.delta is not None and result.delta_ci is not None:
-        return Ours(*own, result.delta, result.delta_ci, reference)
+        return OurCost(*own, result.delta, result.delta_ci, reference)
     return (
-        Ours(*own, *result.also_over[reference], reference)
+        OurCost(*own, *result.also_over[reference], reference)
         if reference in result.also_over
         else None
     )
 
 
 def pair_published_costs(
-    results: Sequence[Result], numbers: Sequence[Published]
-) -> dict[Machine, list[Row]]:
+    results: Sequence[Result], numbers: Sequence[PublishedNumber]
+) -> dict[Machine, list[MatchedCost]]:
     """Return, by published machine, each published cost together with the corresponding costs of
     this run. Published costs that this run has not measured in cycles are left out."""
     timed = {r.key: r for r in results if r.unit in (UNIT_TSC, UNIT_GUEST)}
     names = read_successors()
-    rows: dict[Machine, list[Row]] = defaultdict(list)
+    rows: dict[Machine, list[MatchedCost]] = defaultdict(list)
     for then in numbers:
         if then.delta is None or then.over is None or then.is_whole_program:
             continue
@@ -102,7 +107,7 @@ def pair_published_costs(
         ]
         now = [ours for ours in found if ours is not None]
         if now:
-            rows[then.source, then.machine, then.kernel].append(Row(then, tuple(now)))
+            rows[then.source, then.machine, then.kernel].append(MatchedCost(then, tuple(now)))
     return dict(rows)
 
 
@@ -113,14 +118,14 @@ def compute_visibility_limit(values: Sequence[float]) -> float:
     return max(sizes[len(sizes) // 4], sizes[-1] / 300) if sizes else 1.0
 
 
-def find_caveat(published: Published) -> str:
+def find_caveat(published: PublishedNumber) -> str:
     """Return the short caveat of a published cost; the table has the full notes."""
     if published.is_stated_delta_wrong and published.delta_stated is not None:
         return f"stated: {float(published.delta_stated):+g}, against its totals"
     return CAVEATS.get(f"{published.source} {published.benchmark}: {published.variant}", "")
 
 
-def make_published_row(row: Row) -> drawing_rows.Row:
+def make_published_row(row: MatchedCost) -> drawing_rows.Row:
     """Return a published cost as a row, with its published spread. If the publication also states
     another cost for the same measurement, a cross marks that cost."""
     then = row.then
@@ -138,13 +143,13 @@ def make_published_row(row: Row) -> drawing_rows.Row:
     )
 
 
-def choose_counterpart(row: Row) -> Ours:
+def choose_counterpart(row: MatchedCost) -> OurCost:
     """Of the costs of this run that correspond to a published cost, return the one to draw: that of
-    the best tier in BEST."""
-    return min(row.now, key=lambda o: BEST.index(o.tier))
+    the best tier in PREFERRED_TIERS."""
+    return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
 
 
-def make_our_row(row: Row) -> drawing_rows.Row:
+def make_our_row(row: MatchedCost) -> drawing_rows.Row:
     """Return the cost of this run that corresponds to a published cost, as a row."""
     ours = choose_counterpart(row)
     ends = (ours.interval.lo, ours.interval.hi)
@@ -156,7 +161,7 @@ def make_our_row(row: Row) -> drawing_rows.Row:
     return drawing_rows.Row(row.short_label, ours.delta, *ends, "ours", words, blank=blank)
 
 
-def make_pair(machine: Machine, rows: Sequence[Row]) -> Pair:
+def make_pair(machine: Machine, rows: Sequence[MatchedCost]) -> Pair:
     """Return the panel of a published machine and the panel of this run."""
     then, now = [make_published_row(row) for row in rows], [make_our_row(row) for row in rows]
     year, units = rows[0].then.date[:4], sorted({row.then.unit for row in rows})
@@ -173,6 +178,6 @@ def make_pair(machine: Machine, rows: Sequence[Row]) -> Pair:
     )
 
 
-def sort_machines(rows: Mapping[Machine, Sequence[Row]]) -> list[Machine]:
+def sort_machines(rows: Mapping[Machine, Sequence[MatchedCost]]) -> list[Machine]:
     """Return the published machines in `rows`, the one of 2006 first."""
     return sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))

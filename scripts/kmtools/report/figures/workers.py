@@ -3,7 +3,8 @@
 a hundred.
 
 The workers are forked after matplotlib was imported, so that they can start drawing at once. On a
-single CPU there are no workers, and this process draws. The output is the same, byte for byte.
+single CPU there are no workers: the main process draws. The output does not depend on the number of
+workers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
-MOST = 4
+# The largest number of worker processes.
+MOST_WORKERS = 4
 # Placeholder for a drawing in a text. Names in a run cannot contain the NUL character.
 TOKEN, TOKENS = "\x00{}\x00", re.compile("\x00([0-9]+)\x00")
 
@@ -59,8 +61,8 @@ class Workers:
 
 @contextmanager
 def start_workers() -> Iterator[Workers]:
-    """Start a worker for each CPU, at most MOST; none on a single CPU."""
-    count = min(MOST, len(os.sched_getaffinity(0)))
+    """Start a worker for each CPU, at most MOST_WORKERS; none on a single CPU."""
+    count = min(MOST_WORKERS, len(os.sched_getaffinity(0)))
     if count == 1:
         yield Workers(None)
         return

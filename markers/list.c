@@ -7,7 +7,7 @@
 
 #include "../base/lists.h"
 #include "array.h"
-#include "look.h"
+#include "list.h"
 #include "names.h"
 #include "stubs.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Printing the list of registered markers, and calling a function for each marker. */
-#ifndef MARKERS_LOOK_H
-#define MARKERS_LOOK_H
+#ifndef MARKERS_LIST_H
+#define MARKERS_LIST_H
 
 #include <linux/types.h>
 
@@ -16,4 +16,4 @@ int marker_visit(const char *name, const struct module *module, marker_visitor *
 		 void *data);
 bool marker_exists(const char *name, const struct module *module);
 
-#endif /* MARKERS_LOOK_H */
+#endif /* MARKERS_LIST_H */
