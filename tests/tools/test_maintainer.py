@@ -54,7 +54,8 @@ def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> N
         (source / f"{name}.c").touch()
     log = tmp_path / "var" / "lib" / "dkms" / "kmarkers" / "2.0" / "build" / "make.log"
     log.parent.mkdir(parents=True)
-    lines = [f"  CC [M]  /var/lib/dkms/{name}.o" for name in ("a", "b", "module.mod")]
+    names = ("a", "b", "module.mod", ".module-common")
+    lines = [f"  CC [M]  /var/lib/dkms/{name}.o" for name in names]
     log.write_text("nothing is compiled yet\n")
     (tmp_path / "later").write_text("\n".join(lines) + "\n")
     (tmp_path / "bin").mkdir()
