@@ -56,7 +56,7 @@ def list_tracked_files() -> list[Path]:
 def list_documents() -> list[Path]:
     """Return the Markdown documents."""
     names = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md")
-    return [*(ROOT / name for name in names), *sorted(ROOT.glob("Documentation/*.md"))]
+    return [*(ROOT / name for name in names), *sorted(ROOT.glob("Documentation/**/*.md"))]
 
 
 def list_c_files(*directories: str) -> list[Path]:
