@@ -269,7 +269,11 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     assert same.returncode == 0, same.stderr
     refused = run_installed_command("lab", "list")
     assert refused.returncode == 2
-    assert "is no checkout of kmarkers" in refused.stderr
+    assert refused.stderr.endswith("clone it, and call this in the clone\n")
+    readme = tmp_path / "share" / "doc" / "kmarkers" / "README.Debian"
+    readme.parent.mkdir(parents=True, exist_ok=True)
+    readme.touch()
+    assert f"; {readme} says where from\n" in run_installed_command("lab", "list").stderr
     (tmp_path / "elftools.py").write_text("raise ModuleNotFoundError(name='elftools')")
     lacking = subprocess.run(
         [sys.executable, command, "sites", "some.ko"],

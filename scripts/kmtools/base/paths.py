@@ -40,10 +40,14 @@ ROOT = find_checkout()
 
 
 def require_checkout() -> None:
-    """Raise UnableError outside of a checkout."""
+    """Raise UnableError outside of a checkout. The message names the file of the Debian package
+    that says how to get a checkout, if this command was installed by that package."""
     if not (ROOT / CATALOGUE).is_file():
+        readme = OWN.parent / "doc" / "kmarkers" / "README.Debian"
+        where = f"; {readme} says where from" if readme.is_file() else ""
         raise UnableError(
             f"{ROOT} is no checkout of kmarkers: clone kmarkers, and run the command in the clone"
+            f"{where}"
         )
 
 
