@@ -344,7 +344,7 @@ def test_a_small_run_of_other_benchmarks_shows_its_table(
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run"), "--no-figures"]) == 0
     said = capsys.readouterr().out
-    assert "This run has no cost of a dormant marker" in said and re.search(
+    assert "This run has no headline" in said and re.search(
         r"^  x +\d.* slower$", said, re.MULTILINE
     )
 

@@ -334,7 +334,10 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
             " cycles of a real CPU."
         )
     if not known:
-        return "This run has no cost of a dormant marker: no benchmark that measures it was run."
+        return (
+            "This run has no headline: it ran no benchmark of kmarkers that measures a dormant"
+            " marker."
+        )
     doubts = [a.verdict if a.verdict in (UNRESOLVED, WITHHELD) else "" for a in known]
     common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
     parts, unit = [], ""
