@@ -31,11 +31,6 @@ def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
 
 
 @pytest.fixture(scope="module")
-def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference_run(tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture(scope="module")
 def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import nativeprograms
+import pages
 import pytest
 from fakelab import make_laboratory
+from kmtools.base.paths import ROOT
 from kmtools.runner import suite
 
 
@@ -32,3 +35,22 @@ def redirect_suite_logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 def native_programs() -> None:
     """Build kmbench and other programs of native/ that tests run."""
     nativeprograms.build_programs()
+
+
+@pytest.fixture(scope="session")
+def programs() -> None:
+    """Build the programs, libraries and manual pages that scripts/install installs."""
+    libraries = [nativeprograms.NATIVE / f"lib{name}.a" for name in ("kmarkers", "kmbench")]
+    for words in (
+        ["make", "-s", "native"],
+        ["make", "-s", "-C", "native", *map(str, libraries)],
+        ["scripts/man"],
+    ):
+        subprocess.run(words, cwd=ROOT, check=True)
+
+
+@pytest.fixture(scope="session")
+def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Copy the reference run, and make the report of the copy, which takes long. Tests must not
+    change the copy."""
+    return pages.make_reference_run(tmp_path_factory.mktemp("reference"))

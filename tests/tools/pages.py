@@ -18,14 +18,13 @@ NAMES = {"none": 1.0, "none-clone": 1.0, EVIL: 9.0, "-": 2.0, "é\u05d0": 3.0}
 HOSTILE = rawdata.Bench("empty-loop", NAMES)
 
 
-def make_reference_run(root: Path, *options: str) -> Path:
-    """Copy the reference run, and make its report from its samples with some options of `kmarkers
-    report`; return the copy."""
+def make_reference_run(root: Path) -> Path:
+    """Copy the reference run, and make its report from its samples; return the copy."""
     run = root / "reference"
     run.mkdir()
     shutil.copy(REFERENCE / "env.json", run)
     (run / "samples.csv").write_bytes(gzip.decompress((REFERENCE / "samples.csv.gz").read_bytes()))
-    assert main(["report", str(run), *options]) == 0
+    assert main(["report", str(run)]) == 0
     return run
 
 

@@ -25,11 +25,6 @@ from verdictrows import make_tier
 
 
 @pytest.fixture(scope="module")
-def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference_run(tmp_path_factory.mktemp("page"))
-
-
-@pytest.fixture(scope="module")
 def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 

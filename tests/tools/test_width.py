@@ -27,11 +27,6 @@ COMMANDS = (
 CPU = "AMD EPYC 9965 192-Core Processor, engineering sample of the second stepping"
 
 
-@pytest.fixture(scope="module")
-def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return pages.make_reference_run(tmp_path_factory.mktemp("width"), "--no-figures")
-
-
 @pytest.fixture
 def set_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
