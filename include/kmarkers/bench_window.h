@@ -19,11 +19,11 @@
  * Maximum number of layouts of a variant.  A layout is the offset of a loop in a cache line of 64
  * bytes: an instruction at the end of a line may cost an additional cycle.  A program, which is
  * measured until its variants can be distinguished, has layouts at every second byte.  A module,
- * which must stay small, has layouts at every eighth byte.  A program that is compiled to run under
- * a sanitizer is not timed; it defines BENCH_FEW_LAYOUTS to have only these 8 layouts, too, because
- * 32 layouts take long to compile.
+ * which must stay small, has layouts at every eighth byte.  What is compiled only to be checked, for
+ * instance by a sanitizer, defines BENCH_UNTIMED: all 8 layouts of a variant are the same function
+ * then, because a function for each layout takes long to compile.
  */
-#if defined(__KERNEL__) || defined(BENCH_FEW_LAYOUTS)
+#if defined(__KERNEL__) || defined(BENCH_UNTIMED)
 #define BENCH_LAYOUTS		8
 #else
 #define BENCH_LAYOUTS		32
@@ -244,6 +244,12 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	id##_16, id##_17, id##_18, id##_19, id##_20, id##_21, id##_22, id##_23, \
 	id##_24, id##_25, id##_26, id##_27, id##_28, id##_29, id##_30, id##_31
 
+#ifdef BENCH_UNTIMED
+#define BENCH_AT_LAYOUTS(nr, op, id, ...)				\
+	static bench_op id##_0;						\
+	static bench_op *const id##_layouts[] = { [0 ... (nr) - 1] = id##_0 }; \
+	op(id, 0, __VA_ARGS__)
+#else
 /**
  * BENCH_AT_LAYOUTS() - define the functions of a variant, id_0 and so on, and their array
  * @nr: number of layouts: 8 or 32
@@ -254,6 +260,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	static bench_op __BENCH_NAMES_##nr(id);				\
 	static bench_op *const id##_layouts[] = { __BENCH_NAMES_##nr(id) }; \
 	__BENCH_FUNCTIONS_##nr(op, id, __VA_ARGS__)
+#endif
 
 /**
  * BENCH_AT_EACH_LAYOUT() - BENCH_AT_LAYOUTS() for all BENCH_LAYOUTS layouts

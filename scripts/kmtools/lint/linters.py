@@ -126,7 +126,8 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
     update_source_copy(ROOT, objects)
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch, "log")
-        code = run_make(kernel, objects, ["-s", "KMARKERS_TESTS=m", *make_args], log)
+        words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", *make_args]
+        code = run_make(kernel, objects, words, log)
         text = log.read_text(errors="replace")
     found = kernelsuite.find_warnings(text)
     return found or (text.splitlines()[-10:] if code else [])

@@ -19,7 +19,7 @@ from kmtools.suites.fuzz import TARGETS
 
 NATIVE = ROOT / "build" / "native"
 SANITIZED = ROOT / "build" / "sanitize"
-COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_FEW_LAYOUTS"
+COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_UNTIMED"
 # The number of random instructions for which the results of the instruction emulator and of the CPU
 # are compared, and the number of random inputs of each fuzz target.
 COMPARISONS = 100_000
