@@ -119,7 +119,7 @@ static void teardown_sites(void)
 	kvfree(pokes);
 }
 
-static int set_sites_batched(u32 nr, u32 chunk, bool on)
+static int switch_sites_batched(u32 nr, u32 chunk, bool on)
 {
 	u32 i;
 
@@ -128,7 +128,7 @@ static int set_sites_batched(u32 nr, u32 chunk, bool on)
 	return patcher_apply_chunked(owner, pokes, nr, chunk);
 }
 
-static int set_sites_one_by_one(u32 nr, bool on)
+static int switch_sites_one_by_one(u32 nr, bool on)
 {
 	int err = 0;
 	u32 i;
@@ -140,7 +140,7 @@ static int set_sites_one_by_one(u32 nr, bool on)
 	return err;
 }
 
-static int set_sites_under_stop_machine(u32 nr, bool on)
+static int switch_sites_under_stop_machine(u32 nr, bool on)
 {
 	struct sites_stores stores = { .pokes = pokes, .nr = nr };
 	u32 i;
@@ -163,27 +163,27 @@ static int repeat_batch_stores(u32 nr)
 	return bench_store_batch_to_mapping(&stores);
 }
 
-static int set_sites(enum sites_method method, u32 nr, bool on)
+static int switch_sites(enum sites_method method, u32 nr, bool on)
 {
 	switch (method) {
 	case SITES_BATCHED:
-		return set_sites_batched(nr, nr, on);
+		return switch_sites_batched(nr, nr, on);
 	case SITES_CHUNKED:
-		return set_sites_batched(nr, CHUNK, on);
+		return switch_sites_batched(nr, CHUNK, on);
 	case SITES_ONE_BY_ONE:
-		return set_sites_one_by_one(nr, on);
+		return switch_sites_one_by_one(nr, on);
 	case SITES_STOP_MACHINE:
-		return set_sites_under_stop_machine(nr, on);
+		return switch_sites_under_stop_machine(nr, on);
 	case SITES_STORES:
 		return repeat_batch_stores(nr);
 	default:
-		return bench_set_sites_without_patcher(method, nr, on);
+		return bench_switch_sites_without_patcher(method, nr, on);
 	}
 }
 
 const struct bench_sites bench_sites = {
 	.setup = setup_sites,
 	.teardown = teardown_sites,
-	.set = set_sites,
+	.set = switch_sites,
 };
 EXPORT_SYMBOL_GPL(bench_sites);

@@ -117,7 +117,7 @@ int bench_store_batch_to_mapping(struct sites_stores *stores)
 	return -EINVAL;
 }
 
-int bench_set_sites_without_patcher(enum sites_method method, u32 nr, bool on)
+int bench_switch_sites_without_patcher(enum sites_method method, u32 nr, bool on)
 {
 	switch (method) {
 	case SITES_KEY_ONE:

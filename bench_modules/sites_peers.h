@@ -33,7 +33,7 @@ static inline void store_batch_rounds(const struct sites_stores *stores)
 		WRITE_ONCE(*pokes[i].alias, pokes[i].new[0]);
 }
 
-int bench_set_sites_without_patcher(enum sites_method method, u32 nr, bool on);
+int bench_switch_sites_without_patcher(enum sites_method method, u32 nr, bool on);
 void bench_switch_off_static_keys(void);
 int bench_store_under_stop_machine(struct sites_stores *stores);
 

@@ -121,8 +121,8 @@ static unsigned int count_markers(const struct marker_entry *entry)
 }
 
 /*
- * Add the markers of a name that have the format of the name to a batch, to be switched @on or off.
- * A marker that also has typed probes is not switched off.
+ * Add all markers of @entry to @batch whose format is the one that the probes of @entry expect.  The
+ * batch switches them on if @on is true, else off; a marker that has typed probes stays on.
  */
 static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {

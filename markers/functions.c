@@ -164,7 +164,7 @@ void marker_functions_detach_from_module(const struct module *module)
 	list_for_each_entry_safe(function, next, &attached, node) {
 		if (strcmp(function->module, module->name))
 			continue;
-		pr_info("marker %s: detached, because module %s is being unloaded\n",
+		pr_info("marker %s: detached from its function, because module %s is being unloaded\n",
 			function->name, module->name);
 		detach_function_marker(function);
 	}

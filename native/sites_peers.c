@@ -67,7 +67,7 @@ static int run_sync_rounds_without_patcher(void)
 	return err;
 }
 
-int bench_set_sites_without_patcher(enum sites_method method, u32 nr, bool on)
+int bench_switch_sites_without_patcher(enum sites_method method, u32 nr, bool on)
 {
 	return method == SITES_BY_HAND ? run_sync_rounds_without_patcher() : -EINVAL;
 }

@@ -47,7 +47,7 @@ static void __exit unwatched_exit(void)
 {
 	marker_probe_unregister("unwatched", unwatched_probe, NULL);
 	marker_synchronize_unregister();
-	pr_info("marker unwatched: hits %u idle %d\n", unwatched_hits, idle);
+	pr_info("marker unwatched: %u hits, with parameter idle=%d\n", unwatched_hits, idle);
 }
 module_init(unwatched_init);
 module_exit(unwatched_exit);

@@ -127,8 +127,9 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
 def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """Rows that are withheld for the same reason as those of the answer have this reason on the
-    first screen; but then too few rows have a verdict."""
+    """All rows of a run are withheld for one reason. The first screen shows the reason for the rows
+    of the headline, so it explains the other rows, too. The check fails only because too few rows
+    have a verdict."""
     rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
     results = make_run(dict.fromkeys(rows, WITHHELD_ROW))
     assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == 1

@@ -37,7 +37,7 @@ def write_file_atomically(path: Path, content: str | bytes) -> None:
 
 @contextmanager
 def hold_lock(path: Path, busy_message: str) -> Iterator[None]:
-    """Hold the lock file `path` during the block; if another process holds this file, raise
+    """Hold the lock file `path` during the `with` block; if another process holds this file, raise
     UnableError with the text `busy_message`."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

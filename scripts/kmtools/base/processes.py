@@ -94,8 +94,8 @@ def _handle_signal(number: int, _: object) -> NoReturn:
 
 @contextmanager
 def raise_interrupt_on_signals() -> Iterator[None]:
-    """During the block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the number of
-    the signal."""
+    """During the `with` block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the
+    number of the signal."""
     before = {n: signal.signal(n, _handle_signal) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
@@ -106,8 +106,8 @@ def raise_interrupt_on_signals() -> Iterator[None]:
 
 @contextmanager
 def run_in_thread(work: Callable[[threading.Event], None]) -> Iterator[None]:
-    """Run `work` in a thread during the block. At the end of the block, set the event that `work`
-    received, and wait for the thread."""
+    """Run `work` in a thread during the `with` block. At the end of the block, set the event that
+    `work` received, and wait for the thread."""
     stop_event = threading.Event()
     thread = threading.Thread(target=work, args=(stop_event,), daemon=True)
     thread.start()

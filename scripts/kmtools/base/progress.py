@@ -68,8 +68,8 @@ class Line:
 def print_text_repeatedly(
     make_text: Callable[[], str], terminal_seconds: float, log_seconds: float
 ) -> Iterator[None]:
-    """During the block, a thread prints the text that `make_text` returns: on a terminal every
-    `terminal_seconds`, in place of the text before, and in a log every `log_seconds`."""
+    """During the `with` block, a thread prints the text that `make_text` returns: on a terminal
+    every `terminal_seconds`, in place of the text before, and in a log every `log_seconds`."""
     line = Line()
 
     def update_line(stop_event: threading.Event) -> None:
@@ -129,8 +129,8 @@ class Progress:
 
     @contextmanager
     def show_rows(self, render: Lines | None) -> Iterator[None]:
-        """During the block, show the step and, below it, the lines that `render` returns,
-        in full-screen mode if the terminal has an alternate screen. The lines are redrawn when the
+        """During the `with` block, show the step and, below it, the lines that `render` returns, in
+        full-screen mode if the terminal has an alternate screen. The lines are redrawn when the
         progress of the step is updated, at most twice a second."""
         if render is None or not has_alternate_screen(self._line.stream):
             yield

@@ -65,8 +65,8 @@ def count_new_objects(folder: Path, began: float) -> int:
 
 @contextmanager
 def show_compilation(folder: Path) -> Iterator[None]:
-    """During the block, show the number of files compiled below `folder`, and the time since the
-    beginning of the block."""
+    """During the `with` block, show the number of files compiled below `folder`, and the time since
+    the beginning of the block."""
     # The kernel sets file times to that of the last timer tick, which may be a little earlier.
     began = time.time() - 0.1
 

@@ -67,7 +67,7 @@ STEERED_ENV_LINE = "looks=1\n"
 
 @contextmanager
 def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
-    """During the block, if there are several CPUs, exclude the CPU `cpu`, on which kmbench
+    """During the `with` block, if there are several CPUs, exclude the CPU `cpu`, on which kmbench
     measures, from the affinity of this process. If `cpu` is None, exclude the last CPU. The yielded
     function excludes another CPU instead. Start kmbench before the block: a process that is started
     in the block inherits the affinity, and kmbench could not measure on the excluded CPU."""

@@ -95,7 +95,8 @@ NEIGHBOURS = {
 
 @contextmanager
 def run_neighbour_process(name: str, seed: int) -> Iterator[None]:
-    """During the block, run this file as the neighbour process `name` of NEIGHBOURS."""
+    """During the `with` block, run this script as a child process: the neighbour `name` of
+    NEIGHBOURS."""
     kind = NEIGHBOURS[name]
     allowed = os.sched_getaffinity(0)
     cpus = [] if kind.cpu is None else [sorted(allowed)[kind.cpu]]

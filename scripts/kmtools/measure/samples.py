@@ -79,9 +79,9 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """During the block, which reads many samples, disable garbage collection, because it takes as
-    long as reading. At the end of the block, exempt all existing objects from later garbage
-    collections, because samples are kept until the program ends."""
+    """During the `with` block, which reads many samples, disable garbage collection, because it
+    takes as long as reading. At the end of the block, exempt all existing objects from later
+    garbage collections, because samples are kept until the program ends."""
     gc.disable()
     try:
         yield

@@ -28,11 +28,15 @@ NOISE, MICROSECOND = 200.0, 2600.0
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A disturbance that makes windows late. In stretches of `mean_blocks` blocks on average, which
-    are the share `share` of all blocks, all windows take 1.2 to 1.5 times as long, and the costs
-    that variants add are multiplied by `added`. If `mean_blocks` is 0, single windows are late,
-    with the probability `share`, by `microseconds` on average; with `one_sided` only those of
-    variants."""
+    """A simulated disturbance that makes windows late.
+
+    It comes in stretches of consecutive blocks. A stretch has `mean_blocks` blocks on average, and
+    all stretches together cover the fraction `share` of the blocks. In a stretch, every window
+    takes 1.2 to 1.5 times as long, and the cost that a variant adds to the baseline is multiplied
+    by `added`. If `mean_blocks` is 0, single windows are late instead: each with the probability
+    `share`, by `microseconds` on average. With `one_sided`, this happens only to windows of
+    variants, and not to those of the baseline.
+    """
 
     share: float
     mean_blocks: int = 0

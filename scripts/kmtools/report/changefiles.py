@@ -78,7 +78,7 @@ def render_comparison_json(comparison: Comparison) -> str:
     return json.dumps(whole, indent=1) + "\n"
 
 
-def add_fault_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
+def add_failed_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
     """Add to the JUnit test suite `suite` a failed test case for each line of `faults`, which are
     about machines that could not be compared."""
     count = str(len(faults))
@@ -114,7 +114,7 @@ def render_junit(comparison: Comparison) -> str:
         counts = {"tests": len(pair.changes), "failures": failed, "skipped": skipped}
         suite.attrib.update({key: str(value) for key, value in counts.items()})
     if comparison.faults:
-        add_fault_cases(
+        add_failed_cases(
             ElementTree.SubElement(root, "testsuite", name="machines"), comparison.faults
         )
     ElementTree.indent(root, " ")

@@ -158,7 +158,7 @@ def format_progress(name: str, log: Path, seconds: float, expected: float, count
 
 @contextmanager
 def print_progress(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
-    """Print the progress of a suite while the block runs; `expected` is its expected time in
+    """Print the progress of a suite during the `with` block; `expected` is its expected time in
     seconds, `count` its expected number of results."""
     clock = Clock()
 

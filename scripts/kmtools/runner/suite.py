@@ -287,8 +287,8 @@ def run_suites_of_pool(
 def run_suites_in_second_process(
     run_suites: Callable[[Callable[[], bool]], Tally],
 ) -> Iterator[tuple[Callable[[], Tally], Callable[[], bool]]]:
-    """Call `run_suites` in a child process during the block. The argument of `run_suites` is a
-    function that returns True while this process is alive.
+    """Call `run_suites` in a child process during the `with` block. The argument of `run_suites` is
+    a function that returns True while this process is alive.
 
     The first yielded function waits until the suites have ended and returns the sum of their
     results; the second one returns True while the child is alive. This process prints the output of

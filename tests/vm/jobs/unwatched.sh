@@ -10,7 +10,7 @@
 # 1 the hit is where RCU does not watch the CPU.
 hit_once() {
 	insmod /modules/kmarkers_test_unwatched.ko "idle=$1" && rmmod kmarkers_test_unwatched &&
-		dmesg | grep -q "kmarkers_test_unwatched: marker unwatched: hits 1 idle $1"
+		dmesg | grep -q "kmarkers_test_unwatched: marker unwatched: 1 hits, with parameter idle=$1"
 }
 
 for module in patcher events immediate markers; do

@@ -131,7 +131,7 @@ test_attach_modules() {
 	hit "plain 1"
 	same "a call of the module's function is counted" "$(print_hits module_function)" 1
 	try "the module of the function unloads" rmmod kmarkers_test_events
-	logged "markers: marker module_function: detached, because module kmarkers_test_events is being unloaded"
+	logged "markers: marker module_function: detached from its function, because module kmarkers_test_events is being unloaded"
 	result $? "the log says that the marker was detached"
 	lacks module_function "$markers"/list
 	result $? "the list has no marker on the function after its module unloaded"
