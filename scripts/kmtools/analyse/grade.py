@@ -121,7 +121,7 @@ Check = Callable[[Evidence], Reason | None]
 
 def check_quick_run(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the run is a quick one, of few blocks."""
-    if not rundir.is_quick(evidence.env):
+    if not rundir.is_quick_run(evidence.env):
         return None
     return Reason(Level.POOR, "a quick run of few blocks", "measure without --quick or QUICK=1")
 

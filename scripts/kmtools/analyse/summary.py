@@ -29,7 +29,7 @@ from kmtools.measure.rundir import (
     UNIT_INSTRUCTIONS,
     UNIT_TSC,
     RunError,
-    is_quick,
+    is_quick_run,
     read_env,
     require_run_folder,
 )
@@ -198,7 +198,7 @@ def make_provenance_fields(run: Path, env: dict[str, Any]) -> dict[str, Any]:
     return {
         "run": run.resolve().name,
         "date": env.get("date"),
-        "quick": is_quick(env),
+        "quick": is_quick_run(env),
         **{name: source.get(name) for name in ("version", "commit", "dirty")},
         "tiers": [{name: tier.get(name) for name in names} for tier in env["tiers"]],
     }

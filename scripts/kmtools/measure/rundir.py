@@ -144,7 +144,7 @@ def read_env(path: Path) -> dict[str, Any]:
     return env
 
 
-def is_quick(env: Mapping[str, Any]) -> bool:
+def is_quick_run(env: Mapping[str, Any]) -> bool:
     """Return True if a run was measured with --quick, so that its numbers must not be quoted."""
     return bool((env.get("run") or {}).get("quick"))
 
@@ -187,7 +187,7 @@ def list_missing_processes(env: Mapping[str, Any], tier: str | None = None) -> l
 
 def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     """Return the warnings to print before the results of a run, or of its tier `tier`."""
-    lines = [QUICK] if is_quick(env) else []
+    lines = [QUICK] if is_quick_run(env) else []
     lines += list_missing_processes(env, tier)
     if tier or not (missing := describe_missing(env)):
         return lines

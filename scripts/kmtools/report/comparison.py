@@ -15,7 +15,7 @@ from kmtools.analyse.rows import Row
 from kmtools.analyse.verdicts import WITHHELD
 from kmtools.analyse.words import FAIL_ON_VERDICTS
 from kmtools.base.text import escape_unprintable_chars
-from kmtools.measure.rundir import RunError, describe_missing, is_quick, read_env
+from kmtools.measure.rundir import RunError, describe_missing, is_quick_run, read_env
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ def list_remarks(run: ComparedRun) -> list[str]:
     """Return the remarks on a run to print above its rows: a quick run, missing tiers, poor
     grades."""
     lines = (
-        [f"{run.name} is a quick run: few blocks, so wide intervals"] if is_quick(run.env) else []
+        [f"{run.name} is a quick run: few blocks, so wide intervals"]
+        if is_quick_run(run.env)
+        else []
     )
     lines += [run.note] if run.note else []
     return lines + [

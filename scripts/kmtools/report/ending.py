@@ -193,7 +193,7 @@ def render_run_summary(
     command += f" --tier {tier}" if tier else ""
     source = str(page) if page else command
     head = [*format_marker_costs(marker_costs, width), ""]
-    broken = [] if rundir.is_quick(env) else format_broken_limits(judged[1], width)
+    broken = [] if rundir.is_quick_run(env) else format_broken_limits(judged[1], width)
     tail = [*format_verdict_counts(judged[0], width), *broken]
     tail += format_missing_blocks(*judged, width)
     for line in rundir.list_warnings(env, tier):
