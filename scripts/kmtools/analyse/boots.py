@@ -13,14 +13,14 @@ from kmtools.measure.macro import CommandTime
 
 # The fewest boots of each of two kernels for which the interval of their ratio is computed.
 FEWEST_BOOTS = 2
-# The error probability of this interval.
+# The error probability of the interval of a ratio.
 ERROR_PROBABILITY = 0.05
 
 
 @dataclass(frozen=True)
 class KernelTime:
-    """The time of a command under the kernel `label`: `seconds` is the geometric mean, `ratio` this
-    mean divided by the one under the first kernel. `low` and `high` are the 95 % interval of
+    """The time of a command under the kernel `label`: `seconds` is the geometric mean, `ratio` is
+    this mean divided by the mean under the first kernel. `low` and `high` are the 95 % interval of
     `ratio`, None if either kernel has fewer than FEWEST_BOOTS boots."""
 
     label: str

@@ -11,11 +11,11 @@ widened by one step of the clock of each run.
 Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is
 the absolute change of its A/A clone; with a single process it is the largest distance from zero in
 the interval of that change. So a row is slower or faster only if its whole interval lies beyond the
-margin and its change exceeds that of the clone. Slower and faster are decided by the interval that
-holds for all rows at once, because a false alarm in any of many rows is an error of the comparison.
-Equivalent is decided by the 95 % interval of the row alone, as in a report. Exact counts are
-compared as numbers. If the grade of a benchmark is poor in one of the runs, its verdicts are
-withheld, as in the report of that run.
+margin and its change exceeds the change of the clone. Slower and faster are decided by the interval
+that holds for all rows at once, because a false alarm in any of many rows is an error of the
+comparison. Equivalent is decided by the 95 % interval of the row alone, as in a report. Exact
+counts are compared as numbers. If the grade of a benchmark is poor in one of the runs, the verdicts
+of its rows are withheld, as in the report of that run.
 
 A whole row (see rows.py), such as the baseline, changes with the clock and the load of the machine,
 and no clone measures by how much. The change of a whole row is always shown, but gets a verdict
@@ -110,8 +110,8 @@ def compute_variance_of_mean(values: np.ndarray) -> float:
 
 def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[int, int]) -> int:
     """Return the degrees of freedom of the sum of two estimated variances. `degrees` has the
-    degrees of freedom of each variance. If both are equal, return their sum; otherwise apply
-    Welch's formula, which gives fewer."""
+    degrees of freedom of each variance. If the two degrees are equal, return their sum; otherwise
+    apply Welch's formula, which gives fewer degrees."""
     below = sum(one**2 / degree for one, degree in zip(variances, degrees, strict=True))
     if degrees[0] == degrees[1] or not below:
         return sum(degrees)
@@ -221,8 +221,8 @@ def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str,
 
 
 def describe_poor_grades(a: Row, b: Row) -> str:
-    """If the grade of either row is poor, return the reasons, with the runs that have them; else an
-    empty text."""
+    """Return the reasons why the grade of row `a` or row `b` is poor, each with its run; an empty
+    text if neither grade is poor."""
     reasons: dict[str, str] = {}
     for side, row in (("A", a), ("B", b)):
         if why := row.poor.partition("; next: ")[0]:

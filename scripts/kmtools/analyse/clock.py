@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the step by which a clock advances, from the durations of timed windows.
+"""Finds the step by which a clock advances, from the durations of windows (timed loops).
 
 A clock that a hypervisor or the CPU derives from a slower one advances by many ticks at a time. The
 step need not be a whole number of ticks: readings that are 24.45 ticks apart are rounded, and have
@@ -21,8 +21,8 @@ LONGEST_STEP = 1024
 # The smallest share of the windows that must be multiples of a step.
 LEAST_SHARE_OF_WINDOWS = 0.9
 # The smallest share of the gaps (differences of neighbouring durations) that must be multiples of a
-# step. This share is lower than that of windows, because one outlier makes two gaps wrong: the gap
-# before the outlier and the gap after it.
+# step. This share is lower than LEAST_SHARE_OF_WINDOWS, because one outlier makes two gaps wrong:
+# the gap before the outlier and the gap after it.
 LEAST_SHARE_OF_GAPS = 0.75
 # The rounding error of a gap in ticks: a window is the difference of two rounded readings, and a
 # gap is the difference of two windows.

@@ -23,7 +23,7 @@ from kmtools.measure.samples import Sample
 # How core cycles were measured; the value of the env key "cycles".
 SOURCES = ("estimated", "counted")
 # The share of the blocks that is left out at either end when the spread of the ratios is computed:
-# the blocks with the smallest and those with the largest ratios.
+# the blocks with the smallest and with the largest ratios.
 TAIL_SHARE = 0.05
 # The largest denominator of a ratio. A ratio is a fraction, because slopes divided by a fraction
 # stay exact.

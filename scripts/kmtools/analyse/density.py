@@ -49,8 +49,8 @@ KHZ = re.compile(r"[1-9][0-9]*")
 @dataclass(frozen=True)
 class SiteCost:
     """The cost of a site of one flavour (marker-jump, marker-generic, ...), in `unit`. `pass_cost`
-    is the cost of a pass without sites; `note` is the reason why the verdict is withheld, or
-    empty; `caveat` is what else limits the verdict."""
+    is the cost of a pass without sites; `note` is the reason why the verdict is withheld, or empty;
+    `caveat` says what else limits the verdict."""
 
     tier: str
     kernel: str

@@ -93,9 +93,9 @@ def compute_estimates(
     env: Mapping[str, Any],
     known_results: Sequence[Result] | None = None,
 ) -> Estimates:
-    """Compute the rows and grades of a run from its samples. `known_results` are the results of
-    the samples, if these were computed before, including the verdicts that a poor grade would
-    withhold; if it is None, the results are computed here."""
+    """Compute the rows and grades of a run from its samples. `known_results` are the results of the
+    samples if they were computed before, with the verdicts that a poor grade would withhold. If
+    `known_results` is None, compute the results here."""
     results = verdicts.compute_results(samples, tiers) if known_results is None else known_results
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [
@@ -226,8 +226,8 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
 
 def load_estimates(run: Path) -> Estimates:
     """Return the estimates of a run. If they must be computed, they are also stored in the folder
-    of the run, provided that it is writable. If the samples are invalid, raise RunError, which
-    names the file and the line."""
+    of the run, if this folder is writable. If the samples are invalid, raise RunError, which names
+    the file and the line."""
     path = find_samples_file(run)
     env = read_env(run / "env.json")
     tiers = make_tiers(env)

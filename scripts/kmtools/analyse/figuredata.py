@@ -51,7 +51,7 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 def find_reference_variants() -> ReferenceVariants:
     """Return, for each benchmark and variant of kmarkers that repeats published costs, the
-    reference variants: the published costs are the differences from these."""
+    reference variants. A published cost is the difference from its reference variant."""
     names = read_successors()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():

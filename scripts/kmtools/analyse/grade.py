@@ -3,8 +3,9 @@
 
 Each check returns a reason for a lower grade, or None. The worst reason decides the grade. If the
 grade of a benchmark is poor, its rows get the reason and a remedy instead of a verdict. To add a
-check, write a function and add it to TIMED_CHECKS. grade_evidence() grades a whole tier, or a
-single benchmark if the evidence holds the results of this benchmark alone.
+check, write a function and add it to TIMED_CHECKS. grade_evidence() grades a whole tier (an
+environment of measurement), or a single benchmark if the evidence holds the results of this
+benchmark alone.
 """
 
 from __future__ import annotations
@@ -39,8 +40,8 @@ from kmtools.measure.rundir import Tier
 # Shares of flagged windows among the timed windows: above the first share the grade is fair, above
 # the second poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# Shares of the time of the measurement above which the grade is poor; it is fair above the limits
-# in lateness.py. STEAL: steal time. OTHER: the time that other programs used the same CPU.
+# Shares of the time of the measurement above which the grade is poor. The grade is fair above the
+# limits in lateness.py. STEAL: steal time. OTHER: the time that other programs used the same CPU.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
 # The share of late windows among all windows above which the grade is poor, if most of the late
 # windows are in the same blocks.
@@ -186,8 +187,8 @@ def is_virtual(tier: Tier) -> bool:
 
 
 def check_hypervisor(evidence: Evidence) -> Reason | None:
-    """Return a reason for a lower grade if the machine is virtual and may share its CPU with
-    others."""
+    """Return a reason for a lower grade if the machine is virtual and may share its CPU with other
+    virtual machines."""
     if evidence.tier.emulated or not is_virtual(evidence.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
@@ -231,7 +232,7 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if many timed windows took over a microsecond longer than
     usual. Late windows widen the intervals, so verdicts are kept; but if more than TOO_MANY_LATE of
     the windows are late, most of them in the same blocks, intervals cover the true cost too rarely,
-    as method/latewindows.py shows. The cause and the remedy are those of the benchmark with the
+    as method/latewindows.py shows. The cause and the remedy are taken from the benchmark with the
     most late windows."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late.late for result in evidence.results)

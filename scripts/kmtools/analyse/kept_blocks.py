@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the blocks of a benchmark that a result is computed from, and those that were planned.
+"""Counts the blocks (groups of consecutive timed loops) of a benchmark that a result is computed
+from, and the blocks that were planned.
 
 A block is missing for one of two reasons: so many of its windows are flagged that it has no slope,
 or the time limit of the benchmark was reached before it was measured.
@@ -19,16 +20,15 @@ from kmtools.measure.samples import Sample
 # benchmark should measure, and the time limit of the benchmark.
 PLAN_PATTERN = re.compile(r"(\d+) blocks in (\d+) s")
 
-# The share of the planned blocks up to which a note says how many were kept. A lower loss hardly
-# widens an interval, and the column n shows it.
+# A note says how many blocks were kept if they are at most this share of the planned blocks. A
+# smaller loss of blocks hardly widens an interval, and the column n shows it.
 NOTED_SHARE = 0.9
 
 
 @dataclass(frozen=True)
 class KeptBlocks:
-    """Numbers of blocks of a benchmark: those that a result is computed from (`kept`), those that
-    were measured, and those that were planned. `seconds` is the time limit of the benchmark, 0 if
-    it has none."""
+    """The numbers of kept, measured and planned blocks of a benchmark. A result is computed from
+    the kept blocks. `seconds` is the time limit of the benchmark, 0 if it has none."""
 
     kept: int
     measured: int
@@ -37,7 +37,7 @@ class KeptBlocks:
 
     @property
     def share(self) -> float:
-        """The number of kept blocks divided by that of planned ones."""
+        """The number of kept blocks divided by the number of planned blocks."""
         return self.kept / self.planned
 
     @property

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds late windows, and names their cause from what was observed.
+"""Finds late windows (timed loops), and names their cause from what was observed.
 
 A window is late if it took longer than usual by more than a microsecond and more than a tenth. Late
 windows are used like all others, because whether a window is used must not depend on its time.
-Instead late windows widen the interval of a cost, which becomes the hull of two intervals: that of
-all blocks and that of the blocks without a late window. The first covers the usual cost on the
-machine as it was, the second the cost without the disturbance, each with the error probability of
-the run. So a cost that lies in neither is as rare as without late windows. If few windows are late,
-the two intervals are nearly the same; if nearly all windows are late, the second interval is wide,
-and the verdict is unresolved.
+Instead late windows widen the interval of a cost, which becomes the hull of two intervals: the
+interval of all blocks and the interval of the blocks without a late window. The first covers the
+usual cost on the machine as it was, the second the cost without the disturbance, each with the
+error probability of the run. So a cost that lies in neither interval is as rare as without late
+windows. If few windows are late, the two intervals are nearly the same; if nearly all windows are
+late, the second interval is wide, and the verdict is unresolved.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Floats = NDArray[np.float64]
 
 # A late window is longer than the median by more than this share.
 LATE_SHARE = 0.1
-# Shares above which a disturbance is reported: late windows among the windows without a flag, steal
-# time and the time of other programs in the time of the measurement, and the range of the core's
-# frequency as a share of the frequency.
+# Shares above which a disturbance is reported. MANY_LATE: late windows among the windows without a
+# flag. MUCH_STEAL, MUCH_OTHER: steal time, and the time of other programs, in the time of the
+# measurement. STEADY_CORE: the range of the core's frequency, as a share of the frequency.
 MANY_LATE, MUCH_STEAL, MUCH_OTHER, STEADY_CORE = 0.01, 0.005, 0.05, 0.05
-# A busy sibling thread is named as the cause if more than the share TOGETHER of the late windows is
-# in blocks in which most windows of all variants are late, and if late windows take less than
-# SHARED_CORE times as long as usual: a core that executes two threads gives each more than half of
-# the throughput that one thread alone would have.
+# A busy sibling thread is named as the cause under two conditions. More than the share TOGETHER of
+# the late windows is in blocks in which most windows of all variants are late. Late windows take
+# less than SHARED_CORE times as long as usual: a core that executes two threads gives each more
+# than half of the throughput that one thread alone would have.
 TOGETHER, SHARED_CORE = 0.5, 2.2
 # The longest duration of a window in seconds. If there are n interrupts per second, one of them
 # hits a window with a probability of at most n * LONGEST_WINDOW_SECONDS.
@@ -44,9 +44,9 @@ LONGEST_WINDOW_SECONDS = 30e-6
 @dataclass(frozen=True)
 class Lateness:
     """The number of late windows of a variant (`late`), and the blocks in which it has one
-    (`blocks`). The other numbers are those of the whole benchmark: the share of windows that are
-    late (`share`); how many times as long as usual late windows took, as a median (`ratio`); and
-    the share of late windows in blocks in which most windows are late (`together`)."""
+    (`blocks`). The other numbers describe the whole benchmark: the share of windows that are late
+    (`share`); how many times as long as usual late windows took, as a median (`ratio`); and the
+    share of late windows in blocks in which most windows are late (`together`)."""
 
     late: int = 0
     blocks: frozenset[int] = frozenset()
@@ -90,9 +90,9 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
-    variant, loop count, layout and process. A disturbance may last for most of a process: if a
-    process is slower than others by more than a tenth, in most variants alike, its usual times are
-    scaled to those of the others."""
+    variant, loop count, layout and process. A disturbance may last for most of a process. So if a
+    process is slower than the others by more than a tenth in most variants, its usual times are
+    scaled to the usual times of the others."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(
@@ -169,8 +169,8 @@ def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
 def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
     """Return the cause of the late windows `found` of a benchmark. `env` has the counters of the
     tier, `core_spread` is the range of the core's frequency over blocks, as a share. Time in which
-    others had the CPU (steal time, other programs) is checked first, because a window that is
-    interrupted by them is late in any case."""
+    others had the CPU (steal time, other programs) is checked first, because a window that others
+    interrupt is late in any case."""
     stolen = compute_share_of_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"
@@ -201,8 +201,8 @@ def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0
 
 
 def describe_late_windows(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> str:
-    """Return the caveat of a row of a benchmark with many late windows: their share, the cause and
-    a remedy; an empty text if at most the share MANY_LATE of the windows is late."""
+    """Return the caveat of rows of a benchmark with many late windows: the share of late windows,
+    the cause and a remedy; an empty text if at most the share MANY_LATE of the windows is late."""
     if found.share <= MANY_LATE:
         return ""
     cause = find_cause(env, found, core_spread)

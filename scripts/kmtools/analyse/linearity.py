@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests whether the windows of a variant lie on a straight line over their loop counts.
+"""Tests whether the windows (timed loops) of a variant lie on a straight line over their loop
+counts.
 
-Only if they do, the slope is the cost of an operation. In each block with three windows, the bend
-is the slope over the two larger counts minus that over the two smaller ones. A variant is bent if
-the whole interval of the location of its bends (location.py) lies beyond the margin and beyond
-LARGEST_BEND_SHARE of its cost.
+Only then the slope of the line is the cost of an operation. In each block with three windows, the
+bend is the slope over the two larger counts minus the slope over the two smaller counts. A variant
+is bent if the whole interval of the location of its bends (location.py) lies beyond the margin and
+beyond LARGEST_BEND_SHARE of its cost.
 """
 
 from __future__ import annotations
@@ -49,8 +50,8 @@ def find_significant_bend(
     `outside` the error probability."""
     if not bends:
         return None
-    # A bend is the slope over the upper half of the loop counts less that over the lower half. Over
-    # half the range, one step of the clock changes a slope twice as much.
+    # A bend is the slope over the upper half of the loop counts minus the slope over the lower
+    # half. Over half the range, one step of the clock changes a slope twice as much.
     found = location.estimate_series_location(bends, 2 * resolution, outside)
     most = max(margin, LARGEST_BEND_SHARE * abs(cost))
     beyond = found.interval.lo > most or found.interval.hi < -most

@@ -56,7 +56,7 @@ Integers = NDArray[np.int64]
 
 # The error probability of an interval in a run whose length is fixed.
 ERROR_PROBABILITY = 1 - CONFIDENCE
-# About how many batches the blocks of all processes are split into.
+# The approximate number of batches into which the blocks of all processes are split.
 BATCHES = 16
 # The fewest blocks in a batch; the fewest batches for an interval; and the number of processes
 # below which the interval over processes is added.
@@ -215,12 +215,12 @@ def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
 
 
 def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Floats] | None:
-    """If the machine was in one of two states and changed between them only a few times, return the
-    midmeans of the parts of the blocks in the cheap state and in the costly one; else None. At
-    least one change must lie within a process: changes at the start of a process are differences
-    between processes. The two parts next to a change are left out, because one of them may have
-    blocks of both states; but if a state has no other parts, the part with the most extreme midmean
-    is returned."""
+    """The machine may have been in a cheap and in a costly state, with only a few changes between
+    the two. Return the midmeans of the parts of the blocks in each state; None if there are no two
+    states. At least one change must lie within a process: changes at the start of a process are
+    differences between processes. The two parts next to a change are left out, because one of them
+    may have blocks of both states; but if a state has no other parts, the part with the most
+    extreme midmean is returned."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the rows of a run that can be compared with those of another run.
+"""Makes the rows of a run that can be compared with the rows of another run.
 
 A row is a variant of a benchmark in a tier. Because clocks and machines differ, most rows are
-shares: the cost of the variant divided by that of the baseline in the same block. A whole row is an
-absolute cost in the unit of the tier: that of a baseline, or the time to switch sites on or off. An
-exact row is a count of instructions.
+shares: the cost of the variant divided by the cost of the baseline in the same block. A whole row
+is an absolute cost in the unit of the tier: the cost of a baseline, or the time to switch sites on
+or off. An exact row is a count of instructions.
 
 A cost is estimated once for each cluster, by the method of location.py: the effect of each code
 layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the
@@ -91,7 +91,7 @@ class Row:
 
     @property
     def is_baseline(self) -> bool:
-        """True if the row is the baseline, by whose cost those of other rows are divided."""
+        """True if the row is the baseline, by whose cost the costs of other rows are divided."""
         return self.name.variant == self.baseline
 
 
@@ -100,8 +100,8 @@ def make_timed_row(
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
     """Make a row of measured times. `series` has for each block the cost, or the cost divided by
-    that of the baseline, in block order. `resolution` is one step of the clock as a share of the
-    cost."""
+    the cost of the baseline, in block order. `resolution` is one step of the clock as a share of
+    the cost."""
     x = stats.convert_to_floats(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fits slopes of time over loop counts, which exclude the fixed cost of starting and stopping the
-clock.
+"""Fits slopes of time over loop counts (numbers of passes of a timed loop), which exclude the fixed
+cost of starting and stopping the clock.
 
 A slope is in the tier's unit per operation. This file uses the standard library alone.
 """
@@ -91,8 +91,8 @@ def fit_slopes(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, lis
 def fit_slopes_of_samples(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> dict[str, list[Slope]]:
-    """Return the slopes of each variant of one benchmark, in the order of the blocks. They are
-    fitted to the values that `value_of` returns for the samples."""
+    """Return the slopes of each variant of one benchmark, in the order of the blocks. The slopes
+    are fitted to the values that `value_of` returns for the samples."""
     return fit_slopes(select_unflagged_points(samples, value_of))
 
 

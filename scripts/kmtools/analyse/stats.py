@@ -81,7 +81,7 @@ def compute_layout_medians(series: Sequence[Slope]) -> dict[int, float]:
 
 def compute_sign_test_rank(n: int) -> int:
     """Return the largest k such that the k-th smallest and k-th largest of n independent values
-    enclose the median with at least 95 %; 0 if n is below 6."""
+    enclose the median with a probability of at least 95 %; 0 if n is below 6."""
     tail, cumulative = (1 - CONFIDENCE) / 2, 0.0
     for k in range(n // 2 + 1):
         log_p = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
@@ -93,9 +93,9 @@ def compute_sign_test_rank(n: int) -> int:
 
 def estimate_correlation_time(series: Sequence[Slope]) -> float:
     """Return the autocorrelation time, in blocks, of the signs around each layout's median: the
-    variance of the sum of the signs as a multiple of that of independent blocks without ties. It is
-    1 for independent blocks, and more if neighbours resemble each other. Values below 1, which many
-    ties would give, are raised to 1."""
+    variance of the sum of the signs, divided by the variance for independent blocks without ties.
+    It is 1 for independent blocks, and more if neighbours resemble each other. Values below 1,
+    which many ties would give, are raised to 1."""
     medians = compute_layout_medians(series)
     signs = np.sign(
         convert_to_floats(series) - np.array([medians[slope.layout] for slope in series])
@@ -115,10 +115,10 @@ def estimate_correlation_time(series: Sequence[Slope]) -> float:
 
 
 def compute_sign_test_interval(series: Sequence[Slope]) -> Interval:
-    """Return the 95 % sign-test interval of the median, widened if blocks are correlated: the ranks
-    of its ends are computed for n / tau independent observations and scaled to all n blocks, where
-    tau is the autocorrelation time. The interval is the whole range if n / tau is too small, and
-    unbounded if there are fewer than 6 blocks."""
+    """Return the 95 % sign-test interval of the median, widened if blocks are correlated. The ranks
+    of the interval's ends are computed for n / tau independent observations, where tau is the
+    autocorrelation time, and scaled to all n blocks. The interval is the whole range if n / tau is
+    too small, and unbounded if there are fewer than 6 blocks."""
     n = len(series)
     if compute_sign_test_rank(n) == 0:
         return UNBOUNDED

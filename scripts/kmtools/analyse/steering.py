@@ -25,9 +25,9 @@ Report = Callable[..., None]
 
 @dataclass(frozen=True)
 class InterimLook:
-    """The outcome of an interim analysis: the benchmarks to measure further (`unresolved`), and the
-    numbers of unresolved rows (`open_rows`), of those that code layouts leave unresolved however
-    long the run is (`layout_limited_rows`), and of all rows."""
+    """The outcome of an interim analysis: the benchmarks to measure further (`unresolved`), and
+    three numbers of rows: unresolved rows (`open_rows`), rows that code layouts leave unresolved
+    however long the run is (`layout_limited_rows`), and all rows."""
 
     unresolved: Sequence[str]
     open_rows: int
@@ -53,9 +53,9 @@ def make_interim_look(results: Sequence[Result]) -> InterimLook:
 
 def forecast_detectable_difference(clone: Result, processes: int) -> float | None:
     """Return the smallest difference that `processes` processes can detect with a probability of
-    verdicts.POWER, if they are as noisy as those of the pilot; None if the pilot is too short.
-    `clone` is the result of an A/A clone in the pilot. More processes reduce only the variance over
-    time, not the variance over code layouts."""
+    verdicts.POWER, if they are as noisy as the processes of the pilot; None if the pilot is too
+    short. `clone` is the result of an A/A clone in the pilot. More processes reduce only the
+    variance over time, not the variance over code layouts."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0

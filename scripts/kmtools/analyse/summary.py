@@ -145,9 +145,9 @@ def make_figure_fields(result: Result) -> dict[str, Any]:
 
 
 def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
-    """Return the entry of a result in summary.json. The fields published and published_delta are
-    those of the first machine in published.csv; published_delta is computed from the published
-    values. The field published_rows has the numbers of all machines."""
+    """Return the entry of a result in summary.json. The fields published and published_delta have
+    the numbers of the first machine in published.csv; published_delta is computed from the
+    published values. The field published_rows has the numbers of all machines."""
     # Published numbers are cycles, so an emulated result or an instruction count has none.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []

@@ -2,8 +2,8 @@
 """Computes how long it takes to switch many sites on or off: the time, its parts, the rounds of
 synchronisation, and the gaps of other CPUs, by number of sites and by method of switching.
 
-The numbers are those of whole switches, which take milliseconds: they are not divided by the number
-of sites, and no baseline is subtracted.
+The numbers describe whole switches, which take milliseconds: the numbers are not divided by the
+number of sites, and no baseline is subtracted.
 """
 
 from __future__ import annotations
@@ -161,9 +161,9 @@ def divide_if_known(dividend: float | None, divisor: float | None) -> float | No
 
 
 def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the time of one more site in a batch as a multiple of the time of its stores alone.
-    The stores alone are made as in a batch: three stores to each site, in three passes over the
-    sites, through a second mapping."""
+    """Return the time of one more site in a batch, divided by the time that the stores to one more
+    site take alone. The stores alone are made as in a batch: three stores to each site, in three
+    passes over the sites, through a second mapping."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 1000, 10_000)
@@ -203,9 +203,9 @@ def make_batch_ratio_function(method: str) -> Measure:
 
 
 def compute_gap_percent_of_stop_machine(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the gap (the longest interruption) of a CPU that executes no site while a batch is
-    switched, in percent of its gap under stop_machine. The gap of this CPU while nothing is
-    switched is subtracted from both."""
+    """A CPU that executes no site is also interrupted while another CPU switches sites. Return the
+    longest interruption (the gap) during a batch, in percent of the gap during stop_machine(). The
+    gap while nothing is switched is subtracted from both."""
     ways = (OUR_METHOD, "stop-machine", "idle")
     own, stopped, idle = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     if not own or not stopped or not idle:

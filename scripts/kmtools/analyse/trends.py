@@ -2,8 +2,8 @@
 """Finds the change points of a row over many runs, and their sizes.
 
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
-spread of neighbouring runs. A proposed change point counts if the runs before it and those after
-it, each up to the next proposed one, differ by the rule of changes.py. The error probability is
+spread of neighbouring runs. A proposed change point counts if the runs before it and the runs after
+it, each up to the next proposed point, differ by the rule of changes.py. The error probability is
 divided by the number of rows and of runs.
 """
 

@@ -111,7 +111,7 @@ POWER = 0.8
 @dataclass(frozen=True)
 class Result:
     """One variant of one benchmark in one tier: `median` is the cost, `delta` the difference from
-    the baseline, both in `unit` per operation, as the intervals are. `outside` is the error
+    the baseline. These and the intervals are in `unit` per operation. `outside` is the error
     probability of the intervals."""
 
     tier: str
@@ -151,7 +151,7 @@ class Result:
     step: float = 0.0
     # The mean of the paired differences over time; see Documentation/usual-cost.md.
     mean: float | None = None
-    # The numbers of blocks; None in results that were read from a file and lack no block.
+    # The numbers of blocks. None if the result was read from a file and lacks no block.
     blocks: KeptBlocks | None = None
     also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
 
@@ -234,7 +234,7 @@ def estimate_difference(
     """Return the location of the paired differences with its intervals of error probability
     `outside`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
     of copies of the variant's code, 0 if each layout has its own copy. The interval also contains
-    that of the blocks which are not in `late_blocks`, see lateness.py."""
+    the interval of the blocks outside `late_blocks`, see lateness.py."""
     deltas = subtract_baseline(variant, baseline)
     if copies:
         deltas = [
@@ -255,9 +255,10 @@ def widen_for_late_blocks(
     interval: Interval, series: Sequence[Slope], resolution: float, outside: float,
     late_blocks: frozenset[int],
 ) -> Interval:  # fmt: skip
-    """Return the smallest interval that contains `interval`, that of a series of slopes, and that
-    of its blocks which are not in `late_blocks`. If these blocks are too few for an interval, but
-    more than half of all, the returned interval contains their estimate."""
+    """Return the smallest interval that contains `interval`, which is the interval of a series of
+    slopes, and the interval of the blocks of the series outside `late_blocks`. If these blocks are
+    too few for an interval, but more than half of all, the returned interval contains their
+    estimate."""
     others = [slope for slope in series if slope.block not in late_blocks]
     if len(others) == len(series):
         return interval
@@ -301,8 +302,8 @@ class BenchmarkGroup:
         return all(stats.compute_median(series) > 0 for series in both if series)
 
     def get_clock_resolution(self, variant: str) -> float:
-        """Return one step of the clock as a cost per operation: that of the variant or of the
-        baseline, whichever is larger."""
+        """Return one step of the clock as a cost per operation of the variant or of the baseline,
+        whichever is larger."""
         return choose_coarser_resolution(self.resolution, variant, self.baseline)
 
     def count_code_copies(self, variant: str) -> int:
@@ -314,7 +315,7 @@ class BenchmarkGroup:
 def choose_coarser_resolution(
     resolution: Mapping[str, float], variant: str, baseline: str | None
 ) -> float:
-    """Return one step of the clock as a cost per operation: that of the variant or of the baseline,
+    """Return one step of the clock as a cost per operation of the variant or of the baseline,
     whichever is larger."""
     return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
