@@ -18,7 +18,8 @@ from kmtools.base import streams
 # line wrap off.
 ENTER, LEAVE = "\033[?1049h\033[?25l\033[?7l", "\033[?7h\033[?25h\033[?1049l"
 HOME, REST_OF_LINE, REST = "\033[H", "\033[K", "\033[J"
-# Values of TERM: terminals whose text cannot be overwritten, and those without an alternate screen.
+# Values of TERM: terminals whose text cannot be overwritten, and terminals without an alternate
+# screen.
 PLAIN, ONE_SCREEN = ("", "dumb", "unknown"), ("linux", "vt100", "vt220")
 # The size of a terminal that does not report its size.
 DEFAULT_SIZE = os.terminal_size((80, 24))

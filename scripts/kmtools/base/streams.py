@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Prepares the standard streams of a command for closed streams, pipes whose reader exits, and
-encodings that lack characters."""
+"""Makes a command work with closed standard streams, pipes whose reader exits, and encodings that
+lack characters."""
 
 from __future__ import annotations
 
