@@ -97,7 +97,8 @@ def store_estimates_with_numpy(run: Path) -> None:
 
 
 def parse_tier_and_source(text: str) -> tuple[str, str]:
-    """Parse TIER=PLACE, and return both parts as text."""
+    """Parse TIER=PLACE, where PLACE is a source of samples such as `debugfs` (see fetch.py); return
+    both parts as text."""
     tier, _ = parse_tier_and_folder(text)
     return tier, text.partition("=")[2]
 
