@@ -27,7 +27,7 @@ from kmtools.lab.sources import find_debian_mirror
 
 # The age at which the tarball of a root is made again.
 TARBALL_MAX_AGE_SECONDS = 7 * 86400
-# The options of apt that are copied into a root directory: those that concern the network.
+# The options of apt that are copied into a root directory, because they concern the network.
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
 CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
@@ -128,7 +128,7 @@ def select_network_variables() -> dict[str, str]:
     found = {
         name: value
         for name, value in os.environ.items()
-        # Omit variables whose value is a path: it does not exist in the root directory.
+        # Omit variables whose value is a path: such a path does not exist in the root directory.
         if PROXIES.match(name) or (name.startswith("PIP_") and not value.startswith("/"))
     }
     if Path(CA_BUNDLE).is_file():

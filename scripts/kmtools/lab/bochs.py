@@ -3,7 +3,7 @@
 stacks.
 
 Bochs cannot load a kernel directly, so it boots a CD image with kernel and initramfs. A single
-thread emulates all CPUs. The guest's only output is that of its serial ports, and Bochs has no
+thread emulates all CPUs. The guest has no output except through its serial ports, and Bochs has no
 monitor that shows the state of the CPUs.
 """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds modules for an unpacked kernel inside its suite's tree.
+"""Builds modules for an unpacked kernel, with the compiler of the kernel's suite.
 
-A suite's tree is an unpacked Debian or Ubuntu release with the compiler of the kernel. The source
-is copied to an object directory for each kernel. The objects stay there, so a second build compiles
-only the files that changed.
+A suite is a Debian or Ubuntu release; its tree is a directory with the unpacked release and the
+compiler. The source is copied to an object directory for each kernel. The objects stay there, so a
+second build compiles only the files that changed.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ def build_client_modules(
     """Build the modules in `folders`, which are outside this tree and use the kmarkers modules, for
     the kernel `name`. The kmarkers modules must have been built before.
 
-    Return the modules in the order in which they are loaded: the order of the folders, and within a
-    folder that of its Kbuild files. A folder may use symbols that earlier folders export. If a
-    folder does not build, raise FailedError with its name.
+    Return the modules in the order in which they are loaded: the order of the folders and, within a
+    folder, the order in its Kbuild files. A folder may use symbols that earlier folders export. If
+    a folder does not build, raise FailedError with its name.
     """
     modules: list[Path] = []
     for number, src in enumerate(folders):

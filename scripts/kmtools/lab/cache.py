@@ -57,7 +57,7 @@ def claim_cache() -> None:
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
     # Look for the tag after listing the files. Another process writes the tag before all its other
-    # files, so if the list has some of these, the tag exists now.
+    # files, so if the list has one of those files, the tag exists now.
     if is_cache_tagged():
         return
     # An untagged directory with kernels was made by an earlier version of kmarkers.

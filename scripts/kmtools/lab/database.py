@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes compile_commands.json, the compilation database of clangd and other tools.
 
-The modules, and those of tests, are built for a test kernel in a chroot, so the paths in the
+The modules, also those of tests, are built for a test kernel in a chroot, so the paths in the
 commands are translated to paths of this machine. Programs are compiled in this checkout. A file
-that is compiled for both has two entries, first that of the module. Only options that affect
+that is compiled for both has two entries, first the entry of the module. Only options that affect
 parsing are kept, because clang rejects some options of gcc.
 """
 
@@ -27,8 +27,8 @@ from kmtools.lab.unpack import resolve_in_tree
 NAME = "compile_commands.json"
 # The line with the compiler command in a .cmd file. Kbuild writes such a file for each object.
 SAVED = re.compile(r"^(?:saved)?cmd_\S+ := +(.*)$", re.M)
-# The options that are kept: those whose argument is the next word, and the prefixes of options that
-# are a single word.
+# The options that are kept: options whose argument is the next word, and the prefixes of options
+# that are a single word.
 PAIRS = ("-include", "-isystem", "-idirafter")
 KEPT = (
     *("-D", "-U", "-I", "-std=", "-nostdinc", "-O", "-m64", "-mcmodel=", "-mno-sse", "-mno-mmx"),

@@ -39,8 +39,8 @@ class Archive:
         self._write_entry(name, stat.S_IFCHR | 0o600, device=(major, minor))
 
     def add_file(self, name: str, source: Path, mode: int | None = None) -> None:
-        """Add the file `source` under the path `name`. `mode` is its permissions, by default those
-        of `source`."""
+        """Add the file `source` under the path `name`, with the permissions `mode`, by default the
+        permissions of `source`."""
         if "/" in name:
             self.add_directory(name.rsplit("/", 1)[0])
         bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode

@@ -8,9 +8,9 @@ A CPU in an endless int3 loop has the same saved address and registers in each i
 has no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when
 a CPU stores to its code, but another CPU may translate the old byte again before the store
 completes. In core kernel text this is a fault of QEMU. In the code of a module, kmarkers repeats
-the store after the last round of synchronisation, which removes the stale translation. So there the
-hang is a fault of QEMU only if interrupts were disabled at the int3: then this CPU never takes part
-in that round.
+the store after the last round of synchronisation, and this second store removes the stale
+translation. So a hang in a module is a fault of QEMU only if interrupts were disabled at the int3:
+then this CPU never takes part in that round.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ INTERRUPTS_ON = 1 << 9
 # A CPU with interrupts disabled is judged to hang if its instruction pointer has at most this
 # number of different values in all inspections of a series.
 MAX_STUCK_ADDRESSES = 8
-# A CPU is judged to be in an endless int3 loop if, in at least this share of the inspections, it
-# handles the same int3, enters the handler or returns from the handler.
+# A CPU is judged to be in an endless int3 loop if, in at least this share of the inspections, this
+# CPU handles the same int3, enters the handler or returns from the handler.
 INT3_LOOP_SHARE = 0.7
 KERNEL_FROM = 1 << 63
 # Core kernel text is within KERNEL_BYTES of the entry code. Modules are above MODULES_FROM, also

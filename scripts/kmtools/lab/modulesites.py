@@ -27,8 +27,9 @@ DAMAGE = (
     *(ValueError, zlib.error),
 )
 
-# In bytes: the size of struct patcher_site, the size of the record of a note (a probe without an
-# instruction of its own), and the offsets of the members key and size in both.
+# In bytes: the sizes of struct patcher_site and of the record of a note (a probe without an
+# instruction of its own); the offsets of the members key and size in both; and the offset of the
+# upper byte of flags in struct patcher_site.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT, FLAGS_AT = 12, 16, 4, 9, 11
 # Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
@@ -36,15 +37,15 @@ MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
 )  # fmt: skip
 SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
-# The kinds of SDT probes (flavours) whose key points to a struct sdt_origin. Its first member
-# points to the probe.
+# The kinds of SDT probes (flavours) whose key points to a struct sdt_origin. The first member of
+# this struct points to the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
 # Offsets of members of struct sdt_probe.
 PROVIDER_AT, PROBE_NAME_AT = 0, 24
 # The suffix of the symbol of an immediate value.
 SUFFIX = "__imv"
-# Symbols that are not names of functions in the source: those of padding before a function, and
-# the aliases that module_init() and module_exit() define.
+# Symbols that are not names of functions in the source: symbols of the padding before a function,
+# and the aliases that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
 # How a site of an immediate value is written in the source, by the upper byte of its flags:
 # IMV_BRANCH, IMV_FLIP, IMV_COMPARE with or without IMV_SIGNED, or none.

@@ -88,11 +88,12 @@ class Monitor:
 
 def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
     """Send an NMI to the guest `rate` times a second, through the QMP socket `path`, until the
-    block ends.
+    `with` block ends.
 
     The first NMI is sent when `status`, the log of the guest's status channel, is no longer empty,
     because an NMI during early boot kills the kernel. Every CPU receives the NMIs if the kernel's
-    command line has apic_extnmi=all, else only the first CPU."""
+    command line has apic_extnmi=all, else only the first CPU.
+    """
 
     def send_nmis(stop_event: threading.Event) -> None:
         while not (status.is_file() and status.stat().st_size):

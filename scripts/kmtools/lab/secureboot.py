@@ -4,8 +4,8 @@
 The key is either made for one boot, in the boot's scratch directory, or was made by DKMS. The
 firmware is OVMF from the emulator's suite, because older versions do not verify a kernel that QEMU
 passes with -kernel. The only certificate in the firmware's database of trusted certificates (db) is
-that of the key. Debian's
-kernels copy the certificates of db to the keyring .platform, and accept modules signed with them.
+the certificate of the key. Debian's kernels copy the certificates of db to the keyring .platform,
+and accept modules signed with them.
 """
 
 from __future__ import annotations

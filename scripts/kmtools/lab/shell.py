@@ -67,7 +67,7 @@ def count_new_objects(folder: Path, began: float) -> int:
 def show_compilation(folder: Path) -> Iterator[None]:
     """During the `with` block, show the number of files compiled below `folder`, and the time since
     the beginning of the block."""
-    # The kernel sets file times to that of the last timer tick, which may be a little earlier.
+    # The kernel sets file times to the time of the last timer tick, which may be a little earlier.
     began = time.time() - 0.1
 
     def make_progress_text() -> str:
@@ -99,7 +99,7 @@ def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
 
 @contextmanager
 def restore_terminal_settings() -> Iterator[None]:
-    """At the end of the block, restore the terminal settings, because the emulator sets raw
+    """At the end of the `with` block, restore the terminal settings, because the emulator sets raw
     mode."""
     descriptor = sys.stdin.fileno()
     before = termios.tcgetattr(descriptor)
@@ -113,10 +113,10 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel, and connect a shell in the guest to this terminal until the shell exits.
 
     Only the kernel, CPUs, memory and additions of the request are used. The modules in `folders`
-    are built and loaded after those of kmarkers, in this order. If they depend on modules of the
-    kernel's package, these are loaded first. Raise UnableError if there is no terminal or if
-    another shell of this checkout is open, FailedError if modules cannot be built. A warning in the
-    kernel's log makes the result a failure.
+    are built and loaded after the kmarkers modules, in the order of `folders`. If they depend on
+    modules of the kernel's package, the latter are loaded first. Raise UnableError if there is no
+    terminal or if another shell of this checkout is open, FailedError if modules cannot be built. A
+    warning in the kernel's log makes the result a failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the package archive (mirror) of a Debian or Ubuntu suite.
 
-If this machine runs the distribution of the suite, the mirror is that of its apt configuration,
+If this machine runs the distribution of the suite, the mirror is the one in its apt configuration,
 else the one in KMARKERS_DEBIAN or KMARKERS_UBUNTU.
 """
 
@@ -24,7 +24,8 @@ DEBIAN, UBUNTU = "debian", "ubuntu"
 # another distribution; and the keyring that verifies the signature of Debian's archive.
 DEBIAN_SETTING, UBUNTU_SETTING = "KMARKERS_DEBIAN", "KMARKERS_UBUNTU"
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Debian 13 has a package with Ubuntu's keyring. It is unpacked to a directory like a suite's tree.
+# Debian 13 has a package with Ubuntu's keyring. The package is unpacked to a directory like a
+# suite's tree.
 UBUNTU_KEYS_SUITE, UBUNTU_KEYS_PACKAGE = "trixie", "ubuntu-keyring"
 UBUNTU_KEYS_TREE = f"{UBUNTU_KEYS_SUITE}-{UBUNTU_KEYS_PACKAGE}"
 
@@ -145,8 +146,8 @@ def read_archive_setting(setting: str, distribution: str) -> str:
 
 
 def find_debian_mirror() -> Mirror:
-    """Return the Debian mirror of this machine's apt configuration, or that in KMARKERS_DEBIAN if
-    the machine runs another distribution."""
+    """Return the Debian mirror of this machine's apt configuration, or the mirror in
+    KMARKERS_DEBIAN if the machine runs another distribution."""
     if read_os_field("ID") == DEBIAN:
         return choose_mirror(read_apt_sources(), read_codename())
     if not Path(DEBIAN_KEYS).is_file():

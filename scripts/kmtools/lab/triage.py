@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Distinguishes crashes and hangs caused by the emulator from those caused by kmarkers.
+"""Distinguishes crashes and hangs that the emulator causes from crashes and hangs that kmarkers
+causes.
 
 QEMU may execute a translated int3 long after the byte was replaced, and sometimes crashes stock
 kernels without any module of kmarkers. A crash is attributed to QEMU only if its trace contains no

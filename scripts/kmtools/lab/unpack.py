@@ -44,7 +44,8 @@ USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 # The free disk space that downloading and unpacking needs.
 NEEDED_BYTES = 3 << 30
-# The prefix of the names of trees that are being filled, and the suffix of those being removed.
+# The prefix of the names of trees that are being filled, and the suffix of the names of trees that
+# are being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
 # The path of the dynamic linker in a tree, and a pattern of its output: a line with the path of a
 # library.
@@ -147,8 +148,8 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     """Download and unpack the kernel `candidate`, its headers and, if it is missing, the tree of
     the suite."""
     release = candidate.release
-    # Up to Linux 7.1, one package contains the kernel image and its modules. Those of later kernels
-    # are in several packages.
+    # Up to Linux 7.1, one package contains the kernel image and its modules. Image and modules of
+    # later kernels are in several packages.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.select_known_packages(parts)
     # Debian's headers depend on their compiler, Ubuntu's do not.
@@ -173,8 +174,8 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
 
 @contextmanager
 def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
-    """Yield an empty tree for a kernel, and install it at the end of the block; then remove the
-    objects that were built for the previous kernel."""
+    """Yield an empty tree for a kernel, and install it at the end of the `with` block; then remove
+    the objects that were built for the previous kernel."""
     with replace_tree(get_kernel_dir(entry.name)) as tree:
         yield tree
     # make compares modification times. The old objects may be newer than the new headers, and make
@@ -240,8 +241,8 @@ def _fetch_qemu(suite: str) -> None:
 
 @contextmanager
 def replace_tree(final: Path) -> Iterator[Path]:
-    """Yield an empty tree; rename it to `final` at the end of the block, or remove it after an
-    error."""
+    """Yield an empty tree; rename it to `final` at the end of the `with` block, or remove it after
+    an error."""
     final.parent.mkdir(parents=True, exist_ok=True)
     new, old = (final.with_name(f"{UNFINISHED}{final.name}{end}") for end in ("", REPLACED))
     # Remove the trees of a process that was killed.
