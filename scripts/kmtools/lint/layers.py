@@ -21,15 +21,15 @@ Edge = tuple[Path, Path]  # a file, and a file that it includes or imports
 
 
 def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, Any] | None:
-    """Return the layer of the file `path`. If file patterns of several layers match the path, that
-    is the layer with the longest pattern. Return None if no pattern matches."""
+    """Return the layer of the file `path`: the layer with the longest file pattern that matches the
+    path; None if no pattern matches."""
     fits = [(len(p), one) for one in layers for p in one["files"] if fnmatchcase(str(path), p)]
     return max(fits, key=lambda fit: fit[0], default=(0, None))[1]
 
 
 def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield (file, included file) for each #include by which one of `files`, which are below
-    `root`, includes another."""
+    """Yield (file, included file) for each #include between two of `files`, which are below
+    `root`."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
         for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
             used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
@@ -38,8 +38,8 @@ def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield (file, imported file) for each import by which one Python module among `files`, which
-    are below `root`, imports another."""
+    """Yield (file, imported file) for each import between two Python modules among `files`, which
+    are below `root`."""
     for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
         for node in ast.walk(ast.parse((root / path).read_text(encoding="utf-8"))):
             names = [one.name for one in getattr(node, "names", ()) if isinstance(one, ast.alias)]
@@ -52,8 +52,8 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each pair of names of which the first uses the second directly, and the
-    second uses the first directly or through further names. `edges` are (user, used) pairs."""
+    """Yield a line for each two names of which one uses the other directly, and which are in one
+    cycle. `edges` are (user, used) pairs."""
     uses: dict[str, set[str]] = {}
     for user, used in edges:
         uses.setdefault(user, set()).add(used)

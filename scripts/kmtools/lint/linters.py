@@ -40,8 +40,8 @@ LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
 # Suffixes of files that cannot contain a comment, or that are under another licence.
 UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ".doc-base", ""}
 
-# shellcheck reads a sourced file together with the file that sources it. SC2317 reports functions
-# that are called only through other functions as never called.
+# shellcheck reads a sourced file together with the file that sources it. SC2317 reports a function
+# as never called if only other functions call it.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
 USUAL_SECONDS = 100.0
 # W=1 runs kernel-doc, which needs perl.
@@ -59,7 +59,7 @@ class Sources:
         return [path for path in self.files if path.suffix in suffixes]
 
     def list_shell_scripts(self) -> list[Path]:
-        """Return the shell scripts, except those that other scripts source."""
+        """Return the shell scripts, except scripts that other scripts source."""
         found = [path for path in self.files if path.suffix == ".sh" or _is_shell_script(path)]
         text = "".join((ROOT / path).read_text() for path in found)
         sourced = {Path(name).name for name in re.findall(r"shellcheck .*\bsource=(\S+)", text)}

@@ -13,14 +13,14 @@ from kmtools.base.errors import FailedError
 from kmtools.base.processes import capture_output
 from kmtools.lint.layers import TABLE, find_cycles
 
-# Matches symbols that macros generate: those of the kernel's macros, copies of a benchmark's loop
+# Matches symbols that macros generate: symbols of the kernel's macros, copies of a benchmark's loop
 # at other code alignments, and symbols that make a client depend on a module.
 MADE = re.compile(r"__|(init|cleanup)_module$|\w+\.|\w+_\d+$|\w+_tables_need_")
 
 
 def read_symbols(path: Path) -> list[tuple[str, str]]:
-    """Return the symbols of an object, each as (name, type letter of nm), without those that macros
-    generate."""
+    """Return the symbols of an object, each as (name, type letter of nm), without symbols that
+    macros generate."""
     done = capture_output(["nm", path])
     if done.returncode:
         raise FailedError(f"nm cannot read {path}: {done.stderr.strip()}")
