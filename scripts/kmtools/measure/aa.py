@@ -16,10 +16,10 @@ from kmtools.measure.run_cache import RunCache
 
 @dataclass(frozen=True)
 class RunSettings:
-    """The settings of each run of an A/A comparison: the number of blocks per process, the time
-    limit in seconds, patterns of benchmarks (none for all), the name of the neighbour process
-    (neighbour.NEIGHBOURS) that runs during the measurement, if any, and names of benchmarks that
-    kmbench measures but does not list."""
+    """The settings of each run of an A/A comparison: `blocks` per process, the time limit `budget`
+    in seconds, and patterns of `benchmarks` (none for all). `neighbour` names the neighbour process
+    (neighbour.NEIGHBOURS) that runs during the measurement, "" for none. `unlisted` are benchmarks
+    that kmbench measures but does not list."""
 
     blocks: int
     budget: float

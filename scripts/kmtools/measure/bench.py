@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the missing tiers of a run of `bench`. If one tier cannot be measured, the other tiers
-are still measured."""
+"""Measures the missing tiers (environments of measurement) of a run of `bench`. If one tier cannot
+be measured, the other tiers are still measured."""
 
 from __future__ import annotations
 
@@ -314,7 +314,8 @@ class Bench:
         return True
 
     def record_unmeasured_tiers(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
-        """Store and print the reason `why` the tiers `tiers` are not measured; return False."""
+        """Store and print `why`, the reason why the tiers `tiers` are not measured; return False.
+        `failed` is True if a step failed."""
         print(f"bench: {' and '.join(tiers)} not measured: {why}", file=sys.stderr, flush=True)
         for tier in tiers:
             self.run.obstacles[tier] = {"failed": failed, "why": why}

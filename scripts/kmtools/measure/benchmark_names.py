@@ -77,7 +77,7 @@ def check_tier_patterns(
 
 
 def find_unlisted_variants(variants: Collection[tuple[str, str]], space: str) -> list[str]:
-    """Return those of `variants`, pairs of a benchmark and a variant, that the table lacks for the
+    """Return the pairs in `variants`, each a benchmark and a variant, that the table lacks for the
     space `space`: NATIVE or KERNEL."""
     there = read_benchmark_names({space})
     return sorted(

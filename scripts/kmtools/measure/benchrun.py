@@ -2,8 +2,8 @@
 """Manages the folder of a run of `bench`: the plan of the run, and the environments of measurement
 (tiers) that are measured or missing.
 
-The folder raw/<tier> exists once all samples of the tier are complete. run.json holds the plan and,
-for each tier that could not be measured, the reason. A run is resumed only under the same plan.
+The folder raw/<tier> exists once the tier was measured to the end. run.json holds the plan and, for
+each tier that could not be measured, the reason. A run is resumed only under the same plan.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class Run:
         return self.path / "raw" / tier
 
     def is_measured(self, tier: str) -> bool:
-        """Return True if all samples of a tier are complete."""
+        """Return True if a tier was measured to the end, so that none of its samples is missing."""
         return self.get_raw_folder(tier).is_dir()
 
     def rename_refused_samples(self, tier: str) -> Path:
@@ -132,7 +132,7 @@ class Run:
         return self.get_raw_folder(tier).rename(next(path for path in names if not path.exists()))
 
     def list_measured_tiers(self) -> list[str]:
-        """Return the tiers whose samples are complete."""
+        """Return the tiers that were measured to the end."""
         return [tier for tier in self.plan.tiers if self.is_measured(tier)]
 
     def has_samples(self) -> bool:
@@ -149,8 +149,8 @@ class Run:
         )
 
     def require_same_kernel_release(self, release: str) -> None:
-        """Raise UnableError if the release of the test kernel differs from that of samples measured
-        before."""
+        """Raise UnableError if the release of the test kernel differs from the release under which
+        samples were measured before."""
         if release == self.release:
             return
         if self.release and any(self.is_measured(tier) for tier in ("vm", "icount")):
@@ -208,8 +208,8 @@ def load_run(path: Path) -> Run:
 
 @contextmanager
 def remove_leftovers(run: Run) -> Iterator[Run]:
-    """At the end of the block, remove the partial files of a run. Remove the whole folder if this
-    process created it and it holds no sample."""
+    """At the end of the `with` block, remove the partial files of a run. Remove the whole folder if
+    this process created it and it holds no sample."""
     try:
         yield run
     finally:

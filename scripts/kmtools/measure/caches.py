@@ -3,9 +3,9 @@
 kernels for a buffer that is large enough.
 
 The benchmarks cold-branch* read random bytes of a buffer that should be BUFFER_TO_CACHE_RATIO times
-as large as the last-level cache; else, part of what they call memory is in the cache.
-bench_modules/ops_cold_branch.c chooses the size of the buffer: at most MAX_BUFFER_BYTES bytes, and
-at most a quarter of the available memory.
+as large as the last-level cache; else part of the bytes that they should read from memory is in the
+cache. bench_modules/ops_cold_branch.c chooses the size of the buffer: at most MAX_BUFFER_BYTES
+bytes, and at most a quarter of the available memory.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_last_level_cache_bytes() -> int:
 
 
 def choose_guest_memory() -> int:
-    """Return the memory in MiB of a test kernel that measures on the real CPU: USUAL_MEMORY and
+    """Return the memory in MiB of a test kernel that measures on the real CPU: USUAL_MEMORY plus
     four times the buffer of cold data, because the buffer gets at most a quarter of the available
     memory. Return at most half of the available memory of this machine, but never less than
     USUAL_MEMORY."""

@@ -2,7 +2,7 @@
 """Parses options of `bench`: patterns that select benchmarks and variants, the number of blocks,
 the seed and the time limit.
 
-Patterns are those of a shell: `marker-*`. If the user selects a variant, the samples of the
+Patterns are shell patterns, such as `marker-*`. If the user selects a variant, the samples of the
 baseline and of the A/A clone are kept, too, because the verdict needs them.
 """
 
@@ -23,7 +23,7 @@ from kmtools.measure.samples import Sample
 
 CLONE_SUFFIX = "-clone"
 MOST_BLOCKS, MOST_SEED = 100_000, 2**32 - 1
-# The characters of a pattern: those of names of benchmarks and variants, and wildcards.
+# The characters of a pattern: characters of names of benchmarks and variants, and wildcards.
 PATTERN = re.compile(r"[\w.*?\[\]!-]+")
 # Limits for the output of `list`, the command of a program that prints its benchmarks: the time in
 # seconds, and the number of lines.

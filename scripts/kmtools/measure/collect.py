@@ -132,7 +132,7 @@ def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counte
 
 
 class Reader:
-    """Reads the raw directories of a run, one of each tier. The files of a process are read once,
+    """Reads the raw directories of a run, one for each tier. The files of a process are read once,
     even if the directory is read again after more processes have ended."""
 
     def __init__(self) -> None:
@@ -141,8 +141,8 @@ class Reader:
     def load(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
         """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
         the first `most_processes`. Processes that this object has read before are not read again,
-        and must be among those requested now; the samples of the other processes are added to the
-        same RawDir."""
+        and must be among the requested processes; the samples of the other processes are added to
+        the same RawDir."""
         count = len(list(path.glob("process-*"))) if most_processes is None else most_processes
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):

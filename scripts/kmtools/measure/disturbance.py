@@ -125,9 +125,9 @@ def was_suspended(before: CounterSnapshot, after: CounterSnapshot) -> bool:
 def compute_disturbances(
     before: CounterSnapshot, after: CounterSnapshot, cpu: int
 ) -> dict[str, float]:
-    """Return the disturbances of a CPU between two readings of the counters. Between them, this
-    program must have run a single child process, on that CPU, because the counters of children are
-    those of all child processes."""
+    """Return the disturbances of a CPU between two readings of the counters. Between the two
+    readings, this program must have run a single child process, on that CPU, because the counters
+    of children add up all child processes."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime

@@ -32,7 +32,7 @@ TARGET = ROOT / "scripts" / "target"
 MEMBER = re.compile(r"(?:\./)?((?:process-[1-9][0-9]*/)?(?:[\w-]+\.csv|env|machine|vm\.json))")
 FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
 MOST_BYTES = 2_000_000_000
-# Largest permitted difference between the clock of another machine and that of this one.
+# Largest permitted difference between the clock of another machine and the clock of this machine.
 MAX_CLOCK_DIFFERENCE = timedelta(hours=1)
 # Options of ssh: a connection without a reply for a minute is closed.
 SSH_OPTIONS = (
@@ -96,9 +96,9 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
 
 
 def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
-    """If the date in `file`, which a machine reported, is wrong by more than MAX_CLOCK_DIFFERENCE,
-    replace it by the current date, because the history of runs relies on the date. A date in the
-    future is wrong; if the samples are `fresh`, a date in the past is wrong, too. `name` names the
+    """Replace the date in `file`, which a machine reported, by the current date if it is wrong by
+    more than MAX_CLOCK_DIFFERENCE, because the history of runs relies on the date. A date in the
+    future is wrong; a date in the past is wrong only if the samples are `fresh`. `name` names the
     samples in the message."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)

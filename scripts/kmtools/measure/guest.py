@@ -50,8 +50,8 @@ def make_guest_settings(
     external_modules: str = "",
 ) -> str:
     """Return the configuration that bench.sh reads in the guest. If `benchmarks` is empty, bench.sh
-    runs every benchmark. If `external_modules` is the path of a folder, it runs only the benchmarks
-    of the modules in that folder."""
+    runs every benchmark. If `external_modules` is the path of a folder, bench.sh runs only the
+    benchmarks of the modules in that folder."""
     chosen = f"start {' '.join(benchmarks)}\n" if benchmarks else ""
     words = [str(live.blocks), *live.benchmarks] if live.benchmarks else ["0"]
     modules = f"own {external_modules}\n" if external_modules else ""

@@ -69,8 +69,8 @@ def describe_cpu() -> dict[str, Any]:
 
 
 def describe_kernel_config() -> dict[str, Any] | None:
-    """Return the SHA-256 of the running kernel's configuration, and those of its options that
-    affect times (NOTABLE_OPTIONS); None if the configuration cannot be read."""
+    """Return the SHA-256 of the running kernel's configuration, and those options that affect times
+    (NOTABLE_OPTIONS); None if the configuration cannot be read."""
     try:
         text: str | None = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()
     except (OSError, EOFError, UnicodeDecodeError):

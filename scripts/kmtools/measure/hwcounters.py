@@ -67,8 +67,8 @@ def read_counted_events(path: Path) -> dict[Key, Counted]:
 
 def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
     """Return, for each variant and counter, the median number of events over all processes, and the
-    smallest share of the time in which the counter ran. The order is that of the rows in the files;
-    `parts` are the folders of the processes."""
+    smallest share of the time in which the counter ran. The result is in the order of the rows in
+    the files; `parts` are the folders of the processes."""
     every: dict[Key, list[Counted]] = defaultdict(list)
     for part in parts:
         for key, counted in read_counted_events(part / COUNTERS_FILE).items():

@@ -82,8 +82,8 @@ class Neighbour:
     pinned: bool = False
 
 
-# If all CPUs are equally idle, kmbench measures on the last one. It may move to another CPU, unless
-# it is pinned.
+# If all CPUs are equally idle, kmbench measures on the last one. kmbench may move to another CPU,
+# unless it is pinned.
 NEIGHBOURS = {
     "bursts": Neighbour("bursts"),
     "memory": Neighbour("memory", FIRST),

@@ -3,10 +3,10 @@
 sites.
 
 An object with one function, which holds nothing but a site, is compiled, and then an object with
-COPIES further copies of the function. The size of a site is the growth of the object per copy, less
-the growth per copy of a function without a site. Text before the first return counts as likely to
-be executed, the rest as unlikely. The heads of tables do not count, because a file has only one of
-each.
+COPIES further copies of the function. The size of a site is the growth of the object per copy,
+minus the growth per copy of a function without a site. Text before the first return counts as
+likely to be executed, the rest as unlikely. The heads of tables do not count, because a file has
+only one of each.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def disassemble_site(built: Path) -> str:
 
 
 def count_likely_bytes(built: Path) -> int:
-    """Return the number of bytes that are likely to be executed: those before the first return in
-    the first function of the object file `built`."""
+    """Return the number of bytes that are likely to be executed: the bytes before the first return
+    in the first function of the object file `built`."""
     listed = processes.capture_output(
         ["objdump", "-d", "--insn-width=16", "--disassemble=f0", built]
     )

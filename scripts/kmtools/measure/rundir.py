@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Describes the tiers of a run: their units, and their entries in env.json.
+"""Describes the tiers (environments of measurement) of a run: their units, and their entries in
+env.json.
 
 This file uses only the standard library, so that samples can be collected without other packages.
 """

@@ -261,7 +261,7 @@ class SampleMaker:
 
 def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
     """Yield the samples of a raw file, each as a pair of FILE:LINE and the sample. The unit `ticks`
-    becomes that of the tier."""
+    is replaced by the unit of the tier."""
     maker, units = SampleMaker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
     for number, schema, raw in read_csv_rows(path, RAW):
         where = f"{path}:{number}"
