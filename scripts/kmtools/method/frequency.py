@@ -18,7 +18,7 @@ from kmtools.measure.rundir import UNIT_TSC, Tier
 from kmtools.measure.samples import Sample
 
 BASELINE = 24.0
-# Added costs of the variants, in core cycles.
+# The true costs that the variants add to the baseline, in core cycles.
 TRUTH = {"base": 0.0, "base-clone": 0.0, "small": 0.3, "large": 12.0}
 # The usual number of core cycles in a tick; the number of processes, of blocks in each of them, and
 # of layouts.

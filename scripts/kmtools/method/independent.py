@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Compares the cost of dormant markers with that of nops in a program that shares no code with
+"""Compares the cost of dormant markers with the cost of nops in a program that shares no code with
 kmarkers: tests/tools/nopcost.c has the loops of density-full and density-spread in assembler, and
 its own clock of core cycles and estimator.
 
-The cost of a site is that of a pass with 16 sites less that of one without, divided by 16. The
-sites are side by side at the head of the loop, or spread among its instructions. Both programs must
-agree within MAX_COST_DIFFERENCE core cycles in at least one of TRIES tries: a neighbour process may
-disturb one program in one try, but an error of either program shows in every try.
+The cost of a site is the cost of a pass with 16 sites minus the cost of a pass without sites,
+divided by 16. The sites are side by side at the head of the loop, or spread among its instructions.
+Both programs must agree within MAX_COST_DIFFERENCE core cycles in at least one of TRIES tries: a
+neighbour process may disturb one program in one try, but an error of either program shows in every
+try.
 """
 
 from __future__ import annotations

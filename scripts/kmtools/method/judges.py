@@ -101,7 +101,7 @@ def make_noise_suite(suite_request: SuiteRequest) -> Suite:
 
 
 def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
-    """Return the suite that compares the cost of a site with that of a nop in a program without
+    """Return the suite that compares the cost of a site with the cost of a nop in a program without
     kmarkers."""
     blocks, budget = (
         suite_request.get_number("blocks", FULL["native"]),

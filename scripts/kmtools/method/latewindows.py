@@ -17,7 +17,8 @@ from kmtools.measure.samples import Sample
 from kmtools.method.frequency import AddedCost
 
 BASELINE, MARGIN = 24.0, 0.25
-# Added costs of the variants; that of "margin" is exactly the margin.
+# The true costs that the variants add to the baseline, in ticks. The cost of "margin" is exactly
+# the margin.
 TRUTH = {"base": 0.0, "base-clone": 0.0, "margin": MARGIN, "large": 3.0}
 PROCESSES, BLOCKS, LAYOUTS = 8, 32, 8
 LOOPS = np.array([1600, 2560, 3840])
@@ -34,8 +35,8 @@ class Disturbance:
     all stretches together cover the fraction `share` of the blocks. In a stretch, every window
     takes 1.2 to 1.5 times as long, and the cost that a variant adds to the baseline is multiplied
     by `added`. If `mean_blocks` is 0, single windows are late instead: each with the probability
-    `share`, by `microseconds` on average. With `one_sided`, this happens only to windows of
-    variants, and not to those of the baseline.
+    `share`, by `microseconds` on average. With `one_sided`, only windows of variants are late, and
+    no window of the baseline.
     """
 
     share: float

@@ -3,7 +3,7 @@
 
 Values are in units of the standard deviation of a single block. The true location of the kinds in
 KINDS is zero. In the kinds of ASYMMETRIC, a disturbance increases the cost of some blocks and
-reduces that of none, so the truth is not zero: it is the usual cost, which
+reduces the cost of none, so the truth is not zero: it is the usual cost, which
 Documentation/usual-cost.md defines. The usual cost is computed from the simulated costs, without
 the estimator: for each process, the mean of the middle half of the distribution of its blocks; then
 the mean over processes. If the disturbance starts and stops during the run, such as a neighbour
@@ -49,7 +49,7 @@ NORMAL = NormalDist()
 # The number of blocks of which simulate_autoregressive_noise() computes the noise at a time.
 PIECE_BLOCKS = 512
 # The modes of simulate_modal_noise(): their values, their probabilities, and the standard deviation
-# around each.
+# around each mode.
 MODES, SHARES, NARROW = (0.0, 3.0, 8.0), (0.6, 0.25, 0.15), 0.3
 # The values of simulate_stepping_noise(), all in steps of the clock: the cost that a variant adds
 # to a window, the duration of a window, and the standard deviation of the duration.
@@ -97,7 +97,7 @@ def simulate_heavy_tailed_noise(random: Random, length: int = LENGTH) -> Floats:
 def simulate_autoregressive_noise(
     random: Random, length: int = LENGTH, *, correlation: float
 ) -> Floats:
-    """Return first-order autoregressive noise of unit variance; `correlation` is that of
+    """Return first-order autoregressive noise of unit variance; `correlation` is the correlation of
     neighbouring blocks, 0.8 or more."""
     shocks = simulate_white_noise(random, length)
     shocks[1:] *= math.sqrt(1 - correlation * correlation)
@@ -191,7 +191,7 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
 QUANTILES = np.array([NORMAL.inv_cdf((number + 0.5) / 32) for number in range(32)])
 # The cost of the disturbance in the kinds of ASYMMETRIC without a cost in their name; the share of
 # processes with an added cost; the share of pairs of a process and a layout with an added cost; and
-# the number of processes whose mean stands for that of all processes.
+# the number of processes whose mean stands for the mean of all processes.
 DISTURBANCE_COST, SHIFTED_SHARE, COSTLY_PAIR_SHARE, MANY_PROCESSES = 3.0, 0.2, 0.1, 4000
 
 
@@ -226,11 +226,11 @@ def compute_usual_costs(offsets: Floats) -> Floats:
 def simulate_intermittent_neighbour(
     random: Random, layout: Whole, *, share: float, dwell: int
 ) -> Floats:
-    """Return the cost that a neighbour process adds to each block. It runs for `dwell` blocks on
-    average, and in the share `share` of all blocks."""
+    """Return the cost that a neighbour process adds to each block. The process runs for `dwell`
+    blocks on average, and in the share `share` of all blocks."""
     mean = np.array([dwell * (1 - share) / share, dwell])
     first = int(random.random() < share)
-    # Draw more periods than are needed, so that their total length exceeds that of the run.
+    # Draw more periods than are needed, so that their total length exceeds the length of the run.
     turns = (first + np.arange(40 + 4 * len(layout) // int(mean.sum()))) % 2
     lengths = 1 + random.exponential(mean[turns]).astype(int)
     there = np.repeat(turns, lengths)[: len(layout)]

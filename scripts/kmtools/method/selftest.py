@@ -55,8 +55,8 @@ MARGIN, SLACK = 1.0, 0.02
 @dataclass(frozen=True)
 class Planted:
     """A variant of the benchmark `planted`, its lowest and highest known cost in core cycles, and
-    its right verdicts. The cost is that of a pass if the variant is the baseline; otherwise it is
-    the cost added to the baseline."""
+    its right verdicts. For the baseline, the cost is the cost of a pass; for another variant, the
+    cost added to the baseline."""
 
     variant: str
     least: float
