@@ -19,8 +19,7 @@ SCHEMA = 1
 
 
 def make_row_object(row: Row | None) -> dict[str, Any] | None:
-    """Return the JSON object of a row of one run; None if `row` is None, which stands for a row
-    that the run lacks."""
+    """Return `row`, a row of one run, as a JSON object; None if the run lacks the row."""
     if row is None:
         return None
     return {
@@ -79,8 +78,8 @@ def render_comparison_json(comparison: Comparison) -> str:
 
 
 def add_failed_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
-    """Add to the JUnit test suite `suite` a failed test case for each line of `faults`, which are
-    about machines that could not be compared."""
+    """Add to the JUnit test suite `suite` a failed test case for each line of `faults`. Each line
+    is about a machine that could not be compared."""
     count = str(len(faults))
     suite.attrib.update({"tests": count, "failures": count, "skipped": "0"})
     for fault in faults:

@@ -32,9 +32,9 @@ HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval",
 NUMERIC_COLUMNS = {3, 4, 6, 7}
 # Width of the text for a terminal, in characters.
 WIDTH = 80
-# Limits without --all: the number of lines and of rows that are shown for a pair of runs (LINES,
-# ROWS), of lines in each part of the head above the rows (HEAD_LINES), and of lines about rows that
-# one run lacks (LACKING_LINES).
+# The largest numbers without --all: of lines and of rows of a pair of runs (LINES, ROWS), of lines
+# in each part of the head above the rows (HEAD_LINES), and of lines about rows that one run lacks
+# (LACKING_LINES).
 LINES, ROWS = 40, 8
 HEAD_LINES, LACKING_LINES = 7, 8
 # Characters with a special meaning in Markdown, which must be escaped.
@@ -75,7 +75,7 @@ def make_row_cells(change: Change) -> tuple[str, ...]:
 
 
 def select_shown_rows(comparison: Comparison, pair: RunPair, everything: bool) -> list[Change]:
-    """Return the rows to show: all, or only those that changed or fail."""
+    """Return the rows to show: all, or only rows that changed or fail."""
     return [
         change
         for change in pair.changes
@@ -194,7 +194,7 @@ def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
 
 
 def make_pair_head(comparison: Comparison, pair: RunPair, everything: bool) -> list[str]:
-    """Return the lines above the rows of a pair: the two runs, remarks on them, how to read the
+    """Return the lines above the rows of a pair: the two runs, remarks on the runs, how to read the
     rows, and the rows that one run lacks."""
     parts = (
         ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], HEAD_LINES),

@@ -32,7 +32,8 @@ class ComparedRun:
 
 @dataclass(frozen=True)
 class RunPair:
-    """Two compared runs, and the changes of their rows from `a`, the first run, to `b`."""
+    """Two compared runs `a` and `b`, and the change of each row from `a` to `b`; `a` is the first
+    run of the comparison."""
 
     a: ComparedRun
     b: ComparedRun
@@ -60,7 +61,8 @@ class Comparison:
 
     @property
     def withheld_count(self) -> int:
-        """The number of rows without a verdict because the numbers of a run are poor."""
+        """The number of rows whose verdict is withheld, because a run has a poor grade in the row's
+        benchmark."""
         return sum(pair.verdict_counts[WITHHELD] for pair in self.pairs)
 
     @property
@@ -79,8 +81,8 @@ def load_compared_run(run: Path) -> ComparedRun:
 
 
 def list_remarks(run: ComparedRun) -> list[str]:
-    """Return the remarks on a run to print above its rows: a quick run, missing tiers, poor
-    grades."""
+    """Return the remarks on a run to print above its rows: a quick run, missing tiers, benchmarks
+    with a poor grade."""
     lines = (
         [f"{run.name} is a quick run: few blocks, so wide intervals"]
         if is_quick_run(run.env)
@@ -131,8 +133,8 @@ def compare_runs(
 ) -> Comparison:
     """Compare each run with the first. With `wholes`, also compare the times of baselines and the
     times to switch sites. `faults` are lines about machines that could not be compared. If no row
-    of a run can be compared, raise RunError if `faults` is None; otherwise add a line to the
-    faults."""
+    of a run can be compared, add a line to `faults`; if `faults` is None, raise RunError
+    instead."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)

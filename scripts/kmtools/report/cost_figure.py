@@ -58,8 +58,8 @@ def find_variant_cost(
 def make_dormant_cost_rows(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost]
 ) -> tuple[list[Row], str]:
-    """Return, for each of CONTEXTS, a row for the marker and a row for the variable, and then the
-    unit of all rows. `sites` has the costs of one more site."""
+    """Make, for each of CONTEXTS, a row for the marker and a row for the variable. Return the rows,
+    and the unit that they all have. `sites` has the costs of one more site."""
     rows: list[Row] = []
     units: list[str] = []
     for place, several in CONTEXTS:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the summary at the end of a run on the terminal: the costs of a dormant marker, the grades
-of the tiers, the benchmarks that were not measured, and where to find the tables and the page.
+of the tiers (environments of measurement), the benchmarks that were not measured, and where to find
+the tables and the page.
 
 The summary has at most LINES lines on a terminal of 80 columns or more.
 """
@@ -51,8 +52,8 @@ def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ")
 
 def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[str]:
     """Return the costs of a dormant marker as lines: a sentence with all of them, then each number
-    with its interval, its verdict and the published number. If the run has none of these numbers,
-    as a run of the user's own benchmarks, there is only a sentence."""
+    with its interval, its verdict and the published number. A run without any of these costs, such
+    as a run of the user's own benchmarks, gets one sentence."""
     lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
     if all(one.value is None for one in marker_costs):
         return lines
@@ -148,8 +149,8 @@ def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]
 def format_missing_blocks(
     results: Sequence[Result], points: Sequence[SwitchPoint], width: int
 ) -> list[str]:
-    """Return a paragraph about the benchmarks with a row that has a note about missing blocks, or
-    no line. The LACKING_BENCHMARKS worst are named."""
+    """Return a paragraph about the benchmarks with missing blocks, which names the
+    LACKING_BENCHMARKS worst; no lines if no block is missing."""
     worst: dict[str, KeptBlocks] = {}
     rows: list[Result | SwitchPoint] = [*results, *points]
     for row in rows:

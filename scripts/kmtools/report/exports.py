@@ -13,8 +13,8 @@ from kmtools.analyse.rows import Row
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
 
-# Ends of the names of variants: the gap of another CPU, a part of a switch, and the number of
-# rounds.
+# Suffixes of variant names that say what a sample measures: the gap of another CPU, a part of a
+# switch, the number of rounds.
 GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
 # Key for the number of rounds of a switch in the dicts of group_samples_by_switch(). (The key
 # "rounds" is for the duration of these rounds.)

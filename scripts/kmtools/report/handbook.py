@@ -66,8 +66,8 @@ def list_tracked_files() -> frozenset[Path]:
 
 
 def find_tracked_files(*patterns: str) -> list[Path]:
-    """Return the tracked files that match one of the patterns, which are those of Path.glob(), as
-    paths relative to the tree. The files of each pattern are sorted."""
+    """Return the tracked files that match one of the patterns (see Path.glob()), as paths relative
+    to the tree. The files of each pattern are sorted."""
     return [
         path
         for pattern in patterns
@@ -248,8 +248,8 @@ def read_command_help(*words: str) -> str:
 
 def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
     """Yield a hidden table of contents for each section of the first page, whose text is `text`. A
-    table lists the pages to which its section links; that of the section Reference also lists the
-    generated pages."""
+    table lists the pages to which its section links; the table of the section Reference also lists
+    the generated pages."""
     sections = SECTION.split(text)[1:]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         pages = [page for _, page, _ in LINK.findall(body) if page.endswith(".md")]
@@ -261,8 +261,8 @@ def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[st
 
 def find_kernel_doc() -> Path:
     """Return the path of the script kernel-doc in a package linux-kbuild-*, which is installed or
-    belongs to an unpacked test kernel. Only a script in Perl is used, because that of newer
-    kernels, in Python, needs sources that the packages lack."""
+    belongs to an unpacked test kernel. Only a script in Perl is used, because the script of newer
+    kernels is in Python, and needs sources that the packages lack."""
     pattern = "usr/lib/linux-kbuild-*/scripts/kernel-doc"
     for script in (
         *sorted(Path("/").glob(pattern)),

@@ -52,7 +52,7 @@ def parse_run_date(env: dict[str, Any], path: Path) -> datetime:
 
 
 def load_history(folder: Path, margin: float) -> History:
-    """Read the runs of a folder, and find the shifts of those rows that all usable runs have."""
+    """Read the runs of a folder, and find the shifts of the rows that all usable runs have."""
     dated, runs = [], find_runs(folder)
     refused = dict(runs.unreadable)
     for name, path in runs.paths.items():

@@ -26,7 +26,7 @@ from kmtools.measure.rundir import read_env, require_run_folder
 from kmtools.measure.samples import LOOP
 from kmtools.report.comparison import ComparedRun
 
-# The smallest ratio of a slow machine's costs to those of its group.
+# The smallest ratio of a slow machine's costs to the costs of its group.
 SLOW_RATIO = 1.5
 # The value of a property that env.json lacks.
 UNKNOWN = "unknown"
@@ -55,7 +55,7 @@ class LoadedRows:
     refused: dict[str, str] = field(default_factory=dict)
 
     def add_run_rows(self, name: str, path: Path) -> None:
-        """Add the rows of a run, except those about switching sites. If the run is refused, add the
+        """Add the rows of a run, except rows about switching sites. If the run is refused, add the
         reason instead."""
         try:
             rows = estimates.load_estimates(path).rows
@@ -68,8 +68,8 @@ class LoadedRows:
 @dataclass(frozen=True)
 class Fleet:
     """The machines of all runs in a folder, and the rows of the runs (`found`). `dead` are machines
-    without a run; `slow` has, for each slow machine, the ratio of its costs to those of its group;
-    `groups` has the names of the runs in each group, the largest group first."""
+    without a run; `slow` has, for each slow machine, the ratio of its costs to the costs of its
+    group; `groups` has the names of the runs in each group, the largest group first."""
 
     machines: Mapping[str, Machine]
     found: LoadedRows
@@ -137,9 +137,8 @@ def read_refusal_reason(path: Path) -> str:
 
 
 def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Return, for each slow machine, the ratio of its costs to those of its group: the median, over
-    all baselines, of the baseline's cost on the machine divided by the median of this cost in the
-    group."""
+    """Return a ratio for each slow machine: the median, over all baselines, of the baseline's cost
+    on this machine divided by the median cost of the same baseline in the machine's group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
     for run, row in loaded.entries:

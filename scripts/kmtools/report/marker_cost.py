@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Determines the main result of a run: the costs of a dormant marker on this machine, and those
+"""Determines the main result of a run: the costs of a dormant marker on this machine, and the costs
 published in 2006 and 2008.
 
 The marker is placed in hot code, among other instructions and directly after a taken branch; in
@@ -49,11 +49,12 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True)
 class MarkerCost:
-    """The cost of a dormant marker at one place: `value` in `unit`, or None if it was not measured.
+    """The cost of a dormant marker in one kind of code (`place`), such as hot code: `value` in
+    `unit`, or None if it was not measured.
 
-    `place` is the name of the place by itself, `short` the name inside a sentence; `how` names the
-    benchmark, or is the reason why there is no value; `then` is the published counterpart. `why` is
-    what limits the verdict, or why there is none, with what would help.
+    `place` names the kind of code in a table, `short` inside a sentence; `how` names the benchmark,
+    or is the reason why there is no value; `then` is the published counterpart. `why` says what
+    limits the verdict, or why there is none, and what would help.
     """
 
     place: str
@@ -140,8 +141,8 @@ def describe_published_costs(
     return f"{describe_published_machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
-# Two places of a marker in hot code that uses every issue slot of the core. For each place: its
-# name in tables, its name inside a sentence, a description of the measurement, and the variants
+# Two positions of a marker in hot code that uses every issue slot of the core. For each position:
+# its name in tables, its name inside a sentence, a description of the measurement, and the variants
 # that measure it, the best first.
 AMONG = (
     "In hot code, among other instructions", "among other instructions of hot code",
@@ -161,8 +162,8 @@ def find_saturated_code_cost(
     results: Mapping[Key, Result], place_in_loop: Place, published: str
 ) -> MarkerCost | None:
     """Return the cost of one marker at `place_in_loop` (AMONG or FIRST), in hot code that uses
-    every issue slot of the core; None if the run has not measured it. `published` is a text about
-    the published cost."""
+    every issue slot of the core; None if the run lacks this cost. `published` is a text about the
+    published cost."""
     place, words, how, keys = place_in_loop
     for key in keys:
         result = results.get(key)
@@ -183,8 +184,8 @@ def find_hot_code_costs(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], published: str
 ) -> list[MarkerCost]:
     """Return the costs in hot code: of one marker among other instructions, and of one marker
-    directly after a taken branch. These costs differ. If the run has neither, return the cost that
-    find_hot_loop_cost() finds. `published` is a text about the published cost."""
+    directly after a taken branch. If the run has neither, return the cost that find_hot_loop_cost()
+    finds. `published` is a text about the published cost."""
     found = [
         find_saturated_code_cost(results, AMONG, published),
         find_saturated_code_cost(results, FIRST, ""),
@@ -279,8 +280,8 @@ def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
 
 
 def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[MarkerCost]:
-    """Return the costs of a dormant marker at each place, from the best tier of a run; no costs if
-    no tier has cycles of a real CPU."""
+    """Return the costs of a dormant marker in each kind of code, from the best tier of a run; no
+    costs if no tier has cycles of a real CPU."""
     if (tier := find_best_tier(results)) is None:
         return []
     own = index_results(r for r in results if (r.tier, r.kernel) == tier)
@@ -353,7 +354,7 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
 
 def describe_caveats(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]:
     """Return sentences that say why verdicts of costs are withheld, and sentences with the caveats
-    of verdicts; each sentence names the places to which it applies."""
+    of verdicts; each sentence names the kinds of code to which it applies."""
     withheld: dict[str, list[str]] = {}
     limited: dict[str, list[str]] = {}
     for cost in costs:

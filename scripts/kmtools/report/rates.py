@@ -3,8 +3,8 @@
 mechanism takes 1 % of a CPU.
 
 A mechanism takes its added cost once per event, so its share of a CPU grows with the rate. An event
-of a dormant site is one execution of the site. The costs are those of hot loops, with code and data
-in the caches, and the intervals are those of the run. If the interval of a cost reaches zero, only
+of a dormant site is one execution of the site. The costs were measured in hot loops, with code and
+data in the caches; the intervals are those of the run. If the interval of a cost reaches zero, only
 an upper limit is shown: the upper end of the interval, or the noise floor if that is higher.
 """
 
@@ -82,7 +82,7 @@ class MechanismCost:
 
 
 def read_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """Return the length of a tick in ns, for each tier and kernel whose ticks are those of a real
+    """Return the length of a tick in ns, for each tier and kernel whose ticks come from a real
     CPU."""
     found = {}
     for tier in env["tiers"]:
@@ -150,8 +150,8 @@ def format_number(value: float) -> str:
 
 
 def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate: float) -> str:
-    """Return a sentence with the mechanism that costs least at the event rate `rate`, and those
-    that may cost no more. `state` is that of the sites: dormant or enabled."""
+    """Return a sentence with the mechanism that costs least at the event rate `rate`, and the
+    mechanisms that may cost no more. `state` is the state of the sites: dormant or enabled."""
     at = f"{format_number(rate)} events/s"
     own = [
         cost
@@ -170,7 +170,8 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
 
 
 def format_cost_table(costs: Sequence[MechanismCost], rate: float) -> list[str]:
-    """Return the lines of the table of the mechanisms of one tier."""
+    """Return the lines of the table of one tier, in which each mechanism has its cost, its event
+    rate at 1 % of a CPU, and its CPU share at the event rate `rate`."""
     rows = [["state", "mechanism", "ns/event", "events/s at 1 %", "CPU share"]]
     for cost in costs:
         less, more = ("<", ">") if cost.is_upper_limit else ("", "")

@@ -31,7 +31,7 @@ from kmtools.report import medians
 # The package of numpy in Debian.
 NUMPY_PACKAGE = "python3-numpy"
 # Benchmarks whose medians are printed in place of the summary if numpy is missing.
-ANSWERING = ("empty-loop", "cold-branch")
+MEDIAN_BENCHMARKS = ("empty-loop", "cold-branch")
 
 
 def has_package(name: str) -> bool:
@@ -53,8 +53,8 @@ def report_run(
     if has_package("numpy"):
         _write_and_print_results(run, env, samples, tiers, tier, figures, cache)
         return True
-    answering = [sample for sample in samples if sample.benchmark in ANSWERING]
-    print(medians.render_medians(answering, tiers))
+    shown = [sample for sample in samples if sample.benchmark in MEDIAN_BENCHMARKS]
+    print(medians.render_medians(shown, tiers))
     print("".join(f"\n{line}" for line in rundir.list_warnings(env, tier)))
     if tier:
         return True
@@ -131,8 +131,8 @@ def _make_no_benchmark_message(run: Path, tier: str | None, known_benchmarks: It
 def _read_run(
     run: Path, tier: str | None, cache: RunCache | None
 ) -> tuple[dict[str, Any], list[Sample], list[Tier], RunCache]:
-    """Return env.json of a run, its samples and its tiers (with `tier` only those of that tier),
-    and the cache."""
+    """Return the env.json of a run, its samples, its tiers, and the cache. With `tier`, return only
+    the samples and the description of this tier."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.make_tiers(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
@@ -168,7 +168,8 @@ def _write_and_print_results(
     figures: bool,
     cache: RunCache,
 ) -> None:
-    """Compute the verdicts of a run, write its files and print the summary. This needs numpy."""
+    """Compute the verdicts of a run, write its files and print the summary. This function needs
+    numpy."""
     from kmtools.analyse import (  # noqa: PLC0415
         density,
         estimates,

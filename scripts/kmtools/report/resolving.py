@@ -26,8 +26,8 @@ RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
 # Widths of the columns for verdict and number. If the terminal is narrower than NARROW, only one of
 # the two numbers is shown; if narrower than NARROWEST, none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
-# This number times the number of a process is added to the block numbers of the process, so that
-# block numbers increase from process to process.
+# BLOCK_STRIDE times n is added to the block numbers of the n-th process, so that block numbers
+# increase from process to process.
 BLOCK_STRIDE = 1_000_000
 
 
@@ -77,7 +77,7 @@ class LiveVerdicts:
 
     def _judge_benchmark(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
         """Compute the verdicts on the variants of a benchmark, in core cycles if these are known.
-        The resolution of the clock is estimated from `samples`, those of the last process."""
+        The resolution of the clock is estimated from `samples`, the samples of the last process."""
         core, steps = (
             corecycles.estimate_core_cycle_ratio(tier, samples),
             stats.estimate_clock_resolution(samples),
@@ -134,7 +134,7 @@ class LiveVerdicts:
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.find_result_kind(*key))
         )
         room = max(0, height - 3)
-        # If there is too little room, unresolved rows have precedence.
+        # If not all rows fit on the screen, show the unresolved rows first.
         first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])
         keys = [key for key in order if key in first]
         shown = [

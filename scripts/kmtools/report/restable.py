@@ -58,7 +58,7 @@ def format_emulated_cost(result: Result) -> str:
 
 
 def choose_columns(rows: Sequence[Result]) -> list[Column]:
-    """Return the columns of a tier's table, without those whose cells would all be equal."""
+    """Return the columns of a tier's table, without columns whose cells would all be equal."""
     exact, timed = rows[0].unit == UNIT_INSTRUCTIONS, rows[0].unit in (UNIT_TSC, UNIT_GUEST)
     columns: list[Column] = [
         ("variant", "t", lambda r: escape_html(r.variant + (" (A/A)" if r.is_clone else ""))),

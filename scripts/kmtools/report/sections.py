@@ -87,8 +87,8 @@ def render_tables_html(
     tier: Tier,
     counted: Mapping[Key, Counted],
 ) -> str:
-    """Return the tables of a tier; they are collapsed, except those of exact counts, which have no
-    figure."""
+    """Return the tables of a tier; the tables are collapsed, except tables of exact counts, which
+    have no figure."""
     timed = "" if tier.emulated else restable.render_blocks_html(results)
     # The cost of a single site cannot be measured in emulated ticks.
     ticks = tier.emulated and not tier.exact

@@ -145,6 +145,6 @@ def load_run(path: Path) -> Run:
 
 
 def drop_site_benchmarks(results: Sequence[Result]) -> list[Result]:
-    """Return the results except those of benchmarks that give the cost of one more site
+    """Return the results without the results of benchmarks that give the cost of one more site
     (density.py)."""
     return [r for r in results if not density.do_variants_differ_in_site_count(r.benchmark)]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads the results of a stored run from its summary.json, and writes the numbers of README.md."""
+"""Reads the results of a stored run from its summary.json, and writes the numbers into
+README.md."""
 
 from __future__ import annotations
 

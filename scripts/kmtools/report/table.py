@@ -57,7 +57,7 @@ def format_with_prefix(value: float) -> str:
 
 
 def format_count(value: float | None, signed: bool = False) -> str:
-    """Return an exact count as text, without trailing digits."""
+    """Return an exact count as text, with at most six digits and without trailing zeros."""
     if value is None:
         return "-"
     return f"{value:+g}" if signed else f"{value:g}"

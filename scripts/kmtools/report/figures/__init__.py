@@ -2,7 +2,7 @@
 """Draws the figures, with matplotlib 3.6 or later. These functions draw into an Axes or a Figure:
 
     costs.draw_costs(axes, panel)          rows with intervals; the margin dotted, the noise shaded
-    costs.draw_pair(figure, pair)          published costs, and those of this run
+    costs.draw_pair(figure, pair)          published costs, and the costs of this run
     lines.draw_chart(axes, chart)          curves with their names at their ends
 
 The panels, pairs and charts are data, made from the results of a run without matplotlib by

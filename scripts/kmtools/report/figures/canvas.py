@@ -97,10 +97,11 @@ def read_style(path: Path) -> dict[str, Any]:
 
 @contextmanager
 def apply_style(user: dict[str, Any] | None = None) -> Iterator[None]:
-    """Apply the style of kmarkers, then the user's style, to the figures made in the context;
+    """Apply the style of kmarkers, then the user's style, to the figures made in the `with` block;
     matplotlibrc files are ignored."""
     with matplotlib.rc_context(), warnings.catch_warnings():
-        # Suppress warnings, for example about a letter that the font lacks; it is drawn as a box.
+        # Suppress warnings, for example about a letter that the font lacks: such a letter is drawn
+        # as a box.
         warnings.simplefilter("ignore")
         matplotlib.rcdefaults()
         own = matplotlib.rc_params_from_file(STYLE, use_default_template=False)
@@ -212,7 +213,7 @@ def write_figure_line(
 
 
 def add_file_margin(figure: Figure) -> Figure:
-    """Add an empty margin around a figure, as files have it; returns the figure."""
+    """Add the empty margin that a figure has in a file; return the figure."""
     edge = AROUND * look.get_points_per_unit() / 72
     wide, tall = figure.get_figwidth(), figure.get_figheight()
     more_wide, more_tall = wide + 2 * edge, tall + 2 * edge

@@ -19,7 +19,7 @@ DRAWN_METHODS = tuple(METHOD_NAMES)[:MOST_CURVES]
 @dataclass(frozen=True)
 class Curve:
     """A named curve of points (x, y, low, high), where `low` and `high` are the interval of y;
-    `look` is the number of its colour and shape."""
+    `look` is the number of the curve's colour and shape."""
 
     name: str
     look: int
@@ -51,8 +51,8 @@ def make_switching_curve(points: Sequence[SwitchPoint], method: str) -> Curve | 
 
 
 def make_switching_charts(points: Sequence[SwitchPoint]) -> list[Chart]:
-    """Return the charts of the time of a switch and of the longest gap of another CPU, over the
-    number of sites."""
+    """Return two charts over the number of sites: the time of a switch, and the longest gap, during
+    a switch, in the execution of another CPU."""
     scaling = [p for p in points if p.benchmark == SCALING]
     charts = []
     for title, own in (

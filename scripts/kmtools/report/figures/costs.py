@@ -104,7 +104,7 @@ def measure_margins(panels: Sequence[Panel], width: float) -> tuple[float, float
     figure."""
     names = [look.estimate_text_width(row.name) + 12 for panel in panels for row in panel.rows]
     words = [look.estimate_text_width(row.words) + 12 for panel in panels for row in panel.rows]
-    # Caveats are wrapped in the column of the names, so make that at least 200 units wide.
+    # Caveats are wrapped in the column of the names, so make this column at least 200 units wide.
     names += [200.0 for panel in panels for row in panel.rows if row.caveat or row.blank]
     right = min(max(WORDS[0], *words, 0.0), WORDS[1])
     left = min(max(NAMES[0], *names, 0.0), NAMES[1], width - right - LEAST)
@@ -194,8 +194,8 @@ def draw_row_background(axes: Axes, panel: Panel, rows: Sequence[RowPositions]) 
 
 
 def draw_row(axes: Axes, panel: Panel, row: Row, positions: RowPositions) -> None:
-    """Draw the point of a row, its interval, its inner interval (thicker), and its distribution. An
-    infinite end is drawn at the end of the axis."""
+    """Draw the point of a row, its interval, the interval `inner` (thicker), and the distribution
+    of its values. An infinite end of an interval is drawn at the end of the axis."""
     axis, base, own = panel.axis, positions.base, look.get_colour(row.look)
     if row.density:
         outline = [(axis.clamp_value(x), base - PEAK * share) for x, share in row.density]

@@ -59,7 +59,8 @@ def make_remark(rows: Sequence[Result]) -> str:
 
 
 def make_result_row(result: Result) -> Row:
-    """Return a result as a row, with the distribution of its paired differences if it is known."""
+    """Return a result as a row. The row has the distribution of the paired differences, if the
+    result has it."""
     assert result.delta is not None and result.delta_ci is not None
     time = result.time_ci
     known = time is not None and (math.isfinite(time.lo) or math.isfinite(time.hi))
@@ -78,8 +79,8 @@ def make_result_row(result: Result) -> Row:
 
 
 def split_common_caveat(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """Return the rows without the clauses of their caveats that all of them share, and these
-    clauses."""
+    """Find the clauses that the caveats of all rows share. Return the rows without these clauses,
+    and the clauses."""
     if len(drawn) < 2:
         return list(drawn), ""
     clauses = [row.caveat.split("; ") for row in drawn]
@@ -92,9 +93,9 @@ def split_common_caveat(drawn: Sequence[Row]) -> tuple[list[Row], str]:
 
 
 def number_caveats(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """Move the caveats that are too long for a row, or shared by several rows, into a text. Return
-    the rows, in which a number replaces such a caveat, and the text, which begins with the clauses
-    that all rows share."""
+    """Move each caveat that is too long for a row, or shared by several rows, to a text; in the
+    rows, a number replaces the caveat. Return the rows and the text, which begins with the clauses
+    that the caveats of all rows share."""
     drawn, common = split_common_caveat(drawn)
     told = Counter(row.caveat for row in drawn if row.caveat)
     apart = [note for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT]

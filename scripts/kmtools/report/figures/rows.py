@@ -12,10 +12,10 @@ from kmtools.report.figures.scales import Scale
 
 @dataclass(frozen=True)
 class Row:
-    """A value with its interval; `inner` is a second interval, drawn thicker. `look` selects colour
-    and shape, `density` is the height of its distribution (0 to 1) at values on the axis. `caveat`
-    is a text below the name; `blank` is a text that only reserves space; `odd` is a value that is
-    marked with a cross. A `bar` starts at zero and has no point."""
+    """A value with its interval; `inner` is the interval from the variance over time alone, drawn
+    thicker. `look` selects colour and shape, `density` is the height of its distribution (0 to 1)
+    at values on the axis. `caveat` is a text below the name; `blank` is a text that only reserves
+    space; `odd` is a value that is marked with a cross. A `bar` starts at zero and has no point."""
 
     name: str
     value: float

@@ -41,8 +41,8 @@ FONT_SIZE = re.compile(r"([\d.]+)px")
 
 @dataclass
 class Element:
-    """An element of a drawing: text, or a path, whose steps can be merged with those of a
-    neighbour."""
+    """An element of a drawing: text, or a path, whose steps can be merged with the steps of a
+    neighbouring path."""
 
     attributes: str
     steps: str = ""
