@@ -70,7 +70,7 @@ def check_result_counts_by_suite(
 def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     """Return the number of results of each test in its last passing run, by test and kernel. The
     directory `logs` has the logs of the runs. Tests outside test kernels are counted only in runs
-    of the full set, because these use no options."""
+    of the full set, because these runs use no options."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():

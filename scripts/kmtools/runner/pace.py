@@ -68,7 +68,8 @@ class History:
         self._read_file()
 
     def _read_file(self) -> None:
-        """Read the times of suites from the file, in which another process may have stored more."""
+        """Read the times of suites from the file, in which another process may have stored further
+        times."""
         with contextlib.suppress(OSError, ValueError):
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
@@ -92,9 +93,9 @@ class History:
         return 0.0
 
     def estimate_seconds(self, name: str, usual: float = 0.0) -> float:
-        """Return the expected time of a suite in seconds: that of its last passing run or, if there
-        is none, `usual`, its time on 2 idle cores. Either is multiplied by the ratio of measured to
-        expected times in this run so far."""
+        """Return the expected time of a suite in seconds: the time of its last passing run or, if
+        there is none, `usual`, the time on 2 idle cores. This time is multiplied by the ratio of
+        measured to expected times in this run so far."""
         took, foreseen = self._sums[0], self._sums[1]
         return (self.get_last_seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
 

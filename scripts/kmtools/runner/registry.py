@@ -27,7 +27,7 @@ from kmtools.runner.suite import Suite
 
 LIST = Path(__file__).with_name("tests.csv")
 SETS = ("short", "full", "weekly")
-# Values of Test.where for tests that need root privileges: those in a test kernel, and those in a
+# Values of Test.where for tests that need root privileges: tests in a test kernel, and tests in a
 # minimal Debian system, which is unpacked into a directory.
 GUEST, MINIMAL = "test kernel", "minimal Debian"
 # Programs (or files of this checkout) that scripts/setup installs, by the option of scripts/setup
@@ -163,8 +163,8 @@ def list_tests() -> list[Test]:
 
 
 def select_tests(patterns: Sequence[str], form: str) -> list[Test]:
-    """Return the tests that match the patterns, or without patterns those of the set `form`; raise
-    UnableError for a pattern that matches no test."""
+    """Return the tests that match the patterns, or without patterns the tests of the set `form`;
+    raise UnableError for a pattern that matches no test."""
     tests = list_tests()
     if not patterns:
         return [test for test in tests if form in test.sets.split()]

@@ -97,7 +97,7 @@ def run_ktap_program(
 
 
 def run_pytest(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
-    """Run all Python tests, or those in some files, and read the results from pytest's XML
+    """Run all Python tests, or the tests in some files, and read the results from pytest's XML
     report."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
@@ -148,7 +148,7 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
         if suite.loud:
             tally = Tally(skipped=[f"{suite.name}: {error}"], absent=1)
     except (*OBSTACLES, FailedError) as error:
-        # A failed suite does not stop the others.
+        # A failed suite does not stop the other suites.
         tally = Tally(failed=[explain_error(error)])
     least.check_result_count(tally, suite.name)
     print(f"{prefix}{suite.name}: {tally.format_summary()} in {clock.format_times()}", flush=True)
@@ -273,8 +273,8 @@ def run_suites_of_pool(
     processes: int = 0,
 ) -> Tally:
     """Run suites of a pool one after the other until all suites are taken; return the sum of the
-    results of those that this process ran. Before each suite, print the time left, which is that of
-    `processes` processes plus `rest` seconds; if `processes` is 0, print no time."""
+    results of the suites that this process ran. Before each suite, print the time left: the time
+    that `processes` processes need, plus `rest` seconds. If `processes` is 0, print no time."""
     total = Tally()
     while suite := pool.take_suite(is_other_alive):
         left = pool.estimate_seconds_left(suite, processes) + rest if processes else 0.0
