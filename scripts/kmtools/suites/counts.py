@@ -88,8 +88,8 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
-    # A ping executes four sites, a message of hackbench two. GCC 16 compares the state in memory
-    # with one cmp instead of load and test, so a generic marker may add only 2 instructions.
+    # A ping executes four sites, a message of hackbench two sites. GCC 16 compares the state in
+    # memory with one cmp instead of load and test, so a generic marker may add only 2 instructions.
     ("macro-ping", "marker-generic"): (8, 12),
     ("macro-ping", "marker-immediate"): (12, 12),
     ("macro-ping", "marker-jump"): (4, 4),
@@ -113,8 +113,8 @@ INTERRUPTIBLE = "lock-pair-"
 # Benchmarks in which each hit searches a table for its site. The number of instructions depends on
 # the address of the site.
 SEARCHED = ("sdt-trapped", "peers-enabled", "peer-kprobe-optimised")
-# Benchmarks that some kernels do not support. The env file of a run must name those of them that
-# the run lacks.
+# Benchmarks that some kernels do not support. The env file of a run must name each of these
+# benchmarks that the run lacks.
 MAY_LACK = ("peer-fprobe",)
 # The prefix of benchmarks that need a second CPU. If QEMU counts instructions (tier icount), the
 # guest has one CPU, and these benchmarks are not measured.
@@ -193,7 +193,7 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
 
 def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
     """Check that each variant which executes several dormant markers or comparisons per pass adds
-    as many instructions as these have."""
+    as many instructions as these markers or comparisons have."""
     instructions = MARKER_INSTRUCTIONS | COMPARE_INSTRUCTIONS
     for (benchmark, variant), own in sorted(counts.items()):
         match = VARIANT_WITH_SITE_COUNT.fullmatch(variant)

@@ -299,8 +299,8 @@ def run_step(session: RootSession, step: Step) -> bool:
 
 
 def remove_leftover_roots() -> None:
-    """Remove the root directories that killed runs left, except those whose lock is held by a
-    process."""
+    """Remove the root directories that killed runs left, except directories whose lock a process
+    holds."""
     for path in WORK.glob("*.lock"):
         with contextlib.suppress(UnableError), hold_lock(path, "another process works in it"):
             Root(path.with_suffix(""), None, None).remove_trees()
@@ -311,8 +311,8 @@ def unpack_temporary_root(
     suite: str, user: bool, cache: bool, variables: Mapping[str, str]
 ) -> Iterator[RootSession]:
     """Unpack the root directory of a Debian release, with a git bundle of this checkout. At the end
-    of the block, remove this directory. With `user`, an ordinary user runs the commands in it. With
-    `cache`, the commands may read this machine's test kernels. `variables` are environment
+    of the `with` block, remove this directory. With `user`, an ordinary user runs the commands in
+    it. With `cache`, the commands may read this machine's test kernels. `variables` are environment
     variables of the commands."""
     name = f"{suite}-user" if user else suite
     WORK.mkdir(parents=True, exist_ok=True)

@@ -127,7 +127,7 @@ def read_unpublished_results() -> list[KernelResults]:
 
 
 def list_catalogue_kernels() -> list[Entry]:
-    """Return the kernels of kernels.txt, without those that the user added with `lab add`."""
+    """Return the kernels of kernels.txt, without kernels that the user added with `lab add`."""
     return [entry for entry in catalogue.load_kernels() if entry.role != catalogue.ADDED]
 
 

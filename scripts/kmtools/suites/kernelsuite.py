@@ -39,7 +39,7 @@ TIMEOUT_SECONDS = 1200.0
 # of the following boots is raised in proportion.
 ALARM_SECONDS, ALARM_DEBUG_SECONDS = 15.0, 30.0
 # The table marks a kernel as slow if its tests together take longer than this: the limit for a
-# stock kernel, and that for a debug kernel.
+# stock kernel, and the limit for a debug kernel.
 SLOW_SECONDS, SLOW_DEBUG_SECONDS = 240.0, 360.0
 # The module that triggers a WARN, and the test that loads it.
 WARN_MODULE = "kmarkers_test_warn"

@@ -33,7 +33,7 @@ from kmtools.suites.kernelsuite import JOBS
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
 # The modules that the generated module needs, the kinds of its tables of sites, and the undefined
-# symbols through which these tables make the module depend on others.
+# symbols through which these tables make the module depend on other modules.
 SERVERS = ("patcher", "events", "immediate", "markers")
 KINDS = ("imv", "settable", "markers")
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")

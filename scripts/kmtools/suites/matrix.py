@@ -22,8 +22,8 @@ from kmtools.suites.kernelpage import KernelResults
 from kmtools.suites.kernelsuite import Outcome
 
 USUAL_SECONDS = 240.0
-# The suites that run in kernels with the role "gates". The suite `orders` does not, because the
-# orders in which modules can be loaded do not depend on the kernel.
+# The suites that run in kernels with the role "gates". The suite `orders` does not run there,
+# because the orders in which modules can be loaded do not depend on the kernel.
 GATE_SUITES = [
     test.name
     for test in registry.list_guest_tests()

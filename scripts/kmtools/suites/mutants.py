@@ -87,7 +87,8 @@ class Environment(Enum):
 
 @dataclass(frozen=True)
 class Mutant:
-    """One mutant: old and new lines of a source file, and tests. At least one of these must fail.
+    """One mutant: old and new lines of a source file, and tests. At least one of these tests must
+    fail.
 
     `model` is the variant of tests/model/variants.py with the same fault. `suites` are the suites
     of tests/vm/suites that run the tests, if these are not C test cases.
@@ -122,7 +123,7 @@ def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
 
 def parse_hunk(hunk: str) -> tuple[str, str]:
     """Return the old and the new text of a hunk: the context lines with the lines that the hunk
-    removes, and with those that it adds."""
+    removes, and the context lines with the lines that it adds."""
     lines = hunk.splitlines(keepends=True)
     old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
     return old, new
@@ -222,7 +223,7 @@ def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
 
 
 def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[str]:
-    """Run a mutant's tests in user space; return those that fail, with the kind of failure."""
+    """Run a mutant's tests in user space; return the tests that fail, with the kind of failure."""
     program = build_test_program(environment, log)
     caught = []
     for test in mutant.tests:
@@ -242,7 +243,7 @@ def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[
 
 
 def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
-    """Run a mutant's tests in tests/tools; return those that fail, with the kind of failure."""
+    """Run a mutant's tests in tests/tools; return the tests that fail, with the kind of failure."""
     caught = []
     for test in mutant.tests:
         one = log.with_name(f"{log.stem}-{test.replace(':', '-')}.log")
@@ -272,7 +273,8 @@ def build_kmlive(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
 
 
 def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run a mutant's tests in a test kernel; return those that fail, with the kind of failure."""
+    """Run a mutant's tests in a test kernel; return the tests that fail, with the kind of
+    failure."""
     modules = SCRATCH / "modules"
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"the modules do not build for kernel {kernel}")
@@ -291,8 +293,8 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
-        # patched; with other preemption models it does not. The suite `many` tests that long loops
-        # call cond_resched(), without which a task keeps its CPU only under those other models.
+        # patched; with other preemption models it does not. Only with other models, a task that
+        # never calls cond_resched() keeps its CPU; the suite `many` tests that long loops call it.
         append="preempt=voluntary" if "many" in mutant.suites else "preempt=full",
         timeout=BOOT_SECONDS,
     )
@@ -381,7 +383,7 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
         try:
             verdict = run_mutant(mutant, kernel)
         except MutantError as error:
-            # One mutant that cannot be judged does not keep the others from being run.
+            # If a mutant cannot be judged, still run the others.
             print(f"{mutant.name:25} {mutant.what:56} NOT JUDGED: {error}", flush=True)
             verdicts.append(Verdict(mutant, fault=str(error)))
             continue
@@ -396,8 +398,8 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
 
 
 def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
-    """Return the mutants with these names, or all; with `no_kernel`, without those whose tests run
-    in a test kernel. Raise UnableError for an unknown name."""
+    """Return the mutants with these names, or all; with `no_kernel`, without the mutants whose
+    tests run in a test kernel. Raise UnableError for an unknown name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise UnableError(f"no such mutant: {', '.join(sorted(unknown))}")

@@ -38,9 +38,9 @@ OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 class Variant:
     """A build of the test programs, without a sanitizer or with one.
 
-    `batches` is the number of patch batches of a stress test, `short` that in the short form. In
-    the long form, the test STORM must run for at least `seconds`. `usual` is the time of the suite
-    in seconds on 2 idle cores, in the short and in the long form.
+    `batches` is the number of patch batches of a stress test, `short` the number in the short form.
+    In the long form, the test STORM must run for at least `seconds`. `usual` is the time of the
+    suite in seconds on 2 idle cores, in the short and in the long form.
     """
 
     name: str

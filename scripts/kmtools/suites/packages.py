@@ -92,7 +92,7 @@ def build_later_packages(log: Path) -> list[Path]:
 @contextmanager
 def unpack_temporary_root(suite: str) -> Iterator[Root]:
     """Unpack the root directory of a minimal system of a Debian release, and remove this directory
-    at the end of the block."""
+    at the end of the `with` block."""
     WORK.mkdir(parents=True, exist_ok=True)
     with hold_lock(
         WORK / f"{suite}.lock",

@@ -182,7 +182,7 @@ def select_combinations(
     kernels: Iterable[str], numbers: Iterable[int], only_missing: bool
 ) -> list[Combination]:
     """Return the combinations to run: those with these kernels and these row numbers in the table,
-    or all if none are given. With `only_missing`, those that have results are left out."""
+    or all if none are given. With `only_missing`, combinations that have results are left out."""
     combinations = pairs.choose_tested_combinations()
     known = read_results() if only_missing else {}
     some = {combinations[number - 1] for number in numbers if 0 < number <= len(combinations)}

@@ -99,7 +99,7 @@ def run_warning_detection_test(kernel: str, log: Path) -> Tally:
 
 def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
     """Divide the suites `names` between two guests: return two lists, or one if one of the two
-    would be empty. Suites of TOGETHER are added where only one of a pair is named."""
+    would be empty. If `names` has only one suite of a pair in TOGETHER, the other one is added."""
     wanted = {*names, *(TOGETHER[name] for name in names if name in TOGETHER)}
     lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
     enough = all(map(sum_suite_seconds, lists))

@@ -96,7 +96,7 @@ def make_output_pattern(printed: Sequence[str]) -> re.Pattern[str]:
 
 class Terminal:
     """A shell of the host on a pseudoterminal, in the root of the tree. `prompt` is the last prompt
-    that was printed, by this shell or by that of a guest."""
+    that was printed, by this shell or by the shell of a guest."""
 
     def __init__(self) -> None:
         self.prompt = ""
@@ -144,8 +144,8 @@ class Terminal:
 
     def run_step(self, step: Step) -> str:
         """Type the lines of a command, and the keys that its output asks for; return its output. If
-        the last prompt is not that of the step, raise RuntimeError and type nothing, because
-        commands for the guest must not run on the host."""
+        the last prompt differs from the prompt of the step, raise RuntimeError and type nothing,
+        because commands for the guest must not run on the host."""
         if self.prompt != step.prompt:
             raise RuntimeError(f"the prompt is '{self.prompt}', not '{step.prompt}'")
         keys = [
