@@ -51,9 +51,9 @@ class Machine:
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def record_step(self, step: str, raw: Path | None = None) -> None:
-        """If `trouble` has an exception for the step, raise it; otherwise record the step.
-        With `raw`, also write simulated samples to this directory; if `trouble` has a function for
-        this step, call it with the directory."""
+        """Record the step `step`, unless `trouble` has an exception for it: then raise the
+        exception. With `raw`, also write simulated samples to this directory; if `trouble` has a
+        function for this step, call it with the directory."""
         trouble = self.trouble.get(step)
         if isinstance(trouble, BaseException):
             raise trouble
@@ -74,7 +74,8 @@ class Machine:
         return main(["bench", *words])
 
     def measure_in_user_space(self, raw: Path, **_: object) -> None:
-        """Replace native.measure_processes(): record the step, and write simulated samples."""
+        """Replace native.measure_processes(): record the step "native", and write simulated
+        samples."""
         self.record_step("native", raw)
 
     def measure_in_kernel(
@@ -90,7 +91,7 @@ class Machine:
         return 0
 
     def collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
-        """Record the step, then call the real collect.merge_run()."""
+        """Record the step "collect", then call the real collect.merge_run()."""
         self.record_step("collect")
         return self.real_merge(run, reader=reader)
 
@@ -101,12 +102,13 @@ class Machine:
         tables: Sequence[str] | None = None,
         cache: object = None,
     ) -> bool:
-        """Replace report.report_run(): record the step, and write no report."""
+        """Replace report.report_run(): record the step "report", and write no report."""
         self.record_step("report")
         return True
 
     def run_program(self, words: Sequence[object], *_: object) -> None:
-        """Replace the programs that install packages or build kmbench: only record the step."""
+        """Replace the programs that install packages or build kmbench: only record the step
+        "packages" or "kmbench"."""
         self.record_step("packages" if "--bench" in words else "kmbench")
 
     def get_kernel(self, name: str) -> Kernel:

@@ -154,7 +154,8 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
 
 
 def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
-    """<linux/marker.h> is left out, because it defines MARK(), as some drivers do."""
+    """Each header for modules compiles in a source that defines the names of DRIVER, except
+    <linux/marker.h>, which defines MARK(), as some drivers do."""
     names = [name for name in list_module_headers(share) if name != "linux/marker.h"]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'

@@ -122,7 +122,7 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 
 
 def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
-    """Patterns also choose live benchmarks. In emulated test kernels, macro benchmarks are measured
+    """Patterns select live benchmarks, too. In emulated test kernels, macro benchmarks are measured
     only in the tier icount, and not in a quick run."""
 
     def select_live(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:

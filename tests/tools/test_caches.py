@@ -103,7 +103,9 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
 def test_a_row_with_a_small_buffer_has_a_caveat(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], buffer: int, cache: int
 ) -> None:
-    """Rows that read the buffer have a caveat in table, page and summary; other rows have none."""
+    """In a run whose buffer is too small for the last-level cache, rows of variants that read the
+    buffer have a caveat in table, page and summary. Other rows, and rows of a run with a larger
+    buffer, have none."""
     raw = rawdata.write_tier(
         tmp_path / "raw",
         benches=[bench for bench in rawdata.BENCHES if bench.name == "cold-branch"],

@@ -71,8 +71,8 @@ def test_timing_sensitive_suites_run_alone() -> None:
 
 @pytest.mark.parametrize("set_name", ["short", "full"])
 def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
-    """Two simulated processes take the suites of a set; the first to be free takes the next one.
-    Suites that take other times than usual make no difference."""
+    """Two simulated processes take the suites of a set, some of which take a half or two and a half
+    times their usual time. Neither process is idle for long while suites remain."""
     suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
     pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     ends = [0.0, 0.0]

@@ -10,7 +10,7 @@ from kmtools.analyse.clock import find_clock_step
 
 def simulate_windows(step: float, number: int, spread: float, odd: int, seed: int) -> list[int]:
     """Simulate `number` windows, read from a clock with a resolution of `step` ticks. A window
-    takes 5000 ticks and a random time of the scale `spread`. The first `odd` windows end at a
+    takes 5000 ticks plus a random time of the scale `spread`. The first `odd` windows end at a
     reading that is not a multiple of `step`."""
     rng = np.random.default_rng(seed)
     start = rng.uniform(0, 1e9, number)

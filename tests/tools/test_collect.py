@@ -193,7 +193,7 @@ def test_cycle_counts_of_an_emulated_cpu_are_dropped(
         ("icount", {"emulated": "0"}, {}, "instructions"),
     ],
 )
-def test_unit_of_each_tier(
+def test_each_tier_has_its_unit(
     tier: str, env: dict[str, str], vm: dict[str, object], unit: str
 ) -> None:
     assert rundir.get_tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit

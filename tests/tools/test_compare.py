@@ -251,7 +251,7 @@ def test_all_output_formats_have_the_same_rows(
 
 
 def test_no_line_is_longer_than_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    """Compare the reference run with itself, and print all rows: they include names of 60
+    """All rows of a comparison of the reference run with itself fit: they have names of 60
     characters, costs of nine digits, and notes."""
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -266,7 +266,8 @@ def make_change(variant: str, percent: float, verdict: str) -> Change:
 
 
 def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
-    """Rows that changed less are only counted, and listed with --all."""
+    """Of 30 changed and 99 missing rows, the eight largest changes and the number of missing rows
+    are shown. The other changed rows are only counted; --all shows them."""
     changed = [make_change(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
     gone = [
         replace(make_change(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)
@@ -283,7 +284,8 @@ def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
 
 
 def test_row_with_large_numbers_fits_without_truncation() -> None:
-    """The row has a cost of eleven digits, a wide interval and a note longer than a line."""
+    """A row fits although it has a cost of eleven digits, a wide interval and a note longer than a
+    line."""
     row = replace(find_reference_row(), cost=43894027850.0, processes=1, layouts={0: 1.0, 1: 1.0})
     (change,) = changes.compare_rows(
         make_single_row_run(row), make_single_row_run(row, layouts={0: 1.0, 1: 1.9})

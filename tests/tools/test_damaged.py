@@ -51,7 +51,8 @@ def sound_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_a_damaged_run_is_refused_or_escaped(
     sound_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """main() prints an error message or succeeds; an exception fails this test."""
+    """`kmarkers report` of each damaged run either succeeds, or prints an error message with the
+    name of the damaged file. An exception fails this test."""
     ends = {0: 0, 1: 0}
     for seed in range(RUNS):
         rng = random.Random(seed)

@@ -34,12 +34,12 @@ class Builder:
         self.compiled: list[str] = []
         self.configured: list[str] = []
         self.during: Callable[[], None] = lambda: None
-        self.offer_source("1")
+        self.replace_source("1")
         monkeypatch.setattr(debugkernel, "is_qemu_unpacked", lambda entry: True)
         monkeypatch.setattr(debugkernel, "NEEDED_BYTES", 1 << 20)
         monkeypatch.setattr(chroot, "run_in_chroot", self.run_make)
 
-    def offer_source(self, version: str) -> None:
+    def replace_source(self, version: str) -> None:
         """Replace the source package on the mirror by this version."""
         for deb in self.mirror.dir.glob("linux-source-*"):
             deb.unlink()
@@ -109,7 +109,7 @@ def test_newer_source_is_built_on_update_only(
     objects = [builder.mirror.cache / "objects" / name for name in ("k-debug", "k")]
     for directory in objects:
         directory.mkdir(parents=True)
-    builder.offer_source(on_mirror)
+    builder.replace_source(on_mirror)
     assert kernels.ensure_kernel(DEBUG) == there and len(builder.compiled) == 1
     assert kernels.ensure_kernel(DEBUG, update=True).version == ("2" if built else "1")
     assert len(builder.compiled) == (2 if built else 1)
@@ -216,6 +216,6 @@ def test_next_fetch_removes_files_of_a_killed_compilation(builder: Builder) -> N
 
 def test_killed_update_keeps_the_installed_kernel(builder: Builder) -> None:
     there = kernels.ensure_kernel(DEBUG)
-    builder.offer_source("2")
+    builder.replace_source("2")
     kill_during_compilation(builder, update=True)
     assert debugkernel.find_complete_kernel(DEBUG) == there

@@ -94,7 +94,8 @@ def test_cost_of_a_site_is_an_exact_fraction() -> None:
 
 
 def test_other_benchmarks_and_emulated_ticks_have_no_cost_per_site(tmp_path: Path) -> None:
-    """Numbers in names of other benchmarks' variants, such as nop-3-2, are not numbers of sites."""
+    """Other benchmarks have no cost per site, although names of their variants end with numbers,
+    such as nop-3-2. Emulated ticks give no cost per site either."""
     loop = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "nop-3-2": 1.4})
     raw = rawdata.write_tier(tmp_path / "raw", 12, 1, [loop], emulated="0")
     assert compute_site_costs("native", raw) == []

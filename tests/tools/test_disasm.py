@@ -80,7 +80,8 @@ def functions(
 
 
 def select_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the instructions up to the first ret: those that run while the branch is off."""
+    """Return the instructions up to the first ret: the instructions that run while the branch is
+    off."""
     texts = [text for _, text in instructions]
     return instructions[: next(i for i, text in enumerate(texts) if text.startswith("ret")) + 1]
 

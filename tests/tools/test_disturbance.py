@@ -152,7 +152,8 @@ def test_windows_are_compared_with_the_same_loop_only(loop: tuple[int, int, int]
 @pytest.mark.parametrize(("slow", "late"), [("abc", 30), ("a", 0)])
 def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, late: int) -> None:
     """In one process of five, windows take 1.4 times as long. If this concerns all variants, the
-    process was disturbed, and the windows are late; if it concerns one variant, they are not."""
+    process was disturbed, and the windows are late; if it concerns one variant, the windows are not
+    late."""
     windows = [
         make_window(
             14_000 + block if process == 5 and name in slow else 10_000 + block,
@@ -218,8 +219,8 @@ def test_busy_time_of_sibling_threads_is_counted(
 
 
 def test_late_blocks_widen_the_interval() -> None:
-    """The interval also contains the cost of the blocks without late windows. In a quarter of the
-    blocks, the sibling thread is busy, and a variant adds twice its cost."""
+    """In a quarter of the blocks, the sibling thread is busy, and a variant adds twice its cost.
+    The interval also contains the cost in the other blocks."""
     samples = latewindows.simulate_late_windows(5, latewindows.Disturbance(0.25, 10, 2.0))
     results = compute_results(samples, [replace(make_tier(tsc_khz="2600000"), kernel="k")])
     found = {result.variant: result for result in results}["large"]
@@ -286,7 +287,7 @@ def test_verdicts_are_withheld_only_if_late_windows_are_many_and_in_stretches(
 
 
 @pytest.mark.parametrize("counter", ["steal_seconds", "others_seconds"])
-def test_lost_cpu_time_withholds_no_verdict(counter: str) -> None:
+def test_verdicts_are_kept_if_cpu_time_is_lost(counter: str) -> None:
     """Windows during which another guest or program used the CPU are late or flagged, and the
     intervals allow for such windows."""
     env = {"seconds": "100", counter: "60"}

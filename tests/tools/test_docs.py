@@ -17,7 +17,7 @@ PUBLIC = ROOT / "include" / "kmarkers"
 
 # Suffixes of files whose format has no comments, and of files that are generated from data.
 NO_COMMENTS = {".csv", ".json", ".svg", ".png", ".gz", ".doc-base"}
-# Files without an SPDX line. Those of debian/ have formats without comments.
+# Files without an SPDX line. Files of debian/ have formats without comments.
 NO_SPDX = {"LICENSE", "GPL-2.0-only.txt", ".gitignore", "changelog", "copyright", "format", "dep5"}
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")

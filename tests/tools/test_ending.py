@@ -29,7 +29,7 @@ from kmtools.report.figures import library
 
 KMARKERS = str(ROOT / "scripts" / "kmarkers")
 LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "marker-jump": 1.9})
-# The variant "jump" is cheaper than its baseline, so that the answer has a minus sign.
+# The variant "jump" is cheaper than its baseline, so that the reported cost has a minus sign.
 CALL = rawdata.Bench(
     "getppid-quiet", {"compiled-out": 140.0, "compiled-out-clone": 140.0, "jump": 130.0}
 )
@@ -72,7 +72,7 @@ def run_report(run: Path, columns: int, capsys: pytest.CaptureFixture[str]) -> l
     return lines
 
 
-def test_poor_run_withholds_verdicts(
+def test_run_with_a_poor_grade_has_no_verdicts(
     tmp_path: Path, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = run_report(make_run(tmp_path, "native", POOR), columns, capsys)
@@ -84,7 +84,7 @@ def test_poor_run_withholds_verdicts(
     assert "slower" not in said
 
 
-def test_run_without_native_tier_has_a_reason_in_place_of_an_answer(
+def test_run_without_native_tier_has_a_reason_in_place_of_costs(
     tmp_path: Path, columns: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run(tmp_path, "icount", COUNTS)
@@ -130,7 +130,7 @@ def test_table_is_replaced_by_a_hint_if_it_does_not_fit(
     assert not any(line.startswith("  marker-2 ") for line in lines)
 
 
-def test_report_without_matplotlib_has_answer_and_package_name(
+def test_report_without_matplotlib_has_costs_and_package_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "find_drawing_fault", lambda: "apt-get install python3-matplotlib")
@@ -241,8 +241,8 @@ def test_write_error_on_stdout_is_reported(run: Path, name: str) -> None:
 
 
 def test_closed_stderr_descriptor_is_not_reused_by_files(tmp_path: Path) -> None:
-    """If file descriptor 2 were free, the next opened file would get this descriptor, and error
-    messages would be written to that file."""
+    """If a command is started with file descriptor 2 closed, no file that it opens gets this
+    descriptor; else error messages would be written to that file."""
     program = (
         "import os; from kmtools.base import streams; streams.prepare_streams();"
         "print(os.open(os.devnull, os.O_RDONLY))"
@@ -268,7 +268,8 @@ def terminals() -> Iterator[list[Terminal]]:
 def test_whole_output_is_shown_on_a_terminal(
     run: Path, name: str, term: str, terminals: list[Terminal]
 ) -> None:
-    """TERM=dumb disables the pager and colours."""
+    """On a terminal of 80 columns, all lines of the output fit, and the ordinary screen shows them.
+    TERM=dumb disables the pager and colours."""
     words = [word.replace("RUN", str(run)) for word in ENDS[name]]
     env = {**os.environ, "TERM": term, "PAGER": "cat"}
     env.pop("NO_COLOR", None)
@@ -283,23 +284,24 @@ def test_whole_output_is_shown_on_a_terminal(
     assert not shown.other and shown.cursor
 
 
-def make_change(number: int, verdict: str, tier: str = "native", kernel: str = "6.1") -> Change:
-    """Return a row with long names and a note, compared between two runs; it changed by `number`
-    percent."""
+def make_change(percent: int, verdict: str, tier: str = "native", kernel: str = "6.1") -> Change:
+    """Return a row with long names and a note, compared between two runs; its cost changed by
+    `percent`."""
     long = "a-name-that-is-quite-long-for-a-terminal"
-    name = RowName(tier, f"{long}-{number}", f"{long}-{number}")
+    name = RowName(tier, f"{long}-{percent}", f"{long}-{percent}")
     row = Row(name, kernel, "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
-    ends = Interval(number - 0.1, number + 0.1)
+    ends = Interval(percent - 0.1, percent + 0.1)
     note = "only in A" if verdict == MISSING else "a note of so many words that it needs a line"
     other = None if verdict == MISSING else row
-    percent = float(number)
-    return Change(name, "TSC cycles", row, other, SHARE, percent, ends, None, 0.1, verdict, note)
+    return Change(
+        name, "TSC cycles", row, other, SHARE, float(percent), ends, None, 0.1, verdict, note
+    )
 
 
 @pytest.mark.parametrize("changed", [0, 1, 30])
 def test_a_comparison_fits_on_a_screen(changed: int) -> None:
-    """The comparison has long names, a benchmark for each row, many tiers with a poor grade, and
-    missing tiers."""
+    """A comparison fits although it has long names, a benchmark for each row, many tiers with a
+    poor grade, and missing tiers."""
     rows = [make_change(n, SLOWER) for n in range(1, changed + 1)]
     kernels = [(t, k) for t in ("native", "vm", "icount", "metal") for k in ("5.10", "6.1", "7.2")]
     gone = [make_change(0, MISSING, tier, kernel) for tier, kernel in kernels]

@@ -69,7 +69,8 @@ def test_no_pair_of_identical_runs_raises_an_alarm() -> None:
 
 
 def test_estimates_do_not_depend_on_the_number_of_blocks() -> None:
-    """No pair of runs with 32, 40 or 128 blocks differs or is not comparable."""
+    """In each pair of runs with 32, 40 or 128 blocks, all rows are comparable, and none is slower
+    or faster."""
     runs = [
         simulate_run(10 * blocks + seed, blocks) for blocks in (32, 40, 128) for seed in range(3)
     ]
@@ -103,8 +104,8 @@ def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:
 def test_stored_estimates_are_used_only_if_valid(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Stored estimates are used. They are computed again if estimates.json is damaged or of another
-    version, or if the samples changed."""
+    """Stored estimates are used. The estimates are computed again if estimates.json is damaged or
+    of another version, or if the samples changed."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     made = estimates.load_estimates(run)
     file, samples = run / "estimates.json", run / "samples.csv"
@@ -138,7 +139,7 @@ def test_stored_estimates_are_used_only_if_valid(
         estimates.load_estimates(run)
 
 
-def test_poor_run_raises_no_alarm_but_a_note(
+def test_run_with_a_poor_grade_raises_no_alarm_but_a_note(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b = manyruns.write_runs(tmp_path, 2)

@@ -182,8 +182,8 @@ def estimate_cost_with_slow_processes(slow: int) -> location.Location:
 
 @pytest.mark.parametrize(("slow", "share"), [(1, 0.302), (2, 0.383), (4, 0.524)])
 def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share: float) -> None:
-    """The upper end of the interval is at least the cost of a run with the share `share` of slow
-    processes, which is the upper end of the exact interval of the observed share."""
+    """The upper end of the interval allows for a run in which the share `share` of the processes is
+    slow. This share is the upper end of the exact interval of the observed share."""
     found = estimate_cost_with_slow_processes(slow)
     assert found.interval.hi >= 10 * share - 0.1
     assert found.value == pytest.approx(10 * slow / 16, abs=0.2)
@@ -319,8 +319,8 @@ def test_layouts_with_few_blocks_are_merged() -> None:
         )
         == 32
     )
-    # The width of the interval is that from 64 independent blocks. If blocks of the same layout
-    # were treated as dependent, there would be only 32 pairs of blocks, and a wider interval.
+    # The interval is as wide as with 64 independent blocks. If blocks of the same layout were
+    # treated as dependent, there would be only 32 pairs of blocks, and a wider interval.
     assert 0.15 < found.over_time.half_width < 1
 
 
@@ -378,7 +378,8 @@ def test_independent_program_must_give_the_same_cost(
 
 
 def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
-    """The values of the costs are not checked, because other processes may use the CPU."""
+    """nopcost prints a cost for each benchmark. The values are not checked, because other processes
+    may use the CPU."""
     found = independent.measure_nopcost_costs(independent.build_nopcost(tmp_path), 40)
     assert set(found) == set(independent.BENCHMARKS)
     assert "kmarkers/" not in "".join(
@@ -455,8 +456,8 @@ def test_sign_test_ranks_equal_those_of_scipy() -> None:
 
 
 def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> None:
-    """A difference half way between the margin and the smallest detectable difference is found in
-    fewer than three of five runs."""
+    """The smallest detectable difference is found in more than 70 % of the runs. A difference half
+    way between the margin and this one is found in fewer than 60 %."""
     found = {0.5: 0, 1.0: 0}
     for seed in range(FEW):
         clone, variant = estimate_noise("placed", 2 * seed), estimate_noise("placed", 2 * seed + 1)

@@ -109,7 +109,7 @@ def test_notes_of_some_rows_are_numbered_footnotes() -> None:
     assert panel.remark.startswith(f"[1] O{POOR[1:]}. [2] O{POOR[1:]}; {LONG}.")
 
 
-def test_cost_of_a_site_in_a_poor_benchmark_is_withheld() -> None:
+def test_site_in_a_benchmark_with_a_poor_grade_has_no_verdict() -> None:
     good = make_site_cost("density-full", "marker-jump", 0.2)
     (panel,) = panels.make_site_panels([good])
     assert panel.rows[0].look == SLOWER and "±" in panel.rows[0].words

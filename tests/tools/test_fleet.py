@@ -224,7 +224,7 @@ def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
 
 
 def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
-    """Compare 1,000 runs, a tenth of those of make check-fleet, in at most 12 s of CPU time."""
+    """Compare 1,000 runs, a tenth of the runs of make check-fleet, in at most 12 s of CPU time."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0

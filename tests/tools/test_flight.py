@@ -45,7 +45,7 @@ def read_elf_type(program: Path) -> str:
 def test_every_build_of_the_example_works(
     compiler: str, where: str, level: str, tmp_path: Path
 ) -> None:
-    """The exit code of the example is 0 only if all its phases worked."""
+    """Each build of the example exits with 0, which means that all phases of the example worked."""
     program = tmp_path / "flight"
     built = build_example(compiler, where, level, program)
     assert built.returncode == 0, built.stderr
@@ -81,8 +81,9 @@ DEFINE_IMV(int, shared) = 1;
 @pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
-    """One file reads an immediate value that the other file defines. The program also includes
-    <linux/ptrace.h>, and gets the header of the system, not the one in native/include."""
+    """A program of two files works: one reads an immediate value that the other defines. The
+    program also includes <linux/ptrace.h>, and gets the header of the system, not the one in
+    native/include."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is missing")
     for name, text in FILES.items():
@@ -105,7 +106,8 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
     ],
 )
 def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named: str) -> None:
-    """The compiler prints the #error message of include/kmarkers/dialect.h."""
+    """In strict C11 and in C++, the compiler prints the #error message of
+    include/kmarkers/dialect.h."""
     if shutil.which(words[0]) is None:
         pytest.skip(f"{words[0]} is missing")
     language = "c" if words[0] == "gcc" else "c++"
@@ -123,7 +125,8 @@ def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_without_optimisation_the_error_has_the_reason(compiler: str, tmp_path: Path) -> None:
-    """The compiler prints the #error message of include/kmarkers/dialect.h."""
+    """Without optimisation, the compiler prints the #error message of
+    include/kmarkers/dialect.h."""
     built = build_example(compiler, "pie", "-O0", tmp_path / "flight")
     assert built.returncode != 0
     assert "kmarkers needs optimisation" in built.stderr

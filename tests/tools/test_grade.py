@@ -92,7 +92,7 @@ def test_each_reason_alone_lowers_the_grade(
     assert words in found.reasons[0].words and found.remedies
 
 
-def test_one_flagged_window_is_no_reason() -> None:
+def test_one_flagged_window_does_not_lower_the_grade() -> None:
     assert not grade_results(make_tier(), {}, [make_result("b", "x", flagged=1)]).reasons
 
 
@@ -127,9 +127,10 @@ def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Resu
     ]
 
 
-def test_poor_benchmarks_have_no_verdicts() -> None:
-    """The verdicts of other benchmarks are kept. In a poor benchmark, "unresolved" is kept, and
-    "more", which is a verdict about exact counts."""
+def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
+    """A benchmark whose clone differs has a poor grade: its verdicts are withheld, except
+    "unresolved" and "more", a verdict about exact counts. The verdicts of another benchmark are
+    kept."""
     rows = withhold_verdicts(
         {}, [make_tier()], [*make_rows("calm"), *make_rows("loud", clone=SLOWER)]
     )
@@ -150,7 +151,7 @@ def test_emulated_ticks_have_no_verdicts() -> None:
     assert withhold_verdicts({}, [make_tier("icount", emulated=True)], exact) == exact
 
 
-def test_unresolved_clone_withholds_no_verdict() -> None:
+def test_verdicts_are_kept_if_a_clone_is_unresolved() -> None:
     """An unresolved clone makes the grade poor, but verdicts are kept, because the rule for
     verdicts allows for noise."""
     rows = make_rows("b", clone=UNRESOLVED)

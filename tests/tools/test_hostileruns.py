@@ -162,8 +162,8 @@ def test_history_refuses_a_run_without_a_date(
 
 
 def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
-    """If a tier of a run was measured in two kernels, each variant has two rows of one value each,
-    not one row of two values, so that the run counts once in each row."""
+    """If a tier of a run was measured in two kernels, each variant has two rows of one value each.
+    So the run counts once in each row."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
     (tier,) = env["tiers"]
@@ -278,8 +278,9 @@ def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
 def test_unreadable_directory_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """PermissionError is simulated, because root can read every directory. The symbolic link to
-    itself is real."""
+    """One directory cannot be read, and samples.csv of one run is a symbolic link to itself: both
+    runs are reported, and the others are compared. PermissionError is simulated, because root can
+    read every directory."""
     manyruns.write_runs(tmp_path, 4)
     loop = tmp_path / "machine-00003" / "samples.csv"
     loop.unlink()

@@ -35,12 +35,12 @@ RUN = [
 ]
 
 
-def test_share_equals_the_published_one() -> None:
+def test_computed_share_of_markers_equals_the_published_share() -> None:
     then = impact.compute_published_share()
     assert f"{then.value:.2f} {then.half:.2f}" == "6.72 0.70"
 
 
-def test_errors_propagate() -> None:
+def test_error_of_a_share_follows_from_the_errors_of_both_times() -> None:
     assert impact.compute_percent_of_call(
         Estimate(100, 3), Estimate(1000, 0)
     ).value == pytest.approx(10)

@@ -31,9 +31,9 @@ pytestmark = pytest.mark.usefixtures("native_programs")
 # call through a function pointer.
 CALLS = 3
 # The limit for a pass of a loop with an enabled SDT probe, as a multiple of a pass of the same loop
-# with a call through a function pointer: the values of the rows, from which the cost of the empty
-# loop is not subtracted. The probe has one or two empty handlers. Most of the time goes into taken
-# branches: a pass has seven with one handler, and three with the call alone.
+# with a call through a function pointer. The cost of the empty loop is not subtracted from either.
+# The probe has one or two empty handlers. Most of the time goes into taken branches: a pass has
+# seven with one handler, and three with the call alone.
 SDT_PASSES = {"sdt-jump": 3, "sdt-jump-2-handlers": 5, "sdt-breakpoint-promoted": 4}
 RUNS = 10
 
@@ -203,7 +203,7 @@ def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None
 
 
 def test_an_enabled_sdt_probe_costs_few_calls_through_a_pointer() -> None:
-    """The best of ten runs counts, because neighbour processes may slow down the others."""
+    """The best of ten runs counts, because a neighbour process may slow down the other runs."""
     ratios: list[dict[str, float]] = []
     for medians in measure_enabled_markers("sdt-enabled"):
         ratios.append({one: medians[one] / medians["function-pointer"] for one in SDT_PASSES})
@@ -311,7 +311,8 @@ def test_full_disk_leaves_no_truncated_file(tmp_path: Path) -> None:
 
 
 def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
-    """No benchmark is measured, not even the first."""
+    """If the path of the output directory is a file, the run ends with an error before the first
+    benchmark is measured."""
     place = tmp_path / "file"
     place.touch()
     done = run_kmbench("run", "-b", 2, "-o", place, "empty-loop")
@@ -378,7 +379,8 @@ def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
 
 
 def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
-    """Otherwise old samples would be mistaken for samples of the new run."""
+    """A run in a directory that has samples is refused: its old samples would be mistaken for
+    samples of the new run."""
     raw = tmp_path / "raw"
     assert run_program(KMBENCH, "run", "-b", 2, "-o", raw, "empty-loop").returncode == 0
     before = (raw / "env").read_text()

@@ -91,7 +91,8 @@ def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> No
 
 
 def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
-    """The CPU has an invariant TSC if /proc/cpuinfo lists nonstop_tsc."""
+    """If /proc/cpuinfo lists nonstop_tsc, the TSC is invariant, and the env file has its
+    frequency."""
     flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
     if "nonstop_tsc" not in flags:
         pytest.skip("the TSC of this CPU is not invariant")

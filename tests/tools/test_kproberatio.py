@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the ratio of the cost of a kprobe to that of a marker, with published and with invented
-numbers."""
+"""Tests of the ratio of the cost of a kprobe to the cost of a marker, with published and with
+invented numbers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RUN = [
 ]
 
 
-def test_ratio_equals_the_published_one() -> None:
+def test_computed_ratio_equals_the_published_ratio() -> None:
     assert f"{kproberatio.compute_published_ratio():.0f}" == "75"
 
 

@@ -86,7 +86,8 @@ def test_object_files_with_wrong_names_are_found(tmp_path: Path) -> None:
 
 
 def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
-    """A reference in assembler code counts as a use of the symbol."""
+    """Three object files use symbols of each other; each pair is reported. A reference in assembler
+    code counts as a use of the symbol."""
     found = find_module_name_faults(
         tmp_path,
         hit='asm(".globl entry_call\\nentry_call: call entry_write\\n");\n',

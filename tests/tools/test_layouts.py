@@ -58,7 +58,7 @@ def test_loops_begin_at_the_offsets_of_their_layouts() -> None:
     layouts = range(LAYOUTS)
     rows = {name.rpartition("_")[0] for name in found}
     variants = {row for row in rows if all(f"{row}_{layout}" in found for layout in layouts)}
-    # `found` also has offsets of backward jumps from the cold paths of markers.
+    # `found` also has the offsets of backward jumps from the cold paths of markers.
     wrong = [
         f"{row}_{layout}: {sorted(found[f'{row}_{layout}'])}"
         for row in sorted(variants)

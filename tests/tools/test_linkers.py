@@ -94,7 +94,8 @@ int main(void)
 
 @pytest.fixture(params=["bfd", "gold", "lld", "mold"])
 def linker(request: pytest.FixtureRequest) -> str:
-    """Return the name of an installed linker; skip the test if it is missing."""
+    """Return the name of a linker. Each test runs with each linker in turn, and is skipped for a
+    linker that is not installed."""
     name = str(request.param)
     if not shutil.which(f"ld.{name}"):
         pytest.skip(f"ld.{name} is missing: scripts/setup --tools installs it")

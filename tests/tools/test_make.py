@@ -146,7 +146,7 @@ def test_inherited_environment_variables_are_not_used_in_builds(tmp_path: Path) 
         return done.stdout
 
     assert run_successfully("scripts/kmarkers", "--version").startswith("kmarkers ")
-    # With -B, make -n prints the commands of all targets, also of those that are up to date.
+    # With -B, make -n prints the commands of all targets, also of targets that are up to date.
     assert "/nowhere" not in run_successfully("make", "-n", "-B", "native")
     assert "/nowhere" in run_successfully("make", "-n", "-B", "-C", "native", "OUT=/nowhere/asked")
     (tmp_path / "Makefile").write_text("modules:\n\t@env\n")

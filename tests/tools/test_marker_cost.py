@@ -48,10 +48,10 @@ def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
     assert "6.72 ± 0.70 %" in call.then and "half of two markers" in call.how
 
 
-def test_hot_code_has_an_answer_for_each_place_of_a_marker() -> None:
-    """The answers come from density-one, whose loop has one site: among other instructions, or
-    behind a taken branch. SITES, the cost per site of many sites side by side, is not used, because
-    programs have no sites side by side."""
+def test_hot_code_has_a_cost_for_each_position_of_a_marker() -> None:
+    """With the benchmark density-one, whose loop has one site, there are two costs: among other
+    instructions, and behind a taken branch. SITES, the cost per site of many sites side by side, is
+    not used, because programs have no sites side by side."""
     rows = [
         make_result("density-one", "marker-jump-middle", 0.0),
         make_result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
@@ -79,7 +79,7 @@ def test_the_share_of_a_system_call_is_that_of_one_marker() -> None:
     assert "In a system call (immediate)" not in own
 
 
-def test_without_density_rows_empty_loop_gives_the_answer() -> None:
+def test_without_density_rows_empty_loop_gives_the_cost() -> None:
     own = index_costs_by_place(find_marker_costs(LOOP, []))
     assert own["In hot code"].value == pytest.approx(0.03)
     assert "may hide" in own["In hot code"].how
@@ -91,7 +91,7 @@ def test_without_density_rows_empty_loop_gives_the_answer() -> None:
     )
 
 
-def test_emulated_ticks_and_counts_give_no_answer() -> None:
+def test_emulated_ticks_and_counts_give_no_cost_of_a_marker() -> None:
     units = {"vm": "ticks (emulated)", "icount": "instructions"}
     ticks = [
         make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
@@ -107,7 +107,7 @@ def test_metal_tier_has_priority_over_native() -> None:
     ].value == pytest.approx(3.0)
 
 
-def test_poor_numbers_are_withheld_in_the_sentence() -> None:
+def test_sentence_says_once_that_all_verdicts_are_withheld() -> None:
     """If all verdicts are withheld, the sentence says so once, at its end."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
     found = find_marker_costs([*LOOP, *CALL], poor)
@@ -162,7 +162,7 @@ def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_answer_is_first_on_the_terminal_and_fits(width: int) -> None:
+def test_marker_cost_is_first_on_the_terminal_and_fits(width: int) -> None:
     reasons = (Reason(Level.FAIR, "a virtual machine, " * 5, "a machine of your own"),)
     graded = [
         (make_tier(), Grade(Level.FAIR, reasons)),
@@ -231,10 +231,9 @@ def test_wide_tables_are_split_at_80_columns() -> None:
 WHY = "31.0 % of the timed windows over a microsecond late: other programs ran on the same CPU"
 
 
-def test_the_reason_of_a_withheld_verdict_is_below_the_answer() -> None:
-    """The terminal and the first screen of the page print the reason of a withheld verdict, and the
-    caveat of a verdict that is not withheld. Places of a marker with the same reason share a
-    line."""
+def test_the_reason_of_a_withheld_verdict_is_below_the_costs() -> None:
+    """The terminal and the first screen of the page print the reason of each withheld verdict, and
+    the caveat of any other verdict. Costs with the same reason share a line."""
     rows = [
         make_result("density-one", f"marker-jump-{where}", 0.1, verdict=WITHHELD, note=WHY)
         for where in ("middle", "first")

@@ -77,7 +77,7 @@ def test_process_is_repeated_after_a_suspend(
 
 
 def test_program_that_writes_no_samples_is_reported(tmp_path: Path) -> None:
-    """/bin/true succeeds without writing samples."""
+    """A program that succeeds without writing samples, such as /bin/true, is reported."""
     with pytest.raises(FailedError, match="/bin/true left no samples: its command line differs"):
         native.measure_processes(
             tmp_path / "raw", blocks=1, processes=2, seed=5, program=Path("/bin/true")
@@ -146,7 +146,8 @@ def test_awake_machine_is_not_reported_as_suspended() -> None:
 def test_no_process_starts_that_would_exceed_the_budget(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each process takes ten seconds of a simulated clock."""
+    """With processes that take ten seconds of a simulated clock, no process starts that would end
+    after the time limit."""
     monkeypatch.setenv("EXIT", "0")
     now = [0.0]
 

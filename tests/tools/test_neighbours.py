@@ -117,8 +117,9 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
     code: int,
     said: str,
 ) -> None:
-    """A false verdict about a planted row, an A/A clone that differs, too few verdicts, and a
-    withheld row whose reason is not on the first screen fail. Unresolved rows alone do not."""
+    """The check fails for a false verdict about a planted row, an A/A clone that differs, too few
+    verdicts, or a withheld verdict whose reason is not on the first screen. Unresolved rows alone
+    do not fail it."""
     results = make_run(changed)
     assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == code
     assert said in capsys.readouterr().out
@@ -127,9 +128,9 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
 def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """All rows of a run are withheld for one reason. The first screen shows the reason for the rows
-    of the headline, so it explains the other rows, too. The check fails only because too few rows
-    have a verdict."""
+    """The verdicts of all rows of a run are withheld for one reason. The first screen shows the
+    reason for the rows of the headline, so it explains the other rows, too. The check fails only
+    because too few rows have a verdict."""
     rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
     results = make_run(dict.fromkeys(rows, WITHHELD_ROW))
     assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == 1
@@ -158,7 +159,7 @@ def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
 
 
 def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A load with a CPU may use this CPU alone."""
+    """A load that gets the number of a CPU runs on this CPU alone."""
     allowed, seen = os.sched_getaffinity(0), []
     monkeypatch.setattr(signal, "signal", lambda *_words: None)
     monkeypatch.setitem(neighbour.LOADS, "busy", lambda _: seen.append(os.sched_getaffinity(0)))

@@ -33,7 +33,8 @@ PEERS = {
 
 
 def test_missing_peer_is_reported(tmp_path: Path) -> None:
-    """Messages name the packages to install; the other variants are still listed."""
+    """If a peer is missing, a message names the packages to install, and the other variants are
+    still listed."""
     program = tmp_path / "kmbench"
     program.write_bytes(KMBENCH.read_bytes())
     program.chmod(0o755)
@@ -52,7 +53,8 @@ def test_missing_peer_is_reported(tmp_path: Path) -> None:
 
 @pytest.fixture(params=PEERS)
 def peer(request: pytest.FixtureRequest) -> str:
-    """Return the name of a peer; skip the test if its package is missing."""
+    """Return the name of a peer. Each test runs with each peer in turn, and is skipped for a peer
+    whose package is missing."""
     name: str = request.param
     built = NATIVE / f"peer-{name}.so"
     subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
@@ -86,7 +88,8 @@ def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
 
 
 def test_peer_that_cannot_be_enabled_is_reported(peer: str, tmp_path: Path) -> None:
-    """perf_event_open() and wait4() fail here, so that no peer can be enabled."""
+    """If perf_event_open() and wait4() fail, no peer can be enabled: kmbench reports the variant
+    with the enabled probe as missing, and measures the one with the disabled probe."""
     raw = tmp_path / "raw"
     denied = [f"{name}={errno.EACCES}" for name in ("perf_event_open", "wait4")]
     words = [NATIVE / "deny", *denied, "--"]
@@ -116,8 +119,8 @@ const struct bench_peer bench_peer = {
 
 
 def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
-    """The variant with the enabled probe is reported as missing; the variant with the disabled
-    probe is measured."""
+    """If a peer cannot be disabled, kmbench reports the variant with the enabled probe as missing,
+    and measures the one with the disabled probe."""
     program, source = tmp_path / "bin" / "kmbench", tmp_path / "peer.c"
     program.parent.mkdir()
     program.write_bytes(KMBENCH.read_bytes())
@@ -138,7 +141,7 @@ def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
 
 
 def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> None:
-    """A uprobe that the kernel has not replaced by a call is not measured as an optimised one."""
+    """Only a uprobe that the kernel has replaced by a call is measured as an optimised one."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr

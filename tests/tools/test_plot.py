@@ -56,8 +56,9 @@ def compare_with_golden(folder: Path) -> list[str]:
 
 
 def test_figures_match_golden_files(run: Path) -> None:
-    """Compares texts, positions and CSS classes. After a deliberate change of the figures, replace
-    the files in golden/ by the figures that this test has drawn."""
+    """The figures have the texts, positions and CSS classes of the files in golden/. After a
+    deliberate change of the figures, replace the files in golden/ by the figures that this test has
+    drawn."""
     assert compare_with_golden(run / "figures") == [], f"look at {run / 'figures'}"
 
 

@@ -134,7 +134,8 @@ def test_printed_detectable_change_is_detected() -> None:
 
 
 def test_one_percent_in_reference_rows_is_detected_or_unresolved() -> None:
-    """Uses halves of the reference run, some rows of which are too noisy for 1 %."""
+    """In halves of the reference run, one of which is scaled by 1 %, some rows are detected as
+    slower. Rows that are too noisy for 1 % are unresolved."""
     for a, b in split_reference_run()[::18]:
         more = [replace(r, values=r.values * (1 if r.is_clone else 1.01)) for r in b]
         found = [c for c in changes.compare_rows(a, more) if c.kind == SHARE]

@@ -132,7 +132,7 @@ def test_committed_page_has_all_rows() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "🔴 **1 FAILED**")])
-def test_result_cells_of_a_row(laboratory: Path, verdict: str, failed: str) -> None:
+def test_row_gets_its_result_in_table_cells(laboratory: Path, verdict: str, failed: str) -> None:
     monkey = pytest.MonkeyPatch()
     monkey.setattr(processors, "LOGS", laboratory / "logs")
     said = f'printf "{verdict} 1 x\\n1..1\\n" >"$status"; finish {int(verdict != "ok")}\n'

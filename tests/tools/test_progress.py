@@ -66,7 +66,8 @@ def test_no_remaining_time_before_the_first_progress() -> None:
 
 
 def test_long_permanent_line_is_wrapped_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A path is not wrapped; in a log no line is wrapped."""
+    """A long line is wrapped on a terminal, but a path in the line is kept whole; in a log no line
+    is wrapped."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "80")
     path = "/" + "long/" * 30

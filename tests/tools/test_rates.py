@@ -116,7 +116,7 @@ def test_rates_outside_the_range_are_refused(rate: float) -> None:
         rates.render_rates_text(rates.compute_mechanism_costs(SUMMARY, ENV), rate)
 
 
-def test_a_run_without_real_times_has_no_answer() -> None:
+def test_a_run_without_times_of_a_real_cpu_is_refused() -> None:
     with pytest.raises(FailedError, match="no tier"):
         rates.render_rates_text(
             rates.compute_mechanism_costs(SUMMARY, {"tiers": ENV["tiers"][1:]}), 1e6
@@ -143,5 +143,6 @@ def test_figure_is_reproducible() -> None:
 def test_state_of_a_variant_follows_from_its_benchmark(
     benchmark: str, variant: str, state: str | None
 ) -> None:
-    """The table of states has patterns of benchmarks and of variants."""
+    """The state of a variant is the state in the first row of STATES whose patterns match its
+    benchmark and variant."""
     assert rates.find_probe_state(benchmark, variant) == state

@@ -129,7 +129,8 @@ def test_duplicate_window_in_a_raw_file_is_reported(tmp_path: Path) -> None:
 
 
 def test_tiers_of_a_run_can_have_different_schemas(tmp_path: Path) -> None:
-    """Each raw file contains the number of its schema."""
+    """A run may merge raw files of schemas 1 and 2, because each file contains the number of its
+    schema."""
     row = "loop,none,loop,0,0,0,1,{},,{},ticks,,"
     rows = [row.format(10, 100), row.format(20, 200)]
     old = ["pool,none,0,0,0,1,10,100,,,", "pool,none,0,0,0,1,20,200,,,"]

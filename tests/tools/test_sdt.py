@@ -57,7 +57,8 @@ def compile_source(compiler: str, source: str, where: Path) -> subprocess.Comple
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """Return the name of an installed compiler; skip the test if it is missing."""
+    """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
+    a compiler that is not installed."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)
@@ -73,8 +74,8 @@ def disassemble_until_ret(name: str, built: Path) -> list[str]:
 
 
 def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -> None:
-    """Counts the instructions before ret: a nop; some flavours also load arguments into
-    registers."""
+    """The code of a site before ret is one instruction, or two for the flavour split. Exchanged
+    arguments need one or three more."""
     done = compile_source(compiler, SOURCE, tmp_path)
     assert done.returncode == 0, done.stderr
     names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
@@ -387,7 +388,7 @@ def test_macros_as_names_are_expanded(compiler: str, tmp_path: Path) -> None:
 def test_name_that_expands_to_a_number_is_refused(
     compiler: str, place: str, tmp_path: Path
 ) -> None:
-    """In GNU dialects, compilers define the macro linux as 1."""
+    """`linux`, which compilers define as the macro 1 in GNU dialects, is refused as a name."""
     provider = place.split(",", maxsplit=1)[0].replace("PROV", "linux")
     source = (
         "#include <linux/kernel.h>\n#include <kmarkers/sdt.h>\n"

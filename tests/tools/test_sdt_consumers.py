@@ -116,7 +116,8 @@ all(void *p, unsigned long word)
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """Return the name of an installed compiler; skip the test if it is missing."""
+    """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
+    a compiler that is not installed."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)
@@ -135,7 +136,7 @@ def compile_source(compiler: str, flavour: str, source: str, where: Path) -> byt
 
 @pytest.mark.parametrize("flavour", ["jump", "breakpoint", "nop", "split", "note"])
 def test_freebsd_style_sources_compile(compiler: str, flavour: str, tmp_path: Path) -> None:
-    """Compiles the file with the definitions, and one with declarations only."""
+    """A file with the definitions, and a file with declarations only, compile."""
     compile_source(compiler, flavour, HEADER + USES, tmp_path)
     built = compile_source(compiler, flavour, HEADER + DEFINITIONS + USES + MORE_USES, tmp_path)
     for types in ("int,struct packet *,bool", "t0 *,t1 *,t2 *,t3 *,t4 *,t5 *,int", "t0 *"):

@@ -18,7 +18,8 @@ INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
 @pytest.fixture(params=["gcc", "clang"])
 def compiler(request: pytest.FixtureRequest) -> str:
-    """Return the name of an installed compiler; skip the test if it is missing."""
+    """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
+    a compiler that is not installed."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
     return str(request.param)

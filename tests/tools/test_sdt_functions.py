@@ -58,7 +58,8 @@ def run_program(*words: object) -> tuple[str, str]:
 
 
 def test_function_names_are_found_also_if_started_by_ld_so(program: Path) -> None:
-    """If ld.so is started with the program as argument, /proc/self/exe is ld.so."""
+    """Functions are found also if ld.so is started with the program as argument: /proc/self/exe is
+    then ld.so."""
     headers = subprocess.run(
         ["readelf", "-lW", str(program)], capture_output=True, text=True, check=True
     ).stdout

@@ -177,7 +177,8 @@ def test_the_whole_interval_must_be_close_to_the_known_cost(
 
 @pytest.mark.parametrize(("variant", "said"), [("nops", UNCLEAR), ("chain-clone", FAIL)])
 def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: str) -> None:
-    """A row near zero may be unresolved if the A/A clone is noisy, but not the clone itself."""
+    """If the A/A clone is noisy, a row near zero may be unresolved, but the clone itself may
+    not."""
     row = Planted(variant, 0, 0, ("equivalent",))
     outcome = selftest.choose_outcome(row, 0.0, Interval(-0.1, 0.1), "unresolved")
     assert outcome == said

@@ -13,7 +13,8 @@ NAMES = soak.list_fault_checks()
 
 
 def make_result(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
-    """Return the result of a boot in which the checks `failed` failed and one other passed."""
+    """Return the result of a boot in which the checks `failed` failed and one other check
+    passed."""
     lines = ["# suite: soak", "ok 1 round 1: the kernel logged no fault"]
     lines += [f"not ok {number} {name}" for number, name in enumerate(failed, 2)]
     (directory / "status.log").write_text("\n".join([*lines, f"1..{len(failed) + 1}"]))

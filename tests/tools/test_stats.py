@@ -225,8 +225,8 @@ def test_difference_must_exceed_margin_and_noise_floor() -> None:
 
 
 def test_cost_equal_to_the_margin_is_a_difference() -> None:
-    """If the interval excludes 0 and contains the margin, the verdict is a difference above the
-    noise floor."""
+    """If the interval excludes 0 and contains the margin, the verdict is "differs" if the cost
+    exceeds the noise floor, else "unresolved"."""
     for sign in (1, -1):
         ends = Interval(*sorted((sign * 0.24, sign * 0.26)))
         assert verdicts.decide_verdict(sign * 0.25, ends, 0.25, 0.1) == DIFFERS
@@ -339,7 +339,8 @@ def test_disagreeing_exact_blocks_are_reported() -> None:
 
 
 def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
-    """If the clock advances in steps of 26 ticks, different costs may have equal slopes."""
+    """A clock advances in steps of 26 ticks, so that different costs may have equal slopes. The
+    interval is then as wide as one step allows."""
     costs = {"none": 100, "none-clone": 100, "marker": 101}
     samples = [
         make_window(variant, block, loops, cost * loops // 26 * 26)
@@ -367,7 +368,7 @@ def test_a_margin_is_declared_for_every_unit() -> None:
 
 
 def test_margins_of_hot_code_and_whole_operations() -> None:
-    """The margin is 0.25 core cycles in hot code, and 1 % of whole operations."""
+    """The margin is 0.25 core cycles in hot code, and 1 % of the cost of whole operations."""
     core = CoreCycleRatio("counted", 1.25)
     for benchmark in ("empty-loop", "memcpy-4096", "density-full"):
         assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, benchmark, 1e4, core) == 0.2

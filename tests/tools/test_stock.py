@@ -31,7 +31,8 @@ def list_module_dependencies(kernel: Any, module: Path, scratch: Path) -> list[s
 
 
 def test_dependencies_precede_a_module(tmp_path: Path) -> None:
-    """File names have dashes, names of modules have underscores."""
+    """A module's dependencies are listed in the order of loading, although file names have dashes
+    and names of modules have underscores."""
     kernel = make_kernel(
         tmp_path,
         usb_common=(),

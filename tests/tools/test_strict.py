@@ -97,7 +97,8 @@ HEADERS = ("user", "marker", "immediate", "typed", "sdt", "bench")
 
 @pytest.fixture(params=COMPILERS)
 def compiler(request: pytest.FixtureRequest) -> str:
-    """Return the name of an installed compiler; skip the test if it is missing."""
+    """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
+    a compiler that is not installed."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param}: scripts/setup --tools installs it")
     return str(request.param)
@@ -118,7 +119,8 @@ def compile_source(words: list[str], source: str, where: Path) -> list[str]:
 def test_headers_compile_without_warnings(
     compiler: str, source: str, dialect: str, tmp_path: Path
 ) -> None:
-    """The headers are not in a system directory, where warnings would be suppressed."""
+    """No compiler prints a warning about the headers. The headers are not in a system directory,
+    where warnings would be suppressed."""
     assert not compile_source([compiler, *FLAGS, f"-std={dialect}", *STRICT], source, tmp_path)
 
 

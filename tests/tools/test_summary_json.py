@@ -35,7 +35,8 @@ def test_headline_figure_matches_the_reference_run() -> None:
 
 
 def test_a_changed_number_changes_readme_and_figure() -> None:
-    """Changes the cost in hot code, which the answer and the figure show."""
+    """If the cost in hot code changes, the lines of README.md and the headline figure change,
+    too."""
     summary = read_summary(REFERENCE)
     native = {
         (entry["benchmark"], entry["variant"]): entry

@@ -63,7 +63,9 @@ def test_files_that_a_tutorial_prints_are_written() -> None:
         (["a.c"], "abc\n", False),
     ],
 )
-def test_output_is_compared(printed: list[str], output: str, same: bool) -> None:
+def test_output_of_a_command_is_compared_with_the_tutorial(
+    printed: list[str], output: str, same: bool
+) -> None:
     assert (tutorials.make_output_pattern(printed).fullmatch(output) is not None) == same
 
 
