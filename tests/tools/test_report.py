@@ -428,3 +428,14 @@ def test_large_numbers_have_three_significant_digits() -> None:
         999_600: "1.00M", 16_268_898: "16.3M", 28_767_562_473: "28.8G", 1e13: "10000G",
     }  # fmt: skip
     assert {value: table.format_with_prefix(value) for value in known} == known
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(1234567.0, "1234567"), (-20000001.0, "-20000001"), (999999.0, "999999"), (2.5, "2.5"),
+     (None, "-")],
+)  # fmt: skip
+def test_exact_counts_are_printed_with_all_digits(count: float | None, text: str) -> None:
+    assert table.format_count(count) == text
+    if count and count > 0:
+        assert table.format_count(count, signed=True) == f"+{text}"

@@ -57,10 +57,11 @@ def format_with_prefix(value: float) -> str:
 
 
 def format_count(value: float | None, signed: bool = False) -> str:
-    """Return an exact count as text, with at most six digits and without trailing zeros."""
+    """Return an exact count as text, without trailing zeros. A count from a million on has all its
+    digits; a smaller one has at most six significant digits."""
     if value is None:
         return "-"
-    return f"{value:+g}" if signed else f"{value:g}"
+    return f"{value:{'+' if signed else ''}{'.0f' if abs(value) >= 1e6 else 'g'}}"
 
 
 def format_value(result: Result, value: float | None, signed: bool = False) -> str:
