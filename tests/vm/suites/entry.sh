@@ -88,13 +88,13 @@ test_entry_stats() {
 }
 
 test_entry_never() {
-	check_entry_command 3 "te_go* count"
+	check_entry_command 3 "te_*never_returns count"
 	put 1 "$te/never"
 	same "a function that does not return counts its entry" "$(entry_hits entry te_never_returns)" 1
 	same "a function that does not return counts no exit" "$(entry_hits exit te_never_returns)" 0
 	same "the caller of a function that does not return counts its entry" "$(entry_hits entry te_calls_never_returns)" 1
 	same "the caller of a function that does not return counts no exit" "$(entry_hits exit te_calls_never_returns)" 0
-	check_entry_command 3 "te_go* -count"
+	check_entry_command 3 "te_*never_returns -count"
 }
 
 test_entry_patterns() {
