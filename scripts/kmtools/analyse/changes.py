@@ -44,6 +44,7 @@ from kmtools.analyse.verdicts import (
     decide_verdict,
 )
 from kmtools.analyse.words import MARGIN, MISSING, NEW, NOT_COMPARABLE, NOT_JUDGED
+from kmtools.base.text import format_count
 
 # Family-wise error: the largest probability that any interval of a comparison misses the true
 # change of its row.
@@ -171,7 +172,11 @@ def compare_exact_counts(a: Row, b: Row) -> tuple[float, Interval, str, str]:
         verdict = MORE
     elif b.hi < a.lo:
         verdict = FEWER
-    note = f"{b.cost - a.cost:+g} instructions" if verdict in (MORE, FEWER) else ""
+    note = (
+        f"{format_count(b.cost - a.cost, signed=True)} instructions"
+        if verdict in (MORE, FEWER)
+        else ""
+    )
     return percent, interval, verdict, note if steady else "blocks disagree"
 
 

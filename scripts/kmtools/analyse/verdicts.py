@@ -56,6 +56,7 @@ from kmtools.analyse.words import (
     UNRESOLVED,
     WITHHELD,
 )
+from kmtools.base.text import format_count
 from kmtools.measure import caches, rundir
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -201,9 +202,10 @@ def decide_exact_verdict(interval: Interval) -> str:
 
 def describe_exact_difference(interval: Interval) -> str:
     """Return the difference of two instruction counts in words, or a note that blocks disagree."""
+    low, high = (format_count(end, signed=True) for end in (interval.lo, interval.hi))
     if interval.lo == interval.hi:
-        return "" if interval.lo == 0 else f"{interval.lo:+g} instructions"
-    return f"blocks disagree: {interval.lo:+g} to {interval.hi:+g} instructions"
+        return "" if interval.lo == 0 else f"{low} instructions"
+    return f"blocks disagree: {low} to {high} instructions"
 
 
 @dataclass(frozen=True)

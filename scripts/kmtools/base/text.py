@@ -28,6 +28,12 @@ def escape_unprintable_chars(text: str) -> str:
     )
 
 
+def format_count(count: float, signed: bool = False) -> str:
+    """Return an exact count as text, without trailing zeros. A count from a million on has all its
+    digits; a smaller one has at most six significant digits."""
+    return f"{count:{'+' if signed else ''}{'.0f' if abs(count) >= 1e6 else 'g'}}"
+
+
 def shorten_middle(text: str, max_length: int) -> str:
     """Shorten a text to at most `max_length` characters: "…" replaces the middle of the text."""
     if len(text) <= max_length:

@@ -11,7 +11,7 @@ from itertools import groupby
 from kmtools.analyse import verdicts
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result
-from kmtools.base.text import align_table, shorten_middle, wrap_line
+from kmtools.base.text import align_table, format_count, shorten_middle, wrap_line
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS
 
 # Maximum length of a note that is printed in its row, in characters.
@@ -56,17 +56,11 @@ def format_with_prefix(value: float) -> str:
     return f"{value:.{digits}f}{prefixes[power]}"
 
 
-def format_count(value: float | None, signed: bool = False) -> str:
-    """Return an exact count as text, without trailing zeros. A count from a million on has all its
-    digits; a smaller one has at most six significant digits."""
-    if value is None:
-        return "-"
-    return f"{value:{'+' if signed else ''}{'.0f' if abs(value) >= 1e6 else 'g'}}"
-
-
 def format_value(result: Result, value: float | None, signed: bool = False) -> str:
     """Return a number of a result as text, formatted by its unit."""
-    return (format_count if result.unit == UNIT_INSTRUCTIONS else format_amount)(value, signed)
+    if result.unit == UNIT_INSTRUCTIONS and value is not None:
+        return format_count(value, signed)
+    return format_amount(value, signed)
 
 
 def format_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:

@@ -17,6 +17,7 @@ from kmtools.analyse import published
 from kmtools.analyse.density import VARIANT_WITH_SITE_COUNT, do_variants_differ_in_site_count
 from kmtools.analyse.slopes import fit_slopes, select_unflagged_points
 from kmtools.base.errors import FailedError
+from kmtools.base.text import format_count
 from kmtools.lab.machine import Request
 from kmtools.measure import bench, benchmark_names, collect, guest, rundir
 from kmtools.measure.samples import Sample
@@ -221,7 +222,7 @@ def check_added_instructions(
         own, base = counts.get((benchmark, variant), set()), bases.get(benchmark, set())
         added = {one - other for one in own for other in base}
         good = bool(added) and all(low <= n <= high for n in added)
-        shown = ", ".join(f"{float(n):g}" for n in sorted(added)) or "nothing"
+        shown = ", ".join(format_count(float(n)) for n in sorted(added)) or "nothing"
         tally.add_result(
             good, f"{benchmark}/{variant} adds {shown} instructions, not {low} to {high}"
         )
