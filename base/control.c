@@ -15,17 +15,17 @@
 
 #include "words.h"
 
-/* Log a refused line and the accepted lines, at most 50 times in 5 seconds. */
+/* Log a refused command and the accepted commands, at most 50 times in 5 seconds. */
 static void report_refused_line(const struct patcher_control *control, const char *line)
 {
 	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
 
 	if (__ratelimit(&limit))
-		pr_info("%s: control refused \"%.100s\"; accepted lines: %s\n", control->module,
-			line, control->usage);
+		pr_info("module %s: command \"%.100s\" refused; accepted commands: %s\n",
+			control->module, line, control->usage);
 }
 
-/* Run a command line.  Return -ENODEV before the control is opened and after it was closed. */
+/* Run a command.  Return -ENODEV before @control was opened and after @control was closed. */
 static int run_control_line(struct patcher_control *control, char *line)
 {
 	char *written = kstrdup(line, GFP_KERNEL);

@@ -7,8 +7,8 @@
 #include <linux/seq_file.h>
 
 /*
- * Reschedule if needed.  Return false if the buffer of a seq_file has overflowed: no further line
- * need be printed, because seq_file calls the show function again with a larger buffer.
+ * Reschedule if needed.  Return false if the buffer of a seq_file has overflowed: further lines
+ * need not be printed, because seq_file calls the show function again, with a larger buffer.
  */
 static inline bool kmarkers_can_print_line(struct seq_file *m)
 {

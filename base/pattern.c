@@ -10,7 +10,7 @@
 /**
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
- * @text: one or more parts, with a colon between two parts
+ * @text: one or more parts, with colons between them
  * @first_part: array: if @text has n parts, they are patterns for n consecutive parts of a name,
  *	beginning with part number first_part[n].  The other parts of a name match anything
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts

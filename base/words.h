@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Removal of the newline at the end of a line that is already in memory. */
+/* Remove the newline at the end of a line that is already in memory. */
 #ifndef BASE_WORDS_H
 #define BASE_WORDS_H
 

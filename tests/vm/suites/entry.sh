@@ -118,7 +118,7 @@ test_entry_patterns() {
 	for wrong in "te_leaf" "a:b:c:d count" "te_leaf:te_leaf:enter count" " count" "te_leaf -none" "te_leaf counts"; do
 		refused "entry control refuses '$wrong'" "Invalid argument" put "$wrong" "$entry/control"
 	done
-	logged "kmarkers_entry: control refused \"te_leaf counts\"; accepted lines: PATTERN count |"
+	logged "module kmarkers_entry: command \"te_leaf counts\" refused; accepted commands: PATTERN count |"
 	result $? "the log names the commands that control accepts"
 	try "entry control accepts a pattern that matches" put "te_leaf count" "$entry/control"
 	! logged "te_leaf: matches no function"

@@ -44,7 +44,7 @@ test_sdt_names() {
 	for wrong in "io-start" "a:b:c:d:e count" "io-start@5 count" " count" "io-start -none" "io-start counts"; do
 		refused "control refuses '$wrong'" "Invalid argument" put "$wrong" "$sdt/control"
 	done
-	logged "kmarkers_sdt: control refused \"io-start counts\"; accepted lines: PATTERN count |.* PATTERN promote"
+	logged "module kmarkers_sdt: command \"io-start counts\" refused; accepted commands: PATTERN count |.* PATTERN promote"
 	result $? "the log names the commands that control accepts"
 }
 
