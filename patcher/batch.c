@@ -155,7 +155,7 @@ static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, un
 	return check_pokes(owner, pokes, nr, in_core, check_new_insn);
 }
 
-/* Check a batch.  If it fails and the pokes are not sorted, sort them and check once more. */
+/* Check a batch.  If the check fails, sort unsorted pokes and check them once more. */
 static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				bool *in_core, check_batch_function *check)
 {
@@ -329,7 +329,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
- * from or to int3.  The bytes that hold no int3, old or new, must be exactly one instruction.
+ * from or to int3.  The bytes without int3, old or new, must be exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)

@@ -3,10 +3,10 @@
  * Check that no other code uses bytes of core text, by registering kprobes there.
  *
  * Registering a disabled kprobe changes no byte of text, but register_kprobe() makes all of the
- * kernel's checks: it returns -EILSEQ if no instruction begins at the address, and -EINVAL if the
- * address must not be probed (noinstr, a jump label, a static call, freed text, no text).  It sets
- * KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at the
- * address.
+ * kernel's checks.  It returns -EILSEQ if no instruction begins at the address.  It returns -EINVAL
+ * if the address must not be probed (noinstr, a jump label, a static call, freed text, no text).
+ * It sets KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at
+ * the address.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

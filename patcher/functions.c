@@ -23,11 +23,11 @@
 
 /*
  * Name prefixes of functions that must not be changed, although ftrace can trace them, because they
- * may run between a breakpoint and patcher_handle_int3().  They belong to the die notifier chain,
- * the checks of pointers to notifiers, notifiers of the same priority as the patcher's notifier,
- * the kernel's debuggers, RCU, and the instrumentation of all of these in debug kernels.
- * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks
- * that a site in each of them is refused.
+ * may run between a breakpoint and patcher_handle_int3().  The functions belong to the die notifier
+ * chain, the checks of pointers to notifiers, notifiers of the same priority as the patcher's
+ * notifier, the kernel's debuggers, RCU, and the instrumentation of all of these in debug kernels.
+ * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks that a
+ * site in each of them is refused.
  */
 static const char *const handler_path[] = {
 	"__rcu_", "rcu_", "lock_", "lockdep_", "debug_lockdep_", "notify_die", "notifier_",
@@ -74,7 +74,7 @@ int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 	return err && err != -ENOMEM ? -EPERM : err;
 }
 
-/* Check that ftrace can trace a function.  It cannot trace entry, noinstr and assembly code. */
+/* Check that ftrace can trace a function.  ftrace cannot trace entry, noinstr and assembly code. */
 static int check_ftrace_entry(const struct kmarkers_extent *extent)
 {
 	struct ftrace_ops *ops;
@@ -138,9 +138,10 @@ static noinline int find_function_start(const char *name, unsigned long *start)
 
 /*
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
- * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls
- * lead to tracking code in the padding before the function.  The result may also be true for an
- * int3: patcher_check_core_write() refuses such a call later, and logs the reason.
+ * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls lead
+ * to tracking code in the padding before the function.  An int3 may be the breakpoint of a kprobe
+ * on such a call, so the result may be true for an int3, too: patcher_check_core_write() refuses to
+ * change the call later, and logs the reason.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {

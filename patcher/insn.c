@@ -178,8 +178,8 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 NOKPROBE_SYMBOL(patcher_insn_decode);
 
 /*
- * Return true if the condition with the code @cond holds for @flags.  The condition of an odd code
- * is the opposite of that of the even code before it.  Source: Intel SDM vol. 1, app. B.
+ * Return true if the condition with the code @cond holds for @flags.  An odd code stands for the
+ * negation of the condition of the even code before it.  Source: Intel SDM vol. 1, app. B.
  */
 static bool is_condition_true(u8 cond, unsigned long flags)
 {
@@ -251,7 +251,7 @@ static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
 	/* Bit n of the constant is 1 if an odd number of bits is set in n. */
 	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
 		flags |= X86_EFLAGS_PF;
-	/* Shifted to the highest byte, operands of 8 bits set the other flags as 32-bit ones do. */
+	/* In the highest byte, operands of 8 bits set the other flags as operands of 32 bits do. */
 	a <<= 32 - 8 * insn->size;
 	b <<= 32 - 8 * insn->size;
 	difference = a - b;

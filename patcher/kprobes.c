@@ -9,14 +9,13 @@
  * changes.  The kernel keeps all registered kprobes in one hash table under one mutex; the
  * patcher holds this mutex during a batch.
  *
- * An optimised kprobe is a jump of 5 bytes, which is safe only if no other jump leads behind
- * its first byte.  The kernel searches for such jumps once, when the first kprobe is
- * registered at an address.  At that time there may be a nop where the patcher writes a jump
- * later.  So while a jump of the patcher leads behind the first byte of a kprobe for which this
- * search has found no jump, the kprobe must not be optimised, even if it is disarmed now.  The
- * kernel never optimises a kprobe if another kprobe with a post_handler is at the same
- * address.  The patcher registers such a kprobe, called a guard, before it writes the jump,
- * and unregisters the guard after it has removed the jump.
+ * An optimised kprobe is a jump of 5 bytes, which is safe only if no other jump leads behind its
+ * first byte.  The kernel searches for such jumps once, when the first kprobe is registered at an
+ * address.  The search cannot find a jump that the patcher writes later, over a nop.  While such a
+ * jump leads behind the first byte of a kprobe, the kprobe must not be optimised, even if it is
+ * disarmed now.  The kernel never optimises a kprobe if another kprobe with a post_handler is at
+ * the same address.  The patcher registers such a kprobe, called a guard, before it writes the
+ * jump, and unregisters the guard after it has removed the jump.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -102,9 +101,9 @@ static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *
 
 /**
  * bytes_jump_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
- * @bytes: one instruction, or a run of several
+ * @bytes: one instruction, or several adjacent ones
  * @len: number of bytes
- * @has_several_insns: true if the bytes are a run: each byte is then tried as the start of an
+ * @has_several_insns: true for several instructions: then each byte is tried as the start of an
  *	instruction
  * @addr: the address at which the bytes are executed
  * @kprobe_addr: address of the kprobe
@@ -144,10 +143,10 @@ find_jump_into_kprobe(unsigned long kprobe_addr, const struct patcher_poke *poke
 }
 
 /*
- * Return true if the kernel may optimise a kprobe, now or later, without another check of the
- * text.  Such a kprobe is an aggregate (struct optimized_kprobe) with a buffer for the
- * instructions that its jump replaces.  An aggregate has other kprobes in its list, unless
- * these were unregistered while the jump of the aggregate is still in memory.
+ * Return true if the kernel may optimise a kprobe, now or later, without another check of the text.
+ * Such a kprobe is an aggregate (struct optimized_kprobe) with a buffer for the instructions that
+ * its jump replaces.  The list of an aggregate is empty only if its kprobes were unregistered but
+ * its jump is still in memory.
  */
 static bool can_kprobe_be_optimised(const struct kprobe *kp)
 {
@@ -311,8 +310,8 @@ static int add_guard_kprobe(kprobe_opcode_t *addr)
 }
 
 /*
- * Return the address of a kprobe that may be optimised and that a new jump leads into.  If there
- * is none, return NULL, and set @err to the result of patcher_check_for_kprobes().
+ * Return the address of a kprobe into which a new jump leads and which may be optimised.  If there
+ * is no such kprobe, return NULL, and set @err to the result of patcher_check_for_kprobes().
  */
 static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *pokes,
 						   unsigned int nr, int *err)

@@ -114,7 +114,7 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 
 /*
  * Increment the sequence number.  This must be done before the int3s of a batch are written;
- * otherwise is_foreign_int3() would return true for them.
+ * otherwise is_foreign_int3() would return true for these int3s.
  */
 static void increment_batch_number(struct current_batch *batch)
 {
@@ -146,7 +146,8 @@ static bool pokes_replace_several_insns(const struct patcher_poke *pokes, unsign
  *
  *	publish the batch to the handler
  *	1. first bytes := int3	| synchronise: no CPU still fetches an old instruction
- *				| for runs, wait: no task is preempted in an old run
+ *				| if sites hold several instructions, wait: no task is
+ *				| preempted between the old ones
  *	2. tails := new		| synchronise: no CPU still fetches an old tail
  *	3. first bytes := new	| synchronise: no CPU still fetches an int3
  *	withdraw the batch, wait for handlers that read it
@@ -204,7 +205,7 @@ void patcher_write_chunks(struct patcher_poke *pokes, unsigned int nr, unsigned 
 		apply_poke_chunk(pokes + i, nr - i < chunk ? nr - i : chunk);
 }
 
-/* Write text that no CPU has executed yet, without breakpoints. */
+/* Write, without breakpoints, to text that no CPU has executed yet. */
 void patcher_write_unexecuted(struct patcher_poke *pokes, unsigned int nr, unsigned int unused)
 {
 	unsigned int i;
@@ -305,11 +306,10 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * wherever and however long the handler is interrupted, as a signal handler may be.  The CPU
  * does not return to the site endlessly, because each return needs another batch to begin.
  *
- * No step can be omitted.  If only the byte were read, the result would be wrong for the
- * int3 of a batch that begins between step 2 and a later read of the byte, or that ends between
- * an earlier read of the byte and step 2 without waiting for the handler.  If the number were
- * incremented before the batch is published, the result would be wrong for a batch published
- * between steps 2 and 3.
+ * No step can be omitted.  If only the byte were read, the result would be wrong in two cases: a
+ * batch begins between step 2 and a later read of the byte; or a batch ends between an earlier read
+ * of the byte and step 2, without waiting for the handler.  If the number were incremented before
+ * the batch is published, the result would be wrong for a batch published between steps 2 and 3.
  */
 static bool is_foreign_int3(unsigned long addr, unsigned int batch_number)
 {

@@ -29,7 +29,7 @@ static int check_site_insn(const struct patcher_table *table, const struct patch
 	return patcher_is_single_insn(bytes, site->len) ? 0 : -EINVAL;
 }
 
-/* Register a table; if @is_permitted is false, only count a refused table and return -EPERM. */
+/* Register a table; if @is_permitted is false, count the table as refused and return -EPERM. */
 static int check_and_register_table(struct patcher_table *table, bool is_permitted)
 {
 	int err = is_permitted ? 0 : -EPERM;

@@ -90,7 +90,7 @@ EXPORT_SYMBOL_GPL(patcher_find_records);
 
 /*
  * Return true if a module refers to a symbol of another module.  The symbol is then an undefined
- * symbol in the module's symbol table.  strip(1) keeps it because relocations need it, and in
+ * symbol in the module's symbol table.  strip(1) keeps the symbol, because relocations need it.  In
  * MODULE_STATE_COMING the symbol table is still in memory.
  */
 static bool refers_to_symbol(struct module *module, const void *symbol)
@@ -110,7 +110,7 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
  * @module: a module in MODULE_STATE_COMING in which no records of any kind were found
  * @symbol: address of the symbol that the heads of such tables refer to
  *
- * Return: 0; -ENOEXEC, which is logged, if the module refers to the symbol.  Such a module has
+ * Return: 0; -ENOEXEC, which is logged, if the module refers to the symbol.  The module then has
  * tables, but its sites would never be patched.
  */
 int patcher_check_tables(struct module *module, const void *symbol)

@@ -128,7 +128,7 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	vunmap(alias->base);
-	/* Flush the TLBs now: vunmap() flushes them later, and a CPU could write until then. */
+	/* Flush the TLBs now: vunmap() delays this, and CPUs could write to the text until then. */
 	vm_unmap_aliases();
 }
 
