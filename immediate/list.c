@@ -16,7 +16,7 @@
 #include "tables.h"
 #include "updates.h"
 
-/* Number of sites in a module that read an immediate value, which is the variable at @var. */
+/* Number of sites in one module that read the immediate value at the address @var. */
 struct usage {
 	unsigned long var;
 	struct module *module;
@@ -43,7 +43,7 @@ static unsigned int count_imv_sites(void)
 	return nr;
 }
 
-/* Fill the array @usage, an element for each pair of variable and module; return their number. */
+/* Fill @usage: one element for each pair of variable and module.  Return the number of elements. */
 static unsigned int collect_variable_usage(struct usage *usage)
 {
 	const struct imv_table *table;

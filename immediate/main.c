@@ -104,10 +104,10 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
 
 /*
  * With priority 3, this notifier runs after the notifier of kmarkers_markers (priority 4), which
- * sets immediate values of the module being loaded; this notifier then patches all sites of the
- * module in one batch.  This notifier also runs before the kernel's notifier that registers kprobe
- * events waiting for the module (priority 1; in newer and in stable kernels 2), because a table
- * that has a site with the int3 of a kprobe would be refused.
+ * sets immediate values of the module being loaded.  This notifier then patches all sites of the
+ * module in one batch.  This notifier also runs before the kernel's notifier (priority 1; in newer
+ * and in stable kernels 2) that registers kprobe events waiting for the module: a table is refused
+ * if one of its sites holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_imv_module_event,

@@ -85,8 +85,8 @@ static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
  *
  * The function reads the bytes of the site only once, because kprobes may be armed or disarmed
  * meanwhile.  If the bytes are not an instruction that reads a value, the function returns false,
- * and makes @poke->old differ from the bytes of the site, so that the patcher refuses the batch.
- * If a kprobe at the site is the cause, the patcher logs the kprobe.
+ * and makes @poke->old differ from the bytes of the site.  The patcher then refuses the batch.  If
+ * the cause is a kprobe at the site, the patcher logs this kprobe.
  */
 bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {

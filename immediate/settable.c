@@ -118,8 +118,8 @@ static const struct imv_settable *find_settable(const char *wanted_name)
 }
 
 /*
- * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set, so that the module
- * that contains the value is not freed before.
+ * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set: unloading the module
+ * that contains the value waits for this lock.
  */
 static int run_set_command(char *line)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Names of variables: symbol.c implements this in the kernel, native/ in user space. */
+/* Print names of variables: symbol.c for the kernel, native/start.c for programs. */
 #ifndef IMMEDIATE_SYMBOL_H
 #define IMMEDIATE_SYMBOL_H
 

@@ -13,7 +13,7 @@
 #include "tables.h"
 #include "updates.h"
 
-/* Number of changes of an immediate value, which is the variable at @var. */
+/* Number of changes of the immediate value at the address @var. */
 struct update {
 	unsigned long var;
 	unsigned long count;
@@ -59,7 +59,7 @@ static int reserve_update_counters(unsigned int nr)
 }
 
 /*
- * Return the number of variables without a counter that @sites read.  @sites are sorted by
+ * Count the variables that @sites read and that have no counter yet.  @sites are sorted by
  * variable.
  */
 static unsigned int count_missing_counters(const struct patcher_site *const *sites, unsigned int nr)
