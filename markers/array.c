@@ -74,7 +74,7 @@ static void append_probe(struct probe_array *array, marker_probe_func *func, voi
 	smp_store_release(&probe->func, func);
 }
 
-/* Copy @array without the probe at position @skip and without probes that were removed in place. */
+/* Copy @array without the probe at position @skip and without removed probes (func is a no-op). */
 static struct probe_array *copy_probe_array(const struct probe_array *array, unsigned int skip,
 					    marker_probe_func *noop, unsigned int capacity)
 {
@@ -105,7 +105,7 @@ static unsigned int compute_copy_capacity(const struct probe_array *array)
  * @array: the array; may be set to a new array, which the caller publishes
  * @func: the probe
  * @private: the probe's private data
- * @noop: no-op function that is the func of probes that were removed in place
+ * @noop: no-op function that replaces the func of removed probes
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  *
@@ -157,7 +157,7 @@ static struct probe_array *remove_one_of_many_probes(struct probe_array *array, 
  * marker_array_remove_probe() - remove a probe from an array, which never fails
  * @array: the array; may be set to a new array or to NULL, which the caller publishes
  * @index: position of the probe
- * @noop: no-op function that replaces the probe if it is removed in place
+ * @noop: no-op function that replaces the func of the probe if the array is not copied
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  */
@@ -170,7 +170,7 @@ void marker_array_remove_probe(struct probe_array **array, unsigned int index,
 	*old = *array == now ? NULL : now;
 }
 
-/* No-op probe, which replaces a probe that was removed in place. */
+/* No-op probe, which replaces a removed probe in an array that is not copied. */
 void marker_array_do_nothing(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }

@@ -11,7 +11,7 @@
 /**
  * struct probe_array - an array of probes that markers read under RCU
  * @rcu: used to free the array after a grace period
- * @nr: number of used elements of @probe, including probes that were removed in place
+ * @nr: number of used elements of @probe, including removed probes
  * @live: number of probes that were not removed
  * @capacity: maximum number of probes
  * @mask: number of @slots, a power of two, minus 1

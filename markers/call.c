@@ -15,8 +15,8 @@
  * Call the probes of @hit_marker. This is a macro because va_start() needs @last, the last named
  * parameter of the function.
  *
- * The marker, the private data and the format are kept in memory: callee-saved registers for them
- * would be saved and restored at each hit.
+ * The marker, the private data and the format are kept in memory.  Callee-saved registers for them
+ * would have to be saved and restored at each hit.
  *
  * The load of the array pairs with rcu_assign_pointer() in publish_probes(). A published array is
  * not empty.
@@ -53,7 +53,7 @@ do {									\
  * @marker: the marker
  *
  * trace_mark() calls this function while the marker is on. The format, which is the same at each
- * hit, is not an argument: this keeps the code of a site that is not likely to run short.
+ * hit, is not an argument, so that each site has less code.
  *
  * Context: any.
  */

@@ -6,8 +6,9 @@
  *
  * All markers of a name read one RCU array of (probe, private data) pairs, so a probe is never
  * called with the private data of another probe.  To switch the markers of a name on, the sites of
- * the markers are switched first and the array is published afterwards; to switch the markers off,
- * the array is unpublished first.  A site that is on calls no probe while no array is published.
+ * the markers are switched first, and the array is published afterwards.  To switch the markers
+ * off, the array is unpublished first.  A site that is on calls no probe while no array is
+ * published.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -121,8 +122,8 @@ static unsigned int count_markers(const struct marker_entry *entry)
 }
 
 /*
- * Add all markers of @entry to @batch whose format is the one that the probes of @entry expect.  The
- * batch switches them on if @on is true, else off; a marker that has typed probes stays on.
+ * Add to @batch all markers of @entry that have the format of the probes of @entry.  The batch
+ * switches these markers on if @on is true, else off; a marker that has typed probes stays on.
  */
 static void add_name_to_batch(struct marker_switch *batch, struct marker_entry *entry, bool on)
 {

@@ -59,7 +59,7 @@ static int prepare_hit_counters(struct marker_control *control)
 	return 0;
 }
 
-/* The built-in probe "count": increments a per-CPU counter, so it needs no atomic operation. */
+/* The built-in probe "count".  It increments a per-CPU counter without an atomic operation. */
 static void probe_count(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct marker_control *control = private;
@@ -124,7 +124,7 @@ static int switch_trace_events(struct marker_control **names, unsigned int nr, b
 		return -ENOMEM;
 	for (i = 0; i < nr; i++)
 		texts[i] = names[i]->name;
-	err = marker_events_switch(texts, nr, on);
+	err = marker_switch_trace_events(texts, nr, on);
 	kvfree(texts);
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Controls.  A control is the object of one marker name that the files in the debugfs directory of
- * the name use.
+ * Controls: one object for each marker name.  The files in the debugfs directory of the name use
+ * the control.
  */
 #ifndef MARKERS_CONTROLS_H
 #define MARKERS_CONTROLS_H

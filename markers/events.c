@@ -117,8 +117,8 @@ static struct kmarkers_event_source source = {
 };
 
 /*
- * If @probe records a trace event, return a function that records the event and takes the arguments
- * in CPU registers; NULL if there is no such function, or for any other probe.
+ * Return the function that records the trace event of @probe from arguments in CPU registers.
+ * Return NULL if the event has no such function, or if @probe records no event.
  */
 static marker_typed_func *get_register_probe_of_event(const struct marker_probe *probe)
 {
@@ -156,7 +156,7 @@ void marker_events_flush(void)
 }
 
 /**
- * marker_events_switch() - enable or disable the trace events of names in the main trace buffer
+ * marker_switch_trace_events() - enable or disable trace events in the main trace buffer
  * @names: the names, without duplicates
  * @nr: number of names
  * @on: true to enable the events, false to disable them
@@ -168,7 +168,7 @@ void marker_events_flush(void)
  * has no trace events for modules; -EINVAL if a name has no trace event, which is logged; -ENOMEM;
  * or an error of the trace core or of marker_connect_probes().
  */
-int marker_events_switch(const char *const *names, unsigned int nr, bool on)
+int marker_switch_trace_events(const char *const *names, unsigned int nr, bool on)
 {
 	if (!joined)
 		return on ? -EOPNOTSUPP : 0;

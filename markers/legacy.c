@@ -108,7 +108,7 @@ int marker_remove_probe(union marker_any_probe probe)
 }
 EXPORT_SYMBOL_GPL(marker_remove_probe);
 
-/* Return true if marker_list_probe() must log @marker: it calls @probe, or @probe is NULL. */
+/* Return true if marker_list_probe() must log @marker: @marker calls @probe, or @probe is NULL. */
 static bool is_marker_listed(const struct marker_entry *entry, const struct marker *marker,
 			     void *probe)
 {

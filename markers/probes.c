@@ -47,11 +47,11 @@ int marker_probe_register(const char *name, const char *format,
 EXPORT_SYMBOL_GPL(marker_probe_register);
 
 /*
- * Disconnect the pair of @probe and @private from a name.  Return -ENOENT if the pair is not
- * connected to the name.
+ * Disconnect @probe with the data @private from a name.  Return -ENOENT if @probe is not connected
+ * to the name with this data.
  */
-static int disconnect_probe_pair(struct marker_entry *entry, marker_probe_func *probe,
-				 void *private)
+static int disconnect_probe_with_data(struct marker_entry *entry, marker_probe_func *probe,
+				      void *private)
 {
 	int err = marker_disconnect_probe(entry, probe, private);
 
@@ -81,7 +81,7 @@ int marker_probe_unregister(const char *name, marker_probe_func *probe, void *pr
 	mutex_lock(&marker_registry.lock);
 	entry = name ? marker_name_find(name) : NULL;
 	if (entry)
-		err = disconnect_probe_pair(entry, probe, probe_private);
+		err = disconnect_probe_with_data(entry, probe, probe_private);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
@@ -106,10 +106,10 @@ int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_p
 
 	mutex_lock(&marker_registry.lock);
 	for_each_name(entry, i) {
-		one = disconnect_probe_pair(entry, probe, probe_private);
+		one = disconnect_probe_with_data(entry, probe, probe_private);
 		if (one == -ENOENT)
 			continue;
-		/* After another error the pair stays connected to this name; try the next name. */
+		/* After another error the probe stays connected to this name: try the next name. */
 		err = one;
 		if (!err)
 			goto out;
@@ -173,6 +173,7 @@ static unsigned int disconnect_matching_probes(struct marker_entry *entry,
 					       probe_predicate *must_disconnect, void *data)
 {
 	unsigned int i = 0, count = 0;
+	int err;
 
 	while (entry->probes && i < entry->probes->nr) {
 		const struct marker_probe *probe = &entry->probes->probe[i];
@@ -182,9 +183,10 @@ static unsigned int disconnect_matching_probes(struct marker_entry *entry,
 			i++;
 			continue;
 		}
-		if (marker_disconnect_probe(entry, probe->func, probe->private)) {
-			pr_err("marker %s: cannot disconnect a probe of an unloading module; hits may call freed code\n",
-			       entry->name);
+		err = marker_disconnect_probe(entry, probe->func, probe->private);
+		if (err) {
+			pr_err("marker %s: cannot disconnect a probe of an unloading module: error %d; hits may call freed code: reboot\n",
+			       entry->name, err);
 			return count;
 		}
 		count++;

@@ -36,9 +36,12 @@ static int update_raw_probe(struct marker_typed *typed)
 		       marker_typed_disconnect_probe(typed, raw->probe, &raw->known.tp);
 	if (!err)
 		raw->connected = wanted;
+	else if (wanted)
+		pr_err("marker %s: BPF programs cannot be connected: error %d; attach them again\n",
+		       typed->marker.name, err);
 	else
-		pr_err("marker %s: BPF programs cannot be %s: error %d\n", typed->marker.name,
-		       wanted ? "connected" : "disconnected", err);
+		pr_err("marker %s: BPF programs cannot be disconnected: error %d; attach and detach a program to try again\n",
+		       typed->marker.name, err);
 	return err;
 }
 

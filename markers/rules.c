@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* Argument of patcher_pattern_parse(): the only part of a pattern is for part 0 of a name. */
+/* Argument of patcher_pattern_parse(): the only part of a pattern matches part 0 of a name. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);
@@ -65,9 +65,9 @@ unsigned int marker_rules_get_enabled(const char *name)
 }
 
 /*
- * Clear the bits @mask in the member enabled of @rule, and of each other rule whose pattern, taken
- * as a name, matches the pattern of @rule.  Free the other rules that then enable nothing, but not
- * @rule.  Return true if at least one bit was set before in one of these rules.
+ * Clear the bits @mask of @enabled in @rule, and in each other rule whose pattern, as a text,
+ * matches the pattern of @rule.  Free the other rules that enable nothing any more; the caller may
+ * free @rule.  Return true if a bit was cleared.
  */
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {

@@ -8,11 +8,11 @@
  * iterator, or a nop.  The other two are the *slot*: a mov that loads the private data of the only
  * probe, and a jump to the probe.  The slot is written only after the entry has been a jump to the
  * iterator for a grace period.  Sites call stubs with preemption disabled, so by then no CPU is
- * between the two instructions of the slot.  A CPU at that place would call the new probe with the
+ * between the two instructions of the slot.  A CPU between them would call the new probe with the
  * private data of the old probe.
  *
  * The slot jumps to a typed probe.  For a probe that is registered by name, the slot jumps to a
- * function that does the same and takes the arguments in CPU registers: see stubs.h.
+ * function that does the same as the probe but takes the arguments in CPU registers: see stubs.h.
  *
  * The iterator is correct for any number of probes; the slot is a shortcut.  A change to the probes
  * of a marker therefore first patches the entry to jump to the iterator.  If the marker has exactly
@@ -135,7 +135,7 @@ static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe
 	return patcher_apply(owner, pokes, 2);
 }
 
-/* Return the first probe of an array that was not removed in place; the array must have one. */
+/* Return the first probe that was not removed from an array.  There must be one. */
 static const struct marker_probe *get_first_live_probe(const struct probe_array *array,
 						       marker_probe_func *noop)
 {
@@ -154,7 +154,7 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-/* Set @slot to the register probe of the only live probe in @array.  Return false without one. */
+/* Set @slot to the register probe of the only probe in @array; return false if it has none. */
 static bool fill_slot_with_register_probe(const struct probe_array *array,
 					  struct marker_probe *slot)
 {
@@ -255,8 +255,8 @@ static int patch_new_stubs(const struct patcher_table *table)
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
 		/*
-		 * RCU's counter of grace periods starts below 0, so the value 0 could stand for a
-		 * future grace period.
+		 * Replace the initial 0, which may stand for a future grace period, because the
+		 * counter of RCU starts below 0.
 		 */
 		typed->idle = idle;
 	}

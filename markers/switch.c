@@ -26,7 +26,7 @@ int marker_switch_begin(struct marker_switch *batch, unsigned int max_markers)
 	return batch->changes ? 0 : -ENOMEM;
 }
 
-/* Add a marker to a batch, to be switched to the state @on, unless @on is its present state. */
+/* Add a marker to a batch, to be switched to the state @on, unless its state is @on already. */
 void marker_switch_add(struct marker_switch *batch, struct marker *marker, bool on)
 {
 	if (marker->state__imv == on)

@@ -22,7 +22,7 @@ static struct marker_tp *get_marker_tp(struct marker *marker)
 
 /*
  * Return true if the callback that contains a marker is already connected, because another marker
- * in the same callback is on.  A callback is connected only once for all markers in it.
+ * in this callback is on.  All markers in a callback share one connection.
  */
 static bool has_other_connected_marker(const struct marker_tp *tp)
 {
@@ -43,10 +43,12 @@ static int connect_callback(struct marker_tp *tp)
 
 	if (!err)
 		list_add(&tp->node, &connected);
+	else if (err == -EEXIST)
+		pr_warn("marker %s in %s(): callback %ps is already connected to the tracepoint %s by other code: disconnect it there\n",
+			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name);
 	else
-		pr_warn("marker %s in %s(): callback %ps cannot be connected to the tracepoint %s%s: error %d\n",
-			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name,
-			err == -EEXIST ? ", since it is connected already" : "", err);
+		pr_warn("marker %s in %s(): callback %ps cannot be connected to the tracepoint %s: error %d\n",
+			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name, err);
 	return err;
 }
 

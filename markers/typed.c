@@ -164,6 +164,7 @@ static unsigned int disconnect_matching_typed_probes(struct marker_typed *typed,
 						     probe_predicate *must_disconnect, void *data)
 {
 	unsigned int i = 0, count = 0;
+	int err;
 
 	while (typed->array && i < typed->array->nr) {
 		marker_probe_func *func = typed->array->probe[i].func;
@@ -173,9 +174,10 @@ static unsigned int disconnect_matching_typed_probes(struct marker_typed *typed,
 			i++;
 			continue;
 		}
-		if (remove_typed_probe(typed, i)) {
-			pr_err("marker %s: cannot disconnect a probe of an unloading module; hits may call freed code\n",
-			       typed->marker.name);
+		err = remove_typed_probe(typed, i);
+		if (err) {
+			pr_err("marker %s: cannot disconnect a probe of an unloading module: error %d; hits may call freed code: reboot\n",
+			       typed->marker.name, err);
 			return count;
 		}
 		count++;
@@ -226,7 +228,7 @@ void marker_typed_unpublish_probes(struct marker *marker)
 		return;
 	err = marker_stub_use_iterator(marker);
 	if (err)
-		pr_err("marker %s: its stub cannot be patched: error %d; hits may call its probe until its sites are off\n",
+		pr_err("marker %s: its stub cannot be patched while its module is unloaded: error %d; keep the module of its probe loaded meanwhile\n",
 		       marker->name, err);
 	rcu_assign_pointer(typed->probes, NULL);
 }

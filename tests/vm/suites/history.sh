@@ -94,14 +94,14 @@ test_callback_of_many() {
 test_callback_of_others() {
 	try "the module connects the callback itself" put 1 "$of_callbacks/itself"
 	refused "a marker in a connected callback cannot be counted" "File exists" put "callbacks_first count" "$switches"
-	logged "markers: marker callbacks_first in .*: callback callbacks_get .*to the tracepoint module_get, since it is connected"
+	logged "markers: marker callbacks_first in .*: callback callbacks_get .*is already connected to the tracepoint module_get by other code"
 	result $? "the log says that the callback is connected already"
 	grep -q "^callbacks_first off tracepoint 0 " "$debugfs"/markers/list
 	result $? "the list shows the marker in the connected callback as off"
 	try "example_probe loads before another module with its marker" insmod /modules/example_probe.ko
 	refused "a module with the marker in a connected callback does not load" "File exists" \
 		insmod /modules/kmarkers_test_lodger.ko
-	logged "markers: marker example_tick in set_hit(): callback callbacks_get .*to the tracepoint module_get, since it is connected"
+	logged "markers: marker example_tick in set_hit(): callback callbacks_get .*is already connected to the tracepoint module_get by other code"
 	result $? "the log says that the other module's callback is connected already"
 	lacks lodger "$debugfs"/markers/list
 	result $? "the module that did not load leaves no marker"
