@@ -88,8 +88,8 @@ static void revert_added_handlers(void)
 }
 
 /*
- * After handlers were removed: drop the handler set of each disabled site that has no handler any
- * more, and update what hits of all other sites call.
+ * After handlers were removed: drop the handler set of each disabled site without handlers. For all
+ * other sites, update the handler that a hit calls.
  */
 static void update_handler_sets(void)
 {
@@ -107,12 +107,12 @@ static void update_handler_sets(void)
 	sdt_commit_handler_sets();
 }
 
-/* Maximum number of unarmable notes that are logged for a pattern. */
+/* Maximum number of log lines for a pattern about notes that cannot be armed. */
 #define MAX_REPORTED	8
 
 /**
  * struct matches - numbers of sites that a pattern matches
- * @unarmable: number of notes that cannot be armed
+ * @unarmable: number of notes (sites without an instruction of their own) that cannot be armed
  * @others: number of all other matching sites
  */
 struct matches {
@@ -131,7 +131,7 @@ static void report_unarmable_notes(const struct sdt_table *table, const struct s
 		if (!sdt_note_is_unarmable(table, i))
 			matches->others++;
 		else if (matches->unarmable++ < MAX_REPORTED)
-			pr_info("SDT probe %s: a note cannot be armed: %s\n",
+			pr_info("SDT probe %s: a site of the flavour note cannot be armed: %s\n",
 				sdt_probe_of(sdt_get_site(table, i))->name, table->notes[i].reason);
 	}
 }
@@ -145,7 +145,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		report_unarmable_notes(table, pattern, &matches);
 	if (matches.unarmable > MAX_REPORTED)
-		pr_info("%u more notes cannot be armed: see the file sdt/notes for the reasons\n",
+		pr_info("%u more sites of the flavour note cannot be armed: the file sdt/notes gives the reasons\n",
 			matches.unarmable - MAX_REPORTED);
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
@@ -188,7 +188,7 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 
 /*
  * In a user-space program without symbols, refuse a pattern that has a function or an offset but
- * matches no site: without symbols, sites have a function name only if the probe's definition gives
+ * matches no site. Without symbols, sites have a function name only if the probe's definition gives
  * one. The kernel always has symbols.
  */
 static int check_pattern_symbols(const struct sdt_pattern *pattern)

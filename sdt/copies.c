@@ -3,12 +3,12 @@
  * Find the copies of sites that the compiler made, and the site that each jump target belongs to.
  *
  * The target of a site is the code that its jump leads to.  A compiler may duplicate a site
- * together with its target, or the site alone, as gcc -ftracer does, and it may merge duplicates
- * of a target.  All duplicates refer to the same struct sdt_origin.  If the jump of every site of
- * an origin lands on the first byte of some target, sites with the same target are copies of one
- * site.  If the compiler put an instruction in front of a target, it is unknown which target a
- * jump reaches; then all sites of the origin within one function are treated as copies of one
- * site.
+ * together with its target, or the site alone, as gcc -ftracer does.  The compiler may also merge
+ * duplicates of a target.  All duplicates refer to the same struct sdt_origin.  If the jump of
+ * every site of an origin lands on the first byte of some target, sites with the same target are
+ * copies of one site.  If the compiler put an instruction in front of a target, it is unknown which
+ * target a jump reaches.  All sites of the origin within one function are then treated as copies of
+ * one site.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -126,7 +126,7 @@ static u32 hash_function_name(const struct jump_end *end)
 	return jhash(name, strlen(name), 0);
 }
 
-/* True if a function has a target but no site, which means that the module lacks symbols. */
+/* True if a function has a target but no site: then the module lacks symbols. */
 static bool has_target_without_site(const struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;

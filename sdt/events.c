@@ -43,7 +43,7 @@ struct request {
 	struct sdt_pattern pattern;
 };
 
-/* All requests. Only commands, which are serialised, change the list, under the registry's lock. */
+/* All requests. Only commands change this list: one at a time, holding the registry's lock. */
 static LIST_HEAD(requests);
 
 /*
@@ -196,10 +196,10 @@ static int visit_probes_of_event(const struct kmarkers_event_offer *event,
 }
 
 /*
- * Handler of an enabled event: write a record of the hit to the trace. Where the site passes fewer
- * arguments than the probe has, the record has zeros. A record holds the preemption depth minus
- * one, as the kernel stores it. Handlers are called with the depth raised by one, so this is the
- * depth at the site.
+ * Handler of an enabled event: write a record of the hit to the trace. If the site passes fewer
+ * arguments than the probe has, the missing ones are recorded as zeros. A record holds the
+ * preemption depth minus one. Handlers are called with the depth raised by one, so the recorded
+ * depth is that of the site.
  */
 static void write_event_record(void *user, const struct sdt_hit *hit)
 {

@@ -42,7 +42,7 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 	const struct sdt_call *call = private;
 
 	WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
-	/* A single handler is a tail call, without the loop, which saves registers. */
+	/* Call a single handler by a tail call: the loop of the other function saves registers. */
 	if (likely(!READ_ONCE(call[1].handler)))
 		sdt_call_handler(call, hit);
 	else
@@ -51,10 +51,10 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
- * @a6. Only the fields that a handler may read are stored, each once, and from the highest address
- * downwards, like the return addresses on both sides: the CPU can write adjacent stores together.
- * For an initializer the compiler would use rep stos, which takes three times as long as the rest
- * of the function.
+ * @a6. Only the fields that a handler may read are stored, each once. The stores descend in
+ * address, like those of the return addresses before and after them, because the CPU can write
+ * adjacent stores together. For an initializer the compiler would use rep stos, which takes three
+ * times as long as the rest of the function.
  */
 static __always_inline void call_site_handlers(const struct sdt_target *target, unsigned int nr,
 					       unsigned long a0, unsigned long a1,
@@ -117,7 +117,7 @@ DEFINE_FIRE(5, a0, a1, a2, a3, a4, 0, 0)
 DEFINE_FIRE(6, a0, a1, a2, a3, a4, a5, 0)
 DEFINE_FIRE(7, a0, a1, a2, a3, a4, a5, a6)
 
-/* Written out, because a script reads the exports of the library for programs from these lines. */
+/* Not in a macro: native/Makefile finds the exports of libkmarkers.a in lines of this form. */
 EXPORT_SYMBOL_GPL(sdt_fire_0);
 EXPORT_SYMBOL_GPL(sdt_fire_1);
 EXPORT_SYMBOL_GPL(sdt_fire_2);
@@ -161,7 +161,7 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 		return false;
 	call = rcu_dereference_raw(state->call);
 	if (call) {
-		/* Raise the preemption depth as for a jump: trace records store the depth. */
+		/* Raise the preemption depth, as sites that jump do: trace records store it. */
 		preempt_disable_notrace();
 		sdt_call_handler(call, &hit);
 		preempt_enable_notrace();

@@ -74,8 +74,8 @@ static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 static const char refused[] = "the kernel accepts no kprobe at the next instruction";
 
 /*
- * True if the kernel refused a kprobe while the module is being loaded. This is no error: loading
- * must not fail because a note cannot have a kprobe. Loading may fail only if memory is short.
+ * True if the kernel refused a kprobe while the module is being loaded. This is no error: a module
+ * is loaded even if a note cannot have a kprobe, unless memory is short.
  */
 static bool is_error_due_to_loading(const struct sdt_table *table, int err)
 {
@@ -100,7 +100,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 		return 0;
 	}
 	if (err) {
-		pr_info("SDT probe %s: a note cannot be armed: no kprobe possible at %pS: error %d\n",
+		pr_info("SDT probe %s: a site of the flavour note cannot be armed: no kprobe possible at %pS: error %d\n",
 			sdt_probe_of(sdt_get_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
 		if (!is_error_due_to_loading(table, err))

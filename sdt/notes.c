@@ -134,8 +134,8 @@ static bool is_instruction_start(unsigned long addr)
 
 /*
  * True if the instruction before the note is a conditional jump with displacement 0.  Then the
- * instruction after the note is reached whether or not the jump is taken, so a kprobe there
- * would also count executions that go around the note.
+ * instruction after the note is reached whether or not the jump is taken, so a kprobe there would
+ * also count executions in which the jump skips the note.
  */
 static bool is_note_after_jump_by_zero(struct module *module, unsigned long addr)
 {

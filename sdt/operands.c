@@ -114,8 +114,9 @@ NOKPROBE_SYMBOL(extend_operand_value);
 
 /*
  * Return the value of an argument, or 0 if it is in memory that cannot be read. The address may be
- * invalid: the kprobe of a note is at the next instruction, and code that jumps directly to that
- * instruction hits the kprobe, too, although its registers do not hold the note's arguments.
+ * invalid: the kprobe of a note is at the next instruction. Code that jumps directly to that
+ * instruction hits the kprobe, too, but in that code the registers do not hold the note's
+ * arguments.
  */
 static unsigned long fetch_operand(const struct sdt_operand *operand, const struct pt_regs *regs)
 {

@@ -141,7 +141,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/* For each number of parts of a pattern: the part of a name that the first of them is for. */
+/* For a pattern with n parts, element n is the part of a name that its first part matches. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,

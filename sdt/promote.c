@@ -111,7 +111,7 @@ EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
  * True if an enabled site is a jump but should be a breakpoint, or is a breakpoint but should be a
- * jump. False for a site without handlers, which should be disabled.
+ * jump. False for a site without handlers, because such a site should be disabled.
  */
 static bool is_site_mode_wrong(const struct sdt_state *state)
 {
@@ -121,9 +121,15 @@ static bool is_site_mode_wrong(const struct sdt_state *state)
 
 static void report_unchanged_site(const struct patcher_site *site, const struct sdt_state *state)
 {
-	pr_info("SDT probe %s: could not be %s: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
-		sdt_probe_of(site)->name, state->promoted ? "promoted" : "demoted",
-		(void *)patcher_site_addr(site));
+	const char *name = sdt_probe_of(site)->name;
+	void *addr = (void *)patcher_site_addr(site);
+
+	if (state->promoted)
+		pr_info("SDT probe %s: could not be promoted: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
+			name, addr);
+	else
+		pr_info("SDT probe %s: could not be demoted: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
+			name, addr);
 }
 
 /*
@@ -179,7 +185,7 @@ int sdt_promote_hot_sites(unsigned int limit)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		/* Only the first copy of a site, also the first in the table, counts hits. */
+		/* Only the first copy of a site counts hits, and it precedes the other copies. */
 		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > limit;
 		WRITE_ONCE(state->hits, 0);

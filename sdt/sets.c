@@ -74,7 +74,7 @@ static const struct sdt_call *choose_call(const struct patcher_site *site,
 
 /*
  * Replace the handler set of a site by @set, or by none if @set is NULL. If @set is the present set
- * of the site, choose anew what hits call: if a single handler is left, hits call it directly.
+ * of the site, only update the handler that hits call, as choose_call() returns it.
  */
 void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {
@@ -105,7 +105,7 @@ int sdt_add_handler_to_site(struct sdt_state *state, const struct sdt_call *call
 	return 0;
 }
 
-/* Undo a call of sdt_add_handler_to_site() for a site since the last commit, if there was one. */
+/* Undo sdt_add_handler_to_site() for a site, if it was called since the last commit. */
 void sdt_revert_handler_set(struct sdt_state *state)
 {
 	struct sdt_set *set = sdt_get_handler_set(state);

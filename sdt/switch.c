@@ -104,12 +104,12 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* The bytes after a breakpoint may be those of a jump, and then change, too. */
+	/* If a breakpoint was stored over a jump, a change to a nop writes the other bytes, too. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
 
-/* Fill in @change for a site. True if the site needs the change and @changes is of this kind. */
+/* Fill in @change for a site. True if @change is needed and selected by the flags of @changes. */
 static bool needs_sdt_change(struct change *change, const struct changes *changes,
 			     const struct patcher_site *site, struct sdt_state *state)
 {
@@ -190,8 +190,8 @@ static int mark_stuck_sites(const struct changes *changes, int err)
 }
 
 /*
- * Drop the changes of sites that cannot be patched because of kprobes: each attempt to patch such a
- * site would log a line, and changes of hot sites are attempted every second.
+ * Drop the changes of sites that cannot be patched because of kprobes. Each attempt to patch such a
+ * site would log a line, and hot sites are tried every second.
  */
 static void drop_changes_of_probed_sites(struct changes *changes)
 {
