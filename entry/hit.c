@@ -88,7 +88,7 @@ NOKPROBE_SYMBOL(entry_call);
 STACK_FRAME_NON_STANDARD(entry_call);
 #endif
 
-static __always_inline unsigned long entry_site_addr_at(const void *sites, unsigned int i)
+static __always_inline unsigned long get_entry_site_addr(const void *sites, unsigned int i)
 {
 	return patcher_compact_addr((const struct patcher_compact_site *)sites + i);
 }
@@ -107,8 +107,8 @@ static struct entry_table *find_table_of_site(unsigned long addr, unsigned int *
 	     node = READ_ONCE(node->next)) {
 		table = list_entry(node, struct entry_table, node);
 		i = kmarkers_lower_bound(table->sites.compact, table->sites.nr, addr,
-					 entry_site_addr_at);
-		if (i == table->sites.nr || entry_site_addr_at(table->sites.compact, i) != addr)
+					 get_entry_site_addr);
+		if (i == table->sites.nr || get_entry_site_addr(table->sites.compact, i) != addr)
 			continue;
 		*index = i;
 		return table;

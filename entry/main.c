@@ -58,7 +58,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* Until all sites are nops, the notifier must drop the tables of modules being unloaded. */
+	/* Keep the notifier until all sites are nops: it drops tables of modules being unloaded. */
 	entry_unregister_all_modules();
 	unregister_module_notifier(&module_notifier);
 }

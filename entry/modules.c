@@ -22,15 +22,15 @@ static bool is_module_list_head(const struct list_head *node)
 	return (unsigned long)node < MODULES_VADDR;
 }
 
-static struct module *module_of_node(struct list_head *node)
+static struct module *get_module_of_node(struct list_head *node)
 {
 	return is_module_list_head(node) ? NULL : list_entry(node, struct module, list);
 }
 
 /*
  * Store at most @max_modules live modules in @modules, and return the number of all live modules.
- * Ignore modules in MODULE_STATE_COMING: if a notifier that is called before ours rejects a
- * module, the module is freed without a call of our notifier.
+ * Ignore modules in MODULE_STATE_COMING: if an earlier notifier rejects such a module, the module
+ * is freed without a call of the notifier of kmarkers_entry.
  */
 static unsigned int collect_live_modules(struct module **modules, unsigned int max_modules)
 {
@@ -41,7 +41,7 @@ static unsigned int collect_live_modules(struct module **modules, unsigned int m
 	rcu_read_lock();
 	for (node = READ_ONCE(THIS_MODULE->list.next); node != &THIS_MODULE->list;
 	     node = READ_ONCE(node->next)) {
-		module = module_of_node(node);
+		module = get_module_of_node(node);
 		if (!module || module->state != MODULE_STATE_LIVE)
 			continue;
 		if (nr < max_modules)

@@ -99,7 +99,7 @@ static void assign_symbols(struct entry_table *table, const struct function_symb
  */
 int entry_find_symbols(struct entry_table *table)
 {
-	/* Without the symbols of init text, which the kernel may free while this function runs. */
+	/* Skip the symbols of init text: the kernel may free them while this function runs. */
 	const struct mod_kallsyms *symbols = &table->sites.module->core_kallsyms;
 	unsigned int nr = collect_function_symbols(NULL, symbols);
 	struct function_symbol *found = kvcalloc(nr ?: 1, sizeof(*found), GFP_KERNEL);

@@ -5,7 +5,7 @@
 #include "pattern.h"
 
 /*
- * For each number of parts of a pattern: the part of a site's name that the first of them is for.
+ * For a pattern with n parts, element n is the part of a site's name that its first part matches.
  * A pattern of one part matches functions; a pattern of two or three parts begins with a module.
  */
 static const s8 first_part[ENTRY_PARTS + 1] = {

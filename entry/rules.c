@@ -4,10 +4,10 @@
  * modules loaded later.
  *
  * A change of rules has two steps, so that nothing is changed if memory runs out. First the new
- * actions of the sites are stored as a plan, in the sites' data beside the current actions. Then
- * the planned and the current actions are swapped, and the instructions are updated. If the update
- * fails, the actions are swapped back. A change of a rule that names a module walks only the sites
- * of that module.
+ * actions of the sites are stored as planned actions, in the sites' data beside the current
+ * actions. Then the planned and the current actions are swapped, and the instructions are updated.
+ * If the update fails, the actions are swapped back. A change of a rule that names a module walks
+ * only the sites of that module.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

@@ -39,8 +39,8 @@ static __always_inline bool should_site_be_enabled(const struct changes *changes
 }
 
 /*
- * True if a site must be switched: if @on is true, from disabled to enabled because the hits have
- * an action; if @on is false, from enabled to disabled because the hits have no action.
+ * True if a site must be switched.  If @on is true: from disabled to enabled, because the hits have
+ * an action.  If @on is false: from enabled to disabled, because the hits have no action.
  */
 static __always_inline bool needs_entry_change(const struct changes *changes,
 					       const struct patcher_compact_site *site, bool on)
@@ -115,8 +115,8 @@ static void mark_enabled_sites(struct entry_table *table, const struct changes *
 /*
  * Mark the sites of a table that were disabled, and those that could not be disabled.  @stuck has
  * an element for each site of the table that had to be disabled.  Set @newly_stuck to true if a
- * site is stuck that was not stuck before.  Return the address of the element of @stuck after those
- * of this table.
+ * site is stuck that was not stuck before.  Return the address of the element of @stuck behind the
+ * elements of this table.
  */
 static const bool *mark_disabled_sites(struct entry_table *table, const struct changes *changes,
 				       const bool *stuck, bool *newly_stuck)

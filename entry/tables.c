@@ -46,8 +46,8 @@ static void write_site_record(struct patcher_compact_site *to, unsigned long add
 /*
  * Move the records of text that is not freed after init to the front of the array, and return the
  * number of these records.  Clear the addresses in the rest of the array, so that no record of init
- * text is left: after init the memory of that text may be reused before kmarkers_entry is loaded a
- * second time.
+ * text is left.  After init, the memory of that text may be reused before kmarkers_entry is loaded
+ * a second time.
  */
 static unsigned int keep_permanent_text_records(struct module *module,
 						struct patcher_compact_site *sites,
@@ -244,9 +244,9 @@ static void do_nothing(struct work_struct *work)
 
 /*
  * Wait until no idle task is in entry_call() any more, because synchronize_rcu_tasks() does not
- * wait for idle tasks.  Run a work item on each online CPU: when the work item runs, the idle task
- * of the CPU has left entry_call(), since an idle task is not preempted, and calls the scheduler
- * only in the idle loop.
+ * wait for idle tasks.  Run a work item on each online CPU.  When the work item runs, the idle task
+ * of the CPU has left entry_call(): an idle task is not preempted, and calls the scheduler only in
+ * the idle loop.
  */
 static void wait_for_idle_tasks(void)
 {
