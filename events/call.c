@@ -6,8 +6,8 @@
  *
  * A program that has opened the tracefs file "format" of an event may read it after the event was
  * removed, and some kernels then read the struct trace_event_call. So an event that was added to
- * the trace core is not freed when it is removed: this module keeps the event until the module is
- * unloaded, and reuses it if the same event is offered a second time.
+ * the trace core is not freed when it is removed. This module keeps the removed event until this
+ * module is unloaded, and reuses the event if it is offered a second time.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -221,9 +221,9 @@ static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *off
 }
 
 /*
- * Take the kept event that equals an offer, or allocate an event. kmarkers_event_add_to_core()
- * makes the event's record layout later, because insmod waits for this function. Return NULL if
- * there is no memory.
+ * Reuse the removed event that equals an offer (a request for an event), or allocate an event.
+ * kmarkers_event_add_to_core() makes the event's record layout later, because insmod waits for this
+ * function. Return NULL if there is no memory.
  */
 struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
 {

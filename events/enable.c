@@ -73,8 +73,8 @@ static bool event_has_failed_user(struct kmarkers_event *event)
 /*
  * Select each event of @set for which @is_selected() returns true: change its system to SELECTED
  * or, if the event is referenced, set its bit in @set->referenced.  Return the number of events
- * with the system SELECTED.  No task can take a reference to one of these by the original system
- * and name.
+ * with the system SELECTED.  No task can take a reference to one of these events by the original
+ * system and name.
  */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*is_selected)(struct kmarkers_event *event))
@@ -194,7 +194,7 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
 }
 
 /**
- * kmarkers_events_switch() - enable or disable events in the main trace buffer
+ * kmarkers_switch_events() - enable or disable events in the main trace buffer
  * @source: source of the events
  * @system: system of the events
  * @names: names of the events, without duplicates
@@ -206,7 +206,7 @@ static void disable_events(const struct event_set *set, struct kmarkers_event_li
  * Context: may sleep.
  * Return: 0, or an error of enable() in struct kmarkers_event_calls.
  */
-int kmarkers_events_switch(struct kmarkers_event_source *source, const char *system,
+int kmarkers_switch_events(struct kmarkers_event_source *source, const char *system,
 			   const char *const *names, unsigned int nr, bool on)
 {
 	struct kmarkers_event_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);

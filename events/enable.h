@@ -7,7 +7,7 @@
 
 struct kmarkers_event_source;
 
-int kmarkers_events_switch(struct kmarkers_event_source *source, const char *system,
+int kmarkers_switch_events(struct kmarkers_event_source *source, const char *system,
 			   const char *const *names, unsigned int nr, bool on);
 bool kmarkers_event_is_enabled(const char *system, const char *name);
 

@@ -38,9 +38,9 @@ static bool is_word_part(char c)
 }
 
 /*
- * Return true for a name that no field may have: a word in @taken, a name that begins with common_,
- * as the trace core's fields do, or a name that C reserves, which begins with two underscores or
- * with an underscore and a capital letter.
+ * Return true for a name that no field may have: a word in @taken, a name that begins with common_
+ * (as the trace core's fields do), or a name that C reserves (it begins with two underscores, or
+ * with an underscore and a capital letter).
  */
 static bool is_reserved_field_name(const char *name)
 {

@@ -2,7 +2,7 @@
 /*
  * Layout of the records of trace events, and conversion of arguments to and from them.
  *
- * Outside a record, an argument is in a slot of eight bytes.  In the record, a number takes as many
+ * Outside a record, each argument is in a slot of eight bytes.  In a record, a number takes as many
  * bytes as its type.  An array of fixed length is copied into its field; if the array cannot be
  * read, the field is filled with zeros.  A string is copied behind all fields.  The field of a
  * string is a word of four bytes: bits 0 to 15 are the offset of the string in the record, bits 16

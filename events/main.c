@@ -10,11 +10,11 @@
 #include "sources.h"
 
 /*
- * In MODULE_STATE_GOING, remove each event that the module owns, or make another module that offers
- * the event its owner. The notifiers of the sources, which have a higher priority, have already
- * dropped the module's objects.
+ * In MODULE_STATE_GOING, find a new owner for each event that the module owns, or remove the event.
+ * The notifiers of the sources, which have a higher priority, have already dropped the module's
+ * objects.
  */
-static int handle_going(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_module_going(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_GOING)
 		kmarkers_events_handle_module_going(data);
@@ -22,7 +22,7 @@ static int handle_going(struct notifier_block *nb, unsigned long event, void *da
 }
 
 static struct notifier_block going_notifier = {
-	.notifier_call = handle_going,
+	.notifier_call = handle_module_going,
 	.priority = KMARKERS_EVENTS_PRIORITY,
 };
 
@@ -31,7 +31,7 @@ static struct notifier_block going_notifier = {
  * longer fail. In MODULE_STATE_GOING, free the module's events that the trace core's notifier has
  * removed; that notifier runs before this one.
  */
-static int handle_live_and_gone(struct notifier_block *nb, unsigned long event, void *data)
+static int handle_module_live_or_gone(struct notifier_block *nb, unsigned long event, void *data)
 {
 	if (event == MODULE_STATE_LIVE)
 		kmarkers_events_handle_module_live(data);
@@ -41,7 +41,7 @@ static int handle_live_and_gone(struct notifier_block *nb, unsigned long event, 
 }
 
 static struct notifier_block last_notifier = {
-	.notifier_call = handle_live_and_gone,
+	.notifier_call = handle_module_live_or_gone,
 	.priority = -1,
 };
 

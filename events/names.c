@@ -91,9 +91,9 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 /*
  * Use @event, which has the name of @offer, for @offer if @event and @offer have the same format.
  * Return false if the caller must create an event, because @event has another format and was queued
- * for removal.  Otherwise return true, even in the two cases in which @event cannot be used: @event
- * has another format and is not being removed, which is logged; or the trace core is about to
- * remove @event, after which kmarkers_events_handle_module_gone() creates an event for @offer.
+ * for removal.  Otherwise return true, also in two cases in which @event cannot be used.  First,
+ * @event has another format and is not being removed: this is logged.  Second, the trace core is
+ * about to remove @event: kmarkers_events_handle_module_gone() then creates an event for @offer.
  */
 static bool reuse_event_for_offer(struct event_changes *changes, struct kmarkers_event *event,
 				  const struct kmarkers_event_offer *offer)
@@ -182,7 +182,7 @@ void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 	kmarkers_event_changes_init(&changes, event->source);
 	wanted.format = NULL;
 	/*
-	 * A module whose offer find() finds cannot finish unloading now, because
+	 * If find() finds an offer, the module of the offer cannot finish unloading now, because
 	 * kmarkers_events_handle_module_going() must wait for event_mutex.
 	 */
 	if (event->source)

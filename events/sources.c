@@ -115,7 +115,7 @@ static int set_owner_from_offer(void *data, const struct kmarkers_event_offer *o
 	return 1;
 }
 
-/* Make another module that offers an event its owner. Return false if no other module offers it. */
+/* Find a new owner among the other modules that offer an event. Return false if there is none. */
 static bool change_event_owner(struct kmarkers_event *event)
 {
 	struct kmarkers_event_offer wanted = kmarkers_event_make_offer(event);
@@ -124,10 +124,10 @@ static bool change_event_owner(struct kmarkers_event *event)
 }
 
 /*
- * Make another module that offers an event its owner.  If no other module offers the event and the
- * event is referenced, make the event an orphan.  Otherwise remove the event: at once if it was
- * never added to the trace core, by the trace core if it was ever enabled, else by the caller, by
- * adding the event to the list @removed.
+ * Find a new owner for an event: another module that offers the event.  If there is none and the
+ * event is referenced, make the event an orphan.  If the event is not referenced, remove the event:
+ * at once if it was never added to the trace core, by the trace core if it was ever enabled, else
+ * by the caller, by adding the event to the list @removed.
  */
 static void change_owner_or_remove_event(struct kmarkers_event *event, struct list_head *removed)
 {
@@ -282,8 +282,8 @@ static void remove_unoffered_events(const struct kmarkers_event_source *source,
 }
 
 /*
- * If the owner of an event of the source does not offer the event any more, make a module that does
- * the new owner.
+ * Each event of the source whose owner no longer offers the event gets a new owner: a module that
+ * still offers the event.
  */
 static void update_event_owners(const struct kmarkers_event_source *source)
 {
@@ -390,7 +390,7 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	kmarkers_events_process_first(&removed);
 	unlock_events();
 	kmarkers_event_flush_queue();
-	/* A trigger may have enabled an event before it was removed. */
+	/* An event that a trigger enabled before its removal is kept: make it an orphan. */
 	lock_events();
 	kmarkers_events_make_orphans_of_source(source);
 	unlock_events();
@@ -402,7 +402,7 @@ const struct kmarkers_event_calls kmarkers_event_calls = {
 	.update = update_source_events,
 	.offer = create_offered_event,
 	.withdraw = withdraw_event,
-	.enable = kmarkers_events_switch,
+	.enable = kmarkers_switch_events,
 	.is_enabled = kmarkers_event_is_enabled,
 	.flush = kmarkers_event_flush_queue,
 	.write = kmarkers_event_write_record,

@@ -82,10 +82,10 @@ static void try_connect_user(struct event_user *user)
 }
 
 /*
- * Return true if the trace core enables an event in a buffer for a trigger or an event probe: it
- * soft-disables the event, and has raised sm_ref before it calls kmarkers_event_reg().  If
- * kmarkers_event_reg() failed, the trace core would not lower sm_ref, and no task could disable the
- * event any more.  So kmarkers_event_reg() must succeed.
+ * Return true if the trace core enables an event in a buffer for a trigger or an event probe.  The
+ * trace core then soft-disables the event, and has raised sm_ref before it calls
+ * kmarkers_event_reg().  If kmarkers_event_reg() failed, the trace core would not lower sm_ref, and
+ * no task could disable the event any more.  So kmarkers_event_reg() must succeed.
  */
 static bool is_enabled_for_trigger(struct trace_event_file *file)
 {
@@ -269,7 +269,7 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 	free_disconnected_users(links, nr);
 }
 
-/* Connect the users of an event that could not be connected when they were added. */
+/* Connect those users of an event that could not be connected when they were added. */
 void kmarkers_event_connect_users(struct kmarkers_event *event)
 {
 	struct event_user *user;

@@ -60,8 +60,8 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
 }
 
 /*
- * Return true if a user records hits now.  The event of a user with a file is not read: if the user
- * could not be disconnected, the event may have been removed, and the file is soft-disabled.
+ * Return true if a user records hits now.  For a user with a file, do not read the event: if the
+ * user could not be disconnected, the event may have been removed.  Then the file is soft-disabled.
  */
 static __always_inline bool is_user_recording(const struct event_user *user,
 					      struct trace_event_file *file)
