@@ -21,7 +21,7 @@ struct cpuid_registers {
 	u32 a, b, c, d;
 };
 
-/* Default cache sizes in bytes, for CPUs that do not report theirs by CPUID. */
+/* Default cache sizes in bytes, for CPUs that do not report their cache sizes by CPUID. */
 static const struct bench_caches unknown = { 32 << 10, 1 << 20, 32 << 20 };
 
 static struct cpuid_registers read_cpuid(u32 leaf, u32 subleaf)

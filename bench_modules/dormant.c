@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Check that all markers of kmarkers_bench, and of modules that added benchmarks, are disabled.
- * The benchmarks measure the cost of disabled markers.
+ * This is required because the benchmarks measure the cost of disabled markers.
  */
 #include <linux/errno.h>
 #include <linux/module.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Redirect the call of __task_pid_nr_ns() in getppid(2) of the running kernel.  Each replacement
- * function calls __task_pid_nr_ns(), too, and contains two markers or none.  This repeats a
- * measurement that was made for immediate values in 2008.
+ * function calls __task_pid_nr_ns(), too, and contains two markers or none.  The benchmark repeats
+ * a measurement that was made for immediate values in 2008.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

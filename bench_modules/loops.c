@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Choose loop counts for each variant on this machine, so that a timed window takes 10 to 30
- * microseconds.  That is long compared to a reading of the clock and to its resolution, and short
- * compared to the time between two interrupts.
+ * microseconds.  Such a window is long compared to a reading of the clock and to the resolution of
+ * the clock, and short compared to the time between two interrupts.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -120,8 +120,8 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 }
 
 /*
- * Delay by an empty loop of @iterations, which take about a cycle each.  This is called before a
- * timed window, so that windows begin at random times.
+ * Delay by an empty loop of @iterations, which take about a cycle each.  The function is called
+ * with a random number before each timed window, so that windows begin at random times.
  */
 void bench_delay(u32 iterations)
 {

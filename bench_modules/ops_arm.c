@@ -29,7 +29,7 @@
 #define MOST_BLOCKS	8
 #else
 #define MOST_ONE_BY_ONE	1000
-/* In user space, a run consists of many processes, each of which measures few blocks. */
+/* Maximum number of blocks in a process: a run in user space consists of many processes. */
 #define MOST_BLOCKS	2
 #endif
 
@@ -222,8 +222,8 @@ static void measure_idle_gap(u64 ticks, struct window *window)
 }
 
 /*
- * State of store_sample(): address of the next sample, variants of the group, number of the block,
- * and position of the next sample in the block.
+ * What store_sample() needs: address of the next sample, variants of the group, number of the
+ * block, and position of the next sample in the block.
  */
 struct sink {
 	struct bench_sample *next;

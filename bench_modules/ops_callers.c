@@ -22,8 +22,8 @@
 #endif
 
 /*
- * Define an empty function, like those of ops_peers.c.  __noclone: a kprobe finds the function by
- * its name, so calls of a clone that the compiler made would not hit the kprobe.
+ * Define an empty function, like those of ops_peers.c.  __noclone is needed because a kprobe finds
+ * the function by its name: calls of a clone that the compiler made would not hit the kprobe.
  */
 #define CALLED_BACK(name, ...)						\
 static noinline __noclone __maybe_unused __VA_ARGS__ void name(int number, void *pointer) \

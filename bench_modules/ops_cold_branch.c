@@ -6,7 +6,7 @@
  * - a random byte of a buffer that is eight times as large as the last-level cache, if memory
  *   allows;
  * - a comparison of a number with an immediate value, or with four random bytes of such a buffer.
- * This repeats a measurement that was made for immediate values in 2008.
+ * The benchmark repeats a measurement that was made for immediate values in 2008.
  *
  * In cold-branch, every iteration contains a fence, even in the baseline.  The fence prevents
  * out-of-order execution from hiding the latency of the load.  cold-branch-overlapped has no fence.

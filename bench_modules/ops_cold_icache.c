@@ -59,8 +59,8 @@ static void load_code_as_data(const u8 *code)
 		(void)READ_ONCE(code[i]);
 }
 
-/* Move the CODE_BYTES at @code into the cache level that the group measures. */
-static noinline void move_code_to_cache_level(const u8 *code)
+/* Evict the CODE_BYTES at @code up to the cache level that the running benchmark measures. */
+static noinline void evict_code_to_cache_level(const u8 *code)
 {
 	if (cache_level == IN_L1)
 		return;
@@ -72,13 +72,13 @@ static noinline void move_code_to_cache_level(const u8 *code)
 				     &walk_state);
 }
 
-/* Call move_code_to_cache_level() with the address of the code that follows. */
+/* Call evict_code_to_cache_level() with the address of the code that follows. */
 #define PREPARE()							\
 do {									\
 	const u8 *code;							\
 									\
 	asm volatile("lea 0(%%rip), %0" : "=r" (code));			\
-	move_code_to_cache_level(code);					\
+	evict_code_to_cache_level(code);					\
 } while (0)
 
 /*
@@ -134,8 +134,8 @@ static int setup_icache_l1(void)
 }
 
 /*
- * Select the cache level for move_code_to_cache_level().  Return -ENODEV under an emulator, which
- * has no caches.
+ * Set the cache level for evict_code_to_cache_level().  Return -ENODEV under an emulator, which has
+ * no caches.
  */
 static int select_cache_level(int level)
 {

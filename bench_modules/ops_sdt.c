@@ -3,10 +3,10 @@
  * The cost of an SDT probe with two arguments in an empty loop: disabled (sdt-dormant), enabled
  * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
  * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
- * discussed in 2015.  Probes of the flavour note have no instruction of their own, only a record
- * of their address.  These probes are measured only while disabled, because other tools enable
- * them: in user space another program, in the kernel a kprobe, whose cost peer-kprobe-optimised
- * measures.
+ * discussed in 2015.  Probes of the flavour note have no instruction of their own, only a record of
+ * their address.  These probes are measured only while disabled, because other tools enable them:
+ * in user space another program, in the kernel a kprobe.  peer-kprobe-optimised measures the cost
+ * of a kprobe.
  */
 /* In user space, the site of a USDT note is a nop.  Omit this nop, as modules do. */
 #define SDT_NOTES_WITHOUT_NOP

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Print samples as CSV, and a short summary of them. */
+/* Print samples as CSV, and a short summary of the samples. */
 #include <linux/errno.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -51,8 +51,8 @@ struct bench_sample *bench_get_sample(const struct bench_result *result, u64 num
 }
 
 /*
- * If the time of a group is limited, print its planned number of blocks and the limit for the file
- * env, so that a reader of the samples knows how many blocks the limit prevented.
+ * If the time of a group is limited, print the limit and the planned number of blocks, for the file
+ * env: a reader of the samples can then see how many blocks were not measured.
  */
 void bench_show_time_limit(struct seq_file *m, const struct bench_group *group,
 			   const struct bench_config *config)

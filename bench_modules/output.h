@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Print samples and a summary of them. */
+/* Print samples and a summary of the samples. */
 #ifndef BENCH_MODULES_OUTPUT_H
 #define BENCH_MODULES_OUTPUT_H
 

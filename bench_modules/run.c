@@ -26,7 +26,7 @@
  */
 #define EIGHTHS		8
 
-/* State of the random number generator.  It needs no lock, because there is one run at a time. */
+/* State of the random number generator.  No lock is needed, because there is one run at a time. */
 static u64 sequence;
 
 /*

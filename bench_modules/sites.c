@@ -20,7 +20,8 @@
 
 /*
  * Address of the first site.  This pointer is in a section that objtool skips.  In another section,
- * objtool would report it, because it points to code that is not the target of an indirect branch.
+ * objtool would report the pointer, because it points to code that is not the target of an indirect
+ * branch.
  */
 extern u8 *const bench_sites_text;
 

@@ -16,7 +16,7 @@
 #endif
 #define SITES_KEYS	10000	/* maximum number of sites for static keys */
 
-/* Beginning of the reason why benchmarks of these sites cannot run (setup returns -ENODEV). */
+/* First words of the reason why benchmarks of these sites cannot run (setup returns -ENODEV). */
 #ifdef __KERNEL__
 #define SITES_LACKING	"kmarkers_bench_sites is not loaded, or "
 #else

@@ -43,7 +43,7 @@ static bool is_second_variant_clone(const struct bench_group *group)
 }
 
 /*
- * Return true if the loop counts ascend, or are all 0.  If they are 0, they are chosen at run time.
+ * Return true if the loop counts ascend, or if all are 0.  Loop counts of 0 are chosen at run time.
  */
 static bool are_loop_counts_valid(const u32 *loops)
 {
