@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run.
- * This needs no BPF library, only system calls.  A program that cannot be attached is reported, and
- * its benchmark is skipped.  A background process, whose process id is printed, keeps the programs
- * attached until it gets a signal or process PID ends.  If pidfd_open(PID) fails, nothing is
- * attached.
+ * Attaching needs no BPF library, only system calls.  A program that cannot be attached is
+ * reported, and its benchmark is skipped.  A background process, whose process id is printed, keeps
+ * the programs attached until it gets a signal or process PID ends.  If pidfd_open(PID) fails,
+ * nothing is attached.
  */
 #include <errno.h>
 #include <fcntl.h>

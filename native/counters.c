@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hardware performance counters (perf_event_open(2)).  Events are counted in windows of their own,
- * after the timed windows, with one counter at a time, so that the measured times do not depend on
- * which counters the machine has.
+ * after the timed windows, with one counter at a time.  So the measured times do not depend on the
+ * counters that the machine has.
  */
 #include <errno.h>
 #include <linux/perf_event.h>

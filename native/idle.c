@@ -13,7 +13,7 @@
 
 #include "idle.h"
 
-/* Time for which the process sleeps before the first choice. */
+/* Time in ms for which the process sleeps before the first choice of a CPU. */
 #define PILOT_MS	100
 /* Minimum time between two readings of /proc/stat while benchmarks run. */
 #define LOOK_SECONDS	1
@@ -118,7 +118,7 @@ int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, si
 	if (!read_cpu_times(after))
 		return current;
 	ticks = get_thread_ticks();
-	/* Count the time of this thread as idle time of the CPU: only other programs disturb. */
+	/* Count the time of this thread as idle time: only the time of other programs matters. */
 	after[current].idle += ticks - ticks_before;
 	own = compute_idle_percent(&before[current], &after[current]);
 	after[current].idle -= ticks - ticks_before;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The most frequent operations of the benchmarks of 2006 and 2008, over the loopback interface: an
- * echo request and its reply, as in a flood of pings; and a message of 100 bytes from one socket
- * to another, as in hackbench.  Each packet executes the netfilter hook of
- * bench_modules/live_packets.c.  The variants of that hook are compared.
+ * echo request and its reply, as in a flood of pings; and a message of 100 bytes from one socket to
+ * another, as in hackbench.  Each packet executes the netfilter hook of
+ * bench_modules/live_packets.c.  The benchmarks compare the variants of this hook.
  */
 #include <arpa/inet.h>
 #include <errno.h>

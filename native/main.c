@@ -65,8 +65,8 @@ struct options {
 };
 
 /*
- * The configuration of the run, if kmbench chooses the CPU among allowed_cpus and may change it
- * between blocks; NULL if the user has chosen the CPU.
+ * The configuration of the run, if kmbench chooses the CPU among allowed_cpus, and may choose
+ * another CPU between blocks.  NULL if the user has chosen the CPU.
  */
 static struct bench_config *movable;
 static cpu_set_t allowed_cpus;

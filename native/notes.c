@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stubs for SDT notes: only external tracers read the notes of a program, so none are registered.
+ * Stubs for SDT notes: the notes of a program are not registered, because only external tracers
+ * read them.
  */
 #include "../sdt/note_kprobes.h"
 

@@ -11,9 +11,7 @@ void native_progress_set_total(unsigned int groups);
 
 void native_progress_start(const struct bench_group *group, const struct bench_result *result);
 
-/*
- * Show progress between blocks.  This writes at most a few times a second, and only to a terminal.
- */
+/* Show progress between blocks.  Write at most a few times a second, and only to a terminal. */
 void native_progress_show(void);
 
 /* End the line of a benchmark; @err is the result of bench_run_group(). */

@@ -46,8 +46,8 @@ struct reader {
 } __aligned(LINE_BYTES);
 
 /*
- * An array of readers.  Chunks are never freed: a writer may read the state of a reader after its
- * thread has ended.
+ * An array of readers.  Chunks are never freed: a writer may read the state of a reader after the
+ * thread of the reader has ended.
  */
 struct chunk {
 	struct chunk *next;
@@ -76,7 +76,7 @@ static bool try_take_reader(struct reader *reader)
 					   __ATOMIC_RELAXED);
 }
 
-/* Release a reader.  Its state is stored before the flag, so that the next owner finds depth 0. */
+/* Release a reader.  Store depth 0 before the in-use flag, so that the next owner finds depth 0. */
 static void mark_reader_free(struct reader *reader)
 {
 	NATIVE_RCU_RELEASE();
@@ -117,8 +117,8 @@ static struct reader *take_free_reader(void)
 }
 
 /*
- * Allocate the calling thread's reader at its first read-side section.  This may run in a signal
- * handler, or be interrupted by one that allocates the reader first.
+ * Allocate the calling thread's reader at its first read-side section.  The function may run in a
+ * signal handler, or be interrupted by a signal handler that allocates the reader first.
  */
 unsigned long *kmarkers_rcu_join(void)
 {

@@ -50,8 +50,8 @@ void patcher_text_sync(void)
 {
 	if (native_sync_threads()) {
 		/*
-		 * membarrier(2) was allowed in patcher_text_map() and is denied now.  So the batch
-		 * can be neither completed nor undone, and the program must end.
+		 * membarrier(2) was allowed in patcher_text_map() and is denied now.  Without it,
+		 * the batch can be neither completed nor undone, so the program must end.
 		 */
 		perror("kmarkers: membarrier(2) failed in a batch, so the program is aborted");
 		abort();

@@ -45,9 +45,9 @@ bool patcher_is_text_unexecuted(const struct module *module)
 }
 
 /*
- * Map pages a second time, writable.  No file descriptor is kept for the memory, since
- * the program may close all descriptors.  mremap(2) with an old size of 0 maps shared pages
- * a second time.  This mapping is executable, too, until mprotect() makes it writable.
+ * Map pages a second time, writable.  No file descriptor is kept for the memory, since the program
+ * may close all descriptors.  mremap(2) with an old size of 0 maps shared pages a second time.  The
+ * second mapping is executable, too, until mprotect() makes it writable.
  */
 static void *map_writable_alias(void *pages, size_t size)
 {
@@ -64,8 +64,8 @@ static void *map_writable_alias(void *pages, size_t size)
 
 /*
  * Before the first store, check that all that kmarkers_start() set up still works.  clone(2) and
- * vfork(2) do not run the handlers of pthread_atfork(), so their child executes its parent's text,
- * which it must not write.
+ * vfork(2) do not run the handlers of pthread_atfork(), so the child executes the text of its
+ * parent, and must not write this text.
  */
 static int check_patching_prerequisites(void)
 {
@@ -110,8 +110,8 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 
 /*
  * Does nothing.  In the kernel, this lock keeps kprobes and the set of online CPUs from changing
- * during a batch.  A program has no kprobes.  It need not keep threads from starting, because the
- * kernel serialises a thread that starts during a batch.
+ * during a batch.  A program has no kprobes.  Threads may start during a batch, because the kernel
+ * serialises a new thread.
  */
 void patcher_text_lock(bool core_text)
 {
@@ -225,7 +225,7 @@ static int replace_text_mapping(void *copy)
 	return 0;
 }
 
-/* Move the text into shared memory.  This is done once: later calls of kmarkers_start() skip it. */
+/* Move the text into shared memory, unless an earlier call of kmarkers_start() has moved it. */
 int native_move_text(void)
 {
 	const ElfW(Phdr) *segment;

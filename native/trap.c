@@ -30,8 +30,8 @@ static bool handle_breakpoint(greg_t *gregs)
 	FOR_EACH_REGISTER(LOAD)
 	/*
 	 * patcher_unregister() waits for running handlers by synchronize_rcu().  In the kernel,
-	 * that waits for a handler because interrupts are off; in a program, because of this
-	 * read-side section.
+	 * synchronize_rcu() waits for a handler because interrupts are off in the handler; in a
+	 * program, because of this read-side section.
 	 */
 	rcu_read_lock();
 	ours = handle_int3(&regs);
