@@ -19,9 +19,9 @@
  * Maximum number of layouts of a variant.  A layout is the offset of a loop in a cache line of 64
  * bytes: an instruction at the end of a line may cost an additional cycle.  A program, which is
  * measured until its variants can be distinguished, has layouts at every second byte.  A module,
- * which must stay small, has layouts at every eighth byte.  What is compiled only to be checked, for
- * instance by a sanitizer, defines BENCH_UNTIMED: all 8 layouts of a variant are the same function
- * then, because a function for each layout takes long to compile.
+ * which must stay small, has layouts at every eighth byte.  Code that is compiled only to be
+ * checked, for instance by a sanitizer, defines BENCH_UNTIMED.  All 8 layouts of a variant are then
+ * one function, because a function for each layout takes long to compile.
  */
 #if defined(__KERNEL__) || defined(BENCH_UNTIMED)
 #define BENCH_LAYOUTS		8

@@ -39,8 +39,8 @@
  *
  * A source drops the objects of a module in a notifier of MODULE_STATE_GOING whose priority is
  * above KMARKERS_EVENTS_PRIORITY.  So when the notifier of kmarkers_events runs, the module offers
- * no event any more.  For each event that the module owns, this notifier makes another module that
- * offers the event its owner, or removes the event if no other module offers it.
+ * no event any more.  For each event that the module owns, this notifier finds a new owner, which
+ * is another module that offers the event.  If there is none, the notifier removes the event.
  */
 #ifndef KMARKERS_EVENT_H
 #define KMARKERS_EVENT_H

@@ -25,10 +25,10 @@
  * and one round of synchronisation.  Each execution of a permanent breakpoint calls the trap
  * function of the table.
  *
- * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it
- * is in module text and no jump leads into it, which the code that records the run
- * must guarantee.  Between the first and the second step, the patcher waits for tasks
- * that were preempted inside a run, with a tasks-RCU grace period.
+ * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it is in module text
+ * and no jump leads into it.  The code that records the run must guarantee this.  Between the first
+ * and the second step, the patcher waits for tasks that were preempted inside a run, with a
+ * tasks-RCU grace period.
  *
  * EXAMPLE
  *

@@ -36,8 +36,8 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
 /*
  * The type to which an argument is converted before it is passed.  gcc gives a bit-field a type of
- * its own, which is not in the list below, so it is converted to long long.  A pointer keeps its
- * type.  Arguments that are neither integers nor pointers do not compile.
+ * its own, which is not in the list below, so a bit-field is converted to long long.  A pointer
+ * keeps its type.  Arguments that are neither integers nor pointers do not compile.
  */
 #define __SDT_NOTE_TYPE(a)						\
 	__typeof__(_Generic(__SDT_NOTE_RAW(a),				\

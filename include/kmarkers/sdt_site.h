@@ -57,7 +57,7 @@
 #define __SDT_PARAMS_6		__SDT_PARAMS_5, unsigned long a5
 #define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
 
-/* Call the handlers of a site, while it is a jump: one function for each number of arguments. */
+/* Call the handlers of a site that is a jump: one function for each number of arguments. */
 #define __SDT_DECLARE_FIRE(n)						\
 	void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)
 __SDT_DECLARE_FIRE(0);
@@ -81,8 +81,8 @@ __SDT_DECLARE_FIRE(7);
 /*
  * The target of a site: the code that the jump of the site leads to.  The first asm statement in a
  * target emits a struct sdt_target and loads the address of the struct, which identifies the site
- * of a hit.  A compiler may copy a site together with its target or alone, and may merge the
- * targets of several copies; sdt/copies.c finds the target of each site.  Copies that are inlined
+ * of a hit.  A compiler may copy a site together with its target or alone.  It may also merge the
+ * targets of several copies.  sdt/copies.c finds the target of each site.  Copies that are inlined
  * into one function can be distinguished only if their targets are not merged.  gcc merges asm
  * statements unless their operands differ, so for gcc the label is an operand.  clang merges no asm
  * statements, and would not inline a function that uses the address of a label.
@@ -108,7 +108,7 @@ __SDT_COLD(label)							\
 
 /*
  * Define the sites with @n arguments whose arguments are always in registers, for the flavours
- * breakpoint, nop and split.  They clobber memory, because handlers may read the memory that
+ * breakpoint, nop and split.  The sites clobber memory, because handlers may read the memory that
  * arguments point to.
  */
 #define __SDT_EAGER(n)							\

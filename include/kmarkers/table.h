@@ -3,12 +3,12 @@
  * Tables of records.  The build collects the records of a module, and kmarkers finds them when
  * the module is loaded.
  *
- * Every translation unit that includes a header of kmarkers contributes one
- * *chunk* for each kind of table: records, which macros anywhere in the code place in
- * an ELF section, and a head in a section of its own, which holds the address and the size
- * of the records.  Assembler subsections bound the records, and the linker places those of
- * all units side by side: together they are one table, without a linker script and without
- * begin/end objects.
+ * Every translation unit that includes a header of kmarkers contributes one *chunk* for each kind
+ * of table.  A chunk consists of records, which macros anywhere in the code place in an ELF
+ * section, and of a head.  The head is in a section of its own, and holds the address and the size
+ * of the records.  Assembler subsections bound the records, and the linker places those of all
+ * units side by side: together they are one table, without a linker script and without begin/end
+ * objects.
  *
  * The head holds a reference to a symbol of the module that uses the records: a client
  * cannot be loaded without that module, and holds a reference to that module while loaded.
@@ -107,7 +107,7 @@ static inline int kmarkers_count_records(const struct kmarkers_span *span,
 }
 
 /*
- * Keep the name of an object out of the module's symbol table, to make loading faster: when a
+ * Keep the name of an object out of the module's symbol table.  This makes loading faster: when a
  * module is loaded, the kernel searches the whole symbol table once for each function of the
  * module.
  */

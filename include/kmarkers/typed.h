@@ -170,7 +170,8 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	export(__marker_stub_##mark)
 
 /*
- * Return a first argument for a stub: whatever %rdi contains, because the stub loads %rdi itself.
+ * Return any value as the first argument of a stub, because the stub loads %rdi itself.  Returning
+ * the present contents of %rdi takes no instruction.
  */
 static __always_inline void *__marker_unused_data(void)
 {

@@ -64,7 +64,7 @@
 #define __USDT_IS_REAL(a)	(__builtin_classify_type(a) == 8)
 
 #ifdef __cplusplus
-/* Size of an argument's type, and whether it is signed. */
+/* Size of an argument's type, and whether the type is signed. */
 template <typename T> struct __usdt_type { enum { is_signed = 0, size = sizeof(T) }; };
 template <typename T> struct __usdt_type<const T> : __usdt_type<T> {};
 template <typename T> struct __usdt_type<volatile T> : __usdt_type<T> {};
