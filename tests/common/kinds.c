@@ -162,7 +162,7 @@ static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 		flags & SF, flags & PF, less, less || flags & ZF,
 	};
 
-	/* The condition of an odd code is the opposite of that of the even code before it. */
+	/* An odd code stands for the negation of the condition of the even code before it. */
 	return met[condition / 2] != (condition & 1);
 }
 

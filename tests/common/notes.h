@@ -22,6 +22,6 @@ extern long notes_sink;
 extern int notes_global;
 extern struct notes_bits notes_bits;
 
-void notes_fill(struct notes_frame *frame, long seed);
+void fill_notes_frame(struct notes_frame *frame, long seed);
 
 #endif /* TESTS_COMMON_NOTES_H */

@@ -71,11 +71,11 @@ static noinline void NAMED(stack)(long seed)
 	struct notes_frame frame;
 	int number;
 
-	notes_fill(&frame, seed);
+	fill_notes_frame(&frame, seed);
 	number = frame.few[1];
 	NOTE(stack, frame.many[2], frame.few[3], frame.text[1], number);
 	NOTE(indexed, frame.many[seed], frame.few[seed]);
-	notes_fill(&frame, READ_ONCE(notes_sink) + number);
+	fill_notes_frame(&frame, READ_ONCE(notes_sink) + number);
 }
 
 static noinline void NAMED(global)(void)

@@ -23,7 +23,7 @@ long notes_sink;
 int notes_global = -12345678;
 struct notes_bits notes_bits = { .a = 5, .b = -3, .c = 0xabcdef0123, .d = true };
 
-noinline void notes_fill(struct notes_frame *frame, long seed)
+noinline void fill_notes_frame(struct notes_frame *frame, long seed)
 {
 	unsigned int i;
 

@@ -398,7 +398,7 @@ do {									\
 	check_branch(form(storm_branch), low);				\
 } while (0)
 
-/* The first comparison has an operand of one byte, the second one of four. */
+/* The first comparison has an operand of one byte, the second one an operand of four. */
 #define EQUALS_TRUE(name)	imv_equal((bool)true, name)
 #define EXCEEDS_0(name)		imv_below(0, name)
 

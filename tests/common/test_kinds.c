@@ -88,7 +88,7 @@ static int flip_all_sites(void)
 	return flip_sites(0, count_records(), count_records());
 }
 
-/* Restore the first instruction, which is the compiled one, at all sites. */
+/* Restore the first instruction, with which the site was compiled, at all sites. */
 static int restore_first_insns(void)
 {
 	unsigned int i, nr = 0;
@@ -138,7 +138,7 @@ static void check_passes_during_flips(void)
 	for (i = first_pass; i < end_pass; i++) {
 		low = smp_load_acquire(&done);
 		seen = kinds_execute(i);
-		/* Read the expected result before @started: later flips may overwrite it. */
+		/* Read this result before @started: later flips may overwrite the result. */
 		right = smp_load_acquire(&expected[low % KEPT][i]);
 		if (!kinds_is_possible_result(i, seen))
 			WRITE_ONCE(wrong, wrong + 1);
@@ -177,7 +177,7 @@ static unsigned int choose_chunk(unsigned int i, unsigned int size)
 	return i % 8 ? size : 1 + size / (2 + i / 8 % 3);
 }
 
-static unsigned long ms_since(u64 start)
+static unsigned long get_ms_since(u64 start)
 {
 	return (unsigned long)(ktime_get_ns() - start) / 1000000;
 }
@@ -185,7 +185,7 @@ static unsigned long ms_since(u64 start)
 /*
  * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
  * seconds.  If there are fewer than MANY sites, a batch changes up to FEW of them.  Otherwise, and
- * for runs, a batch changes all sites.
+ * for sites of several instructions, a batch changes all sites.
  */
 static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {
@@ -198,7 +198,7 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 	wrong = 0;
 	memset(compared, 0, sizeof(compared));
 	EXPECT(!test_start_threads(pass));
-	for (i = 0; (i < flips || ms_since(start) < 1000UL * seconds) && !err; i++) {
+	for (i = 0; (i < flips || get_ms_since(start) < 1000UL * seconds) && !err; i++) {
 		size = few ? 1 + i % FEW : all;
 		smp_store_release(&started, ++number);
 		err = flip_sites(first, size, pass == check_runs ? size : choose_chunk(i, size));
@@ -213,7 +213,7 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 			test_wait_for_whole_pass();
 		first = (first + size) % all;
 	}
-	test_stormed_ms = ms_since(start);
+	test_stormed_ms = get_ms_since(start);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);

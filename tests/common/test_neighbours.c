@@ -120,7 +120,7 @@ static const char *apply_all_but_one(unsigned int i)
 		EXPECT(stuck[backwards ? NR - 1 - j : j] == (j == i));
 		EXPECT(!memcmp(get_site_addr(j), j == i ? nop : jump, INSN));
 	}
-	/* Now only site number @i can be changed. */
+	/* Now patcher_apply_most() can change only site number @i. */
 	memset(stuck, 0, sizeof(stuck));
 	fill_pokes(nop, jump);
 	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) == -EILSEQ);

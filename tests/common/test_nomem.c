@@ -127,7 +127,7 @@ const char *markers_unchanged_without_memory(void)
 	return NULL;
 }
 
-/* Private data of a second probe.  Unregistering it without memory must not affect the first. */
+/* Private data of a second probe.  Failing to unregister it must not affect the first one. */
 static unsigned int others;
 
 static int unregister_second_probe(void)

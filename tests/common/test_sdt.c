@@ -126,7 +126,7 @@ static noinline void ignore_caller(void *private, const struct sdt_hit *hit)
 	barrier();
 }
 
-/* Attach record_caller() first, so that a second handler makes a loop call it. */
+/* Attach record_caller() first.  While two handlers are attached, a loop calls record_caller(). */
 static const char *check_callers(void)
 {
 	const void *alone;
