@@ -302,7 +302,7 @@ static const struct sdt_probe *get_probe(const struct patcher_site *site)
 
 /*
  * Check one site while the others are disabled and while they are enabled.  A site in the arguments
- * of another site is executed only while that other site is enabled, so this site is not checked
+ * of another site is executed only while that other site is enabled, so such a site is not checked
  * while the others are disabled.
  */
 static int check_site_both_ways(const struct patcher_site *site)

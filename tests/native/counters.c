@@ -17,8 +17,8 @@
 static char pages[2 * MOST_LOOPS][PAGE_BYTES] __aligned(PAGE_BYTES);
 
 /*
- * Cause two page faults per loop.  The stores are in assembly: for stores in C, ThreadSanitizer
- * accesses memory of its own, which causes further page faults.
+ * Cause two page faults per loop.  The stores are in assembly: for each store in C, ThreadSanitizer
+ * accesses memory of its own, and causes further page faults.
  */
 static u64 touch_pages(u32 loops)
 {

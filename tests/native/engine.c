@@ -141,7 +141,8 @@ static void pause_for_ms(long ms)
 static bool inside, found;
 
 /*
- * Act as a slow breakpoint handler, which looks up the site while its table is being unregistered.
+ * Act as a slow breakpoint handler, which looks up the site while the table of the site is being
+ * unregistered.
  */
 static void *look_up_late(void *unused)
 {
@@ -153,7 +154,7 @@ static void *look_up_late(void *unused)
 	return NULL;
 }
 
-/* Check that a slow handler still finds a site of core text while its table is unregistered. */
+/* Check that a slow handler still finds a site of core text that is being unregistered. */
 static const char *check_core_table_drained(void)
 {
 	pthread_t late;
@@ -173,7 +174,7 @@ static const char *check_core_table_drained(void)
 
 static bool done;
 
-/* Act as a slow breakpoint handler, which has looked up the site before it was unregistered. */
+/* Act as a slow breakpoint handler, which looked up the site before the site was unregistered. */
 static void *look_up_early(void *unused)
 {
 	rcu_read_lock();

@@ -69,7 +69,7 @@ static const char *change_in_parent_and_child(void)
 
 		_exit(!good);
 	}
-	/* Close this end: otherwise read_byte() would not return if the child has ended. */
+	/* Close the write end: otherwise read_byte() would not return if the child has ended. */
 	close_pipe_end(&to_parent[1]);
 	EXPECT(read_byte(to_parent));
 	EXPECT(imv_read(value) == 1);

@@ -183,7 +183,7 @@ static const char *check_clone(void)
 }
 
 /*
- * Close all descriptors, as daemons do, and open files, which get the numbers of closed
+ * Close all descriptors, as daemons do.  Then open files, which get the numbers of the closed
  * descriptors.  Change the value.  Return true if the change has not written to the files.
  */
 static bool change_without_descriptors(void)

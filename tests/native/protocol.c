@@ -133,7 +133,7 @@ static void check_leaf(void)
 	failed |= protocol_leaf() != 0;
 }
 
-/* Check that the breakpoint handler keeps the red zone of a leaf, which traps after two rounds. */
+/* Check that the breakpoint handler does not change the red zone of a leaf function that traps. */
 static const char *check_red_zone(void)
 {
 	struct patcher_stats before, after;
@@ -357,7 +357,7 @@ static void pause_3_ms(void)
 
 /*
  * Check that the histogram counts the duration of a batch of three rounds, each delayed by 3 ms, in
- * a right bucket: one between the bucket of 9 ms and the bucket of the time measured here.
+ * a right bucket: not below the bucket of 9 ms, nor above the bucket of the time measured here.
  */
 static const char *check_durations(void)
 {

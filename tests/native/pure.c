@@ -200,7 +200,7 @@ SETCC(le)
 SETCC(g)
 
 /* Return true if the CPU finds condition number @cond true with @flags. */
-static bool cpu_condition(unsigned int cond, unsigned long flags)
+static bool is_true_on_cpu(unsigned int cond, unsigned long flags)
 {
 	static bool (*const set[16])(unsigned long flags) = {
 		cpu_seto, cpu_setno, cpu_setb, cpu_setae,
@@ -230,7 +230,7 @@ static const char *check_emulated_jumps(void)
 
 			EXPECT(!patcher_insn_decode(code, 2, &insn));
 			patcher_insn_emulate(&insn, 0x1000, &regs);
-			EXPECT(regs.ip == (cpu_condition(cond, flags | 2) ? 0x1022 : 0x1002));
+			EXPECT(regs.ip == (is_true_on_cpu(cond, flags | 2) ? 0x1022 : 0x1002));
 		}
 	}
 	{
@@ -256,7 +256,7 @@ static const char *check_emulated_jumps(void)
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 
 /* Return the flags that the CPU sets when it compares the low @size bytes of @a with @b. */
-static unsigned long cpu_compare(unsigned int size, u32 a, u32 b)
+static unsigned long compare_on_cpu(unsigned int size, u32 a, u32 b)
 {
 	unsigned long flags;
 
@@ -282,13 +282,13 @@ static const char *check_one_cmp(const u8 *code, unsigned int len, unsigned int 
 	memcpy((char *)&regs + slot, &value, sizeof(value));
 	regs.flags = a & 1 ? ~0UL : ~STATUS_FLAGS;
 	expected = regs;
-	expected.flags = (regs.flags & ~STATUS_FLAGS) | cpu_compare(insn.size, a, b);
+	expected.flags = (regs.flags & ~STATUS_FLAGS) | compare_on_cpu(insn.size, a, b);
 	expected.ip = 0x1000 + len;
 	patcher_insn_emulate(&insn, 0x1000, &regs);
 	EXPECT(!memcmp(&regs, &expected, sizeof(regs)));
 	for (cond = 0; cond < 16; cond++) {
 		const u8 jump[] = { 0x70 | cond, 0x20 };
-		bool met = cpu_condition(cond, 2 | (regs.flags & STATUS_FLAGS));
+		bool met = is_true_on_cpu(cond, 2 | (regs.flags & STATUS_FLAGS));
 
 		EXPECT(!patcher_insn_decode(jump, 2, &insn));
 		patcher_insn_emulate(&insn, 0x1000, &regs);

@@ -129,7 +129,7 @@ static int fork_with_lock(void)
 	return marker_probe_unregister("readers_hit", probe_that_waits, NULL);
 }
 
-/* Check that changes and forks do not wait for a thread in a probe, which waits for a held lock. */
+/* Check that changes and forks do not wait for a thread whose probe waits for a held lock. */
 static const char *check_fork_with_lock(void)
 {
 	EXPECT(run_in_child(fork_with_lock) == 0);
@@ -291,9 +291,7 @@ static int cancel_change_waiting_for_fork(void)
 	return result || ended != PTHREAD_CANCELED || forked || check_usable() ? 2 : 0;
 }
 
-/*
- * Check the cancellation of a thread whose change waits for a fork, which waits for a held mutex.
- */
+/* Check the cancellation of a thread whose change waits for a fork that waits for a held mutex. */
 static const char *check_cancelled_waiting_change(void)
 {
 	EXPECT(run_in_child(cancel_change_waiting_for_fork) == 0);

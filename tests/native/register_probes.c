@@ -239,8 +239,8 @@ static int disconnect_other(const char *name)
 }
 
 /*
- * Check a pair of probe and data that stays connected to one name, because the stub cannot be
- * patched: the pair is disconnected from the other names, and the error is not -ENOENT.
+ * Check a probe that stays connected to one name, because the stub cannot be patched: the probe is
+ * disconnected from the other names, and the error is not -ENOENT.
  */
 static const char *check_failed_disconnect_of_one_name(void)
 {

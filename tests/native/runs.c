@@ -190,7 +190,7 @@ static const char *check_loop_counts(void)
 		EXPECT(loops[0] && loops[0] < loops[1] && loops[1] < loops[2]);
 		EXPECT(loops[0] * passes[i] >= 9900000);
 		EXPECT(loops[2] * passes[i] <= 30000000 || loops[2] <= 12);
-		/* Disturbances in seven windows of eight give the same loop counts. */
+		/* With disturbances in seven of eight windows, the loop counts are the same. */
 		EXPECT(!find_loop_counts(passes[i], 8, again));
 		EXPECT(!memcmp(loops, again, sizeof(loops)));
 	}

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of kmarkers_start() without memory, file descriptors or other resources.  Also tests of
- * batches that need the handler of SIGTRAP or the system call membarrier(), when these were
- * available at the start but no longer are.
+ * batches without the handler of SIGTRAP or the system call membarrier(), which were available at
+ * the start but no longer are.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static bool is_old_sigtrap_handler_called(void)
 	return process_get_trap_count() == before + 1;
 }
 
-/* Exit code if kmarkers_start() makes fewer allocations than @nth, so that none has failed. */
+/* Exit code if kmarkers_start() makes fewer than @nth allocations, so that none fails. */
 #define NOTHING_FAILED	2
 
 /* Call kmarkers_start() while its @nth allocation fails, and check that a second call succeeds. */
