@@ -112,8 +112,8 @@ static int restore_redirected_call(char **words)
 }
 
 /*
- * Redirect a call for a second client.  If the call is redirected already, this must fail, and not
- * redirect the function's next call of the same callee.
+ * Redirect a call for a second client.  If the call is redirected already, this must fail, and must
+ * not redirect the next call of the same callee in the function.
  */
 static int redirect_call_for_second_client(char **words)
 {

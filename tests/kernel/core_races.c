@@ -112,8 +112,8 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
 }
 
 /*
- * Call @request with @arg in two threads at the same time.  Return 0 if one call returned 0 and the
- * other returned @refusal.
+ * Call @request with @arg in two threads at the same time.  Return 0 if one of the two calls
+ * returned 0 and the other call returned @refusal.
  */
 static int race_two_threads(int (*request)(void *arg), void *arg, int refusal)
 {

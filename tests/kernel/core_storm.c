@@ -73,9 +73,9 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Add to the forms of the branch @site an instruction with which the function always returns
- * @result: a nop if @result is @not_taken, the result when the branch is not taken; otherwise a
- * jump, which is added only if the branch has 2 bytes.
+ * Add a form to the branch @site: an instruction with which the function always returns @result.
+ * This is a nop if @result is @not_taken, the result when the branch is not taken.  Otherwise it is
+ * a jump, which is added only if the branch has 2 bytes.
  */
 static void add_unconditional_form(struct changed *site, unsigned long result,
 				   unsigned long not_taken)
@@ -176,7 +176,7 @@ static void check_both_sites(void)
 static int change_both_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
-	/* The pokes of a batch must be in the order of their addresses. */
+	/* Order the pokes by address, so that the patcher need not sort them. */
 	unsigned int first = sites[0].core.addr > sites[1].core.addr, i;
 
 	for (i = 0; i < ARRAY_SIZE(sites); i++) {

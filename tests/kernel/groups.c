@@ -68,7 +68,7 @@ static unsigned int return_no_samples(void)
 	return 0;
 }
 
-/* Return 2, which is valid, when the group is added; later, more samples than a run may have. */
+/* When the group is added, return 2, a valid number.  Later, return more than a run may have. */
 static unsigned int return_more_samples(void)
 {
 	return own_samples++ == 2 ? 2 : ~0U;

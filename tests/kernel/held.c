@@ -29,10 +29,10 @@
 #define DS		0x3e
 
 /*
- * The task is kept from running until CHECKS checks in a row, at intervals of 1 ms, have found the
- * thread that changes the run asleep, but for at most LIMIT_MS.  LIMIT_MS is less than the time
- * after which the kernel throttles real-time threads.  On a slow machine, several of the TRIES may
- * fail.
+ * The task is kept from running until the thread that changes the run is asleep: until CHECKS
+ * checks in a row, at intervals of 1 ms, have found this thread asleep.  The task is kept for at
+ * most LIMIT_MS, which is less than the time after which the kernel throttles real-time threads.
+ * On a slow machine, several of the TRIES may fail.
  */
 #define CHECKS		20
 #define LIMIT_MS	700
@@ -96,7 +96,7 @@ static u8 *get_held_prefix(void)
 	return (u8 *)&test_held_prefix_record + test_held_prefix_record;
 }
 
-/* Turn interrupts off, and wait until one is pending. */
+/* Turn interrupts off, and wait until an interrupt is pending. */
 static void await_interrupt(void)
 {
 	raw_local_irq_disable();

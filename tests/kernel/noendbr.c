@@ -33,10 +33,7 @@ static int __init noendbr_init(void)
 	OPTIMIZER_HIDE_VAR(entry);
 	if (behind)
 		entry += KMARKERS_ENDBR_LEN;
-	/*
-	 * A plain indirect call, not a retpoline, because a retpoline ends in a ret, which IBT does
-	 * not check.
-	 */
+	/* Make a plain indirect call: a retpoline would end in a ret, which IBT does not check. */
 	asm volatile(ANNOTATE_RETPOLINE_SAFE "\n"
 		     "call *%[entry]\n" : ASM_CALL_CONSTRAINT : [entry] "r" (entry)
 		     : "memory");

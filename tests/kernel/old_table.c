@@ -40,7 +40,8 @@ static noinline int read_value(void)
 /* Log that the module was loaded, which must not happen. */
 static int __init old_table_init(void)
 {
-	pr_info("loaded, although its table has version 1: read value %d\n", read_value());
+	pr_info("module loaded, although its table has version 1; its immediate value is %d\n",
+		read_value());
 	return 0;
 }
 

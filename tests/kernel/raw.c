@@ -265,8 +265,8 @@ static void empty_probe(void *private, void *call_private, const char *fmt, va_l
 static bool busy;
 
 /*
- * Register and unregister a probe, in one thread at a time.  That takes the mutex of the marker
- * registry and then the kernel's mutex of tracepoints.
+ * Register and unregister a probe, in one thread at a time.  Registering takes the mutex of the
+ * marker registry and then the kernel's mutex of tracepoints.
  */
 static void take_registry_lock_first(void)
 {

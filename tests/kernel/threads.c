@@ -28,7 +28,7 @@ static int call_pass_repeatedly(void *data)
 	while (!kthread_should_stop()) {
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
-		/* Report a quiescent state to RCU Tasks: a change of a run waits for one. */
+		/* Report a quiescent state of RCU Tasks: the replacement of a run waits for it. */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;

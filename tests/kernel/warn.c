@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * A module that makes the kernel log a warning, because of which the test job that loads it must
- * fail.
- */
+/* A module that makes the kernel log a warning.  The test job that loads this module must fail. */
 #include <linux/module.h>
 
 static int __init warn_init(void)

@@ -173,7 +173,7 @@ static const struct kernel_param_ops stopped_ops = {
 module_param_cb(stopped, &stopped_ops, NULL, 0200);
 MODULE_PARM_DESC(stopped, "any value: store all bytes under stop_machine()");
 
-/* Read the clock, and set gap_us to the time since the reading @last if that is longer. */
+/* If the time since the reading @last exceeds gap_us, store it in gap_us.  Return the time. */
 static u64 record_longest_gap(u64 last)
 {
 	u64 now = ktime_get_ns();
