@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	u64 groups = 0;
 	char *text;
 
-	/* Skip texts with a zero: the parser gets texts whose only zero is at the end. */
+	/* Skip texts that contain a zero: the parser expects a zero only at the end. */
 	if (memchr(data, 0, size))
 		return 0;
 	text = malloc(size + 1);

@@ -96,7 +96,7 @@ static void check_bytes_outside_sites(void)
 	MUST(!memcmp(now, then, ARENA_BYTES));
 }
 
-static unsigned int get_maximum(unsigned int a, unsigned int b)
+static unsigned int get_larger(unsigned int a, unsigned int b)
 {
 	return a > b ? a : b;
 }
@@ -122,7 +122,7 @@ static void check_site(const struct patcher_site *site)
 		MUST(!memcmp(&insn.imm, &value, insn.size));
 	} else {
 		MUST(insn.kind == PATCHER_INSN_MOV);
-		MUST(insn.size == get_maximum(site->size, site->len < 4 ? 1 : 4));
+		MUST(insn.size == get_larger(site->size, site->len < 4 ? 1 : 4));
 		MUST(!memcmp(&insn.imm, &value, site->size));
 	}
 }

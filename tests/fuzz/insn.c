@@ -7,8 +7,9 @@
 static struct input input;
 
 /*
- * Decode @code cut to each length: cut code must be refused, or decoded like the whole code.  Each
- * cut is copied to memory of its size, so that AddressSanitizer reports a read behind the cut.
+ * Decode the first max bytes of @code, for each max: the decoder must refuse these bytes, or decode
+ * them like the whole code.  The bytes are copied to memory of this size, so that AddressSanitizer
+ * reports a read behind it.
  */
 static void decode_cut_code(const u8 *code)
 {

@@ -79,7 +79,7 @@ static void fill_marker(struct input *in, int number)
 	};
 }
 
-/* Fill a chunk.  Its records refer to the two markers of this chunk, each any number of times. */
+/* Fill a chunk.  Each record refers to one of the two markers of this chunk. */
 static void fill_chunk(struct input *in, int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;

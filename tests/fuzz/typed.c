@@ -125,7 +125,7 @@ static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 	return true;
 }
 
-/* Add the stubs of a chunk to the model.  Return false, and add none, if a site is in no stub. */
+/* Add the stubs of a chunk to the model.  If a site is in no stub, add none and return false. */
 static bool add_to_model(int chunk)
 {
 	const struct kmarkers_chunk *head = &typed_stubs[chunk].head;
@@ -259,8 +259,8 @@ static void toggle_probe_by_name(int marker)
 }
 
 /*
- * Check where a stub jumps.  The @last stub of a marker jumps directly to the marker's probe if
- * there is only one and it is in reach.  All other stubs jump to the iterator.
+ * Check where a stub jumps.  The @last stub of a marker jumps directly to the marker's probe if the
+ * marker has one probe and the probe is in reach.  All other stubs jump to the iterator.
  */
 static void check_stub(const struct stub *stub, bool last)
 {

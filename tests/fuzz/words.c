@@ -208,7 +208,7 @@ static void check_control(const char *line)
 	free(copy);
 }
 
-/* Check the parsers for the files of a marker in debugfs: one accepts a command, one 0 or 1. */
+/* Check the parsers for a marker's files in debugfs: one accepts a command, the other 0 or 1. */
 static void check_word(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);
