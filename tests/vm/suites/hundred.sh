@@ -80,13 +80,28 @@ test_hundred_queue() {
 	done
 }
 
+# open_reads_freed_memory: succeeds if KASAN would report what kernels without eventfs (before 6.6) do
+# with all trace events: tracing_open_file_tr(), which opens enable and filter, reads the event file
+# before it takes event_mutex, so the event file may have been freed.
+open_reads_freed_memory() {
+	grep -q ' kasan_report$' /proc/kallsyms && ! grep -q ' eventfs_create_events_dir$' /proc/kallsyms
+}
+
 # Files of events are used while the module is loaded and unloaded.
 test_hundred_races() {
 	rm -f /tmp/stop
+	formats_only=
+	if open_reads_freed_memory; then
+		formats_only=1
+		skip "enable and filter of events are opened while the module is unloaded" \
+			"this kernel reads freed memory, and has KASAN"
+	fi
 	while [ ! -e /tmp/stop ]; do
-		put 1 "$own"/many_040/enable
-		put 0 "$own"/many_040/enable
-		put 'arg1 == 1' "$own"/many_050/filter
+		if [ -z "$formats_only" ]; then
+			put 1 "$own"/many_040/enable
+			put 0 "$own"/many_040/enable
+			put 'arg1 == 1' "$own"/many_050/filter
+		fi
 		cat "$own"/many_0*/format >/dev/null
 	done 2>/dev/null &
 	for _ in 1 2 3 4 5; do
