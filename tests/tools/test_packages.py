@@ -256,7 +256,7 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     assert same.returncode == 0, same.stderr
     refused = run_installed_command("lab", "list")
     assert refused.returncode == 2
-    assert refused.stderr.endswith("clone it, and call this in the clone\n")
+    assert refused.stderr.endswith("and run the command in the clone\n")
     readme = tmp_path / "share" / "doc" / "kmarkers" / "README.Debian"
     readme.parent.mkdir(parents=True, exist_ok=True)
     readme.touch()

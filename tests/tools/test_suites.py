@@ -180,6 +180,31 @@ def test_calm_suites_run_after_all_others_alone(
     assert ends.read_text() == ("other long calm " if processors > 1 else "long other calm ")
 
 
+def test_output_of_the_second_process_is_not_lost_in_a_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A suite of the first process redirects its output to a log, and ends later than the suite of
+    the second process, whose output is printed all the same."""
+    monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
+    main_process = os.getpid()
+    ended = tmp_path / "ended"
+
+    def wait_in_first_process() -> Tally:
+        if os.getpid() != main_process:
+            ended.touch()
+            return Tally(2)
+        while not ended.exists():
+            time.sleep(0.01)
+        time.sleep(0.5)
+        return Tally(1)
+
+    run = suites.make_logged_run(wait_in_first_process)
+    assert suites.run_all_suites([Suite("one", run), Suite("two", run)]) == Tally(3)
+    said = capsys.readouterr().out
+    assert ": 1 passed" in said and ": 2 passed" in said
+
+
 def test_crash_of_the_second_process_is_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

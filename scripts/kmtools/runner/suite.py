@@ -306,10 +306,13 @@ def run_suites_in_second_process(
         with contextlib.suppress(KeyboardInterrupt):
             sender.send(run_suites(parent.is_alive))
 
+    # A suite of this process may redirect sys.stdout to its log meanwhile.
+    stdout = sys.stdout
+
     def print_output(stop_event: threading.Event) -> None:
         with os.fdopen(output) as lines:
             for line in lines:
-                Line().print_permanent(line.rstrip("\n"))
+                Line(stdout).print_permanent(line.rstrip("\n"))
 
     def wait_for_tally() -> Tally:
         try:

@@ -15,8 +15,8 @@ run_modprobe() {
 	/usr/sbin/modprobe "$@"
 }
 
-# print_uptime: print the seconds since the boot
-print_uptime() {
+# print_seconds_since_boot: print the seconds since the boot
+print_seconds_since_boot() {
 	cut -d " " -f 1 /proc/uptime
 }
 
@@ -102,9 +102,9 @@ test_packages() {
 		result $? "no module of kmarkers is loaded after the refusal"
 		return
 	fi
-	began=$(print_uptime)
+	began=$(print_seconds_since_boot)
 	try "modprobe loads a client and its dependencies" run_modprobe example_client
-	loading=$(echo "$(print_uptime) $began" | awk '{ print $1 - $2 }')
+	loading=$(echo "$(print_seconds_since_boot) $began" | awk '{ print $1 - $2 }')
 	try "modprobe loads SDT probes" run_modprobe kmarkers_sdt
 	for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_markers example_client; do
 		loaded "$module"
@@ -121,11 +121,11 @@ test_packages() {
 	try "the function tracer is started for the modules" start_function_tracer
 	sleep 5
 	same "no function of an idle module is called in 5 s" "$(count_recorded_calls)" 0
-	began=$(print_uptime)
+	began=$(print_seconds_since_boot)
 	try "the event of the client is switched on" put 1 "$tracing/events/kmarkers/example_tick/enable"
 	within 20 tick_is_traced
 	result $? "the event is in the trace"
-	took=$(echo "$(print_uptime) $began $loading" | awk '{ print $1 - $2 + $3 }')
+	took=$(echo "$(print_seconds_since_boot) $began $loading" | awk '{ print $1 - $2 + $3 }')
 	echo "# from modprobe to the first event: $took s, of which loading took $loading s"
 	[ "${took%.*}" -lt "$EVENT_SECONDS" ]
 	result $? "the first event is traced within $EVENT_SECONDS s of modprobe"
