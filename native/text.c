@@ -111,7 +111,7 @@ void patcher_text_unmap(struct patcher_text_alias *alias)
 /*
  * Does nothing.  In the kernel, this lock keeps kprobes and the set of online CPUs from changing
  * during a batch.  A program has no kprobes.  Threads may start during a batch, because the kernel
- * serialises a new thread.
+ * executes a serialising instruction before a new thread runs.
  */
 void patcher_text_lock(bool core_text)
 {

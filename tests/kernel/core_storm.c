@@ -154,7 +154,7 @@ static void check_result(struct changed *site)
 	unsigned long low = smp_load_acquire(&done), high;
 	unsigned long seen = site->call();
 
-	/* Read started only after the call. */
+	/* The call must end before @started is read. */
 	smp_mb();
 	high = READ_ONCE(started);
 	if (high > low + 1)

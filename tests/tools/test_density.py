@@ -183,7 +183,7 @@ def test_nonlinear_costs_of_passes_are_reported(
     assert cost.margin == pytest.approx(0.25 / 16)
 
 
-def test_no_block_gives_no_interval() -> None:
+def test_interval_of_zero_blocks_is_none() -> None:
     assert density.estimate_slope_location([], exact=False, resolution=0.1)[1] == UNBOUNDED
     assert density.estimate_slope_location([], exact=True, resolution=0.1)[1] == UNBOUNDED
 

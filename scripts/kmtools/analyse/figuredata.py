@@ -50,8 +50,9 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 
 def find_reference_variants() -> ReferenceVariants:
-    """Return, for each benchmark and variant of kmarkers that repeats published costs, the
-    reference variants. A published cost is the difference from its reference variant."""
+    """Return the reference variants of each variant of ours with which a published cost is measured
+    again. The keys are benchmark and variant. The cost is the time of the variant minus the time of
+    a reference variant."""
     names = read_successors()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():

@@ -161,9 +161,9 @@ def divide_if_known(dividend: float | None, divisor: float | None) -> float | No
 
 
 def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the time of one more site in a batch, divided by the time that the stores to one more
-    site take alone. The stores alone are made as in a batch: three stores to each site, in three
-    passes over the sites, through a second mapping."""
+    """Return by how much a batch takes longer for one more site, divided by the time of bare stores
+    to one more site. The bare stores are measured separately, and made as in a batch: three stores
+    to each site, in three passes over the sites, through a second mapping."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 1000, 10_000)

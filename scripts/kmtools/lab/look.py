@@ -245,7 +245,8 @@ def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     places = sorted({cpu.rip for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > MAX_STUCK_ADDRESSES:
         return None
-    # At low addresses, the CPU decompresses the kernel, with interrupts disabled: it does not hang.
+    # A CPU at a low address is decompressing the kernel. It does so with interrupts disabled, which
+    # is no sign of a hang.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{rip:x}" for rip in places)
