@@ -54,7 +54,7 @@ def select_unflagged_points(
     for sample in samples:
         if not sample.flags:
             place = (sample.variant, sample.block, sample.layout, sample.process)
-            points[place].append((sample.size, value_of(sample)))
+            points[place].append((sample.loops or sample.sites or 0, value_of(sample)))
     return points
 
 

@@ -14,6 +14,7 @@ The location of paired differences is in location.py.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -79,6 +80,7 @@ def compute_layout_medians(series: Sequence[Slope]) -> dict[int, float]:
     return {layout: compute_median(groups[layout]) for layout in sorted(groups)}
 
 
+@functools.cache
 def compute_sign_test_rank(n: int) -> int:
     """Return the largest k such that the k-th smallest and k-th largest of n independent values
     enclose the median with a probability of at least 95 %; 0 if n is below 6."""

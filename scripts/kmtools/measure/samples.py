@@ -17,6 +17,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -231,10 +232,12 @@ def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
     process, layout, block, position, cpu, size, value, cycles = numbers = [*map(int, cells)]
     if not process or not size or layout >= LAYOUTS or max(numbers) > LARGEST:
         return None
-    return Sample(
-        like.tier, like.kernel, process, like.benchmark, like.variant, like.measured, layout, block,
-        position, cpu, size if loop else None, None if loop else size, value, like.unit,
-        cycles if core else None, like.flags,
+    # Sample(...) would call a Python function to do the same.
+    return tuple.__new__(
+        Sample,
+        (like.tier, like.kernel, process, like.benchmark, like.variant, like.measured, layout,
+         block, position, cpu, size if loop else None, None if loop else size, value, like.unit,
+         cycles if core else None, like.flags),
     )  # fmt: skip
 
 
@@ -313,7 +316,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             if places.setdefault(block, place) != place:
                 raise RunError(f"{path}:{number}: block {sample.block} changes layout or process")
         samples.append(sample)
-    counts = Counter((sample.tier, sample.kernel) for sample in samples)
+    counts = Counter(map(itemgetter(0, 1), samples))
     for key, tier in known.items():
         if not counts[key] or tier.windows not in (None, counts[key]):
             wanted = "it" if tier.windows is None else tier.windows
