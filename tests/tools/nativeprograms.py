@@ -11,6 +11,7 @@ from kmtools.measure import collect
 
 NATIVE = ROOT / "build" / "native"
 KMBENCH = NATIVE / "kmbench"
+LIBRARIES = ("libkmarkers.a", "libkmbench.a")
 EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 
 

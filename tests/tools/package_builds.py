@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
-from test_packages import LIBRARIES, PAGES, list_files, run_successfully
+from nativeprograms import LIBRARIES
+from test_packages import PAGES, list_files, run_successfully
 
 # Each variant of a benchmark is compiled as one function instead of one for each layout.
 COMPILER_FLAGS = {"EXTRA": "-DBENCH_UNTIMED"}

@@ -41,18 +41,10 @@ def test_computed_share_of_markers_equals_the_published_share() -> None:
 
 
 def test_error_of_a_share_follows_from_the_errors_of_both_times() -> None:
-    assert impact.compute_percent_of_call(
-        Estimate(100, 3), Estimate(1000, 0)
-    ).value == pytest.approx(10)
-    assert impact.compute_percent_of_call(
-        Estimate(100, 3), Estimate(1000, 0)
-    ).half == pytest.approx(0.3)
-    assert impact.compute_percent_of_call(
-        Estimate(100, 0), Estimate(1000, 50)
-    ).half == pytest.approx(0.5)
-    assert impact.compute_percent_of_call(
-        Estimate(100, 3), Estimate(1000, 40)
-    ).half == pytest.approx(0.5)
+    for added_half, call_half, share_half in ((3, 0, 0.3), (0, 50, 0.5), (3, 40, 0.5)):
+        share = impact.compute_percent_of_call(Estimate(100, added_half), Estimate(1000, call_half))
+        assert share.value == pytest.approx(10)
+        assert share.half == pytest.approx(share_half)
 
 
 def test_the_error_covers_both_ends_of_an_interval() -> None:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT, read_version
+from nativeprograms import LIBRARIES
 
-LIBRARIES = ("libkmarkers.a", "libkmbench.a")
 HEADERS = sorted((ROOT / "include" / "kmarkers").glob("*.h"))
 MANUALS = [
     path for path in HEADERS if re.search(r"^ \* (OVERVIEW|EXAMPLE)$", path.read_text(), re.M)
@@ -88,9 +88,8 @@ def make_small_repository(tree: Path) -> Path:
     """Make a git repository with the script `package` and the files that the script reads; return
     it. An archive of this whole tree would take much longer to compress."""
     for name in ("scripts/package", "include/kmarkers/version.h", "README.md", ".gitattributes"):
-        if (ROOT / name).exists():
-            (tree / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, tree / name)
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tree / name)
     run_git(tree, "init", "-q")
     run_git(tree, "add", ".")
     run_git(tree, "commit", "-q", "-m", "first")
