@@ -162,8 +162,29 @@ module_param_cb(compare, &compare_ops, landing_compare, 0600);
 module_param_cb(refused, &refused_ops, NULL, 0200);
 module_param_cb(plain, &plain_ops, landing_plain, 0400);
 
+static bool target_has_endbr;
+module_param(target_has_endbr, bool, 0400);
+MODULE_PARM_DESC(target_has_endbr, "Y: an ENDBR is at the target of the branch");
+
+/*
+ * clang puts an ENDBR at the target of an asm goto if the kernel has indirect branch tracking.  The
+ * kernel does not optimise a kprobe whose jump would overwrite an ENDBR.
+ */
+static bool find_endbr_at_target(void)
+{
+	static const u8 endbr_and_multiply[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x6b, 0xc0, 0x07 };
+	const u8 *function = (const u8 *)landing_branch;
+	unsigned int i;
+
+	for (i = 0; i < 64; i++)
+		if (!memcmp(function + i, endbr_and_multiply, sizeof(endbr_and_multiply)))
+			return true;
+	return false;
+}
+
 static int __init landing_init(void)
 {
+	target_has_endbr = find_endbr_at_target();
 	if (landing_branch(5, 1) != OFF || landing_jump(5, 1) != OFF || landing_run(5, 1) != OFF ||
 	    landing_compare(5, 1) != OFF)
 		return -EILSEQ;

@@ -150,53 +150,53 @@ test_landing_refused() {
 	try "refused batch: the kprobe is removed" remove_land_probe
 }
 
-# Kprobes that are not optimised yet when the branch is switched on must not be optimised later.
+# Kprobes that are not optimised yet when the jump is switched on must not be optimised later.
 test_landing_on_waiting() {
-	target=$(print_jump_target branch)
-	try "kprobe enabled later: a disabled kprobe is registered" probe_before branch "$target"
-	try "kprobe enabled later: the branch is switched on" put 1 "$landing/branch"
+	target=$(print_jump_target "$switched")
+	try "kprobe enabled later: a disabled kprobe is registered" probe_before "$switched" "$target"
+	try "kprobe enabled later: the jump is switched on" put 1 "$landing/$switched"
 	kprobe_has_flag DISABLED "$probed"
 	result $? "kprobe enabled later: the kprobe is still disabled"
 	try "kprobe enabled later: the kprobe is enabled" enable_probe land
-	check_not_optimised "kprobe enabled later" branch
+	check_not_optimised "kprobe enabled later" "$switched"
 	remove_land_probe
 
 	try "optimisation allowed later: it is disabled first" put 0 /proc/sys/debug/kprobes-optimization
-	try "optimisation allowed later: a kprobe is registered" probe_before branch "$target"
+	try "optimisation allowed later: a kprobe is registered" probe_before "$switched" "$target"
 	try "optimisation allowed later: the kprobe is enabled" enable_probe land
-	try "optimisation allowed later: the branch is switched on" put 1 "$landing/branch"
+	try "optimisation allowed later: the jump is switched on" put 1 "$landing/$switched"
 	try "optimisation allowed later: it is enabled again" put 1 /proc/sys/debug/kprobes-optimization
 	dmesg -c >/dev/null
-	check_not_optimised "optimisation allowed later" branch
+	check_not_optimised "optimisation allowed later" "$switched"
 	remove_land_probe
 
-	try "optimisation pending: a kprobe is registered" probe_before branch "$target"
-	enable_probe land && put 1 "$landing/branch"
-	result $? "optimisation pending: the kprobe is enabled and the branch switched on at once"
-	check_not_optimised "optimisation pending" branch
+	try "optimisation pending: a kprobe is registered" probe_before "$switched" "$target"
+	enable_probe land && put 1 "$landing/$switched"
+	result $? "optimisation pending: the kprobe is enabled and the jump switched on at once"
+	check_not_optimised "optimisation pending" "$switched"
 	remove_land_probe
 }
 
-# First, a kprobe is registered while the branch is on, so that the kernel finds the branch's jump.
+# First, a kprobe is registered while the jump is on, so that the kernel finds it.
 # Second, a kprobe is registered at the address of a guard kprobe, which the patcher registered to
 # prevent optimisation.
 test_landing_first() {
-	target=$(print_jump_target branch)
-	try "branch first: the branch is switched on" put 1 "$landing/branch"
-	try "branch first: a kprobe is registered" probe_before branch "$target"
-	try "branch first: the kprobe is enabled" enable_probe land
-	check_not_optimised "branch first" branch
+	target=$(print_jump_target "$switched")
+	try "jump first: the jump is switched on" put 1 "$landing/$switched"
+	try "jump first: a kprobe is registered" probe_before "$switched" "$target"
+	try "jump first: the kprobe is enabled" enable_probe land
+	check_not_optimised "branch first" "$switched"
 	remove_land_probe
-	try "second kprobe: a first one is registered" probe_before branch "$target"
+	try "second kprobe: a first one is registered" probe_before "$switched" "$target"
 	try "second kprobe: the first one is enabled" enable_probe land
 	try "second kprobe: the first one is optimised" within 20 kprobe_is_optimised
-	try "second kprobe: the branch is switched on" put 1 "$landing/branch"
+	try "second kprobe: the jump is switched on" put 1 "$landing/$switched"
 	try "second kprobe: the first one is removed" remove_land_probe
-	try "second kprobe: another one is registered at the address of the guard kprobe" probe_before branch "$target"
+	try "second kprobe: another one is registered at the address of the guard kprobe" probe_before "$switched" "$target"
 	try "second kprobe: the other one is enabled" enable_probe land
-	check_not_optimised "second kprobe" branch
-	try "second kprobe: the other one is optimised once the branch is off" within 20 kprobe_is_optimised
-	try "second kprobe: the branch is switched on again" put 1 "$landing/branch"
+	check_not_optimised "second kprobe" "$switched"
+	try "second kprobe: the other one is optimised once the jump is off" within 20 kprobe_is_optimised
+	try "second kprobe: the jump is switched on again" put 1 "$landing/$switched"
 	try "the list of kprobes shows a kprobe in the module" module_has_kprobe
 	try "the module with the kprobe unloads" rmmod "$lander"
 	! module_has_kprobe
@@ -219,29 +219,29 @@ print_lander_address() {
 	sed -n 's/ t landing_branch\t.*//p' /proc/kallsyms
 }
 
-# When a branch is switched on, the patcher registers a guard kprobe, which keeps another kprobe at
+# When a jump is switched on, the patcher registers a guard kprobe, which keeps another kprobe at
 # the same address from being optimised. When the module unloads, the guard kprobe is lost. If the
 # module is then loaded at the same address, the kernel registers the other kprobe again, and
-# switching the branch on must again keep this kprobe from being optimised.
+# switching the jump on must again keep this kprobe from being optimised.
 test_landing_again() {
 	must insmod /modules/"$lander".ko || return
 	at=$(print_lander_address)
-	register_optimised "module loaded again" branch
-	try "module loaded again: the branch is switched on" put 1 "$landing/branch"
+	register_optimised "module loaded again" "$switched"
+	try "module loaded again: the jump is switched on" put 1 "$landing/$switched"
 	kprobe_is_not_optimised
-	result $? "module loaded again: the kprobe is no longer optimised once the branch is on"
+	result $? "module loaded again: the kprobe is no longer optimised once the jump is on"
 	try "module loaded again: the module unloads first" rmmod "$lander"
 	grep -q GONE "$kprobe_list"
 	result $? "the kprobes of the unloaded module are marked as GONE"
 	try "module loaded again: the module is at the same address" load_lander_at "$at"
-	same "module loaded again: the function returns the value of a branch that is off" "$(cat "$landing/branch")" "$off_value"
+	same "module loaded again: the function returns the value of a jump that is off" "$(cat "$landing/$switched")" "$off_value"
 	try "module loaded again: the kernel optimises the kprobe in the new module" within 20 kprobe_is_optimised
-	try "module loaded again: the branch of the new module is switched on" put 1 "$landing/branch"
+	try "module loaded again: the jump of the new module is switched on" put 1 "$landing/$switched"
 	kprobe_is_not_optimised
 	result $? "module loaded again: the kprobe in the new module is no longer optimised"
 	dmesg -c >/dev/null
-	check_not_optimised "module loaded again" branch
-	try "module loaded again: the kprobe is optimised once the branch is off" within 20 kprobe_is_optimised
+	check_not_optimised "module loaded again" "$switched"
+	try "module loaded again: the kprobe is optimised once the jump is off" within 20 kprobe_is_optimised
 	try "module loaded again: the module unloads a second time" rmmod "$lander"
 	remove_land_probe
 	lacks GONE "$kprobe_list"
@@ -260,7 +260,15 @@ test_landing() {
 		plain=$offset
 		break
 	done
-	for kind in branch jump run; do
+	# The kind of jump that most tests switch on and off.
+	switched=branch
+	if [ "$(cat "$landing/target_has_endbr")" = Y ]; then
+		switched=jump
+		skip "branch: the kernel optimises the kprobe" "the compiler put an ENDBR at the target, and the kernel optimises no kprobe before it"
+	else
+		test_landing_on_optimised branch
+	fi
+	for kind in jump run; do
 		test_landing_on_optimised $kind
 	done
 	test_landing_compare
