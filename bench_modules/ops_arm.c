@@ -36,6 +36,8 @@
 /* A number of sites for which only SITES_BATCHED is measured. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
+/* Number of rounds of a batch: in each round, the patcher interrupts every other CPU once. */
+#define BATCH_ROUNDS	3
 #define LARGE		100000
 
 static const u32 sizes[] = {
@@ -126,6 +128,7 @@ enum {
 	STALL_IDLE,
 	STALL_BATCHED,
 	STALL_STOPPED,
+	STALL_INTERRUPTS,
 };
 
 static const struct bench_variant stall_variants[] = {
@@ -133,6 +136,7 @@ static const struct bench_variant stall_variants[] = {
 	{ .name = "batched-stall", .measured = BENCH_GAP },
 #ifdef __KERNEL__
 	{ .name = "stop-machine-stall", .measured = BENCH_GAP },
+	{ .name = "interrupts-stall", .measured = BENCH_GAP },
 #endif
 };
 
@@ -209,15 +213,43 @@ static int measure_site_switch(enum sites_method method, u32 nr, bool on, struct
 	return err;
 }
 
-/* Measure the longest gap on the observer CPU for @ticks TSC ticks, while no site is switched. */
-static void measure_idle_gap(u64 ticks, struct window *window)
+static void wait_ticks(u64 ticks)
 {
-	u64 start;
+	u64 start = bench_tsc();
 
-	bench_observer_read_gap();
-	start = bench_tsc();
 	while (bench_tsc() - start < ticks)
 		cpu_relax();
+}
+
+#ifdef __KERNEL__
+static void ignore_interrupt(void *unused)
+{
+}
+
+static void interrupt_observer_cpu(void)
+{
+	smp_call_function_single(bench_observer_get_cpu(), ignore_interrupt, NULL, 1);
+}
+#else
+static void interrupt_observer_cpu(void)
+{
+}
+#endif
+
+/*
+ * Measure the longest gap on the observer CPU for @ticks TSC ticks, while no site is switched.
+ * Interrupt the observer CPU @interrupts times meanwhile, at equal distances.
+ */
+static void measure_gap_without_switch(u64 ticks, u32 interrupts, struct window *window)
+{
+	u32 i;
+
+	bench_observer_read_gap();
+	for (i = 0; i < interrupts; i++) {
+		wait_ticks(div64_u64(ticks, interrupts + 1));
+		interrupt_observer_cpu();
+	}
+	wait_ticks(div64_u64(ticks, interrupts + 1));
 	window->gap = bench_observer_read_gap();
 }
 
@@ -387,8 +419,9 @@ static int measure_stall_variant(struct sink *sink, unsigned int variant, bool o
 	struct window window;
 	int err = 0;
 
-	if (variant == STALL_IDLE)
-		measure_idle_gap(last_batch, &window);
+	if (variant == STALL_IDLE || variant == STALL_INTERRUPTS)
+		measure_gap_without_switch(last_batch, variant == STALL_IDLE ? 0 : BATCH_ROUNDS,
+					   &window);
 	else
 		err = measure_site_switch(variant == STALL_BATCHED ? SITES_BATCHED :
 					  SITES_STOP_MACHINE, STALL_SIZE, on, &window);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Measures a lower bound of the time in which the recorded functions many_0 to many_19999 can be
- * switched: the time of the patcher's stores and IPI rounds alone.  For comparison, the same stores
- * are measured under stop_machine().  Each byte is stored with its old value, so the functions do
- * not change.
+ * switched: the time of the patcher's stores and IPI rounds alone.  Each byte is stored with its old
+ * value, so the functions do not change.
  *
- * For each of these two methods, two times are measured: the duration of the stores, and the
- * longest gap between two readings of the clock on a CPU that executes none of the functions.
+ * Also measures, on a CPU that executes none of the functions, the longest gap between two readings
+ * of the clock.  For comparison with the gap of a switch, the CPU can be interrupted alone.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
@@ -18,7 +18,6 @@
 #include <linux/moduleparam.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
-#include <linux/stop_machine.h>
 #include <linux/timekeeping.h>
 #include <linux/vmalloc.h>
 #include <asm/processor.h>
@@ -48,21 +47,13 @@ static unsigned int by_hand_us;
 module_param(by_hand_us, uint, 0400);
 MODULE_PARM_DESC(by_hand_us, "duration of the last stores and IPI rounds in microseconds");
 
-static unsigned int stopped_us;
-module_param(stopped_us, uint, 0400);
-MODULE_PARM_DESC(stopped_us, "duration of the last stores under stop_machine() in microseconds");
-
-static unsigned int gap_us;
-module_param(gap_us, uint, 0600);
-MODULE_PARM_DESC(gap_us, "longest time between two readings of the clock in microseconds");
+static ulong gap_ns;
+module_param(gap_ns, ulong, 0600);
+MODULE_PARM_DESC(gap_ns, "longest time between two readings of the clock in ns");
 
 static void serialise_cpu(void *unused)
 {
 	sync_core();
-}
-
-static void skip_round(void)
-{
 }
 
 static void serialise_all_cpus(void)
@@ -96,27 +87,21 @@ static void store_first_bytes(u8 *first)
 		WRITE_ONCE(first[i * MANY_BYTES], READ_ONCE(first[i * MANY_BYTES]));
 }
 
-static void store_all_bytes(u8 *first, void (*after_pass)(void))
+static void store_all_bytes(u8 *first)
 {
 	unsigned int i;
 
 	store_first_bytes(first);
-	after_pass();
+	serialise_all_cpus();
 	for (i = 0; i < MANY_FUNCTIONS; i++) {
 		u32 *tail = (u32 *)(first + i * MANY_BYTES + 1);
 
 		WRITE_ONCE(*tail, READ_ONCE(*tail));
 	}
-	after_pass();
+	serialise_all_cpus();
 	store_first_bytes(first);
-	after_pass();
+	serialise_all_cpus();
 	store_first_bytes_again(first);
-}
-
-static int store_with_cpus_stopped(void *first)
-{
-	store_all_bytes(first, skip_round);
-	return 0;
 }
 
 /* Map the pages of the functions a second time, writable, as the patcher does for a batch. */
@@ -133,27 +118,18 @@ static void *map_functions(void)
 	return alias ? alias + offset_in_page(many_first) : NULL;
 }
 
-static int measure_stores(bool stopped, unsigned int *took)
+static int set_by_hand(const char *text, const struct kernel_param *unused)
 {
 	u64 start = ktime_get_ns();
 	void *first = map_functions();
-	int err = 0;
 
 	if (!first)
 		return -ENOMEM;
-	if (stopped)
-		err = stop_machine(store_with_cpus_stopped, first, NULL);
-	else
-		store_all_bytes(first, serialise_all_cpus);
+	store_all_bytes(first);
 	vunmap((void *)((unsigned long)first & PAGE_MASK));
 	vm_unmap_aliases();
-	*took = div_u64(ktime_get_ns() - start, 1000);
-	return err;
-}
-
-static int set_by_hand(const char *text, const struct kernel_param *unused)
-{
-	return measure_stores(false, &by_hand_us);
+	by_hand_us = div_u64(ktime_get_ns() - start, 1000);
+	return 0;
 }
 
 static const struct kernel_param_ops by_hand_ops = {
@@ -162,29 +138,35 @@ static const struct kernel_param_ops by_hand_ops = {
 module_param_cb(by_hand, &by_hand_ops, NULL, 0200);
 MODULE_PARM_DESC(by_hand, "any value: store all bytes, with an IPI round after each pass");
 
-static int set_stopped(const char *text, const struct kernel_param *unused)
+static int set_interrupt(const char *text, const struct kernel_param *unused)
 {
-	return measure_stores(true, &stopped_us);
+	unsigned int i;
+
+	for (i = 0; i < 3; i++) {
+		serialise_all_cpus();
+		mdelay(1);
+	}
+	return 0;
 }
 
-static const struct kernel_param_ops stopped_ops = {
-	.set = set_stopped,
+static const struct kernel_param_ops interrupt_ops = {
+	.set = set_interrupt,
 };
-module_param_cb(stopped, &stopped_ops, NULL, 0200);
-MODULE_PARM_DESC(stopped, "any value: store all bytes under stop_machine()");
+module_param_cb(interrupt, &interrupt_ops, NULL, 0200);
+MODULE_PARM_DESC(interrupt, "any value: send three rounds of IPIs, 1 ms apart, without a store");
 
-/* If the time since the reading @last exceeds gap_us, store it in gap_us.  Return the time. */
+/* If the time since the reading @last exceeds gap_ns, store it in gap_ns.  Return the time. */
 static u64 record_longest_gap(u64 last)
 {
 	u64 now = ktime_get_ns();
 
-	if (now - last > gap_us * 1000ULL)
-		WRITE_ONCE(gap_us, div_u64(now - last, 1000));
+	if (now - last > gap_ns)
+		WRITE_ONCE(gap_ns, now - last);
 	return now;
 }
 
 /*
- * Read the clock in a loop, and set gap_us to the longest time between two readings.  The reading
+ * Read the clock in a loop, and set gap_ns to the longest time between two readings.  The reading
  * after the loop is for an interruption that lasts until the thread is stopped.
  */
 static int watch_clock(void *unused)
@@ -244,4 +226,4 @@ static const struct kernel_param_ops watch_ops = {
 	.set = set_watch,
 };
 module_param_cb(watch, &watch_ops, NULL, 0200);
-MODULE_PARM_DESC(watch, "1: start a real-time thread on another CPU that sets gap_us; 0: stop it");
+MODULE_PARM_DESC(watch, "1: start a real-time thread on another CPU that sets gap_ns; 0: stop it");
