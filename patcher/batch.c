@@ -34,9 +34,9 @@ static bool are_pokes_sorted(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Sort pokes by address.  Return true if they were not sorted before.  Most callers walk a table
- * and pass sorted pokes.  sort() is not called for sorted pokes, because its heap sort takes as
- * long for sorted input as for any other.
+ * Sort pokes by address.  Return false if the pokes were sorted already, as the pokes of most
+ * callers are.  For sorted pokes sort() is not called, because its heap sort takes as long for
+ * sorted input as for any other.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -107,8 +107,8 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 }
 
 /*
- * Return the number of pokes at the start of @pokes that need no check_poke(), and move @cursor
- * behind the sites of these pokes.  Nearly all pokes need no such check: see count_common_pokes().
+ * Skip the pokes at the start of @pokes that need no check_poke(), as nearly all pokes do (see
+ * count_common_pokes()): move @cursor behind the sites of these pokes, and return their number.
  * The caller has checked the owner of cursor->table.
  */
 static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
@@ -155,7 +155,9 @@ static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, un
 	return check_pokes(owner, pokes, nr, in_core, check_new_insn);
 }
 
-/* Check a batch.  If the check fails, sort unsorted pokes and check them once more. */
+/*
+ * Check a batch.  If the check fails and the pokes are not sorted, sort the pokes and check again.
+ */
 static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				bool *in_core, check_batch_function *check)
 {
@@ -165,8 +167,8 @@ static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, u
 }
 
 /*
- * Return true if two instructions are equal.  Nearly all have 5 bytes, and are compared without a
- * call: the compiler makes a single instruction of a memcmp() of 4 bytes.
+ * Return true if two instructions are equal.  Nearly all instructions have 5 bytes.  Their
+ * comparison calls no function: the compiler replaces a memcmp() of 4 bytes by one instruction.
  */
 static __always_inline bool are_bytes_equal(const u8 *a, const u8 *b, unsigned int len)
 {
@@ -328,8 +330,9 @@ int patcher_apply_at_load(const struct patcher_table *table, struct patcher_poke
 EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
- * Check a poke that sets or removes a permanent breakpoint.  It must change only the first byte,
- * from or to int3.  The bytes without int3, old or new, must be exactly one instruction.
+ * Check a poke that sets or removes a permanent breakpoint.  The poke must change only the first
+ * byte, from or to int3.  If it sets the breakpoint, the old bytes must be exactly one instruction,
+ * else the new bytes.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)
@@ -352,7 +355,7 @@ static int check_all_trap_pokes(const char *owner, struct patcher_poke *pokes, u
 /**
  * patcher_store_traps() - set or remove permanent breakpoints
  * @owner: the owner in the tables of all sites; each table must have a trap function
- * @pokes: the changes, of the first byte only: to int3, or from it; sorted in place
+ * @pokes: the changes, each of the first byte only, from or to int3; sorted in place
  * @nr: number of changes, at least 1
  *
  * The cost is one store per site, and one round of synchronisation for the batch.
@@ -440,11 +443,11 @@ static int apply_poke_range(const struct split_batch *batch, unsigned int first,
  * @owner: the owner in the tables of all sites
  * @pokes: the replacements; sorted in place
  * @nr: number of replacements, at least 1
- * @stuck: array of @nr elements, all false; set to true for each replacement that was not made, by
- *	its index in @pokes before they were sorted
+ * @stuck: array of @nr elements, all false.  The element with the index that a replacement had in
+ *	the unsorted @pokes is set to true if this replacement was not made
  *
- * The replacements are first tried as one batch.  If a batch fails, each half of it is tried as a
- * batch of its own.  So a single bad site costs few further batches, and all other sites are
+ * The replacements are first tried as one batch.  If a batch fails, each half of the batch is tried
+ * as a batch of its own.  So a single bad site costs few further batches, and all other sites are
  * changed.
  *
  * Context: may sleep.

@@ -3,10 +3,10 @@
  * Check that no other code uses bytes of core text, by registering kprobes there.
  *
  * Registering a disabled kprobe changes no byte of text, but register_kprobe() makes all of the
- * kernel's checks.  It returns -EILSEQ if no instruction begins at the address.  It returns -EINVAL
- * if the address must not be probed (noinstr, a jump label, a static call, freed text, no text).
- * It sets KPROBE_FLAG_FTRACE if ftrace uses the address, and links the kprobe with other kprobes at
- * the address.
+ * kernel's checks of the address.  register_kprobe() returns -EILSEQ if no instruction begins at
+ * the address, and -EINVAL if the address must not be probed (noinstr, a jump label, a static call,
+ * freed text, no text).  register_kprobe() sets KPROBE_FLAG_FTRACE if ftrace uses the address, and
+ * links the kprobe with other kprobes at the address.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -77,10 +77,10 @@ static void unregister_disabled_kprobes(struct claim_check *check)
 }
 
 /*
- * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address
- * are in a circular list together with an aggregate kprobe.  The kernel also makes an aggregate
- * for a single probe if it may optimise the probe.  So a list of two nodes contains only this
- * probe and its aggregate, and a third node is a kprobe of other code.
+ * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address are
+ * in a circular list together with an aggregate kprobe.  The kernel also makes an aggregate for a
+ * single probe if it may optimise the probe.  So a list of two nodes contains only probe @i and an
+ * aggregate, and a third node is a kprobe of other code.
  */
 static bool has_foreign_kprobe(const struct claim_check *check, unsigned int i)
 {

@@ -30,7 +30,7 @@ void patcher_core_text_unlock(void)
 	mutex_unlock(text.mutex);
 }
 
-/* Find the bounds of core text, and text_mutex, with patcher_lock() held.  Return 0 or -ENOENT. */
+/* Find text_mutex and the bounds of core text.  patcher_lock() is held.  Return 0 or -ENOENT. */
 int __init patcher_core_text_init(void)
 {
 	text.mutex = (struct mutex *)kmarkers_resolve_symbol("text_mutex");

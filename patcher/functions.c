@@ -97,9 +97,7 @@ bool patcher_may_run_in_int3(const char *name, unsigned long addr)
 	       (!kmarkers_find_extent(addr, &extent) && is_on_handler_path(extent.name));
 }
 
-/*
- * Find a function that may be changed.  If the function exists but must not be changed, log that.
- */
+/* Find a function that may be changed.  If it exists but must not be changed, log the refusal. */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
 	int err = resolve_core_function(name, extent);
@@ -140,8 +138,8 @@ static noinline int find_function_start(const char *name, unsigned long *start)
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
  * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls lead
  * to tracking code in the padding before the function.  An int3 may be the breakpoint of a kprobe
- * on such a call, so the result may be true for an int3, too: patcher_check_core_write() refuses to
- * change the call later, and logs the reason.
+ * on such a call, so an int3 is accepted in place of the opcode of the call:
+ * patcher_check_core_write() later refuses to change that call, and logs the reason.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {

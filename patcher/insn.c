@@ -54,7 +54,9 @@ static int decode_two_byte_opcode(const u8 *bytes, unsigned int max, unsigned in
 }
 NOKPROBE_SYMBOL(decode_two_byte_opcode);
 
-/* Store the number of a byte register, which is ah, ch, dh or bh for 4 to 7 without REX prefix. */
+/*
+ * Store the number of a byte register.  Without a REX prefix, 4 to 7 stand for ah, ch, dh and bh.
+ */
 static void set_byte_register(struct patcher_insn *insn, u8 number, u8 rex)
 {
 	insn->high = !rex && number >= 4;
@@ -248,10 +250,10 @@ static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
 	u32 b = insn->imm, difference = a - b;
 	unsigned long flags = (a ^ b ^ difference) & X86_EFLAGS_AF;
 
-	/* Bit n of the constant is 1 if an odd number of bits is set in n. */
+	/* PF is set for an even number of 1 bits.  Bit n of 0x6996 is 1 if n has an odd number. */
 	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
 		flags |= X86_EFLAGS_PF;
-	/* In the highest byte, operands of 8 bits set the other flags as operands of 32 bits do. */
+	/* Shift 8-bit operands to the highest byte, where the other flags result as for 32 bits. */
 	a <<= 32 - 8 * insn->size;
 	b <<= 32 - 8 * insn->size;
 	difference = a - b;

@@ -35,7 +35,9 @@
 #include "pokes.h"
 #include "sites.h"
 
-/* Number of hash buckets: KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9. */
+/*
+ * Number of buckets of kprobe_table: KPROBE_TABLE_SIZE in kernel/kprobes.c, the same since 2.6.9.
+ */
 #define BUCKETS	64
 
 static struct {
@@ -50,7 +52,8 @@ static struct {
  * struct guard_kprobe - keeps kprobes at one address from being optimised
  * @kp: the guard's own kprobe, disabled
  * @node: link in kprobes.guards
- * @needed: true if the jump of a site leads behind the first byte of the instruction at the address
+ * @needed: true if the jump of a site leads behind the first byte of the instruction that @kp
+ *	probes
  */
 struct guard_kprobe {
 	struct kprobe kp;
@@ -237,7 +240,7 @@ int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr)
 	return -EBUSY;
 }
 
-/* For each poke that overlaps the kprobe @kp, set its element of @probed to true. */
+/* For each poke that overlaps the kprobe @kp, set the poke's element of @probed to true. */
 static void mark_probed_pokes(const struct kprobe *kp, const struct patcher_poke *pokes,
 			      unsigned int nr, bool *probed)
 {

@@ -26,8 +26,8 @@
  * @nr: number of replacements
  * @refs: reference count: 1 while the batch is published, plus 1 per handler that reads it.
  *	Set with release after @pokes and @nr; handlers use atomic_inc_not_zero().
- * @number: sequence number.  It is incremented after each batch is published, before the first
- *	int3 of the batch is written, and also before permanent breakpoints are set or removed
+ * @number: sequence number, incremented after each batch is published and before the first int3 of
+ *	the batch is written; also incremented before permanent breakpoints are set or removed
  */
 struct current_batch {
 	struct patcher_poke *pokes;
@@ -113,8 +113,8 @@ static void write_first_bytes(struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Increment the sequence number.  This must be done before the int3s of a batch are written;
- * otherwise is_foreign_int3() would return true for these int3s.
+ * Increment the sequence number of a batch.  The caller must do so before it writes the int3s of
+ * the batch; otherwise is_foreign_int3() would return true for these int3s.
  */
 static void increment_batch_number(struct current_batch *batch)
 {
@@ -140,9 +140,9 @@ static bool pokes_replace_several_insns(const struct patcher_poke *pokes, unsign
 }
 
 /*
- * Write a chunk of a batch with the three-round protocol.  The first byte of a site is
- * always its old one, int3 or its new one, and the tail (all other bytes) changes only
- * while the first byte is int3 for every CPU:
+ * Write a chunk of a batch with the three-round protocol.  The first byte of a site is always the
+ * old first byte, int3 or the new first byte.  The tail (all other bytes) changes only while the
+ * first byte is int3 for every CPU:
  *
  *	publish the batch to the handler
  *	1. first bytes := int3	| synchronise: no CPU still fetches an old instruction
@@ -263,7 +263,7 @@ static const struct patcher_poke *find_poke_at(const struct current_batch *batch
 }
 NOKPROBE_SYMBOL(find_poke_at);
 
-/* Emulate the new instruction at @addr.  Return false if the current batch has no poke there. */
+/* Emulate the new instruction at @addr.  Return false if the current batch has no poke at @addr. */
 static bool emulate_pending_poke(unsigned long addr, struct pt_regs *regs)
 {
 	const struct patcher_poke *poke;
@@ -296,15 +296,15 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * false, the breakpoint was not armed at that time.  If the breakpoint is armed later, the number
  * is incremented between the call of the trap function and the store of the int3.
  *
- * If the byte is not int3, it was replaced since the CPU fetched it, by a batch or by other
- * code that removed its breakpoint.  Suppose the byte is the int3 of a
- * batch.  Then the batch had not ended at step 3 and was not published at step 2, so it was
- * published between 2 and 3.  The number is incremented after the batch is published and
- * before its int3 is written, thus between 1 and 4, so the two numbers differ.  If they
- * differ, the int3 may belong to a batch, and the handler returns to the site, so that the CPU
- * executes the site once more.  If they are equal, the int3 was set by other code.  This holds
- * wherever and however long the handler is interrupted, as a signal handler may be.  The CPU
- * does not return to the site endlessly, because each return needs another batch to begin.
+ * If the byte is not int3, it was replaced since the CPU fetched it, by a batch or by other code
+ * that removed its breakpoint.  Suppose the byte is the int3 of a batch.  Then the batch had not
+ * ended at step 3 and was not published at step 2, so the batch was published between steps 2 and
+ * 3.  The number is incremented after the batch is published and before the int3 is written, thus
+ * between steps 1 and 4, so the numbers of steps 1 and 4 differ.  If the numbers differ, the int3
+ * may belong to a batch, and the handler returns to the site, so that the CPU executes the site
+ * once more.  If the numbers are equal, the int3 was set by other code.  This conclusion is right
+ * wherever and however long the handler is interrupted, as a signal handler may be.  The CPU does
+ * not return to the site endlessly, because each return needs another batch to begin.
  *
  * No step can be omitted.  If only the byte were read, the result would be wrong in two cases: a
  * batch begins between step 2 and a later read of the byte; or a batch ends between an earlier read

@@ -58,11 +58,11 @@ static int check_and_register_table(struct patcher_table *table, bool is_permitt
  * accepts, except for sites with PATCHER_SITE_RUN or PATCHER_SITE_PREFIX.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if a site does not hold such bytes, is both a run and a prefix, or
- * overlaps another site of the table; -EBUSY if the table is registered already, or a
- * site overlaps a site of another table; -EPERM if a site is outside the module's text
- * or in text freed after init, or is a run while patcher_text_can_wait_for_tasks() is false, or if
- * the table or a site is marked as core text.
+ * Return: 0; -EINVAL if a site does not hold such an instruction, has both of these flags, or
+ * overlaps another site of the table; -EBUSY if the table is registered already, or a site overlaps
+ * a site of another table; -EPERM if a site is outside the module's text or in text freed after
+ * init, or is a run while patcher_text_can_wait_for_tasks() is false, or if the table or a site is
+ * marked as core text.
  */
 int patcher_register(struct patcher_table *table)
 {
@@ -77,8 +77,8 @@ EXPORT_SYMBOL_GPL(patcher_register);
 
 /*
  * Register a table whose single site is in core text.  This function is not exported.  The caller
- * must hold patcher_lock(), and must have checked this site with patcher_check_core_write() since
- * it took the lock.
+ * must hold patcher_lock(), and must have checked the site with patcher_check_core_write() after
+ * taking this lock.
  */
 int patcher_register_core_table(struct patcher_table *table)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The list of registered tables of sites.  It is changed only with patcher_lock() held.  It is
- * read with patcher_lock() held, or by the breakpoint handler.  The handler runs with interrupts
+ * The list of registered tables of sites.  The list is changed only with patcher_lock() held, and
+ * read with patcher_lock() held or by the breakpoint handler.  The handler runs with interrupts
  * off, so synchronize_rcu() waits for it.
  */
 #include <linux/errno.h>
@@ -25,7 +25,7 @@ static int compare_sites(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Swap two records.  A record holds offsets relative to itself, which change when it moves. */
+/* Swap two records, and adjust the offsets in them, which are relative to the record itself. */
 static void swap_sites(void *a, void *b, int size)
 {
 	struct patcher_site *x = a, *y = b, tmp = *x;
@@ -68,7 +68,7 @@ static unsigned long get_site_end(const struct patcher_table *table, unsigned in
 }
 
 /*
- * Return true if the records of a table are sorted by address.  Nearly all tables are, and
+ * Return true if the records of a table are sorted by address.  Nearly all tables are sorted, and
  * sorting them once more with a heap sort would be slow.
  */
 static bool is_table_sorted(const struct patcher_table *table)
@@ -168,7 +168,7 @@ bool patcher_sites_has_table(const struct patcher_table *table)
 /**
  * find_site_in_tables() - find the site at an address
  * @addr: address of the site's first byte
- * @cursor: if a site is found, set to its table and the index of the record after it
+ * @cursor: if a site is found, set to the site's table and the index of the next record
  *
  * Return: the site or NULL.
  */

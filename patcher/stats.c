@@ -18,14 +18,14 @@ struct patcher_stats *patcher_get_stats_locked(void)
 	return &counters;
 }
 
-/* Called by the breakpoint handler after it has emulated an instruction: count the breakpoint. */
+/* Count a breakpoint that the breakpoint handler has handled by emulating an instruction. */
 void patcher_count_emulated_int3(void)
 {
 	atomic_long_inc(&hits);
 }
 NOKPROBE_SYMBOL(patcher_count_emulated_int3);
 
-/* Called by the breakpoint handler: count an int3 that was replaced after a CPU had fetched it. */
+/* Count a stale int3: other bytes have replaced the int3 after a CPU fetched it. */
 void patcher_count_stale_int3(void)
 {
 	atomic_long_inc(&stale);

@@ -40,13 +40,13 @@ bool patcher_is_text_unexecuted(const struct module *module)
  * Find the page of an address.  Core text is mapped linearly from phys_base.  Module text is
  * mapped page by page, so its page is found by a walk of the page tables.
  *
- * Newer kernels merge small pages of module text into large ones and free the page table
- * that mapped the small ones.  A page table walk should therefore hold a lock of init_mm,
- * but that is not exported.  The kernel frees the page table after a TLB flush on every CPU.  If
- * the flush uses IPIs, it waits for a walk that is made with interrupts off, as this one is.  If
- * the flush uses no IPIs (AMD's INVLPGB), the walk may read a table that has been reused, and
- * return a wrong page.  So pfn_valid() checks the result of the walk, and check_old_bytes()
- * compares the bytes in the page before they are written.
+ * Newer kernels merge small pages of module text into large ones and free the page table that
+ * mapped the small ones.  A page table walk should therefore hold a lock of init_mm, but the kernel
+ * does not export init_mm.  The kernel frees the page table after a TLB flush on every CPU.  If the
+ * flush uses IPIs, it waits for a walk that is made with interrupts off, as this one is.  If the
+ * flush uses no IPIs (AMD's INVLPGB), the walk may read a table that has been reused, and return a
+ * wrong page.  So pfn_valid() checks the result of the walk, and check_old_bytes() compares the
+ * bytes in the page before they are written.
  */
 static struct page *find_text_page(unsigned long addr)
 {
@@ -128,7 +128,10 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 void patcher_text_unmap(struct patcher_text_alias *alias)
 {
 	vunmap(alias->base);
-	/* Flush the TLBs now: vunmap() delays this, and CPUs could write to the text until then. */
+	/*
+	 * Flush the TLBs now: vunmap() delays the flush, and CPUs could write to the text
+	 * meanwhile.
+	 */
 	vm_unmap_aliases();
 }
 
@@ -185,9 +188,9 @@ static void serialise_cpu(void *unused)
 }
 
 /*
- * Synchronise all CPUs and wait until they have done so.  A breakpoint handler runs
- * with interrupts off, so on return every handler that was entered before the call
- * has ended.
+ * Make every CPU execute sync_core(), and wait until all CPUs have executed it.  A breakpoint
+ * handler runs with interrupts off, so on return every handler that was entered before the call has
+ * ended.
  */
 void patcher_text_sync(void)
 {

@@ -39,18 +39,18 @@ bool patcher_is_text_unexecuted(const struct module *module);
 int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr);
 
 /*
- * Create a second mapping, which is writable, of the text that @nr pokes change, and set the alias
- * of each poke to its address in that mapping.  The pokes are sorted by address.  May sleep.
- * Return 0, -ENOMEM, or in user space one of the errors that <kmarkers/user.h> lists for
- * functions that change text.
+ * Create a second, writable mapping of the text that @nr pokes change.  Set the alias of each poke
+ * to the address of the poke's text in that mapping.  The pokes are sorted by address.  May sleep.
+ * Return 0, -ENOMEM, or in user space one of the errors that <kmarkers/user.h> lists for functions
+ * that change text.
  */
 int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *pokes, unsigned int nr);
 void patcher_text_unmap(struct patcher_text_alias *alias);
 
 /*
- * Take kprobe_mutex and cpus_read_lock(), so that neither kprobes nor the set of online CPUs
- * change; if @core_text is true, also text_mutex, so that no other code writes core text.  In user
- * space these functions do nothing.
+ * Take or release kprobe_mutex and cpus_read_lock(), which keep kprobes and the set of online CPUs
+ * from changing.  If @core_text is true, also take or release text_mutex, which keeps other code
+ * from writing core text.  In user space these functions do nothing.
  */
 void patcher_text_lock(bool core_text);
 void patcher_text_unlock(bool core_text);
@@ -65,9 +65,9 @@ void patcher_text_unlock(bool core_text);
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
- * Unregister guards, which are kprobes that keep other kprobes from being optimised, if the jumps
- * for which they were registered no longer exist.  Called after a batch was applied and after a
- * table was unregistered.
+ * Unregister the guards that no jump needs any more.  A guard is a kprobe that keeps other kprobes
+ * at the same address from being optimised.  Called after a batch was applied and after a table was
+ * unregistered.
  */
 void patcher_text_drop_guards(void);
 
