@@ -69,7 +69,7 @@ static unsigned int collect_variable_usage(struct usage *usage)
 
 /*
  * Print one line for each pair of a variable and a module that reads it.  The function holds
- * imv_tables.lock, so no value changes while it prints.
+ * imv_tables.lock, so no value changes during the output.
  */
 int imv_list_show(struct seq_file *m, void *unused)
 {

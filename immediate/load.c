@@ -58,8 +58,8 @@ static int compare_site_variables(const void *a, const void *b)
 }
 
 /*
- * Fill in by_var, and reserve a counter of changes for each variable.  The patcher has already
- * sorted the records to which by_var points, so these records no longer move.
+ * Fill in @table->by_var, and reserve a counter of changes for each variable.  The patcher has
+ * already sorted the records to which by_var points, so these records no longer move.
  */
 static int sort_sites_by_variable(struct imv_table *table)
 {

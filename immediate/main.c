@@ -20,7 +20,9 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
-/* Return the macro that a site was written with, for a message that continues with the value. */
+/*
+ * Return text for the log that names the macro of a site; the name of the immediate value follows.
+ */
 static const char *describe_reading_macro(const struct patcher_site *site)
 {
 	if (site->flags & IMV_COMPARE)

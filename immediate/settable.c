@@ -70,7 +70,10 @@ static int set_settable_value(const struct imv_settable *settable, s64 value)
 	return imv_set_many(&change, 1);
 }
 
-/* If @err is -EINVAL, which refuses a written value, log the allowed range.  Return @err. */
+/*
+ * If @err is -EINVAL (the value is no number, or out of range), log the allowed range.  Return
+ * @err.
+ */
 static int report_allowed_range(const struct imv_settable *settable, int err)
 {
 	if (err == -EINVAL)
