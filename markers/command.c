@@ -16,7 +16,7 @@ static const struct control_command commands[] = {
 	{ "none", 0, CONTROL_TRACE | CONTROL_COUNT },
 };
 
-/* Return the command that is written as @word, or NULL. */
+/* Return the command that is written as @word, or NULL if there is no such command. */
 const struct control_command *marker_command_find(const char *word)
 {
 	unsigned int i;

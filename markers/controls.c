@@ -375,7 +375,8 @@ static void disconnect_removed_count_probes(struct list_head *removed)
 
 /**
  * marker_controls_remove_without_markers() - remove the controls of names without markers
- * @removed: list to which these controls are added; on return their probes "count" are disconnected
+ * @removed: list to which these controls are added.  On return, the probe "count" of each of them
+ *	is disconnected
  *
  * Context: may sleep.
  */

@@ -208,7 +208,7 @@ void marker_events_add_function(struct function_marker *function)
 }
 
 /**
- * marker_events_remove_function() - remove the event of a function's marker before it is detached
+ * marker_events_remove_function() - remove the event of a function's marker
  * @function: the function and its marker
  *
  * Context: may sleep.

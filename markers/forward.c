@@ -27,9 +27,9 @@ static noinline void call_probe_with_many_args(marker_probe_2006 *probe, const c
 }
 
 /*
- * Probe that is registered instead of a probe of the 2006 API.  It calls the 2006 probe, whose
- * address is in @private, with the arguments of the hit.  The number of arguments is in struct
- * marker; the format is not parsed.
+ * Call a probe of the 2006 API, whose address is in @private, with the arguments of the hit.  This
+ * function is registered as the probe instead.  The number of arguments is in struct marker; the
+ * format is not parsed.
  */
 void marker_call_2006_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {

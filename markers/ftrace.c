@@ -66,9 +66,9 @@ static void set_symbol_names(struct function_marker *function, unsigned long add
 }
 
 /*
- * Find the module that contains an address, by walking the kernel's list of modules, beginning at
- * this module, because __module_address() is not exported.  The head of the list is not a struct
- * module; the comparison with MODULES_VADDR skips the head, which is in the kernel's data.
+ * Find the module that contains an address.  __module_address() is not exported, so walk the
+ * kernel's list of modules, beginning at this module.  The head of the list is not a struct module;
+ * the comparison with MODULES_VADDR skips the head, which is in the kernel's data.
  */
 static struct module *find_module_at(unsigned long addr)
 {
@@ -83,9 +83,9 @@ static struct module *find_module_at(unsigned long addr)
 }
 
 /*
- * Set the owner of a function marker: the module at @addr, which must be MODULE_STATE_LIVE, or this
- * module for a function of the kernel.  A module that is LIVE while the caller holds the lock of
- * functions.c is not freed before marker_functions_detach_from_module() has detached the marker.
+ * Set the owner of a function marker: the module at @addr, which must be in MODULE_STATE_LIVE, or
+ * this module for a function of the kernel.  A module in this state while the caller holds the lock
+ * of functions.c is not freed before marker_functions_detach_from_module() has detached the marker.
  */
 static int set_owner_module(struct function_marker *function, unsigned long addr,
 			    const char *symbol)
@@ -118,7 +118,10 @@ static int set_function_filter(struct function_marker *function, const char *sym
 	int err;
 
 	ops->func = call_function_marker;
-	/* Without PERMANENT, ftrace warns if ftrace_enabled is set to 0 while a marker is on. */
+	/*
+	 * Without FTRACE_OPS_FL_PERMANENT, ftrace warns if ftrace_enabled is set to 0 while a
+	 * marker is on.
+	 */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
 	err = patcher_trace_function(ops, symbol, addr);
 	if (err == -ENOENT)

@@ -151,8 +151,8 @@ int marker_function_detach(const char *name)
  * marker_functions_detach_from_module() - detach markers from the functions of an unloading module
  * @module: the module
  *
- * The function is called before ftrace removes its data about the module's functions.  The trace
- * events of the markers are removed afterwards, by kmarkers_events_handle_module_going().
+ * Called before ftrace removes its data about the module's functions.  The trace events of the
+ * markers are removed afterwards, by kmarkers_events_handle_module_going().
  *
  * Context: may sleep.
  */

@@ -102,7 +102,10 @@ struct marker_entry *marker_name_get(const char *name)
 	return entry;
 }
 
-/* Clear the format of a name that has no probes, and free a name without probes and markers. */
+/*
+ * If a name has no probes, clear the format of the name; if it has no markers either, free the
+ * name.
+ */
 void marker_name_put(struct marker_entry *entry)
 {
 	lockdep_assert_held(&marker_registry.lock);

@@ -92,7 +92,8 @@ EXPORT_SYMBOL_GPL(marker_probe_unregister);
  * @probe: as registered
  * @probe_private: as registered
  *
- * If the probe is registered with this data under several names, one of them is disconnected.
+ * If the probe is registered with this data under several names, it is disconnected from one of
+ * them.
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such registration; or another error of
@@ -158,7 +159,8 @@ EXPORT_SYMBOL_GPL(marker_get_private_data);
 /**
  * marker_synchronize_unregister() - wait until unregistered probes no longer run
  *
- * The function must be called after probes were unregistered, before their code or data is freed.
+ * Call this function after probes were unregistered, before the code or data of the probes is
+ * freed.
  *
  * Context: may sleep.
  */

@@ -65,9 +65,9 @@ unsigned int marker_rules_get_enabled(const char *name)
 }
 
 /*
- * Clear the bits @mask of @enabled in @rule, and in each other rule whose pattern, as a text,
- * matches the pattern of @rule.  Free the other rules that enable nothing any more; the caller may
- * free @rule.  Return true if a bit was cleared.
+ * Clear the bits of @mask in the field enabled of @rule, and of each other rule whose pattern, as a
+ * text, matches the pattern of @rule.  Free each other rule that enables nothing any more; @rule is
+ * not freed.  Return true if a bit was cleared.
  */
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {

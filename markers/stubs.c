@@ -8,8 +8,8 @@
  * iterator, or a nop.  The other two are the *slot*: a mov that loads the private data of the only
  * probe, and a jump to the probe.  The slot is written only after the entry has been a jump to the
  * iterator for a grace period.  Sites call stubs with preemption disabled, so by then no CPU is
- * between the two instructions of the slot.  A CPU between them would call the new probe with the
- * private data of the old probe.
+ * between the two instructions of the slot.  A CPU between the two instructions would call the new
+ * probe with the private data of the old probe.
  *
  * The slot jumps to a typed probe.  For a probe that is registered by name, the slot jumps to a
  * function that does the same as the probe but takes the arguments in CPU registers: see stubs.h.
@@ -135,7 +135,7 @@ static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe
 	return patcher_apply(owner, pokes, 2);
 }
 
-/* Return the first probe that was not removed from an array.  There must be one. */
+/* Return the first live probe of an array: one that was not removed.  The array must have one. */
 static const struct marker_probe *get_first_live_probe(const struct probe_array *array,
 						       marker_probe_func *noop)
 {
@@ -154,7 +154,7 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-/* Set @slot to the register probe of the only probe in @array; return false if it has none. */
+/* Set @slot to the register probe of the only probe in @array.  Return false if there is none. */
 static bool fill_slot_with_register_probe(const struct probe_array *array,
 					  struct marker_probe *slot)
 {
@@ -234,7 +234,7 @@ static int fill_iterator_poke(struct patcher_poke *poke, const struct patcher_si
 			     (unsigned long)get_site_marker(site)->iterator);
 }
 
-/* Patch each stub of a new table to jump to the marker's iterator; after an error, patch none. */
+/* Patch each stub of a new table to jump to the marker's iterator; on error, patch no stub. */
 static int patch_new_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
