@@ -43,7 +43,7 @@
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
 /*
- * Module that is stored in the trace core's data of an event that must get no new references:
+ * Module that an event gets in the trace core's data if the event must get no new references:
  * try_module_get() always fails for a module in MODULE_STATE_GOING.
  */
 static struct module departed = { .state = MODULE_STATE_GOING };
@@ -75,9 +75,9 @@ static void print_record_text(struct trace_seq *to, const struct kmarkers_event 
 }
 
 /*
- * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of an
- * event that was removed, and this event may have got the type number of these records. So check
- * that the record can have the layout of this event.
+ * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of a
+ * removed event whose type number is now that of this event.  So check that the record can have the
+ * layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 				      struct trace_event *type)
@@ -87,8 +87,8 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
 	/*
-	 * While the trace core prints a record to the kernel's log (tp_printk), ent_size is 0 and
-	 * the size of the record is not known.
+	 * While the trace core prints a record to the kernel's log (tp_printk), ent_size is 0: then
+	 * pass the maximum size.
 	 */
 	if (kmarkers_layout_read_record(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD,
 					slots))
@@ -330,7 +330,7 @@ static void free_event_memory(struct kmarkers_event *event)
 	kfree(event);
 }
 
-/* Free an event that was never added to the trace core; keep any other for reuse. */
+/* Free an event that was never added to the trace core; keep any other event for reuse. */
 void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event)
 {
 	kmarkers_event_drop_users(event);

@@ -3,12 +3,12 @@
  * Enable or disable many events at once in the main trace buffer, for the control files of event
  * sources.
  *
- * The trace core exports one function for this, trace_set_clr_event().  It walks over all events,
+ * For this purpose the trace core exports only trace_set_clr_event(), which walks over all events,
  * and switches either all events of one system or a single event.  To switch several events in a
- * single walk, this file changes their system to SELECTED for the time of the call.  If another
- * task switches all events of the original system during this call, the selected events are not
- * switched, as if that task had run before this call.  If another task switches a single selected
- * event, that task gets an error.
+ * single walk, this file changes the system of these events to SELECTED for the time of the call.
+ * If another task switches all events of the original system during this call, the selected events
+ * are not switched, as if that task had run before this call.  If another task switches a single
+ * selected event, that task gets an error.
  *
  * The system of a referenced event is not changed; such an event is switched in a walk of its own.
  * An event probe holds a reference to its event, and finds the event by system and name, also to
@@ -44,8 +44,8 @@ static DEFINE_MUTEX(enabling);
  * @system: name of the system
  * @names: names of the events, without duplicates
  * @nr: number of names
- * @referenced: bitmap of the selected events that are referenced, so do not have the system
- *	SELECTED
+ * @referenced: bitmap of the selected events that are referenced, and therefore do not have the
+ *	system SELECTED
  */
 struct event_set {
 	struct kmarkers_event_source *source;
@@ -170,7 +170,7 @@ static int enable_events(const struct event_set *set, struct kmarkers_event_link
 	mutex_unlock(kmarkers_event_names.lock);
 	if (!err)
 		return 0;
-	/* Disable the selected events: now those with a user that could not be connected. */
+	/* The selected events now have a user that could not be connected: disable these events. */
 	switch_selected_events(set, nr, false);
 	mutex_lock(kmarkers_event_names.lock);
 	unselect_events(set);

@@ -130,8 +130,8 @@ const char *kmarkers_format_parse_conversion(const char *at, struct format_conve
 }
 
 /*
- * A text buffer of @size bytes.  It holds @at characters: at most @size - 1, so a terminating NUL
- * fits, too.
+ * A text buffer of @size bytes.  @at is the number of characters in the buffer, at most @size - 1,
+ * so that a terminating NUL fits, too.
  */
 struct output {
 	char *text;

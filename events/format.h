@@ -3,9 +3,9 @@
  * Checking and printing formats of markers, one conversion at a time.
  *
  * Formats and arguments come from code that is not trusted.  So each conversion, such as %llu, is
- * parsed.  Its argument is fetched with the type that the conversion gives, and printed with a
- * newly made format.  Strings are copied with copy_from_kernel_nofault().  A conversion that cannot
- * be parsed ends the text.
+ * parsed.  The argument of the conversion is fetched with the type that the conversion gives, and
+ * printed with a newly made format.  Strings are copied with copy_from_kernel_nofault().  A
+ * conversion that cannot be parsed ends the text.
  */
 #ifndef EVENTS_FORMAT_H
 #define EVENTS_FORMAT_H

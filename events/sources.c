@@ -58,9 +58,9 @@ static void unlock_events(void)
 }
 
 /*
- * Connect the users of all events that could not be connected before, for example because the
- * source of an event was unregistered and is registered again.  The caller holds no lock of a
- * source.
+ * Connect the waiting users of all events.  A user waits if it could not be connected before, for
+ * example because the source of the event was unregistered and is registered again.  The caller
+ * holds no lock of a source.
  */
 static void connect_waiting_users(void)
 {
@@ -154,7 +154,7 @@ static void change_owner_or_remove_event(struct kmarkers_event *event, struct li
 }
 
 /**
- * kmarkers_events_handle_module_going() - find new owners of a module's events, or remove these
+ * kmarkers_events_handle_module_going() - find new owners of a module's events or remove the events
  * @module: the module that is being unloaded, whose objects the sources have already dropped
  *
  * Context: may sleep.
@@ -390,7 +390,7 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	kmarkers_events_process_first(&removed);
 	unlock_events();
 	kmarkers_event_flush_queue();
-	/* An event that a trigger enabled before its removal is kept: make it an orphan. */
+	/* An event that a trigger has enabled meanwhile was not removed: make it an orphan. */
 	lock_events();
 	kmarkers_events_make_orphans_of_source(source);
 	unlock_events();

@@ -245,7 +245,10 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 		user->connected = !err;
 		user->failed = err;
 	}
-	/* The caller disables the events, but a trigger may have enabled one meanwhile. */
+	/*
+	 * The caller disables the events.  For an event that a trigger has enabled meanwhile, the
+	 * queued check connects the user later.
+	 */
 	if (err && nr)
 		kmarkers_event_queue_check();
 	return err;

@@ -40,8 +40,8 @@ void kmarkers_event_queue_work(struct work_struct *work)
 
 /*
  * Queue check_work to run in a second.  It removes the orphans that are not used any more, and
- * connects the users that could not be connected.  It queues itself again while any of these are
- * left.
+ * connects the users that could not be connected.  It queues itself again while such an orphan or
+ * user is left.
  */
 void kmarkers_event_queue_check(void)
 {
