@@ -116,7 +116,10 @@ static struct entry_table *find_table_of_site(unsigned long addr, unsigned int *
 	return NULL;
 }
 
-/* Write a record for each trace buffer that records the event, and for perf, without preemption. */
+/*
+ * Write a record for each trace buffer that records the event, and for perf.  Preemption is
+ * disabled.
+ */
 static __always_inline void write_event_records(bool is_exit, unsigned long addr,
 						unsigned long caller)
 {

@@ -115,8 +115,9 @@ int entry_find_symbols(struct entry_table *table)
 }
 
 /*
- * Return the name of the last function that begins at or before site @i of a table, or "?" if none
- * does.  Store in @offset the distance from the start of that function to the site, in bytes.
+ * Return the name of the last function that begins at or before site @i of a table, or "?" if there
+ * is no such function.  Store in @offset the distance from the start of that function to the site,
+ * in bytes.
  */
 const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
 			     unsigned long *offset)

@@ -5,8 +5,9 @@
 #include "pattern.h"
 
 /*
- * For a pattern with n parts, element n is the part of a site's name that its first part matches.
- * A pattern of one part matches functions; a pattern of two or three parts begins with a module.
+ * For a pattern with n parts, element n is the part of a site's name that the first part of the
+ * pattern matches.  A pattern of one part matches functions; a pattern of two or three parts begins
+ * with a module.
  */
 static const s8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,

@@ -94,7 +94,7 @@ static inline void entry_update_flags(struct patcher_compact_site *site, u32 cle
 	list_for_each_entry(t, &entry_registry.tables, node)		\
 		if ((t)->changed)
 
-/* Iterate over all sites: s points to the site, t to its table, i is its index in the table. */
+/* Iterate over all sites: s points to a site, t to the site's table, i is the site's index in t. */
 #define entry_for_each_site(s, t, i)					\
 	list_for_each_entry(t, &entry_registry.tables, node)		\
 		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->sites.compact[i], 1); (i)++)

@@ -327,7 +327,9 @@ int entry_add_table_and_apply_rules(struct entry_table *table)
 	return err;
 }
 
-/* Disable the sites of a table, and remove the table. After a grace period no hit uses it. */
+/*
+ * Disable the sites of a table, and remove the table. After a grace period no hit uses the table.
+ */
 void entry_disable_and_remove_table(struct entry_table *table)
 {
 	lockdep_assert_held(&entry_registry.lock);

@@ -140,7 +140,7 @@ static const bool *mark_disabled_sites(struct entry_table *table, const struct c
 	return stuck;
 }
 
-/* Enable all sites of @changes; if the patcher returns an error, none is enabled. */
+/* Enable all sites of @changes; if the patcher returns an error, no site is enabled. */
 static int enable_entry_sites(const struct changes *changes)
 {
 	struct entry_table *table;
