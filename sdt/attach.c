@@ -107,7 +107,7 @@ static void update_handler_sets(void)
 	sdt_commit_handler_sets();
 }
 
-/* Maximum number of log lines for a pattern about notes that cannot be armed. */
+/* Maximum number of notes that are logged for one pattern because they cannot be armed. */
 #define MAX_REPORTED	8
 
 /**

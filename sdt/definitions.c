@@ -275,7 +275,7 @@ static int show_note(struct seq_file *m, void *v)
 	return 0;
 }
 
-/* Move the cursor forward by @skip notes; return NULL if there are fewer notes after it. */
+/* Move the cursor forward by @skip notes.  Return NULL if fewer than @skip notes follow. */
 static struct cursor *move_note_cursor(struct cursor *cursor, loff_t skip)
 {
 	list_for_each_entry_from(cursor->table, &sdt_registry.tables, node) {

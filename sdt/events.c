@@ -43,7 +43,7 @@ struct request {
 	struct sdt_pattern pattern;
 };
 
-/* All requests. Only commands change this list: one at a time, holding the registry's lock. */
+/* All requests. Only commands, one at a time, change this list, with the registry's lock held. */
 static LIST_HEAD(requests);
 
 /*
@@ -226,7 +226,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 	return sdt_attach_event_handler(text, event->name, event->format, write_event_record, user);
 }
 
-/* Detach write_event_record(). Ignore an error: sites then stay enabled, but do not call it. */
+/* Detach write_event_record(). Ignore an error: a site that stays enabled does not call it. */
 static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[PATCHER_PATTERN_BYTES];

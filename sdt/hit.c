@@ -42,7 +42,10 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 	const struct sdt_call *call = private;
 
 	WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
-	/* Call a single handler by a tail call: the loop of the other function saves registers. */
+	/*
+	 * Call a single handler here, by a tail call: sdt_call_all_handlers() saves registers for
+	 * its loop.
+	 */
 	if (likely(!READ_ONCE(call[1].handler)))
 		sdt_call_handler(call, hit);
 	else
@@ -117,7 +120,7 @@ DEFINE_FIRE(5, a0, a1, a2, a3, a4, 0, 0)
 DEFINE_FIRE(6, a0, a1, a2, a3, a4, a5, 0)
 DEFINE_FIRE(7, a0, a1, a2, a3, a4, a5, a6)
 
-/* Not in a macro: native/Makefile finds the exports of libkmarkers.a in lines of this form. */
+/* No macro makes these lines: native/Makefile finds the exports of libkmarkers.a in them. */
 EXPORT_SYMBOL_GPL(sdt_fire_0);
 EXPORT_SYMBOL_GPL(sdt_fire_1);
 EXPORT_SYMBOL_GPL(sdt_fire_2);

@@ -162,8 +162,8 @@ static int handle_sdt_module_state(struct notifier_block *nb, unsigned long even
 }
 
 /*
- * With priority 3, this notifier runs before that of kmarkers_events, which must not find trace
- * events that a module offers while it is being unloaded.  It also runs before the notifier of
+ * With priority 3, this notifier runs before the notifier of kmarkers_events, which must find no
+ * trace events offered by a module that is being unloaded.  It also runs before the notifier of
  * kprobe events for modules loaded later (priority 1 or 2), because the patcher refuses a site that
  * holds the int3 of a kprobe.
  */

@@ -141,7 +141,10 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/* For a pattern with n parts, element n is the part of a name that its first part matches. */
+/*
+ * For a pattern with n parts, element n is the part of a name that the pattern's first part
+ * matches.
+ */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,

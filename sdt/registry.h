@@ -192,7 +192,10 @@ static inline struct sdt_set *sdt_get_handler_set(const struct sdt_state *state)
 	return state->set;
 }
 
-/* Iterate over all sites: s points to the state of a site, t to its table, i is its index there. */
+/*
+ * Iterate over all sites: s points to the state of a site, t to the site's table, i is the site's
+ * index in t.
+ */
 #define sdt_for_each_state(s, t, i)					\
 	list_for_each_entry(t, &sdt_registry.tables, node)		\
 		for ((i) = 0; (i) < (t)->sites.nr && ((s) = &(t)->states[i], 1); (i)++)

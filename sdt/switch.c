@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Enable sites that have handlers, disable those that have none, and promote or demote sites.
+ * Enable sites that have handlers, disable sites that have none, and promote or demote sites.
  *
  * Changes of a single byte, to or from a breakpoint, are applied in one batch of the patcher, with
  * one round of synchronisation.  All other changes are applied in another batch, with three rounds.
@@ -125,7 +125,7 @@ static bool needs_sdt_change(struct change *change, const struct changes *change
 	       make_sdt_poke(&poke, site, change->from, change->to) == changes->is_store;
 }
 
-/* Collect all changes that the flags of @changes select; only count them if the list is NULL. */
+/* Collect all changes that the flags of @changes select.  If the list is NULL, only count them. */
 static void collect_sdt_changes(struct changes *changes)
 {
 	struct sdt_table *table;
@@ -258,7 +258,8 @@ static int switch_sdt_sites(struct changes changes)
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM, or an error of the patcher or of register_kprobe().  After an error, some
- * sites may have been switched; their state is up to date, and the next call switches the others.
+ * sites may have been switched, with their state up to date; the next call switches the other
+ * sites.
  */
 int sdt_enable_sites_with_handlers(void)
 {
