@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Read the sizes of the caches by CPUID.  Intel and AMD CPUs report them in the same format. */
+/*
+ * Read the sizes of the caches by CPUID.  Intel and AMD CPUs report these sizes in the same format.
+ */
 #include <linux/types.h>
 
 #include "caches.h"
@@ -49,7 +51,7 @@ static u64 pick_larger_size(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* Store the sizes of the caches that a CPUID leaf describes.  Return false if it describes none. */
+/* Store the sizes of the caches that a CPUID leaf describes.  Return false if there are none. */
 static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
 {
 	u32 subleaf;

@@ -52,7 +52,7 @@ unsigned int bench_observer_get_cpu(void)
  * no timer interrupt occurred in the gap, so return @gap.  Otherwise return @gap only after the
  * calibration (@calibrated), and only if it exceeds twice @longest_timer_gap, the longest gap with
  * a timer interrupt during the calibration.  Gaps with a timer interrupt cannot all be ignored,
- * because a gap that is longer than the period of the timer always contains one.
+ * because every gap that is longer than the period of the timer contains a timer interrupt.
  */
 static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated,
 			    u64 *longest_timer_gap)

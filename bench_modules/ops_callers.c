@@ -101,7 +101,7 @@ static bool has_probe_at_entry(const void *function)
 	const u8 *code = function;
 
 	/*
-	 * Hide from the compiler that this is the address of a function.  Otherwise the compiler
+	 * Hide from the compiler that @code is the address of a function.  Otherwise the compiler
 	 * could replace the loads by constants.
 	 */
 	OPTIMIZER_HIDE_VAR(code);

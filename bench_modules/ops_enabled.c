@@ -86,8 +86,8 @@ static void copy_varargs(const char *fmt, ...)
 
 #ifdef WITH_KPROBES
 /*
- * The same as copy_varargs(), but a kprobe is registered on this copy.  notrace omits the ftrace
- * nop at the entry, which the kprobe would use instead of a breakpoint.
+ * Do the same as copy_varargs().  A kprobe is registered on this function.  notrace omits the
+ * ftrace nop at the entry, which the kprobe would use instead of a breakpoint.
  */
 static noinline notrace void copy_varargs_kprobed(const char *fmt, ...)
 {

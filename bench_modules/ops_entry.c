@@ -103,7 +103,7 @@ static HOOK void profile_exit_locked(void)
 	unlock_profile();
 }
 
-/* The same as __cyg_profile_func_enter() and _exit(), the hooks of -finstrument-functions. */
+/* Do the same as __cyg_profile_func_enter(), the hook of -finstrument-functions at an entry. */
 static noinline notrace void handle_function_entry(void *function, void *caller)
 {
 	barrier();

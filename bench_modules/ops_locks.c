@@ -3,8 +3,8 @@
  * lock-pair-*: the cost of a dormant probe after taking and after releasing an uncontended lock,
  * as measured for the SDT probes of FreeBSD in 2015.
  *
- * sdt-func-ptr is the implementation of those probes before 2015: a test of the probe's id, which
- * is 0 while the probe is disabled, and a call through a pointer.  sdt-breakpoint is the
+ * sdt-func-ptr is the implementation of FreeBSD's probes before 2015: a test of the probe's id,
+ * which is 0 while the probe is disabled, and a call through a pointer.  sdt-breakpoint is the
  * implementation since 2015: a nop, with the arguments in the registers that a call would use.
  */
 #include <linux/errno.h>

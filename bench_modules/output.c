@@ -43,7 +43,7 @@ static void show_sample_value(struct seq_file *m, enum bench_measured measured,
 		seq_printf(m, "%lld", (long long)s->cycles);
 }
 
-/* Return the sample with this index, or NULL if it was not taken yet. */
+/* Return sample @number, counted from 0, or NULL if this sample was not taken yet. */
 struct bench_sample *bench_get_sample(const struct bench_result *result, u64 number)
 {
 	/* Pairs with the release in measure_blocks(). */

@@ -3,7 +3,7 @@
  * Methods of the kernel to switch code: static keys, and stores under stop_machine(), which need no
  * breakpoints.  A module cannot safely write code under stop_machine(), because NMIs still occur on
  * the other CPUs.  So under stop_machine(), the benchmark compares the old bytes of each site with
- * those in a buffer and stores the new bytes there.
+ * bytes in a buffer, and stores the new bytes in the buffer.
  */
 #include <linux/errno.h>
 #include <linux/jump_label.h>

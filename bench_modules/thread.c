@@ -59,7 +59,10 @@ static enum bench_state measure_session_groups(void)
 		err = measure_session_group(i);
 		if (err == -EINTR)
 			return BENCH_STOPPED;
-		/* Skip a group that this machine cannot measure, unless it is the only one. */
+		/*
+		 * Skip a group that this machine cannot measure, unless it is the only group of the
+		 * run.
+		 */
 		if (err == -ENODEV && hweight64(bench_session.groups) > 1) {
 			bench_session.results[i].planned = 0;
 			continue;
