@@ -100,9 +100,10 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 }
 
 /*
- * 8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"), v6.2 and some stable kernels.
- * Before v6.2, the filter is emptied instead, because an empty filter holds no memory, either.
- * Emptying a filter needs memory for a short time, so the call is repeated until it succeeds.
+ * Free the memory of a filter.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"),
+ * v6.2 and some stable kernels: before v6.2, the filter is emptied instead, because an empty filter
+ * holds no memory, either.  Emptying a filter needs memory for a short time, so the call is
+ * repeated until it succeeds.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {

@@ -69,13 +69,13 @@ static __always_inline u64 bench_tsc(void)
  * BENCH_ALIGN_HEAD() - pad with nops so that the next BENCH_HEAD() is at a layout's offset
  * @layout: a number below BENCH_LAYOUTS
  *
- * Place this macro before the loop, and BENCH_HEAD() in the loop.  Between the two the compiler
- * emits code that prepares the loop, whose length depends on the variant.  The assembler computes
- * this length from the labels 8800 and 8801, and shortens the padding by this length.  If the
- * compiler copies the loop, 8801f is the head of the same copy.  If the compiler aligned the head
- * itself, GNU as would not terminate: the kernel's flags, and elsewhere BENCH_NO_ALIGN, prevent
- * that.  Clang's assembler cannot compute the length, so with clang the code before the loop is
- * placed at the offset instead.
+ * Place this macro before the loop, and BENCH_HEAD() in the loop.  Between the two macros the
+ * compiler emits code that prepares the loop.  The length of this code depends on the variant.  The
+ * assembler computes this length from the labels 8800 and 8801, and shortens the padding by this
+ * length.  If the compiler copies the loop, 8801f is the head of the same copy.  If the compiler
+ * aligned the head itself, GNU as would not terminate: the kernel's flags, and elsewhere
+ * BENCH_NO_ALIGN, prevent that.  Clang's assembler cannot compute the length, so with clang the
+ * code before the loop is placed at the offset instead.
  */
 #define BENCH_ALIGN_HEAD(layout)	__BENCH_ALIGN_HEAD(layout)
 

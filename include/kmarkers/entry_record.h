@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Records of function entries and exits.  entry.mk makes the compiler include this file first
- * into every file of a client.  It contains only assembly, so that no kernel header is included
+ * Records of function entries and exits.  entry.mk makes the compiler include this file first into
+ * every file of a client.  The file contains only assembly, so that no kernel header is included
  * before the client's own lines.
  *
  * The compiler begins each function with "call __fentry__", and with

@@ -4,13 +4,12 @@
  *
  * OVERVIEW
  *
- * A *source* manages objects in modules that can be trace events: markers are one
- * source, SDT probes another.  It *offers* an event for each object: a system, a name
- * and a format.  All offers with the same system and name make one event.  The event has the
- * format of the first offer, and a field for each argument that this format names.  The owner of
- * the event is one of the modules that offer it.  A *user* of an event is a trace
- * buffer that records it, or perf.  For each hit the source calls write() or probe() once
- * for each user.
+ * A *source* manages objects in modules that can be trace events: markers are one source, SDT
+ * probes another.  A source *offers* an event for each object: a system, a name and a format.  All
+ * offers with the same system and name make one event.  The event has the format of the first
+ * offer, and a field for each argument that this format names.  The owner of an event is one of the
+ * modules that offer the event.  A *user* of an event is a trace buffer that records the event, or
+ * perf.  For each hit the source calls write() or probe() once for each user.
  *
  * The module kmarkers_events creates the events.  A source can load that module when it
  * first offers an event:
@@ -40,7 +39,7 @@
  * A source drops the objects of a module in a notifier of MODULE_STATE_GOING whose priority is
  * above KMARKERS_EVENTS_PRIORITY.  So when the notifier of kmarkers_events runs, the module offers
  * no event any more.  For each event that the module owns, this notifier finds a new owner, which
- * is another module that offers the event.  If there is none, the notifier removes the event.
+ * is another module that offers the event.  If no module offers the event, the notifier removes it.
  */
 #ifndef KMARKERS_EVENT_H
 #define KMARKERS_EVENT_H

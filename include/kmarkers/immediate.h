@@ -4,13 +4,13 @@
  *
  * OVERVIEW
  *
- * Reading an immediate value is one instruction, mov $value,%reg, with the
- * value inside the instruction.  It touches no data cache line, so it costs
- * the same whether the data caches are warm or cold.  Changing an immediate value is expensive:
- * every instruction that reads it is patched on the running system, all in one batch.
- * Use immediate values for data that is read often and changed rarely.  A boolean can
- * be read as a branch, imv_branch(): one nop or one jump, without a test.  A threshold is best
- * written as a comparison, such as imv_above(): one cmp with the value inside, and one jump.
+ * Reading an immediate value is one instruction, mov $value,%reg, with the value inside the
+ * instruction.  The read touches no data cache line, so it costs the same whether the data caches
+ * are warm or cold.  Changing an immediate value is expensive: every instruction that reads it is
+ * patched on the running system, all in one batch.  Use immediate values for data that is read
+ * often and changed rarely.  A boolean can be read as a branch, imv_branch(): one nop or one jump,
+ * without a test.  A threshold is best written as a comparison, such as imv_above(): one cmp with
+ * the value inside, and one jump.
  *
  * EXAMPLE
  *
@@ -243,8 +243,9 @@ on:
 /*
  * Two other forms of branch, of two instructions each, which were tried in 2006 and 2008.  The
  * first instruction sets ZF: it compares a register with itself, or clears a register with xor.
- * The second instruction is a jne while the branch is off: because ZF is set, it is never taken.
- * To switch the branch on, one byte is changed, which turns the jne into a je, always taken.
+ * The second instruction is a jne while the branch is off: because ZF is set, the jne is never
+ * taken.  To switch the branch on, one byte is changed, which turns the jne into a je, always
+ * taken.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -333,7 +334,10 @@ __IMV_DEFINE_COMPARISON(ge)
 	(sizeof(name##__imv) == 1 &&					\
 	 __builtin_types_compatible_p(__typeof__(x), __typeof__(name##__imv)))
 
-/* Compare @x with a value: by @op, or by a jump on the condition @above or, if signed, @greater. */
+/*
+ * Compare @x with a value.  The code is a cmp and a jump, on the condition @greater if the numbers
+ * are signed, else @above.  For 8 bytes, the operator @op compares @x with an imv_read().
+ */
 #define __IMV_COMPARE(x, name, op, above, greater)			\
 ({									\
 	__typeof__(+(x)) __imv_x = (x);					\
@@ -366,7 +370,7 @@ __IMV_DEFINE_COMPARISON(ge)
  * @x must have the type of the value, after types smaller than int have been promoted to int;
  * another type is an error of the build.
  *
- * Return: true if they are equal.
+ * Return: true if @x equals the value.
  */
 #define imv_equal(x, name)	__IMV_COMPARE(x, name, ==, e, e)
 

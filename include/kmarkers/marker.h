@@ -4,9 +4,9 @@
  *
  * OVERVIEW
  *
- * A marker is written once into the code, with a name, a format and arguments.
- * While no probe is connected it costs one nop and no data; its arguments are
- * not evaluated.  Probes are connected by name, before or after the marked module loads.
+ * A marker is written once into the code, with a name, a format and arguments.  While no probe is
+ * connected, the marker costs one nop and no data, and its arguments are not evaluated.  Probes are
+ * connected by name, before or after the marked module loads.
  *
  * EXAMPLE
  *
@@ -72,11 +72,11 @@
  * GUARANTEES
  *
  * A probe is always called with the private data it was registered with.  After
- * marker_synchronize_unregister() returned, no probe unregistered before this call
- * still runs.  A marker whose format differs from the one registered under its
- * name stays off; a log line reports it.  If a module is unloaded and has not unregistered
- * its probes, they are disconnected; a log line reports this, too.  A probe that hits its own
- * marker recurses without end: there is no recursion guard.
+ * marker_synchronize_unregister() returned, no probe unregistered before this call still runs.  A
+ * marker whose format differs from the one registered under its name stays off; a log line reports
+ * it.  If a module is unloaded and has not unregistered its probes, the probes are disconnected; a
+ * log line reports this, too.  A probe that hits its own marker recurses without end: there is no
+ * recursion guard.
  *
  * WHERE MARKERS ARE FORBIDDEN
  *
@@ -336,10 +336,10 @@ do {									\
  * @fmt: format of the marker, a literal; MARK_NOARGS if there are no arguments
  * @args: arguments of the marker
  *
- * The callback is connected to the tracepoint while any marker in it has probes.  It may
- * contain several markers, or several copies of a marker in an inline function.  Other code
- * must not connect the callback with NULL as data: while that is so, registering a probe
- * returns -EEXIST, and a module whose marker has a registered probe is not loaded; the log
+ * The callback is connected to the tracepoint while any marker in the callback has probes.  A
+ * callback may contain several markers, or several copies of a marker in an inline function.  Other
+ * code must not connect the callback with NULL as data.  While other code has done so, registering
+ * a probe returns -EEXIST, and a module whose marker has a registered probe is not loaded; the log
  * names the marker, the callback and the tracepoint.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\

@@ -11,9 +11,9 @@
  * its init function runs.  Sites in core text, the text of the kernel itself, are
  * registered one by one, see <kmarkers/redirect.h>.
  *
- * A *batch* is any number of replacements.  It is checked as a whole first and
- * either refused as a whole, with nothing changed, or applied as a whole with
- * exactly three rounds of CPU synchronisation, whatever its number of sites:
+ * A *batch* is any number of replacements.  A batch is first checked as a whole.  Then it is either
+ * refused as a whole, with nothing changed, or applied as a whole with exactly three rounds of CPU
+ * synchronisation, whatever its number of sites:
  *
  *	1. the first byte of every site becomes int3;	all CPUs synchronise
  *	2. every other byte is written;			all CPUs synchronise

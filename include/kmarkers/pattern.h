@@ -16,7 +16,7 @@
 
 /**
  * struct patcher_pattern - a parsed pattern
- * @part: a shell pattern, as of glob_match(), for each part of a name; "" matches anything
+ * @part: for each part of a name, a shell pattern that glob_match() accepts; "" matches anything
  * @text: the pattern as it was written
  * @parts: copy of @text, with a NUL after each part; @part points into it
  *

@@ -4,20 +4,20 @@
  *
  * OVERVIEW
  *
- * Core text is changed only if all of these conditions hold: the caller gives the name of
- * the function; ftrace can trace it and kprobes can probe it, so it is neither entry
- * code nor noinstr; it does not run between a breakpoint and patcher_handle_int3(); and the
- * bytes are not used by ftrace, a jump label, a static call or a kprobe, whether armed,
- * disabled or about to be optimised.  Functions of the kernel check these conditions before
- * each change; the bytes are compared once more under the kernel's text_mutex.
+ * Core text is changed only if all of these conditions hold: the caller gives the name of the
+ * function; ftrace can trace the function and kprobes can probe it, so the function is neither
+ * entry code nor noinstr; the function does not run between a breakpoint and patcher_handle_int3();
+ * and the bytes are not used by ftrace, a jump label, a static call or a kprobe, whether armed,
+ * disabled or about to be optimised.  Functions of the kernel check these conditions before each
+ * change; the bytes are compared once more under the kernel's text_mutex.
  *
  * Other code may register a kprobe on a site after the site was changed.  The kprobe executes
  * a copy of the changed instruction, and writes the copy back when it is disarmed: this is
  * harmless until the next change of the site.  That change is refused with -EBUSY until the
  * kprobe is unregistered, and afterwards with -EILSEQ if the kprobe left other bytes.
  *
- * If several functions have the same name, the patcher changes the one that a kprobe by this
- * name would probe, which need not be the intended one.
+ * If several functions have the same name, the patcher changes the function that a kprobe by this
+ * name would probe, which need not be the intended function.
  *
  * A kernel with call depth tracking (retbleed=stuff) does not count a redirected call, so the
  * counter of calls is one too low when the replacement returns.  The kernel then refills the return

@@ -4,11 +4,11 @@
  *
  * OVERVIEW
  *
- * A probe is defined once, in a file, with the types of its arguments.  Each place
- * where it is used is a *site*: one nop while no handler is attached.  Sites are named
- * provider:module:function:name, and handlers are attached to a pattern of such names:
- * to a single site, to a probe, or to all that match, also in modules that are
- * loaded later.  All sites that a pattern matches are switched in one batch.
+ * A probe is defined once, in a file, with the types of its arguments.  Each place where it is used
+ * is a *site*: one nop while no handler is attached.  Sites are named
+ * provider:module:function:name, and handlers are attached to a pattern of such names: to a single
+ * site, to a probe, or to all sites that match, also in modules that are loaded later.  All sites
+ * that a pattern matches are switched in one batch.
  *
  * EXAMPLE
  *
@@ -54,7 +54,7 @@
  *	nop		one nop of 1 byte, armed by a breakpoint; cannot be promoted
  *	split		a nop of 3 bytes and one of 2, of which the first is armed by a
  *			breakpoint; it cannot be promoted, because a task may have been
- *			preempted between the two
+ *			preempted between the two nops
  *
  *	note		no instruction; a record holds the address of the site and the
  *			locations of its arguments at this address.  In a module, a note

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Compile-time check of a site's arguments against the types in the probe's definition.  The check
- * detects a pointer that is passed for an integer, or an integer for a pointer.  Arguments whose
- * defined type is neither, and sites of a probe that is only declared, are not checked.
+ * detects a pointer that is passed for an integer, or an integer for a pointer.  The check skips
+ * arguments whose defined type is neither an integer nor a pointer, and sites of a probe that is
+ * only declared.
  */
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H

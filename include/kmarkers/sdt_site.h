@@ -196,7 +196,10 @@ __SDT_EAGER(7)
 	if (0)								\
 		__sdt_check_##id(0, ## args)
 
-/* Each site uses the constant of its flavour: the compiler's error names an unknown flavour. */
+/*
+ * Each site uses the constant of its flavour, so that an unknown flavour is named in the compiler's
+ * error.
+ */
 enum {
 #ifndef SDT_NOTES_ONLY
 	__SDT_HAS_jump,

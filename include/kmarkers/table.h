@@ -6,9 +6,8 @@
  * Every translation unit that includes a header of kmarkers contributes one *chunk* for each kind
  * of table.  A chunk consists of records, which macros anywhere in the code place in an ELF
  * section, and of a head.  The head is in a section of its own, and holds the address and the size
- * of the records.  Assembler subsections bound the records, and the linker places those of all
- * units side by side: together they are one table, without a linker script and without begin/end
- * objects.
+ * of the records.  Assembler subsections bound the records, and the linker places the records of
+ * all units side by side, as one table, without a linker script and without begin/end objects.
  *
  * The head holds a reference to a symbol of the module that uses the records: a client
  * cannot be loaded without that module, and holds a reference to that module while loaded.

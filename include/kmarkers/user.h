@@ -4,10 +4,9 @@
  *
  * OVERVIEW
  *
- * A program uses the macros of marker.h and immediate.h, and the library libkmarkers.a,
- * which is built from the sources of the kernel modules.  It calls kmarkers_start()
- * once; afterwards, markers can be switched and immediate values set while its threads
- * run.
+ * A program uses the macros of marker.h and immediate.h, and the library libkmarkers.a, which is
+ * built from the sources of the kernel modules.  The program calls kmarkers_start() once;
+ * afterwards, markers can be switched and immediate values set while threads run.
  *
  * EXAMPLE
  *
@@ -26,11 +25,11 @@
  *		...
  *		err = marker_probe_register("request", "%d", probe, NULL);
  *
- * To compile it with the files of the package kmarkers-dev, or of "make install":
+ * To compile the program with the files of the package kmarkers-dev, or of "make install":
  *
  *	gcc -O2 program.c $(pkg-config --cflags --libs kmarkers-user)
  *
- * To compile it with a checkout, K being its directory:
+ * To compile the program with a checkout in the directory K:
  *
  *	cc -std=gnu11 -Og -D_GNU_SOURCE -IK/native/include -IK/include -c program.c
  *	cc program.o K/build/native/libkmarkers.a -lpthread
@@ -94,10 +93,11 @@
 /**
  * kmarkers_start() - make the program's text patchable and register its tables
  *
- * The function moves the program's text into shared memory, installs a SIGTRAP handler
- * that passes other signals to the previous handler, registers for membarrier(2), and registers
- * the tables of immediate values, markers and SDT probes.  Before this call, immediate values
- * with an initialiser read 0.  Other threads may run, but none may read immediate values yet.
+ * The function moves the program's text into shared memory, installs a SIGTRAP handler that calls
+ * the previous handler for every SIGTRAP of another cause, registers for membarrier(2), and
+ * registers the tables of immediate values, markers and SDT probes.  Before this call, immediate
+ * values with an initialiser read 0.  Other threads may run, but none may read immediate values
+ * yet.
  *
  * Return: 0, -EBUSY if an earlier call has succeeded, or a negative errno after a message on
  * stderr that names the missing feature of the machine or the refused table.  A refused table

@@ -5,16 +5,17 @@
  * OVERVIEW
  *
  * A program that uses SystemTap's header compiles unchanged with this one: put the directory
- * include/usdt before other include directories.  Each probe is one nop, and an ELF note holds its
- * address and the locations of its arguments.  readelf -n, gdb, perf, bpftrace and SystemTap read
- * the notes.
+ * include/usdt before other include directories.  Each probe is one nop.  An ELF note holds the
+ * address of the probe and the locations of its arguments.  readelf -n, gdb, perf, bpftrace and
+ * SystemTap read the notes.
  *
  *	#include <sys/sdt.h>
  *
  *	DTRACE_PROBE2(server, request__start, id, text);
  *
  * Arguments are integers, pointers, arrays, enums and floating-point numbers, twelve at most.
- * They are computed even if no tracer is attached, unless the program checks a semaphore first:
+ * Arguments are computed even if no tracer is attached, unless the program checks a semaphore
+ * first:
  *
  * SEMAPHORES
  *
@@ -34,7 +35,7 @@
  * SITES
  *
  * With USDT_SITES the same probes are also sites of <kmarkers/sdt.h>, of the flavour jump: a
- * handler in the process may be attached to them, sdt_attach("server:::request-start", ...).  The
+ * handler in the process may be attached to them by sdt_attach("server:::request-start", ...).  The
  * program is then compiled and linked as described in Documentation/native.md.  A handler gets the
  * first seven arguments; a floating-point number among these does not compile.  Tracers in other
  * processes get no hits of a program that has called kmarkers_start(), because its text was moved.
