@@ -2,10 +2,10 @@
 /*
  * A program whose marker is switched on and off while its threads run.
  *
- * Two threads handle requests as fast as they can.  Meanwhile the main thread
- * connects a probe to the marker in their code, disconnects the probe, and changes
- * a limit that they read as an immediate value.  The program prints one line for
- * each phase; the exit code is 1 if a phase had a wrong result.
+ * Two threads handle requests as fast as they can.  Meanwhile the main thread connects a probe to
+ * the marker in the code of the threads, disconnects the probe, and changes a limit that the
+ * threads read as an immediate value.  The program prints one line for each phase; the exit code is
+ * 1 if a phase had a wrong result.
  */
 #include <pthread.h>
 #include <stdbool.h>
@@ -29,7 +29,7 @@ static struct worker {
 
 static bool stop;
 
-/* Number of calls of the probe, and the largest request that it saw. */
+/* Number of calls of the probe, and the largest request passed to the probe. */
 static unsigned long calls;
 static int largest;
 
@@ -75,8 +75,8 @@ static void sum_worker_counters(unsigned long *requests, unsigned long *too_big)
 /*
  * Let the workers run for a while, and print their results.  @title is the name of the phase.
  * @marker_on is true if the marker is on, @limit_low if the limit is below the largest request.
- * Return true if the probe was called exactly if @marker_on, and requests were over the limit
- * exactly if @limit_low.
+ * Return true if the results are right: the probe was called if and only if @marker_on, and
+ * requests exceeded the limit if and only if @limit_low.
  */
 static bool run_phase(const char *title, bool marker_on, bool limit_low)
 {
