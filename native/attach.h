@@ -4,7 +4,7 @@
 
 /*
  * Attach BPF programs until process @pid ends; print the process id of the background process that
- * keeps them attached.  Return an exit code.
+ * keeps the programs attached.  Return an exit code.
  */
 int native_attach_bpf_programs(const char *pid);
 

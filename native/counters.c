@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Hardware performance counters (perf_event_open(2)).  Events are counted in windows of their own,
- * after the timed windows, with one counter at a time.  So the measured times do not depend on the
- * counters that the machine has.
+ * Hardware performance counters (perf_event_open(2)).  Events are counted after the timed windows,
+ * in separate windows, with one counter at a time.  So the measured times do not depend on which
+ * counters the machine has.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -93,8 +93,8 @@ double native_scale_count(const struct native_count *count)
 }
 
 /*
- * Return the number of events in a window, or NAN.  The counter may run during only a part of the
- * window's time.  If that part, from 0 to 1, is less than @running_share, set @running_share to it.
+ * Return the number of events in a window, or NAN.  Lower @running_share to the share of the
+ * window, from 0 to 1, during which the counter ran, if that share is less.
  */
 static double count_events(int fd, bench_op *op, u32 loops, double *running_share)
 {

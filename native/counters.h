@@ -12,7 +12,10 @@ struct native_counter {
 	u64 config;
 };
 
-/* A reading of a counter: number of events; time in ns while it was enabled, and while it ran. */
+/*
+ * A reading of a counter: number of events; time in ns while the counter was enabled, and while the
+ * counter ran.
+ */
 struct native_count {
 	u64 value, enabled, running;
 };
@@ -22,15 +25,15 @@ int native_open_perf_counter(const struct native_counter *counter);
 
 /*
  * Return the events per loop iteration (the slope between two loop counts, averaged over all
- * layouts), or NAN.  The counter may run during only a part of a window's time.  Set
- * @running_share to the minimum of that part over all windows of the variant, from 0 to 1.
+ * layouts), or NAN.  Set @running_share to the share of a window, from 0 to 1, during which the
+ * counter ran: the minimum over all windows of the variant.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
 				double *running_share);
 
 /*
- * Return a count, scaled up to the whole time for which the counter was enabled; NAN if it never
- * ran.
+ * Return a count, scaled up to the whole time for which the counter was enabled; NAN if the counter
+ * never ran.
  */
 double native_scale_count(const struct native_count *count);
 

@@ -62,10 +62,10 @@ static void finish_fork_in_child(void)
 static int setup_error;
 
 /*
- * Register these handlers before the program registers handlers of its own.  In the child, the
- * program's handlers then run after these, when the child has its own text and signals are no
- * longer blocked.  Before the fork, the program's handlers run first, so that they can still set
- * immediate values and connect probes.
+ * Register the fork handlers of kmarkers before the program registers its own.  In the child, the
+ * program's handlers then run last, when the child has its own text and signals are no longer
+ * blocked.  Before the fork, the program's handlers run first, so that they can still set immediate
+ * values and connect probes.
  */
 static __attribute__((constructor(101))) void register_fork_handlers(void)
 {

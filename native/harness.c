@@ -28,7 +28,7 @@ void bench_let_tasks_run(void)
 {
 }
 
-/* Open a counter of this thread's cycles in user mode, where the additions of cycles.c run. */
+/* Open a counter of the cycles that this thread spends in user mode. */
 static int open_cycle_counter(void)
 {
 	struct perf_event_attr attr = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Choose the CPU to measure on: the CPU that is idlest while this process sleeps.  Later, choose
- * another CPU when other programs use the first one.  /proc/stat has the busy and idle times of
+ * another CPU when other programs use the chosen CPU.  /proc/stat has the busy and idle times of
  * each CPU, which the kernel counts in ticks of 10 ms.
  */
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 #include "idle.h"
 
-/* Time in ms for which the process sleeps before the first choice of a CPU. */
+/* Time in ms for which the process sleeps before it first chooses a CPU. */
 #define PILOT_MS	100
 /* Minimum time between two readings of /proc/stat while benchmarks run. */
 #define LOOK_SECONDS	1

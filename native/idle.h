@@ -7,10 +7,10 @@
 #include <stddef.h>
 
 /*
- * Sleep for a tenth of a second, and return the CPU that was idlest meanwhile, among those that the
- * process may use.  Among equally idle CPUs, return @preferred or, if @preferred is -1 or less
- * idle, the CPU with the highest number.  If the CPU was chosen among several, set @why to the
- * reason, as text; else set @why to "".
+ * Sleep for a tenth of a second, and return the idlest of the CPUs that the process may use.  If
+ * several CPUs are equally idle, return @preferred if it is one of them, else the CPU with the
+ * highest number.  @preferred is -1 if no CPU is preferred.  Set @why to the reason, as text, or to
+ * "" if no CPUs were compared.
  */
 int native_find_idlest_cpu(int preferred, char *why, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: time system calls, and switch the kernel code that they run between variants with and
+ * kmlive: time system calls, and switch the kernel code of the calls between variants with and
  * without markers.  This file times getppid(2), macro.c times packets.  kmlive needs the module
  * kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
  */
@@ -28,7 +28,7 @@ BENCH_OPS(quiet, run_getppid_work())
 BENCH_OPS_EACH(pressure, evict_caches_by_walk(buffer, EVICT_ORDER, EVICT_STEPS, &walk),
 	       run_getppid_work())
 
-/* All variants time the same user-space code.  They differ in the code of the kernel. */
+/* All variants time the same user-space code, and differ in the code of the kernel. */
 #define ROWS(id)							\
 	BENCH_ROW("compiled-out", id), BENCH_ROW("compiled-out-clone", id), \
 	BENCH_ROW("generic", id), BENCH_ROW("immediate", id), BENCH_ROW("jump", id), \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The gate: excludes fork() while a thread holds a mutex.  See include/linux/mutex.h. */
+/* The gate: prevents fork() while a thread holds a mutex.  See include/linux/mutex.h. */
 #include <linux/mutex.h>
 
 __thread unsigned int native_mutexes_held;

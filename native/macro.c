@@ -54,7 +54,7 @@ static void send_and_receive_packet(const void *packet, size_t size)
 BENCH_OPS(ping, send_and_receive_packet(&request, sizeof(request)))
 BENCH_OPS(hackbench, send_and_receive_packet(message, sizeof(message)))
 
-/* All variants time the same function of this program; they differ in the hook in the kernel. */
+/* All variants time the same function of this program, and differ in the hook in the kernel. */
 static const struct bench_variant ping_variants[] = {
 	BENCH_ROW("absent", ping),
 	BENCH_ROW("absent-clone", ping),
@@ -126,9 +126,9 @@ static u64 read_hook_hits(const char *name)
 }
 
 /*
- * Write the number of hook executions per operation of each variant to the file env.  Fail if a
- * variant's number is below one or, for "original", which has no hook, above zero.  Packets of
- * other programs are counted, too.
+ * Write the number of hook executions per operation of each variant to the file env.  Fail if the
+ * variant "original", which has no hook, has a number above zero, or another variant a number below
+ * one.  Packets of other programs are counted, too.
  */
 static int check_hook_hits(const struct bench_group *group)
 {
@@ -211,8 +211,8 @@ static void close_macro_sockets(void)
 }
 
 /*
- * If @sockets_open, check that the hook of each variant runs.  If the sockets could not be opened,
- * or if the check fails, close them.
+ * If @sockets_open, check that the hook of each variant runs.  If the check fails, or if a socket
+ * could not be opened, close the open sockets.
  */
 static int finish_macro_setup(const struct bench_group *group, bool sockets_open)
 {

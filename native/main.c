@@ -65,8 +65,8 @@ struct options {
 };
 
 /*
- * The configuration of the run, if kmbench chooses the CPU among allowed_cpus, and may choose
- * another CPU between blocks.  NULL if the user has chosen the CPU.
+ * NULL if the user has chosen the CPU.  Otherwise the configuration of the run, in which kmbench
+ * may change the CPU, between blocks, to another CPU of allowed_cpus.
  */
 static struct bench_config *movable;
 static cpu_set_t allowed_cpus;
@@ -234,7 +234,10 @@ static bool has_group_named(u64 groups, const char *name)
 	return false;
 }
 
-/* Measure the groups in a bit mask.  If there are several, skip those that cannot be measured. */
+/*
+ * Measure the groups in a bit mask.  Skip a group that cannot be measured, unless it is the only
+ * one.
+ */
 static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)
 {
 	unsigned int i;

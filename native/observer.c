@@ -14,7 +14,7 @@ static bool stop;
 
 /*
  * Main function of the thread.  A program cannot count the interrupts of a CPU, so the measured
- * gaps include those that interrupts cause.  The variant idle-stall shows how long such gaps are.
+ * gaps include gaps that interrupts cause.  The variant idle-stall shows how long such gaps are.
  */
 static void *run_observer_thread(void *unused)
 {

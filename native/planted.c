@@ -5,9 +5,10 @@
  * dependent instructions, which take one core cycle each.  A variant executes one more instruction
  * in the chain, or nops in addition.  scripts/kmtools/method/selftest.py has the expected costs.
  *
- * The chain ends with zero, so that the load can use it as an offset.  `and $0` has to wait for its
- * register, while `xor` and `sub` of a register with itself do not.  No link adds a small constant,
- * because some cores eliminate such additions.
+ * The result of the chain is zero, so that the load can use the register as an offset.  `and $0`
+ * waits for the earlier value of its register, while `xor` and `sub` of a register with itself do
+ * not.  No instruction of the chain adds a small constant, because some cores eliminate such
+ * additions.
  */
 #include <linux/kernel.h>
 #include <linux/stringify.h>
@@ -15,7 +16,10 @@
 #include <kmarkers/bench.h>
 #include "planted.h"
 
-/* With this length, an addition costs 1 % of the baseline, which is the margin of the verdict. */
+/*
+ * Length of the chain, in instructions of one cycle.  One more addition costs 1 % of the baseline,
+ * which is the margin of the verdict.
+ */
 #define CHAIN		100
 #define NOP		".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
 

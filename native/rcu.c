@@ -9,8 +9,8 @@
  * At the beginning of its outermost read-side section, a reader stores the number of the current
  * period.  Outside of sections its nesting depth is 0.  A writer first unpublishes an object, then
  * begins a new period and makes every CPU execute a barrier.  A reader that has found the object
- * began its section before that barrier, in an older period, and the writer sees that in the
- * reader's state.  Any other reader loads the pointer after the barrier, and does not find the
+ * began its section before that barrier, in an older period, and the writer finds that period in
+ * the reader's state.  Any other reader loads the pointer after the barrier, and does not find the
  * object.
  */
 #include <errno.h>

@@ -13,8 +13,8 @@
 #include "registered.h"
 
 /*
- * bench_nr_groups also counts groups beyond the maximum; native_check_registered_groups() rejects
- * them.
+ * bench_nr_groups also counts groups beyond the maximum; native_check_registered_groups() refuses
+ * such a number.
  */
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;

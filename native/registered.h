@@ -10,10 +10,10 @@
 /* Check all groups, and print the first error.  Return 0 or -EINVAL. */
 int native_check_registered_groups(void);
 
-/* Return a bit mask of the groups that are listed, and that run if the command line names none. */
+/* Return a bit mask of the groups that `kmbench list` prints, and that run if no group is named. */
 u64 native_get_default_groups(void);
 
-/* Print lines of the file env about the groups, as they were measured. */
+/* Print lines of the file env about the measured groups. */
 void native_write_groups_to_env(FILE *file);
 
 #endif /* NATIVE_REGISTERED_H */

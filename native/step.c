@@ -2,7 +2,7 @@
 /*
  * kmbench step: replace an instruction while a thread executes it, and stop after each round of
  * synchronisation.  With --without-int3, write the bytes one by one instead, and show what a CPU
- * that executes them between two stores does.
+ * does that executes the instruction between two stores.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -78,8 +78,8 @@ static void wait_for_user(void)
 }
 
 /*
- * Let the thread run for WAIT_NS, and print the bytes of the site and what the thread did.  On a
- * busy machine, wait up to MAX_WAITS times as long, until the thread has run.
+ * Let the thread run for WAIT_NS, then print the bytes of the site and how often the thread jumped.
+ * On a busy machine, wait up to MAX_WAITS times as long, until the thread has run.
  */
 static void show_site_and_passes(const char *title)
 {
@@ -101,7 +101,8 @@ void __wrap_patcher_text_sync(void);
 
 /*
  * Synchronise.  The linker replaces all calls of patcher_text_sync() by calls of this function.
- * While the site is replaced, show it after each round; the thread continues to execute it.
+ * While the site is replaced, show the site after each round; the thread continues to execute the
+ * site.
  */
 void __wrap_patcher_text_sync(void)
 {
@@ -167,7 +168,7 @@ static void record_trap(int number, siginfo_t *info, void *context)
 	siglongjmp(trapped, 1);
 }
 
-/* Print the five bytes at @code, execute them as an instruction, and print what it did. */
+/* Print the five bytes at @code, execute the bytes as an instruction, and print the effect. */
 static void show_torn_instruction(const char *title, u8 *code)
 {
 	printf("%-32s%02x %02x %02x %02x %02x   ", title, code[0], code[1], code[2], code[3], code[4]);

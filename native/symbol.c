@@ -9,7 +9,9 @@
 #include "failure.h"
 #include "program.h"
 
-/* Return the section header of the symbol table; NULL if the file has none or cannot be read. */
+/*
+ * Return the section header of the symbol table; NULL if there is none or the file cannot be read.
+ */
 static const Elf64_Shdr *find_symbol_table(const struct native_program *program)
 {
 	const Elf64_Ehdr *header = (const void *)program->file;

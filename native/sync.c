@@ -12,7 +12,7 @@
 
 /*
  * Make the other running threads of the process execute a serialising instruction, with
- * membarrier(2).  Return 0, or -1 if the program may not call it.
+ * membarrier(2).  Return 0, or -1 if membarrier(2) is denied.
  */
 int native_sync_threads(void)
 {

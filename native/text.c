@@ -63,9 +63,9 @@ static void *map_writable_alias(void *pages, size_t size)
 }
 
 /*
- * Before the first store, check that all that kmarkers_start() set up still works.  clone(2) and
- * vfork(2) do not run the handlers of pthread_atfork(), so the child executes the text of its
- * parent, and must not write this text.
+ * Check, before the first store of a batch, that everything that kmarkers_start() set up still
+ * works.  clone(2) and vfork(2) do not run the handlers of pthread_atfork(), so the child executes
+ * the text of its parent, and must not write this text.
  */
 static int check_patching_prerequisites(void)
 {
@@ -162,8 +162,8 @@ void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned i
 }
 
 /*
- * Find the executable segment of the program and set text.start and .end.  Return NULL if it has
- * none.
+ * Find the executable segment of the program, and set text.start and .end.  Return NULL if there is
+ * no executable segment.
  */
 static const ElfW(Phdr) *find_text_segment(void)
 {
@@ -252,7 +252,7 @@ int native_move_text(void)
 
 /*
  * Copy the text for the child before the fork, because no batch runs now.  After the fork the
- * parent may begin one.
+ * parent may begin a batch.
  */
 void native_text_copy_for_fork(void)
 {

@@ -13,7 +13,7 @@
  * struct bench_peer - the variants of a peer; the shared object defines bench_peer
  * @off: variant with a probe that is never enabled
  * @on: variant with a second probe, which @switch_on enables
- * @switch_on: enables the probe of @on; returns NULL, or the reason why it cannot
+ * @switch_on: enables the probe of @on; returns NULL, or the reason for a failure
  * @switch_off: disables the probe of @on; a peer without this function is not switched on
  */
 struct bench_peer {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Users' programs get the system's header of this name. */
+/* In users' programs, this header includes the system's <linux/module.h>. */
 #ifndef NATIVE_BUILD
 #include_next <linux/module.h>
 #elif !defined(NATIVE_MODULE_H)

@@ -8,10 +8,10 @@ struct mutex {
 };
 
 /*
- * The gate excludes fork() while a thread holds a mutex.  Such a thread is inside the gate; it must
- * not wait for RCU readers and cannot be cancelled.  fork() closes the gate when no thread is
- * inside, so no mutex is locked in the child.  The child, in which no thread waits for the gate,
- * initialises the gate anew.
+ * The gate prevents fork() while a thread holds a mutex.  A thread that holds a mutex is inside the
+ * gate, must not wait for RCU readers, and cannot be cancelled.  fork() closes the gate when no
+ * thread is inside, so no mutex is locked in the child.  The child initialises the gate anew,
+ * because no thread of the child waits for the gate.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Registers of a signal frame, under the kernel's names.  Users' programs get the system's header
- * of this name.
+ * Registers of a signal frame, under the kernel's names.  In users' programs, this header includes
+ * the system's <linux/ptrace.h>.
  */
 #ifndef NATIVE_BUILD
 #include_next <linux/ptrace.h>

@@ -16,7 +16,7 @@ struct rcu_head {
 };
 
 /*
- * State of a reader: the low bits are the nesting depth of its read-side sections, the others
+ * State of a reader: the low bits are the nesting depth of its read-side sections, the high bits
  * are the period in which the outermost section began.
  */
 #define KMARKERS_RCU_DEPTH	0xffffUL
