@@ -62,9 +62,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Emit @copies copies of four sites.  Behind each site is an addition of @step to a register that
- * belongs to this site; the addition is skipped if the site holds a jump.  The addition has three
- * bytes: 83, the register and @step.
+ * Emit @copies copies of four sites.  Behind each site is an addition of @step to the site's own
+ * register; a site that holds a jump skips the addition.  The addition has three bytes: 83, the
+ * register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -90,7 +90,9 @@ RECORDS(prefixes);
 	a | (u64)c << 16 | (u64)d << 32 | (u64)s << 48;			\
 })
 
-/* Each copy of the sites has two bits of the result, so that a repeated addition is detected. */
+/*
+ * Use two bits of the result for each copy of the sites, so that a repeated addition is detected.
+ */
 static noinline u64 execute_branches(void)
 {
 	return ADD_UNLESS_JUMPED(kinds, KINDS_COPIES, "1 << (2 * test_copy)");
@@ -148,12 +150,14 @@ static noinline u64 execute_near_jumps(u8 flags, u8 overflow)
 #define PF	0x04
 #define CF	0x01
 
-/* Three patterns of flags.  Each condition is true with some of them and false with others. */
+/*
+ * Three patterns of flags.  Each condition is true with some of the patterns and false with others.
+ */
 static const struct {
 	u8 flags, overflow;
 } patterns[] = { { 0, 0 }, { SF | ZF | PF | CF, 1 }, { SF | CF, 0 } };
 
-/* Return true if a jump on the condition with the code @condition is taken with these flags. */
+/* Return true if a jump on the condition with the code @condition is taken with the given flags. */
 static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 {
 	bool less = !!(flags & SF) != overflow;
@@ -166,13 +170,13 @@ static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 	return met[condition / 2] != (condition & 1);
 }
 
-/* Return 0 if @value is @first, 1 if it is @second, 2 if it is neither. */
+/* Return 0 if @value equals @first, 1 if @value equals @second, else 2. */
 static u64 get_state_of_value(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
 }
 
-/* Load constants of every size, and return the state of each site in two bits. */
+/* Load constants of every size.  Return two bits for each site: see get_state_of_value(). */
 static noinline u64 execute_constant_loads(void)
 {
 	u64 a = 0, b = 0, c = 0, d = 0;
@@ -202,7 +206,10 @@ do {									\
 	(seen) |= get_state_of_value(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
 } while (0)
 
-/* Load a constant into each register but rsp and rbp.  Return the state of each site in 2 bits. */
+/*
+ * Load a constant into each register but rsp and rbp.  Return two bits for each site: see
+ * get_state_of_value().
+ */
 static noinline u64 execute_register_loads(void)
 {
 	u64 seen = 0;
@@ -225,9 +232,9 @@ static noinline u64 execute_register_loads(void)
 }
 
 /*
- * Every byte of @value is 0x80.  The first instruction compares it with bytes 0x7f: flags AF and OF.
- * The second one compares it with 0x80: flags ZF and PF.  lahf loads SF ZF AF PF CF, and bit 1 of
- * the flags, which is set.
+ * Compare a register whose bytes are all 0x80.  The first instruction of the site compares it with
+ * bytes 0x7f, which sets AF and OF; the second compares it with bytes 0x80, which sets ZF and PF.
+ * lahf loads SF ZF AF PF CF, and bit 1 of the flags, which is always set.
  */
 #define COMPARE_REG(seen, nr, name, bytes)				\
 do {									\
@@ -241,7 +248,10 @@ do {									\
 	(seen) |= get_state_of_value(flags, 0x1201, 0x4600) << (2 * (nr)); \
 } while (0)
 
-/* Compare registers with constants.  Return the state of each site in two bits. */
+/*
+ * Compare registers with constants.  Return two bits for each site: 0 or 1 if the site held its
+ * first or second instruction.
+ */
 static noinline u64 execute_comparisons(void)
 {
 	u64 seen = 0;

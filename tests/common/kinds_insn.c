@@ -40,7 +40,10 @@ static const struct {
 /* The 32-bit constants that the two instructions of a REG site load. */
 static const u8 reg_value[2][4] = { { 0x44, 0x33, 0x22, 0x11 }, { 0xbb, 0xcc, 0xdd, 0xee } };
 
-/* The two states of a run: five jumps and a nop; and a jump over four ud2 to the end of the run. */
+/*
+ * The two states of a run, a site of several instructions: first, five jumps and a nop; second, a
+ * jump over four ud2 to the end of the run.
+ */
 static const u8 run_insn[2][RUN_LEN] = {
 	{ RUN_BYTES },
 	{ 0xeb, 0x09, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0f, 0x0b, 0x0b },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Definitions of the SDT probes and data of notes_hits.h, to be included in one file of a module.
+ * Definitions of the SDT probes and data that notes_hits.h uses.  One file of each module includes
+ * this header.
  */
 #include <kmarkers/sdt.h>
 

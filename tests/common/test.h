@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Interface of the test cases that run both in a kernel module and in user space.  A case returns
- * NULL if it has passed, else the text of the expectation that failed.  The cleanup function of the
- * case is called in both cases.
+ * Interface of the test cases that run both in a kernel module and in user space.  A test case
+ * returns NULL if the test has passed, else the text of the expectation that failed.  The cleanup
+ * function of the test case is called whether or not the test has passed.
  */
 #ifndef TESTS_COMMON_TEST_H
 #define TESTS_COMMON_TEST_H
@@ -70,10 +70,10 @@ static inline void test_wait_for_whole_pass(void)
 }
 
 /*
- * test_prepare_failing() prepares this task for failing allocations, and returns 0 if these are
- * possible here.  test_fail_nth_allocation() makes the @nth of the task's next allocations fail; 0
- * lets all succeed.  test_has_allocation_failed() returns true if that allocation has failed.
- * test_stop_failing() undoes test_prepare_failing().
+ * test_prepare_failing() prepares this task for failing allocations, and returns 0 if allocations
+ * can be made to fail here.  test_fail_nth_allocation() makes the @nth of the task's next
+ * allocations fail; with 0, all succeed.  test_has_allocation_failed() returns true if the @nth
+ * allocation has failed.  test_stop_failing() undoes test_prepare_failing().
  */
 int test_prepare_failing(void);
 void test_fail_nth_allocation(unsigned int nth);
@@ -89,9 +89,9 @@ int test_plant_breakpoint(u8 *addr);
 unsigned int test_remove_breakpoint(void);
 
 /*
- * After test_map_wrong_page(@addr), this task gets a mapping of another page whenever it maps the
- * page of @addr for writing; test_map_wrong_page(NULL) ends this.  test_wrong_page_was_mapped()
- * returns true if the other page was mapped, test_wrong_page_is_unchanged() if the contents of that
+ * test_map_wrong_page(@addr) makes this task map a wrong page whenever the task maps the page of
+ * @addr for writing; test_map_wrong_page(NULL) undoes this.  test_wrong_page_was_mapped() returns
+ * true if the wrong page was mapped, test_wrong_page_is_unchanged() if the contents of the wrong
  * page are unchanged.
  */
 int test_map_wrong_page(const void *addr);

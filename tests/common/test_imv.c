@@ -93,7 +93,10 @@ const char *imv_branches(void)
 	return NULL;
 }
 
-/* The results of the five comparisons of @x with an immediate value, and of @x with a variable. */
+/*
+ * COMPARED: the results of five comparisons of @x with an immediate value, one bit each.
+ * CALCULATED: the same comparisons of @x with the variable @y.
+ */
 #define COMPARED(x, name)						\
 	(imv_equal(x, name) | imv_below(x, name) << 1 | imv_at_most(x, name) << 2 | \
 	 imv_above(x, name) << 3 | imv_at_least(x, name) << 4)
@@ -101,9 +104,9 @@ const char *imv_branches(void)
 	(((x) == (y)) | ((x) < (y)) << 1 | ((x) <= (y)) << 2 | ((x) > (y)) << 3 | ((x) >= (y)) << 4)
 
 /*
- * Define an immediate value of @type, and the function compare_@id().  The function sets the value
- * and compares it with a number: first as a number of @type, then of the type to which C promotes
- * @type.
+ * Define an immediate value of @type, and the function compare_@id().  The function sets the
+ * immediate value, and compares the value with @number, first converted to @type, then converted to
+ * the type to which C promotes @type.
  */
 #define DEFINE_COMPARISON(id, type)					\
 static DEFINE_IMV(type, limit_##id);					\
@@ -168,7 +171,7 @@ const char *imv_comparisons(void)
 	/* The sites of a new table have the values that the variables were defined with. */
 	EXPECT(imv_equal(-40, coldest) && imv_below(-41, coldest) && imv_above(216, coldest));
 	EXPECT(imv_equal(40000, longest) && imv_below(-25536, longest));
-	/* The number is evaluated once. */
+	/* The number that is compared with the immediate value is evaluated once. */
 	EXPECT(imv_below(count_call(), longest) && nr_calls == calls + 1);
 	for (i = 0; i < ARRAY_SIZE(values) && !failed; i++)
 		for (j = 0; j < ARRAY_SIZE(values) && !failed; j++)
@@ -380,7 +383,7 @@ static unsigned long branch_started, branch_done, compared;
 
 /*
  * Check the result @seen of a branch or a comparison.  If a change has begun since generation @low,
- * both results are right, and nothing is checked.
+ * either result is right, so nothing is checked.
  */
 static void check_branch(bool seen, unsigned long low)
 {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of the patcher with a breakpoint of other code in a site, and with a wrong page mapped. */
+/*
+ * Tests of the patcher when a site holds a breakpoint of other code, and when a wrong page is
+ * mapped.
+ */
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -86,7 +89,7 @@ const char *patcher_ignores_foreign_int3(void)
 	return NULL;
 }
 
-/* Before it writes, the patcher must compare the bytes in its mapping with the expected bytes. */
+/* Before a write, the patcher must compare the bytes in its mapping with the expected bytes. */
 const char *patcher_refuses_a_wrong_page(void)
 {
 	struct patcher_stats before, after;
@@ -96,7 +99,7 @@ const char *patcher_refuses_a_wrong_page(void)
 	patcher_read_stats(&before);
 	EXPECT(!test_map_wrong_page(test_site_intruded));
 	err = apply_change(nop, jump);
-	/* Without this check, the test would also pass if the right page was mapped. */
+	/* Check that the wrong page was mapped: with the right page, the test would pass, too. */
 	EXPECT(test_wrong_page_was_mapped());
 	EXPECT(test_wrong_page_is_unchanged());
 	EXPECT(!test_map_wrong_page(NULL));

@@ -23,7 +23,7 @@ static struct patcher_site sites[MAX_SITES];
 static struct patcher_table table = { .sites = sites, .owner = owner };
 static struct patcher_poke pokes[MAX_SITES];
 static const struct kinds_record *records, *records_end;
-/* state[i] is 0 if site i holds its first instruction, 1 if it holds its second one. */
+/* state[i] is 0 if site i holds its first instruction, 1 if site i holds its second instruction. */
 static u8 state[MAX_SITES];
 static bool registered;
 
@@ -68,7 +68,7 @@ static void fill_poke(struct patcher_poke *poke, unsigned int site)
 
 /*
  * Change each of @nr sites to its other instruction, @chunk sites at a time.  The numbers of the
- * sites begin with @first; after the highest number comes 0.
+ * sites begin with @first and wrap around to 0.
  */
 static int flip_sites(unsigned int first, unsigned int nr, unsigned int chunk)
 {
@@ -164,7 +164,10 @@ static void store_expected_results(unsigned long flips)
 		WRITE_ONCE(expected[flips % KEPT][i], get_expected_result(i));
 }
 
-/* Execute the runs, and check that each was executed completely. */
+/*
+ * Execute the runs (sites of several instructions), and check that each run was executed
+ * completely.
+ */
 static void check_runs(void)
 {
 	if (kinds_execute_runs() != RUN_PASSES)
@@ -184,8 +187,8 @@ static unsigned long get_ms_since(u64 start)
 
 /*
  * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
- * seconds.  If there are fewer than MANY sites, a batch changes up to FEW of them.  Otherwise, and
- * for sites of several instructions, a batch changes all sites.
+ * seconds.  A batch changes up to FEW sites if there are fewer than MANY and @pass is
+ * check_passes_during_flips(); otherwise a batch changes all sites.
  */
 static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {
@@ -326,7 +329,7 @@ const char *patcher_storm_of_runs(void)
 		return NULL;
 	}
 	EXPECT(!err);
-	/* Make few changes: each waits for a tasks-RCU grace period. */
+	/* Make few changes, because each change waits for a tasks-RCU grace period. */
 	return flip_repeatedly(check_runs, (test_batches / 100 + 8) & ~1U, 0);
 }
 
@@ -340,7 +343,7 @@ static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)
 	return patcher_store_prefixes(owner_name, pokes, 1);
 }
 
-/* Storing a LOCK prefix is always allowed; replacing it by DS only while one CPU is online. */
+/* Storing a LOCK prefix is always allowed; replacing LOCK by DS only while one CPU is online. */
 static const char *check_lock_prefix(u8 *prefix)
 {
 	struct patcher_stats before, after;

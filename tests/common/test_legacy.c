@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the historical interfaces of markers: those of 2006, and those that Linux 2.6.25 to
- * 2.6.31 had beside marker_probe_register().  The code is written in the style of clients of that
- * time.
+ * Tests of the historical interfaces of markers: the interface of 2006, and the functions that
+ * Linux 2.6.25 to 2.6.31 had beside marker_probe_register().  The code is written in the style of
+ * clients of that time.
  */
 #include <linux/compiler.h>
 #include <linux/err.h>
@@ -149,7 +149,7 @@ const char *legacy_2006(void)
 
 const char *legacy_2006_arguments(void)
 {
-	/* Clients cast the probe if their headers declared another type for probes. */
+	/* Cast the probe, as clients did whose headers declared another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
 				(marker_probe_func *)(void *)probe_subsys_wide) == 1);
 	subsys_wide_seen = false;
@@ -177,7 +177,7 @@ const char *legacy_2006_errors(void)
 	subsys_event(1, "");
 	EXPECT(subsys_calls == 2);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
-	/* The failed attempts above did not set the format of the name. */
+	/* The calls of marker_set_probe() that failed have not set the format of the name. */
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 1);
 	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
 	return NULL;
@@ -215,7 +215,10 @@ const char *legacy_private_data(void)
 	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data("test_2006", probe_other, 0) == &calls[2]);
 
-	/* Each call disconnects one pair of probe and data, from one name only. */
+	/*
+	 * marker_probe_unregister_private_data() disconnects one pair of probe and data from one
+	 * name only.
+	 */
 	EXPECT(marker_probe_unregister_private_data(probe_other, &calls[0]) == -ENOENT);
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
@@ -289,7 +292,10 @@ static noinline void hit_hostile_formats(void)
 	trace_mark(test_hostile_percent, "%%n %%s");
 }
 
-/* Call @change with the name of each of these four markers, and return the sum of the results. */
+/*
+ * Call @change with the name of each of the four markers test_hostile_*, and return the sum of the
+ * results.
+ */
 static int call_for_hostile_markers(int (*change)(const char *name))
 {
 	return change("test_hostile_n") + change("test_hostile_s") + change("test_hostile_long") +

@@ -11,9 +11,9 @@
 #include "cases.h"
 
 /*
- * NR_CONNECTED probes stay connected: every execution of the marker must call each of these exactly
- * once, with its own private data.  Another probe is connected and disconnected repeatedly.  Each
- * time, its private data is the next of NR_ADDRESSES addresses: &dead[0], &dead[1] and so on.
+ * NR_CONNECTED probes stay connected: every execution of the marker must call each of them exactly
+ * once, with its own private data.  Another probe is connected and disconnected repeatedly, each
+ * time with the next of NR_ADDRESSES addresses as private data: &dead[0], &dead[1] and so on.
  * dead[i] is true while no probe with &dead[i] is connected; a call with &dead[i] at that time is
  * an error.
  */

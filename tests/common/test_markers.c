@@ -108,7 +108,7 @@ const char *markers_call_probes(void)
 	EXPECT(records[0].number == 42 && records[0].text == text);
 	EXPECT(!strcmp(records[0].format, "%d %s"));
 
-	/* Register a second probe: both are called, each with its own private data. */
+	/* Register a second probe: both probes are called, each with its own private data. */
 	EXPECT(!marker_probe_register("test_mark", NULL, record_args, &records[1]));
 	hit_both_markers(43, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 2);
@@ -161,7 +161,7 @@ const char *markers_errors(void)
 	EXPECT(marker_probe_unregister("test_mark", record_args, &records[0]) == -ENOENT);
 	EXPECT(marker_probe_unregister(NULL, record_args, &records[0]) == -ENOENT);
 
-	/* Register a probe for a name of which no marker exists. */
+	/* Register a probe for a name that no marker has. */
 	EXPECT(!marker_probe_register("test_nowhere", "%d %s", record_args, &records[0]));
 	EXPECT(marker_probe_register("test_nowhere", "%d %s", record_args, &records[0]) == -EBUSY);
 	EXPECT(marker_probe_register("test_nowhere", "%d", record_args, &records[1]) == -EPERM);

@@ -40,15 +40,17 @@ static bool registered[2];
 static struct patcher_poke pokes[NR];
 static bool backwards, short_last, is_compact;
 
-/* Return the address of site number @i.  If short_last is set, the last site has 4 bytes. */
+/*
+ * Return the address of site number @i.  If short_last is set, the last site is the nop of 4 bytes.
+ */
 static u8 *get_site_addr(unsigned int i)
 {
 	return test_neighbours + (i + (short_last && i == NR - 1)) * INSN;
 }
 
 /*
- * Register all sites in one table or, if @second is not NULL, the last half of them in a second
- * table with the owner @second.  If is_compact is set, the tables are compact.
+ * Register all sites in one table or, if @second is not NULL, the last half of the sites in a
+ * second table with the owner @second.  If is_compact is set, the tables are compact.
  */
 static int register_all_sites(const char *second)
 {
@@ -150,7 +152,7 @@ const char *patcher_applies_most(void)
 	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, 0, stuck) == -EINVAL);
 	/*
 	 * The pokes are in reverse order now, so patcher_apply_most() allocates an array to sort
-	 * them.  If this allocation fails, nothing must be changed or marked as stuck.
+	 * the pokes.  If this allocation fails, nothing must be changed or marked as stuck.
 	 */
 	fill_pokes(nop, jump);
 	if (!test_prepare_failing()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of operations in which an allocation fails: they must return -ENOMEM and change nothing.
- * Each operation is called repeatedly: in the first call its first allocation fails, in the second
- * call its second allocation, and so on, until a call makes fewer allocations.
+ * Each operation is called repeatedly: in call number n, allocation number n fails.  The calls end
+ * when the operation makes fewer than n allocations.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -21,7 +21,7 @@ DEFINE_MARKER(test_typed_nomem);
 
 /*
  * Call @operation while its @nth allocation fails, and set @err to its return value.  Return false
- * if the operation made fewer allocations.
+ * if the operation made fewer than @nth allocations.
  */
 static bool fail_allocation(unsigned int nth, int (*operation)(void), int *err)
 {
@@ -111,7 +111,7 @@ const char *markers_unchanged_without_memory(void)
 	hit_marker();
 	EXPECT(calls == 1);
 
-	/* A hit must call the probe exactly if unregistering the probe has failed. */
+	/* A hit must call the probe if and only if unregistering the probe has failed. */
 	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit_marker();
@@ -127,7 +127,10 @@ const char *markers_unchanged_without_memory(void)
 	return NULL;
 }
 
-/* Private data of a second probe.  Failing to unregister it must not affect the first one. */
+/*
+ * Private data of a second probe.  Failing to unregister the second probe must not affect the first
+ * probe.
+ */
 static unsigned int others;
 
 static int unregister_second_probe(void)
@@ -188,7 +191,7 @@ static bool is_typed_probe_called(void)
 
 /*
  * If an allocation fails, registering a typed probe may fail or succeed.  A hit must call the probe
- * exactly while the probe is registered.
+ * if and only if the probe is registered.
  */
 const char *typed_unchanged_without_memory(void)
 {

@@ -49,9 +49,9 @@ static noinline int execute_sites(void)
 }
 
 /*
- * Instructions inside other instructions, for sites that overlap.  The first byte is a prefix 66,
- * which makes a 16-bit mov.  From the second byte on, the bytes are a 32-bit mov, whose constant
- * consists of nops.
+ * Instructions inside other instructions, for sites that overlap.  The first byte is the prefix 66,
+ * which makes the instruction a 16-bit mov.  From the second byte on, the same bytes are a 32-bit
+ * mov, whose constant consists of nops.
  */
 static noinline __used void contain_nested_insns(void)
 {
@@ -319,8 +319,8 @@ const char *patcher_three_rounds_per_batch(void)
 static unsigned long started, done, wrong, compared;
 
 /*
- * Execute the sites.  Each must hold a complete nop or jump; if no change ran meanwhile, the result
- * must be that of the last change.
+ * Execute the sites.  Each site must hold a complete nop or jump.  If no change ran meanwhile, each
+ * site must hold the instruction that the last change stored.
  */
 static void check_result(void)
 {

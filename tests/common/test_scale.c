@@ -31,7 +31,9 @@ static noinline void hit_marker(void)
 	trace_mark(test_scale, MARK_NOARGS);
 }
 
-/* Return the marker name of probe @i: its own name if by_name is set, else one name for all. */
+/*
+ * Return the marker name of probe @i: a name of its own if by_name is set, else one name for all.
+ */
 static const char *get_marker_name(unsigned int i, char *name)
 {
 	if (!by_name)
@@ -62,7 +64,9 @@ static int unregister_probes(unsigned int nr)
 	return err;
 }
 
-/* Return nanoseconds: of the clock in the kernel, of this thread's CPU time in user space. */
+/*
+ * Return a time in ns: in the kernel that of the clock, in user space the CPU time of this thread.
+ */
 static u64 get_time_ns(void)
 {
 #ifdef __KERNEL__

@@ -144,7 +144,7 @@ static const char *check_callers(void)
 	return NULL;
 }
 
-/* The only handler of a site is called directly, also after another one was detached. */
+/* The only handler of a site is called directly, even if another handler was attached before. */
 const char *sdt_calls_only_handler_directly(void)
 {
 	const char *failed = check_callers();
@@ -332,7 +332,10 @@ const char *sdt_rounds(void)
 	EXPECT(count_rounds() == before + 3);
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	EXPECT(count_rounds() == before + 3 + 3 + 1);
-	/* The sites of "inlined" are enabled already, by "test:::*", and stay enabled. */
+	/*
+	 * The pattern "inlined" changes no site: its sites are enabled by "test:::*" before and
+	 * after.
+	 */
 	EXPECT(!sdt_attach("inlined", record_hit, &first));
 	EXPECT(!sdt_detach("none", record_hit, &first));
 	EXPECT(count_rounds() == before + 7);

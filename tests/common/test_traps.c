@@ -41,7 +41,7 @@ static noinline int execute_site(void)
 	return sum;
 }
 
-/* If false, on_trap() handles no trap. */
+/* Return value of on_trap(): with false, on_trap() handles no trap. */
 static bool ours = true;
 
 static bool on_trap(const struct patcher_table *table, const struct patcher_site *site,

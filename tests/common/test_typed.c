@@ -130,7 +130,7 @@ const char *typed_call_probes(void)
 	EXPECT(has_recorded(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 
-	/* Register a second probe, then unregister the first one, then the second one. */
+	/* Register a second probe, then unregister the first probe, then the second probe. */
 	EXPECT(!marker_register_test_typed(second_probe, &records[1]));
 	EXPECT(!*direct);
 	hit_marker(3, text);

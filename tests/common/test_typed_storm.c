@@ -17,10 +17,10 @@
 DEFINE_MARKER(test_typed_storm);
 
 /*
- * A struct tag is the private data of a probe.  In .probe it has the address of the probe, so that
- * the probe can check that it was called with its own data.  .dead is set when the probe was
- * unregistered and marker_synchronize_unregister() has returned: any later call with this tag is
- * an error.  The variable wrong counts the errors.
+ * A struct tag is the private data of a probe.  .probe is the address of that probe, which checks
+ * that it was called with its own tag.  .dead is set when the probe was unregistered and
+ * marker_synchronize_unregister() has returned: any later call with this tag is an error.  The
+ * variable wrong counts the errors.
  */
 #define TAGS	4
 
@@ -110,12 +110,12 @@ const char *typed_storm(void)
 }
 
 /*
- * typed_storm_waits() tests that the stub of a marker is rewritten only when no CPU can be inside
- * it.  A site calls the stub with preemption disabled.  In this test, a thread disables preemption
- * for up to HOLD_NS, which is longer than a few batches of the patcher take.  Meanwhile the only
- * probe of the marker is replaced.  In the kernel, the replacement must wait for the thread before
- * it rewrites the stub.  In a program, the wait is limited: if it times out, the stub must not be
- * rewritten, and the iterator calls the new probe.
+ * typed_storm_waits() tests that the stub of a marker is rewritten only when no CPU can be
+ * executing the stub.  A site calls the stub with preemption disabled.  In this test, a thread
+ * disables preemption for up to HOLD_NS, which is longer than a few batches of the patcher take.
+ * Meanwhile the only probe of the marker is replaced.  In the kernel, the replacement must wait for
+ * the thread before it rewrites the stub.  In a program, the wait is limited: if it times out, the
+ * stub must not be rewritten, and the iterator calls the new probe.
  */
 #ifdef __KERNEL__
 #define HOLD_NS		4000000000ULL
@@ -134,7 +134,7 @@ static void disable_preemption_if_wanted(void)
 {
 	u64 start;
 
-	/* There is one ticket: only the first thread gets it. */
+	/* There is one ticket, which only the first thread gets. */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();
@@ -147,7 +147,9 @@ static void disable_preemption_if_wanted(void)
 	preempt_enable_notrace();
 }
 
-/* Let a thread disable preemption, and wait until it has.  Return false after 4 * HOLD_NS. */
+/*
+ * Let a thread disable preemption, and wait until the thread has.  Return false after 4 * HOLD_NS.
+ */
 static bool wait_for_disabled_preemption(void)
 {
 	u64 start = ktime_get_ns();

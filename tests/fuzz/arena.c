@@ -22,7 +22,9 @@ int arena_vet;
 static u8 starts[ARENA_BYTES];
 static unsigned int nr_starts;
 
-/* Pokes of the batch in progress, their number, and the number of its rounds so far. */
+/*
+ * Pokes of the batch in progress, number of these pokes, and number of rounds of the batch so far.
+ */
 static struct patcher_poke *pokes;
 static unsigned int nr_pokes, rounds;
 static bool waited;
@@ -192,7 +194,7 @@ static bool site_holds(const struct patcher_poke *poke, u8 first, const u8 *tail
 }
 
 /*
- * Check the site of a poke after round number @round: after 0 it holds int3 and the old tail,
+ * Check the site of a poke after round number @round: after 0 the site holds int3 and the old tail,
  * after 1 int3 and the new tail, after 2 the new instruction.
  */
 static void check_poke(const struct patcher_poke *poke, unsigned int round)

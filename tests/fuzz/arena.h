@@ -23,15 +23,14 @@ extern int arena_vet;
 void arena_fill(struct input *in);
 
 /*
- * Write @len bytes selected by the input to @bytes: an instruction of this length, if there is
- * one.
+ * Write @len bytes selected by the input to @bytes: an instruction of @len bytes, if there is one.
  */
 void arena_take_instruction(struct input *in, u8 *bytes, unsigned int len);
 
 /* Return an address in the arena selected by the input, often the start of an instruction. */
 u8 *arena_take_address(struct input *in);
 
-/* Return the length of the instruction at @place, or 1 if it cannot be decoded. */
+/* Return the length of the instruction at @place, or 1 if the bytes cannot be decoded. */
 unsigned int arena_get_insn_len(const u8 *place);
 
 #endif /* TESTS_FUZZ_ARENA_H */

@@ -19,8 +19,8 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < 4; i++)
 		slots[i] = take_number(&input, 8);
 	/*
-	 * Pass as many arguments as a format can use.  All are random numbers: %s takes such a
-	 * number as the address of its string.
+	 * Pass as many arguments as a format can use.  All arguments are random numbers: %s takes
+	 * such a number as the address of its string.
 	 */
 	for (i = 4; i < MAX_SLOTS; i++)
 		slots[i] = slots[i % 4];

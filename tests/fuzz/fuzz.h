@@ -25,13 +25,13 @@ do {									\
 	}								\
 } while (0)
 
-/* The part of an input that has not been used yet: its first byte, and its number of bytes. */
+/* The part of an input that has not been used yet: address of the first byte, number of bytes. */
 struct input {
 	const u8 *data;
 	size_t left;
 };
 
-/* Take @bytes bytes of the input, or fewer at its end, and return them as a number. */
+/* Take @bytes bytes of the input, or fewer at its end, and return the bytes as a number. */
 static inline u64 take_number(struct input *in, unsigned int bytes)
 {
 	u64 value = 0;

@@ -8,8 +8,8 @@ static struct input input;
 
 /*
  * Decode the first max bytes of @code, for each max: the decoder must refuse these bytes, or decode
- * them like the whole code.  The bytes are copied to memory of this size, so that AddressSanitizer
- * reports a read behind it.
+ * them like the whole code.  The bytes are copied to memory of max bytes, so that AddressSanitizer
+ * reports a read behind the last byte.
  */
 static void decode_cut_code(const u8 *code)
 {

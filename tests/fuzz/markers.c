@@ -43,7 +43,7 @@ static struct name {
 
 static int called[PROBES * 2], nr_called;
 
-/* Probe number p is probe_even() or probe_odd(), according to p % 2, with private data p / 2. */
+/* Probe number p is probe_even() if p is even, else probe_odd(), with private data p / 2. */
 static void probe_even(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	MUST(call_private == called && va_arg(*args, int) == 7);
@@ -79,7 +79,7 @@ static void fill_marker(struct input *in, int number)
 	};
 }
 
-/* Fill a chunk.  Each record refers to one of the two markers of this chunk. */
+/* Fill a chunk.  Each record in the chunk refers to one of the chunk's two markers. */
 static void fill_chunk(struct input *in, int number)
 {
 	struct kmarkers_chunk *head = &chunks[number].head;
@@ -243,7 +243,7 @@ static void check_markers(void)
 			check_marker(&model[i], model[i].marker[j]);
 }
 
-/* Drop all tables.  Then free all names if @free_all is set, or else unregister all probes. */
+/* Drop all tables.  Then free all names if @free_all is set, else unregister all probes. */
 static void clean_up(bool free_all)
 {
 	int i, j;

@@ -49,7 +49,7 @@ static bool is_prefix(u8 byte)
 	return byte == 0xf0 || byte == 0x3e;
 }
 
-/* Return true if a site may be registered when there is no other site. */
+/* Return true if a site may be registered while no other site is registered. */
 static bool is_site_valid(const struct patcher_site *site)
 {
 	const u8 *addr = (u8 *)patcher_site_addr(site);

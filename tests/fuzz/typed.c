@@ -2,8 +2,8 @@
 /*
  * Fuzz target: tables of stubs of typed markers, including invalid ones, and probes that are
  * registered and unregistered.  The stubs are in the arena.  A model computes which probes each
- * marker must call.  These probes are compared with the bytes of the marker's stubs and with the
- * probe array of its iterator.
+ * marker must call.  The probes in the model are compared with the bytes of the marker's stubs and
+ * with the probe array of its iterator.
  */
 #include <linux/errno.h>
 
@@ -62,7 +62,7 @@ static bool is_head_valid(const struct kmarkers_chunk *head)
 	       head->bytes % three == 0;
 }
 
-/* Return the only site of a chunk at address @at, or NULL if there is none or more than one. */
+/* Return the only site of a chunk at address @at, or NULL if there is no site or more than one. */
 static const struct patcher_site *find_site(int chunk, unsigned int nr, const u8 *at)
 {
 	const struct patcher_site *found = NULL;
@@ -185,7 +185,7 @@ static bool jumps_to(const u8 *at, marker_typed_func *target)
 	return *at == 0xe9 && (long)at + 5 + displacement == (long)target;
 }
 
-/* Drop the tables of a chunk, and check that its stubs jump to the iterator. */
+/* Drop the tables of a chunk, and check that the stubs of the chunk jump to the iterator. */
 static void drop_tables(int chunk)
 {
 	int i;

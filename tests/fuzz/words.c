@@ -127,7 +127,10 @@ static void check_identifier(const char *line)
 	MUST(patcher_is_identifier(line) == (good && !line[good]));
 }
 
-/* Find the words, and return their number: 0 if there are too many, or if spaces are misplaced. */
+/*
+ * Find the words of @line.  Return the number of words; 0 if there are too many, or if spaces are
+ * misplaced.
+ */
 static unsigned int find_words(const char *line, const char **word)
 {
 	unsigned int nr = 1;
@@ -159,7 +162,10 @@ static bool is_command(const char *at)
 	       is_word(at + (*at == '-'), "count");
 }
 
-/* Check the bits of a command: "trace" and "count" add one, "-trace" and "-count" remove it. */
+/*
+ * Check the bits of a command: "trace" and "count" each add a bit, "-trace" and "-count" remove the
+ * bit.
+ */
 static void check_command(const struct control_command *command, const char *at)
 {
 	unsigned int trace = is_word(at + (*at == '-'), "trace") ? CONTROL_TRACE : 0;
