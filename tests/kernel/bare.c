@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module that registers a marker probe, but has no markers or immediate values, and so no tables
- * of kmarkers.  Loading it must succeed.
+ * of kmarkers.  Loading the module must succeed.
  */
 #include <linux/module.h>
 

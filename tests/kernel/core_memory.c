@@ -10,7 +10,7 @@
 
 char core_answer[CORE_MAX_ANSWER];
 
-/* Copy @len bytes of kernel memory at @addr.  Return -EFAULT if they are not readable. */
+/* Copy @len bytes of kernel memory at @addr.  Return -EFAULT if the memory is not readable. */
 static int copy_bytes(u8 *bytes, unsigned long addr, unsigned int len)
 {
 	return copy_from_kernel_nofault(bytes, (void *)addr, len) ? -EFAULT : 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Threads for races of kmarkers_test_core: two that make the same request for core text at the same
- * time, one that tries to register an overlapping site, and one that holds text_mutex.
+ * Threads for races of kmarkers_test_core: two threads that make the same request for core text at
+ * the same time, a thread that tries to register an overlapping site, and a thread that holds
+ * text_mutex.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -158,7 +159,7 @@ int unregister_in_two_threads(struct patcher_core_site *site)
  * @thread: the thread
  * @mutex: text_mutex
  * @text: first of five bytes of text that must not change while the mutex is held
- * @changes: number of times that these bytes changed while the mutex was held
+ * @changes: number of times that the bytes at @text changed while the mutex was held
  * @turns: number of times that the thread held the mutex
  */
 static struct holder {

@@ -16,7 +16,7 @@
 
 #define SEARCHED	96
 #define MAX_STATES	4
-/* Number of changes after which both sites have had all their forms and hold the first one. */
+/* Number of changes after which both sites have had all their forms and hold the first form. */
 #define ALL_FORMS	12
 
 /**
@@ -74,8 +74,8 @@ static bool is_branch(const u8 *text, u8 *len)
 
 /*
  * Add a form to the branch @site: an instruction with which the function always returns @result.
- * This is a nop if @result is @not_taken, the result when the branch is not taken.  Otherwise it is
- * a jump, which is added only if the branch has 2 bytes.
+ * The instruction is a nop if @result is @not_taken, the result when the branch is not taken;
+ * otherwise a jump.  A jump is added only if the branch has 2 bytes.
  */
 static void add_unconditional_form(struct changed *site, unsigned long result,
 				   unsigned long not_taken)

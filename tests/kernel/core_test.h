@@ -23,13 +23,16 @@ int stop_registering_site(void);
  */
 int redirect_in_two_threads(struct patcher_detour *detour);
 
-/* Unregister @site in two threads at the same time.  Return 0 if one got 0, the other -EINVAL. */
+/*
+ * Unregister @site in two threads at the same time.  Return 0 if one thread got 0 and the other
+ * -EINVAL.
+ */
 int unregister_in_two_threads(struct patcher_core_site *site);
 
 /*
  * start_holding_text_mutex() starts a thread that holds the kernel's text_mutex most of the time.
  * stop_holding_text_mutex() stops the thread, and returns -EPROTO if the first five bytes at @text
- * changed while the thread held the mutex, or if the thread never held it.
+ * changed while the thread held the mutex, or if the thread never held the mutex.
  */
 int start_holding_text_mutex(const u8 *text);
 int stop_holding_text_mutex(void);

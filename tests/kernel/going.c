@@ -105,7 +105,10 @@ static void close_perf_event(void)
 	open_event = NULL;
 }
 
-/* Open or close the perf event.  The kernel serialises writes to a module's parameters. */
+/*
+ * Open or close the perf event.  No lock is needed: the kernel serialises writes to a module's
+ * parameters.
+ */
 static int set_perf(const char *value, const struct kernel_param *param)
 {
 	struct perf_event_attr attr = {

@@ -39,7 +39,7 @@ static struct bench_group second = {
 
 static bench_op *const lacks_layouts[BENCH_LAYOUTS] = { base_0 };
 
-/* Variants of a group that measures in its own block function: they have no code to execute. */
+/* Variants without code to execute, of a group that measures in its own block function. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
@@ -68,7 +68,10 @@ static unsigned int return_no_samples(void)
 	return 0;
 }
 
-/* When the group is added, return 2, a valid number.  Later, return more than a run may have. */
+/*
+ * When the group is added, return 2, a valid number.  Later, return more samples than a run may
+ * have.
+ */
 static unsigned int return_more_samples(void)
 {
 	return own_samples++ == 2 ? 2 : ~0U;

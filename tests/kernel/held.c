@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of changes of code in which a task is preempted: of a run, which is a site of several
- * instructions, and of a prefix byte.  The task executes sti with an interrupt pending, which is
+ * Tests that change code in which a task is preempted: a run, which is a site of several
+ * instructions, or a prefix byte.  The task executes sti with an interrupt pending, which is
  * delivered after the next instruction.  The interrupt wakes a thread of higher priority on the
  * same CPU, which keeps the task from running during the change.
  */
@@ -30,9 +30,9 @@
 
 /*
  * The task is kept from running until the thread that changes the run is asleep: until CHECKS
- * checks in a row, at intervals of 1 ms, have found this thread asleep.  The task is kept for at
- * most LIMIT_MS, which is less than the time after which the kernel throttles real-time threads.
- * On a slow machine, several of the TRIES may fail.
+ * checks in a row, at intervals of 1 ms, have found this thread asleep.  The task is kept from
+ * running for at most LIMIT_MS, which is less than the time after which the kernel throttles
+ * real-time threads.  On a slow machine, several of the TRIES may fail.
  */
 #define CHECKS		20
 #define LIMIT_MS	700
@@ -74,8 +74,9 @@ static struct held {
 } held;
 
 /*
- * Each variable holds the distance from itself to the run or to the prefix.  Both are in a section
- * that objtool skips, because objtool reports a reference into a function from any other section.
+ * Each variable holds the distance from itself to the run or to the prefix.  Both variables are in
+ * a section that objtool skips, because objtool reports a reference into a function from any other
+ * section.
  */
 extern const s32 test_held_record, test_held_prefix_record;
 

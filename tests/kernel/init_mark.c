@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module with markers in init text, one of them in a function that the compiler inlines into init
- * text.  trace_mark() makes a patch site, so loading the module must fail.  _trace_mark() makes
- * none.
+ * text.  trace_mark() makes a patch site, so loading the module must fail.  _trace_mark() makes no
+ * patch site.
  */
 #include <linux/module.h>
 

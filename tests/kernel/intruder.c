@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Two faults for tests of the patcher.  The first is a foreign breakpoint: an int3 that neither
- * kmarkers nor a kprobe has stored, with a die notifier that runs after all others.  The second is
- * a wrong page: in one task, vmalloc_to_page() returns another page than that of the text.
+ * kmarkers nor a kprobe has stored, with a die notifier that runs after all other die notifiers.
+ * The second is a wrong page: in one task, vmalloc_to_page() returns another page than that of the
+ * text.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>
@@ -110,7 +111,8 @@ static struct {
 static int on_walk_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	/*
-	 * If this returns 0, the kretprobe calls on_walk_return() when vmalloc_to_page() returns.
+	 * If on_walk_entry() returns 0, the kretprobe calls on_walk_return() when vmalloc_to_page()
+	 * returns.
 	 */
 	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
 }

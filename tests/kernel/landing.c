@@ -7,11 +7,11 @@
  *	branch	imv_branch()
  *	jump	a nop that becomes a jump; a patcher site of this module
  *	run	five nops that become xor, jmp and nop; a patcher site of several instructions
- *	compare	a cmp of eax with 0 that becomes one with 3, which does not jump
+ *	compare	a cmp of eax with 0 that becomes a cmp with 3; not a jump
  *	plain	code that does not change
  *
- * Writing 0 or 1 to a parameter switches its jump off or on.  Reading a parameter calls its
- * function and returns the result: 43, or 36 if the jump skipped the addition.
+ * Writing 0 or 1 to a parameter switches the jump of that name off or on.  Reading a parameter
+ * calls its function and returns the result: 43, or 36 if the jump skipped the addition.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -134,7 +134,10 @@ static int set_compare(const char *text, const struct kernel_param *kp)
 	return kstrtobool(text, &on) ?: switch_site(2, on, false);
 }
 
-/* Try to switch the jump on in a batch that is refused, because its old bytes are wrong. */
+/*
+ * Try to switch the jump on in a batch that is refused, because the old bytes of the poke are
+ * wrong.
+ */
 static int set_refused(const char *text, const struct kernel_param *kp)
 {
 	return switch_site(0, true, true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose kmarkers tables have a later version than those of this tree.  Loading it must
- * fail.
+ * A module whose kmarkers tables have a later version than the tables of this tree.  Loading the
+ * module must fail.
  */
 #include <linux/module.h>
 

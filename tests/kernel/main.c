@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The test cases of tests/common, in a module.  Writing the name of a case to the parameter run
- * runs the case, and writing "all" runs all cases; the write returns when they have ended.  The
- * parameter works also where the kernel is locked down, which restricts debugfs.  In debugfs,
+ * runs the case, and writing "all" runs all cases; the write returns when the cases have ended.
+ * The parameter also works while the kernel is locked down, which restricts debugfs.  In debugfs,
  * kmarkers_test/results shows the results as KTAP.  Writing N to kmarkers_test/fail_at makes the
  * N-th allocation of the writing task fail; the file reads 1 before and 0 after the failure.
  */
@@ -134,7 +134,7 @@ static int fail_at_set(void *unused, u64 nth)
 	return err;
 }
 
-/* Set @pending to 1 before the allocation has failed, and to 0 afterwards. */
+/* Set @pending to 1 until the allocation has failed, and to 0 afterwards. */
 static int fail_at_get(void *unused, u64 *pending)
 {
 	*pending = !test_has_allocation_failed();

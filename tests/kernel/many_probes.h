@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Definitions of ten thousand SDT probes, p0000 to p9999, for modules with one site of each. */
+/*
+ * Definitions of ten thousand SDT probes, p0000 to p9999, for modules with one site of each probe.
+ */
 #ifndef TESTS_KERNEL_MANY_PROBES_H
 #define TESTS_KERNEL_MANY_PROBES_H
 

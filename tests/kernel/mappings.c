@@ -60,7 +60,7 @@ static void walk_pmds(struct walk *walk, pud_t *pud)
 	}
 }
 
-/* Count the mappings from @start to @end.  The kernel maps no 1 GB pages there. */
+/* Count the mappings from @start to @end.  The kernel maps no 1 GB pages in this range. */
 static void walk_range(struct walk *walk, unsigned long start, unsigned long end)
 {
 	unsigned long addr;

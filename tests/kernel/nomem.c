@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes allocations of one task fail: handlers of kprobes on the kernel's allocation functions make
- * these return NULL.  Each kernel version has only some of the functions.
+ * the functions return NULL.  Each kernel version has only some of the functions.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

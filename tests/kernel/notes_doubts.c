@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Notes that cannot be armed, and some that look similar but can be armed.  A note is an SDT site
- * without an instruction of its own; a kprobe on the note's address arms the note.  The note of the
+ * Notes that cannot be armed, and similar notes that can be armed.  A note is an SDT site without
+ * an instruction of its own; a kprobe on the note's address arms the note.  The note of the
  * provider trefused is at an instruction on which the kernel refuses a kprobe.
  */
 #include <linux/compiler.h>
@@ -30,10 +30,10 @@ SDT_PROBE_DEFINE0(trefused, , , refused);
 #define TNOTE(label, name)	NOTE_AT(label, "sdt_tnotes___" name, "0", "")
 
 /*
- * The note "behind" has no instruction of its function behind it, as if it followed a call that
- * does not return.  The notes "first" are at the beginning of their functions.  The last two
- * bytes before "inside" look like a jump over nothing, but are the end of a constant.  The
- * argument of "elsewhere" has a segment override.
+ * The note "behind" has no instruction of its function behind it, as if the note followed a call
+ * that does not return.  The notes "first" are at the beginning of their functions.  The last two
+ * bytes before "inside" look like a jump over nothing, but are the end of a constant.  The argument
+ * of "elsewhere" has a segment override.
  */
 asm(".pushsection .text, \"ax\"\n"
 	FUNCTION("notes_behind", "	jmp notes_behind\n")

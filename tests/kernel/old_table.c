@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module whose kmarkers table has version 1: a header in front of the records, which is found
- * through a local symbol.  Loading it must fail.
+ * through a local symbol.  Loading the module must fail.
  */
 #include <linux/module.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module that reports another version of kmarkers as its own.  Loading it must fail. */
+/* A module that reports another version of kmarkers as its own.  Loading the module must fail. */
 #include <linux/module.h>
 
 #include <kmarkers/patcher.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The parameter "pass" of modules with sites: writing N to it executes the sites N times. */
+/* The parameter "pass" of modules with sites: writing N executes the sites N times. */
 #ifndef TESTS_KERNEL_PASS_H
 #define TESTS_KERNEL_PASS_H
 

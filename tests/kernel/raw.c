@@ -62,7 +62,10 @@ static const struct bpf_raw_event_map *find_raw_event(const char *name)
 	return NULL;
 }
 
-/* The attached functions.  The kernel warns if a function that is not attached is detached. */
+/*
+ * The attached functions, recorded because the kernel warns if a function that is not attached is
+ * detached.
+ */
 static struct attached {
 	const char *name;
 	void *function, *data;
@@ -104,9 +107,9 @@ static int detach_program(const char *name, void *function, void *data)
 }
 
 /*
- * Wait for at most LIMIT_MS until the marker's raw tracepoint is connected, if @on, or
- * disconnected.  Return true if the tracepoint is in that state then.  If another task held the
- * lock of the marker registry, attach_program() returns before the tracepoint is connected.
+ * Wait for at most LIMIT_MS until the marker's raw tracepoint is connected if @on, disconnected if
+ * not @on.  Return true if the tracepoint is then in that state.  If another task held the lock of
+ * the marker registry, attach_program() returns before the tracepoint is connected.
  */
 static bool wait_until_connected(const struct marker_typed *typed, bool on)
 {
@@ -281,8 +284,8 @@ static void take_registry_lock_first(void)
 
 /*
  * Take the mutex of tracepoints and that of the marker registry in both orders: attaching a program
- * takes the mutex of tracepoints first, registering a probe takes it second.  At the end, the
- * marker must be in the state that the kernel has set last.
+ * takes the mutex of tracepoints first, registering a probe takes that mutex second.  At the end,
+ * the marker must be in the state that the kernel has set last.
  */
 const char *raw_storm_of_locks(void)
 {

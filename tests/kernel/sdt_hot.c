@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Two SDT probes with sites of the flavour breakpoint, which are promoted to jumps when they are
- * hit often.  The instruction before the first site has one byte, for a kprobe.  Writing N to the
+ * Two SDT probes with sites of the flavour breakpoint.  A site that is hit often is promoted to a
+ * jump.  The instruction before the first site has one byte, for a kprobe.  Writing N to the
  * parameter pass executes both sites N times.
  */
 #include <linux/kernel.h>

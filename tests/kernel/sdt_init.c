@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module with an SDT probe in init text, where sites are not allowed.  Loading it must fail. */
+/*
+ * A module with an SDT probe in init text, where sites are not allowed.  Loading the module must
+ * fail.
+ */
 #include <linux/module.h>
 
 #include <kmarkers/sdt.h>

@@ -28,7 +28,9 @@ static int call_pass_repeatedly(void *data)
 	while (!kthread_should_stop()) {
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
-		/* Report a quiescent state of RCU Tasks: the replacement of a run waits for it. */
+		/*
+		 * Report a quiescent state of RCU Tasks, for which the replacement of a run waits.
+		 */
 		cond_resched_tasks_rcu_qs();
 	}
 	return 0;

@@ -2,8 +2,8 @@
 /*
  * Twenty thousand functions, many_0 to many_19999, and many_pass(), which calls each function once.
  * The assembler repeats the functions, which is much faster than compiling them.  MANY_ENTRY is the
- * first instruction of each function.  No ENDBR precedes it, since only direct calls reach the
- * functions.
+ * first instruction of each function.  No ENDBR precedes that instruction, since only direct calls
+ * reach the functions.
  */
 #ifndef TEST_ENTRY_MANY_H
 #define TEST_ENTRY_MANY_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A function whose recorded 5 bytes are two nops, of 2 and 3 bytes, as a compiler of 2008 might
- * have written them.  A task may be preempted between the two.  The record has the format of
+ * have written them.  A task may be preempted between the two nops.  The record has the format of
  * <kmarkers/entry_record.h>, which is for a single nop of 5 bytes.
  */
 #include <linux/linkage.h>
