@@ -2,9 +2,10 @@
 /*
  * Tests of SDT sites in functions in which the compiler duplicates, moves or merges the code that
  * calls the handlers.  First the functions are called with all sites enabled, which gives the
- * number of hits of each site.  Then they are called with a handler at one site at a time, once
- * while all other sites are disabled and once while they are enabled.  test_sdt_copies.py builds a
- * program from this file alone, with COPIES_ALONE, with several compilers.
+ * number of hits of each site.  Then the functions are called with a handler at one site at a time,
+ * once while all other sites are disabled and once while all other sites are enabled.
+ * test_sdt_copies.py builds a program from this file alone, with COPIES_ALONE, with several
+ * compilers.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,7 +138,10 @@ static noinline void hit_before_returns(long a, long b, long c)
 	add_to_sink(b);
 }
 
-/* A loop that the compiler may unroll, and two equal conditions that it may evaluate once. */
+/*
+ * A loop that the compiler may unroll, and two equal conditions that the compiler may evaluate
+ * once.
+ */
 static noinline void hit_in_short_loop(long a, long b, long c)
 {
 	long i;
@@ -233,7 +237,7 @@ static void call_all_functions(void)
 			functions[i].call(c + 1, 2 * c, c);
 }
 
-/* Write a pattern that matches only the site at @ip to @text. */
+/* Write to @text a pattern that matches only the site at @ip. */
 static void format_site_pattern(char *text, size_t size, unsigned long ip)
 {
 	unsigned long start = 0, at;
@@ -260,8 +264,8 @@ static unsigned int nr_copies;
 /*
  * Check a handler that is attached to @pattern, which matches only the site at @ip.  The handler
  * must get as many hits as this site had when all sites were enabled, and no hits of other sites.
- * If the site is a copy, the hits are those of the site of which it is a copy.  @when is printed
- * with an error.  Return the number of errors, 0 or 1.
+ * A copy has the hits of the site that was copied.  @when is printed with an error.  Return the
+ * number of errors, 0 or 1.
  */
 static int check_site(const char *pattern, const char *when, unsigned long ip)
 {
@@ -292,7 +296,9 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 	return 1;
 }
 
-/* Return the probe of a site.  The key of a jump or breakpoint refers to its struct sdt_origin. */
+/*
+ * Return the probe of a site.  Jumps and breakpoints have a key that refers to a struct sdt_origin.
+ */
 static const struct sdt_probe *get_probe(const struct patcher_site *site)
 {
 	if (site->size != SDT_JUMP && site->size != SDT_BREAKPOINT)
@@ -301,9 +307,9 @@ static const struct sdt_probe *get_probe(const struct patcher_site *site)
 }
 
 /*
- * Check one site while the others are disabled and while they are enabled.  A site in the arguments
- * of another site is executed only while that other site is enabled, so such a site is not checked
- * while the others are disabled.
+ * Check one site while all other sites are disabled, then while all other sites are enabled.  A
+ * site in the arguments of another site is executed only while that other site is enabled, so such
+ * a site is not checked while the other sites are disabled.
  */
 static int check_site_both_ways(const struct patcher_site *site)
 {

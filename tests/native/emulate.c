@@ -2,9 +2,9 @@
 /*
  * Compares the patcher's instruction emulator with the CPU, on random instructions with random
  * registers and flags.  Arguments: the number of comparisons, and a seed.  An instruction that the
- * decoder does not support is replaced by another one.  A timer sends signals meanwhile, as in a
- * fuzzer; none may be delivered while the stack pointer is random.  Some random stack pointers are
- * addresses in the handler's stack.
+ * decoder does not support is replaced by another instruction.  A timer sends signals meanwhile, as
+ * in a fuzzer; no signal may be delivered while the stack pointer is random.  Some random stack
+ * pointers are addresses in the handler's stack.
  */
 #include <signal.h>
 #include <stdio.h>

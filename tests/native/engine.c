@@ -255,7 +255,7 @@ bool __wrap_native_has_shadow_stack(void)
 
 /*
  * Check that with shadow stacks, a batch with a call as old or new instruction is refused, and that
- * other batches are not.
+ * other batches are accepted.
  */
 static const char *check_no_call_with_shadow_stack(void)
 {

@@ -84,7 +84,7 @@ static void set_errno(void *private, const struct sdt_hit *hit)
 	errno = EIO;
 }
 
-/* Check that errno is restored after a breakpoint whose handler has changed it. */
+/* Check that errno is restored after a breakpoint whose handler has changed errno. */
 static const char *check_errno_of_breakpoint(void)
 {
 	unsigned int before = called;

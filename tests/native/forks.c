@@ -140,7 +140,7 @@ static const char *check_fork_without_memory(void)
 	return NULL;
 }
 
-/* Return the number of mappings, or -1 if they cannot be read. */
+/* Return the number of mappings, or -1 if the mappings cannot be read. */
 static int count_mappings(void)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -155,7 +155,7 @@ static int count_mappings(void)
 	return nr;
 }
 
-/* Check that fork() adds no mappings, neither in the parent nor in the child. */
+/* Check that fork() adds no mapping to the parent, and none to the child. */
 static const char *check_mappings_after_fork(void)
 {
 	int nr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of benchmark groups: which are accepted, and wrong results of their block functions. */
+/* Tests of benchmark groups: valid and invalid groups, and block functions with wrong results. */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>

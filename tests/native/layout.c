@@ -101,7 +101,7 @@ static const char *check_refused_formats(void)
 	format[2 * MARKER_MAX_ARGS] = '\0';
 	memcpy(format + 2 * MARKER_MAX_ARGS - 2, "%*d", 4);
 	EXPECT_FIELDS(format, "error -7");
-	/* Arrays that fill a record are accepted; one more is refused. */
+	/* Arrays that fill a record are accepted; a further array is refused. */
 	arrays[0] = '\0';
 	for (i = 0; i < LAYOUT_RECORD / 64 - 1; i++)
 		strcat(arrays, "%64ph");
@@ -214,7 +214,9 @@ static int count_given_arguments(const char *at)
 	return nr;
 }
 
-/* Return true if the quoted part of the print fmt takes as many arguments as follow it. */
+/*
+ * Return true if the quoted part of the print fmt takes all arguments that follow it, and no more.
+ */
 static bool takes_all_arguments(const char *format)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Runs the test cases of tests/common and of this folder, and prints KTAP.  Arguments: the number
- * of batches of each stress test; a word, to run only cases whose names contain it; and the
+ * of batches of each stress test; a word, to run only cases whose names contain the word; and the
  * minimum duration of patcher_storm_of_kinds in seconds.  Or --start and a scenario of start.c or
  * traced.c.
  */
@@ -131,7 +131,7 @@ static void count_case(const struct test_case *test)
 	planned++;
 }
 
-/* Run a scenario of start.c or traced.c.  Each calls kmarkers_start() itself. */
+/* Run a scenario of start.c or traced.c.  Each scenario calls kmarkers_start() itself. */
 static int run_scenario(const char *name)
 {
 	if (!strcmp(name, "uprobes"))

@@ -121,7 +121,9 @@ static const char *check_connect(void)
 	return NULL;
 }
 
-/* Check that connecting several names takes one batch, and disconnecting them another one. */
+/*
+ * Check that connecting several names takes one batch, and disconnecting the names another batch.
+ */
 static const char *check_one_batch(void)
 {
 	struct patcher_stats before, on, off;
@@ -150,7 +152,7 @@ static const char *check_beside_other_probes(void)
 	return NULL;
 }
 
-/* Check that no link is connected if the last one is wrong. */
+/* Check that no link is connected if the last link is wrong. */
 static const char *check_wrong_link(void)
 {
 	struct marker_link bad[ARRAY_SIZE(links) + 1];
@@ -240,7 +242,9 @@ static bool is_same_code(void *data, const char *name, unsigned long code)
 	return code == (unsigned long)data;
 }
 
-/* Check that probes whose code is unloaded are disconnected, and that others stay connected. */
+/*
+ * Check that probes whose code is unloaded are disconnected, and that other probes stay connected.
+ */
 static const char *check_unloaded_probes(void)
 {
 	EXPECT(!connect_links());

@@ -27,7 +27,7 @@ struct form {
 
 /*
  * Forms with their codes, length of the codes, and expected value.  %rbx, %r12 and %rsp point to
- * memory.here, %rcx is 2, %r13 is -5 and all others are 0x99887766.
+ * memory.here, %rcx is 2, %r13 is -5 and all other registers are 0x99887766.
  */
 static const struct form forms[] = {
 	{ { 8, 0x48, 0x89, 0xc8 }, 4, 2 },				/* %rcx */

@@ -99,7 +99,7 @@ static bool emulate_case(struct oracle_case *test)
 	return true;
 }
 
-/* Emulate the next case that the decoder supports.  Return false if there is none. */
+/* Emulate the next case that the decoder supports.  Return false if there is no such case. */
 static bool prepare_next_case(void)
 {
 	while (oracle.next(&oracle.test)) {

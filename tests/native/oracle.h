@@ -28,7 +28,7 @@ struct oracle_case {
 #define ORACLE_STACK_BYTES	(1 << 16)
 extern u8 oracle_stack[ORACLE_STACK_BYTES];
 
-/* Fill in the next case.  Return false if there is none. */
+/* Fill in the next case.  Return false if there is no further case. */
 typedef bool oracle_next(struct oracle_case *test);
 
 /* Number of compared, refused and different cases, and the first difference. */

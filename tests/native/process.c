@@ -364,8 +364,8 @@ static const char *check_foreign_traps(void)
 }
 
 /*
- * Check that a program that ignores SIGTRAP still ignores it after the start, but is killed by
- * int3.
+ * Check that a program that ignores SIGTRAP still ignores the signal after kmarkers_start(), but is
+ * killed by int3.
  */
 static const char *check_ignored_sigtrap(void)
 {

@@ -82,7 +82,7 @@ static void delay_handler(void)
 	set_inside_for_ms(100);
 }
 
-/* Wait for at most 5 s until inside is set.  Return true if it is set. */
+/* Wait for at most 5 s until inside is set.  Return true if inside is set. */
 static bool wait_until_inside(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -312,8 +312,9 @@ static void trap_at_site(void)
 }
 
 /*
- * Check that a breakpoint is handled at once if a thread hits it directly after it was stored: the
- * breakpoint that enables a site, and the one that replaces the jump of a site.
+ * Check that a breakpoint that a thread hits directly after the store is handled at once.  This
+ * holds for a breakpoint that enables a site, and for a breakpoint that replaces the jump of a
+ * site.
  */
 static const char *check_first_trap(void)
 {

@@ -19,12 +19,13 @@ extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 int protocol_execute(void);
 
 /*
- * A leaf function, which may keep locals in the red zone, the 128 bytes below the stack pointer.
- * This one fills the red zone, executes a site, and returns the number of words that have changed.
+ * A leaf function: it may keep locals in the red zone, the 128 bytes below the stack pointer.
+ * protocol_leaf() fills the red zone, executes a site, and returns the number of words of the red
+ * zone that have changed.
  */
 unsigned int protocol_leaf(void);
 
-/* Register the sites; change all of them in one batch; restore and unregister them. */
+/* Register the sites; change all sites in one batch; restore and unregister the sites. */
 int protocol_register(void);
 int protocol_change(const u8 *old, const u8 *new);
 void protocol_cleanup(void);

@@ -120,7 +120,9 @@ static const unsigned int slots[16] = {
 	SLOT(r8), SLOT(r9), SLOT(r10), SLOT(r11), SLOT(r12), SLOT(r13), SLOT(r14), SLOT(r15),
 };
 
-/* Emulate mov of every size into register @reg, and compare all registers with expected ones. */
+/*
+ * Emulate mov of every size into register @reg, and compare all registers with the expected values.
+ */
 static const char *check_mov(unsigned int reg)
 {
 	static const u64 before = 0x1122334455667788ULL, imm = 0xf1e2d3c4b5a69788ULL;

@@ -317,7 +317,7 @@ static int exit_in_probe(void)
 	return err;
 }
 
-/* Check that a thread that has ended in a probe does not delay marker_synchronize_unregister(). */
+/* Check that a thread that ended inside a probe does not delay marker_synchronize_unregister(). */
 static const char *check_end_in_probe(void)
 {
 	EXPECT(run_in_child(exit_in_probe) == 0);

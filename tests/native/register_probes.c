@@ -153,7 +153,8 @@ static const char *register_repeatedly(void)
 }
 
 /*
- * Check that each hit calls the first probe once while the second is registered and unregistered.
+ * Check that each hit calls the first probe once while the second probe is registered and
+ * unregistered.
  */
 static const char *check_during_registrations(void)
 {

@@ -3,7 +3,7 @@
  * A program with user shadow stacks that uses the kmarkers library.  The program needs a processor
  * and a kernel that support shadow stacks, and is linked statically, for a small initramfs.  Each
  * line of output is one test in KTAP format.  With the argument "break", the program does nothing
- * but return to an address that differs from the one on its shadow stack.
+ * but return to an address that differs from the address on its shadow stack.
  *
  * The program enables the shadow stack itself, as Debian's glibc does not.  The function that does
  * so must not return: its own return address is not on the shadow stack.

@@ -51,7 +51,7 @@ static bool is_old_sigtrap_handler_called(void)
 	return process_get_trap_count() == before + 1;
 }
 
-/* Exit code if kmarkers_start() makes fewer than @nth allocations, so that none fails. */
+/* Exit code if kmarkers_start() makes fewer than @nth allocations, so that no allocation fails. */
 #define NOTHING_FAILED	2
 
 /* Call kmarkers_start() while its @nth allocation fails, and check that a second call succeeds. */
@@ -69,8 +69,8 @@ static int start_after_failure(unsigned int nth)
 }
 
 /*
- * Call start_after_failure() in one child process after another.  In the first child the first
- * allocation fails, in the second child the second one, and so on, until none fails.
+ * Call start_after_failure() in one child process after another.  In child number n, allocation
+ * number n fails.  The last child is the one in which no allocation fails.
  */
 static int start_after_each_failure(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Test cases of start.c: kmarkers_start() and batches without resources that they need. */
+/* Test cases of start.c: kmarkers_start() and batches while a resource is missing. */
 #ifndef TESTS_NATIVE_START_H
 #define TESTS_NATIVE_START_H
 

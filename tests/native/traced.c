@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of kmarkers_start(), which moves the program's text, while the text contains breakpoints of
- * others: of uprobes, if this process may add them, and of a debugger, by ptrace(2).
+ * other programs: of uprobes, if this process may add uprobes, and of a debugger, by ptrace(2).
  */
 #include <errno.h>
 #include <signal.h>
@@ -74,8 +74,8 @@ static u8 *get_breakpoint_addr(unsigned int i)
 }
 
 /*
- * Check that functions, values and probes work, and that the text has no breakpoints of others.
- * Return the number of the step that failed, or 0.
+ * Check that functions, values and probes work, and that the text has no breakpoints of other
+ * programs.  Return the number of the step that failed, or 0.
  */
 static int check_traced_program(void)
 {
