@@ -76,7 +76,8 @@ for package in "${packages[@]}"; do
 		echo "SKIP $package: it cannot be downloaded"
 		continue
 	}
-	# Unpack the package instead of installing it: its other files may conflict with the root's.
+	# Unpack the package instead of installing it: other files of the package may conflict with
+	# the root.
 	rm -rf unpacked
 	dpkg-deb -x "$package"_*.deb unpacked
 	rm "$package"_*.deb

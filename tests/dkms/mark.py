@@ -55,7 +55,7 @@ def insert_own_marker(text: str, stem: str) -> str:
     """Insert a marker into the first suitable function of a file; return the new text.
 
     A function is suitable if it is called through a pointer, because then it is not in init text,
-    which is freed. Without such a function, the text is returned unchanged.
+    which is freed. Without a suitable function, the text is returned unchanged.
     """
     for found in FUNCTION.finditer(text):
         name = found[1]
@@ -76,15 +76,16 @@ def mark_file(path: Path) -> None:
     stem = re.sub(r"\W", "_", path.stem)[:24]
     includes = list(re.finditer(r"^#\s*include\s*[<\"][^\n]*\n", text, re.M))
     text = insert_own_marker(text, stem)
-    # Insert the headers before all #include lines of the file, because these may be inside #if.
+    # Insert the headers before all #include lines of the file, because an #include line may be
+    # inside #if.
     at = includes[0].start() if includes else 0
     text = f"{text[:at]}{HEADERS}{text[at:]}\n{OWN.format(stem=stem)}"
     path.write_text(text, encoding="utf-8", errors="surrogateescape")
 
 
 def main() -> None:
-    """Insert markers into the C files of a package that contain MODULE_LICENSE(), and includes into
-    its makefiles."""
+    """Insert markers into the C files of a package that contain MODULE_LICENSE(), and include lines
+    into the package's makefiles."""
     sources, includes = Path(sys.argv[1]), INCLUDES.format(kmarkers=sys.argv[2])
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):

@@ -197,7 +197,7 @@ def check_variant(variant: Variant, ground: Ground) -> Outcome:
 
 
 def ensure_spin() -> bool:
-    """Install spin if it is missing and this is root. Return True if spin is installed."""
+    """Install spin if spin is missing and the user is root. Return True if spin is installed."""
     if not shutil.which("spin") and os.geteuid() == 0 and shutil.which("apt-get"):
         environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
         subprocess.run(APT, env=environment, capture_output=True, check=False)
@@ -217,7 +217,7 @@ def print_outcome(outcome: Outcome) -> None:
 
 
 def print_unneeded_steps(outcomes: Sequence[Outcome]) -> None:
-    """Print the protocol steps that an environment does not need, and why they are kept."""
+    """Print each protocol step that an environment does not need, and why the step is kept."""
     print("steps that an environment does not need, and why they are kept:")
     for variant in MUTANTS:
         grounds = [
@@ -244,8 +244,8 @@ def check_variants(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list
 
 
 def choose_variants(names: Sequence[str], long: bool) -> list[Variant]:
-    """Return the variants with these names. Without names, return all, but the large ones only if
-    `long` is true."""
+    """Return the variants with the given names. Without names, return all variants, the large ones
+    only if `long` is true."""
     if not names:
         return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
     known = [*PROTOCOL, *MUTANTS, *LONG]

@@ -2,7 +2,7 @@
 """Variants that tests/model/run.py checks: the protocol as it is, and with steps done wrong.
 
 Each variant is tests/model/protocol.pml with some switches, and the results that the searches must
-have. The run fails if a search finds a fault that is not expected, or misses an expected one.
+have. The run fails if a search finds a fault that is not expected, or misses an expected fault.
 """
 
 from __future__ import annotations
