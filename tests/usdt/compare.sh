@@ -23,7 +23,8 @@ build() {
 	case $name in
 	memcached)
 		./configure --enable-dtrace CPPFLAGS="$2"
-		# Make this header first: the makefile lacks the dependency of the program on it.
+		# Make this header first: the makefile does not say that the program depends on the
+		# header.
 		make memcached_dtrace.h
 		make -j"$(nproc)" memcached
 		;;
@@ -126,7 +127,8 @@ sub twice { return 2 * shift } my @l; push @l, twice($_) for 1 .. 20; eval { die
 print scalar(@l), "\n";
 P
 
-# Build and run both programs in the same folder, because hits may depend on the length of its path.
+# Build and run both programs in the same folder, because hits may depend on the length of the
+# folder's path.
 for how in ours theirs; do
 	cp -a "$sources" "$work/tree"
 	flags=

@@ -3,7 +3,7 @@
 # Functions for the scripts that run inside a test kernel. Results go to standard output, as KTAP.
 # A test fails if the kernel logs a fault while it runs.
 
-# Several scripts source this file; only the first time, its commands are executed.
+# Several scripts source this file; its commands are executed only once.
 [ -z "${number-}" ] || return 0
 
 debugfs=/sys/kernel/debug/kmarkers
@@ -229,9 +229,9 @@ load_core() {
 	done
 }
 
-# load_bench: load kmarkers_bench if it is not loaded. Only suites that need the module load it: it
-# has thousands of patch sites, and the lists, which take long to read under an emulator, have a
-# line for each.
+# load_bench: load kmarkers_bench if it is not loaded. Only suites that need the module load it,
+# because it has thousands of patch sites: the lists have a line for each site, and take long to
+# read under an emulator.
 load_bench() {
 	loaded kmarkers_bench || insmod /modules/kmarkers_bench.ko
 }

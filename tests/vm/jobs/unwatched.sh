@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Hits a marker where RCU watches the CPU, and then where RCU does not watch it, in a kernel with
-# PROVE_RCU. The kernel must report only the second hit, so the host expects that only the last test
-# fails.
+# Hits a marker while RCU watches the CPU, and then while RCU does not watch the CPU, in a kernel
+# with PROVE_RCU. The kernel must report only the second hit, so the host expects that only the last
+# test fails.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# hit_once IDLE: load kmarkers_test_unwatched, which hits its marker once, and unload it. With IDLE
-# 1 the hit is where RCU does not watch the CPU.
+# hit_once IDLE: load kmarkers_test_unwatched, which hits its marker once, and unload the module.
+# With IDLE 1, RCU does not watch the CPU during the hit.
 hit_once() {
 	insmod /modules/kmarkers_test_unwatched.ko "idle=$1" && rmmod kmarkers_test_unwatched &&
 		dmesg | grep -q "kmarkers_test_unwatched: marker unwatched: 1 hits, with parameter idle=$1"

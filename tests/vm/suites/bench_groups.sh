@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Benchmarks that other modules add: valid and invalid ones, in any order of loading and unloading.
+# Benchmarks that other modules add: valid and invalid benchmarks, in any order of loading and
+# unloading.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

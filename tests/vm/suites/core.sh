@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Requests to patch the text of the kernel itself: refused ones, with the error and the reason in
-# the log; and redirected calls and detours, after whose removal the text has its former bytes.
+# Requests to patch the text of the kernel itself: refused requests, with the error and the reason
+# in the log; and redirected calls and detours, after whose removal the text has its former bytes.
 # shellcheck source=tests/vm/lib_core.sh
 . /tests/lib_core.sh
 

@@ -83,8 +83,9 @@ test_hundred_queue() {
 # open_reads_freed_memory: succeeds if KASAN would report what kernels before 6.9 do with all trace
 # events: tracing_open_file_tr(), which opens enable and filter, reads the trace_event_file before
 # it takes event_mutex, when it may have been freed. Since commit b63db58e2fa5 ("eventfs/tracing:
-# Add callback for release of an eventfs_inode", v6.9) it stays while a directory entry refers to
-# it. The function looks for eventfs (v6.6), because no kernel between the two is tested with KASAN.
+# Add callback for release of an eventfs_inode", v6.9) the trace_event_file stays while a directory
+# entry refers to it. The function looks for eventfs (v6.6), because no kernel between the two is
+# tested with KASAN.
 open_reads_freed_memory() {
 	grep -q ' kasan_report$' /proc/kallsyms && ! grep -q ' eventfs_create_events_dir$' /proc/kallsyms
 }

@@ -39,8 +39,8 @@ marker_hits() {
 	sed -n 's/^hits //p' "$debugfs/markers/$1/stats"
 }
 
-# test_packets_sites: check that a ping hits a site 4 times: it has two packets, each of which is
-# sent and received
+# test_packets_sites: check that a ping hits a site 4 times: a ping has two packets, each of which
+# is sent and received
 test_packets_sites() {
 	for variant in marker-generic marker-immediate marker-jump; do
 		put "$variant" "$packets"

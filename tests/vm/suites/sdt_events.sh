@@ -115,7 +115,7 @@ test_sdt_event_breakpoints() {
 	put "tsdt:::small -event" "$sdt_files/control"
 }
 
-# Another module has an identical probe, and one with the same name but other argument types.
+# Another module has an identical probe, and a probe with the same name but other argument types.
 test_sdt_event_peers() {
 	put 1 "$sdt_group/enable"
 	echo >"$tracing/trace"

@@ -23,8 +23,8 @@ record_mappings() {
 }
 
 # free_area_is_listed: succeeds if /proc/vmallocinfo shows a freed area that is not purged yet.
-# insmod of a file that is no module leaves one: the kernel frees its copy of the file, and purges
-# the area later.
+# insmod of a file that is no module leaves such an area: the kernel frees its copy of the file, and
+# purges the area later.
 free_area_is_listed() {
 	! insmod /bin/busybox 2>/dev/null && grep -q unpurged /proc/vmallocinfo
 }
