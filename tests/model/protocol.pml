@@ -7,7 +7,7 @@
  *
  * Contexts nest on each CPU.  Level 0 executes other code (on CPU 0: the writer).  Level 1 executes
  * a site: it is a task or, on CPU 0, an interrupt between two steps of the writer.  Level 2 is an
- * NMI that executes a site.  A context can make a step only while no other is nested in it.
+ * NMI that executes a site.  A context can make a step only while no other context is nested in it.
  */
 
 #define KERNEL		1	/* a real CPU: handlers run with interrupts off */
@@ -18,19 +18,19 @@
 #define GROUND		KERNEL
 #endif
 #ifndef CPUS
-#define CPUS		2	/* CPUs that execute sites; number 0 is the writer's own */
+#define CPUS		2	/* CPUs that execute sites; CPU 0 is the writer's own */
 #endif
 #ifndef BATCHES
 #define BATCHES		2	/* batch k replaces version k - 1 by version k */
 #endif
 #ifndef SITES
-#define SITES		1	/* number of sites; batch 1 replaces all, later ones only site 0 */
+#define SITES		1	/* number of sites; batch 1 replaces all, later batches site 0 */
 #endif
 #ifndef PARTS
 #define PARTS		2	/* separately fetched parts of an instruction; part 0 is its first byte */
 #endif
 
-/* The round that a variant leaves out or does wrong; 0 for none. */
+/* Numbers of rounds that a variant leaves out or does wrong; 0 for no round. */
 #ifndef NO_ROUND
 #define NO_ROUND	0	/* the round that is left out */
 #endif
@@ -74,11 +74,11 @@ byte text[SITES * PARTS];		/* contents of memory */
  */
 byte seen[CPUS * SITES * PARTS];
 
-/* The patcher's current batch, and the caller's array of pokes. */
+/* State of the patcher's current batch and of the caller's array of pokes. */
 byte number;				/* number of batches that have been published */
 byte pokes, refs;			/* batch whose array is published; its reference count */
-byte array;				/* batch whose array exists, or 0 if none does */
-bool listed = true, table = true;	/* the table of sites is listed; it is not freed */
+byte array;				/* batch whose array exists, or 0 if no array exists */
+bool listed = true, table = true;	/* the table of sites is listed; the table is not freed */
 
 /* CPUs. */
 byte running[CPUS];			/* level of the context that runs */
@@ -124,7 +124,8 @@ bool planted;			/* an int3 of a debugger is at site 0, after the last batch */
 
 /*
  * True if an execution may have executed version @v.  Allowed are the versions of all batches from
- * @since, the last that had settled when the execution began, to the last that has begun.
+ * @since, the last batch that had settled when the execution began, to the last batch that has
+ * begun.
  */
 #ifdef RETURN
 #define LEGAL(v)	(v == VERSION(MIN(since, LAST(site))) || \
@@ -307,7 +308,10 @@ again:
 			fetch(1, tail);
 			execute_translation()
 		:: else ->
-			/* Read the parts in separate steps, and publish their translation later. */
+			/*
+			 * Read the parts in separate steps, and publish the translation of the
+			 * parts later.
+			 */
 			first = text[PART(site, 0)];
 			state[me] = FETCHING;
 			printf("cpu %d level %d: translates site %d part 0: %d\n", me, level,
