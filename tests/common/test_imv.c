@@ -105,8 +105,8 @@ const char *imv_branches(void)
 
 /*
  * Define an immediate value of @type, and the function compare_@id().  The function sets the
- * immediate value, and compares the value with @number, first converted to @type, then converted to
- * the type to which C promotes @type.
+ * immediate value, and compares it with its argument number: first converted to @type, then to the
+ * type to which C promotes @type.
  */
 #define DEFINE_COMPARISON(id, type)					\
 static DEFINE_IMV(type, limit_##id);					\
