@@ -4,11 +4,11 @@
 #
 #	include $(KMARKERS)/entry.mk
 #
-# Each function that ftrace could trace then begins with a 5-byte nop, and has another one before
-# each return and tail call.  The addresses of the nops are recorded for kmarkers_entry, and not
-# for the kernel's ftrace.  The module also loads and runs without kmarkers_entry.  To compile
-# nops at entries only, set KMARKERS_ENTRY_EXITS to n before the include line.  To leave one
-# source file to the kernel's ftrace, add to the Kbuild file:
+# Each function that ftrace could trace then begins with a 5-byte nop, and has another nop before
+# each return and tail call.  The addresses of the nops are recorded for kmarkers_entry, and not for
+# the kernel's ftrace.  The module also loads and runs without kmarkers_entry.  To compile nops at
+# entries only, set KMARKERS_ENTRY_EXITS to n before the include line.  To leave one source file to
+# the kernel's ftrace, add to the Kbuild file:
 #
 #	CFLAGS_REMOVE_file.o := $(kmarkers_entry_flags)
 #	CFLAGS_file.o := $(CC_FLAGS_FTRACE)
