@@ -121,7 +121,7 @@ static bool is_head_valid(int number)
 	       head->bytes % sizeof(s32) == 0;
 }
 
-static bool contains(const int *numbers, int nr, int number)
+static bool array_contains(const int *numbers, int nr, int number)
 {
 	while (nr--)
 		if (numbers[nr] == number)
@@ -129,7 +129,7 @@ static bool contains(const int *numbers, int nr, int number)
 	return false;
 }
 
-static void remove_at(int *numbers, int *nr, int at)
+static void remove_element(int *numbers, int *nr, int at)
 {
 	memmove(&numbers[at], &numbers[at + 1], (--*nr - at) * sizeof(*numbers));
 }
@@ -142,7 +142,7 @@ static void add_to_model(int number)
 		int marker = get_marker_index(number, i);
 		struct name *name = &model[marker_name[marker]];
 
-		if (!contains(name->marker, name->nr_markers, marker))
+		if (!array_contains(name->marker, name->nr_markers, marker))
 			name->marker[name->nr_markers++] = marker;
 	}
 	for (i = 0; i < count_records(number); i++) {
@@ -177,14 +177,14 @@ static void drop_table(int number)
 	for (i = 0; i < NAMES; i++)
 		for (j = model[i].nr_markers; j-- > 0;)
 			if (model[i].marker[j] / 2 == number)
-				remove_at(model[i].marker, &model[i].nr_markers, j);
+				remove_element(model[i].marker, &model[i].nr_markers, j);
 }
 
 static int register_in_model(struct name *name, int format, int probe)
 {
 	if (format != NONE && name->format != NONE && format != name->format)
 		return -EPERM;
-	if (contains(name->probe, name->nr_probes, probe))
+	if (array_contains(name->probe, name->nr_probes, probe))
 		return -EBUSY;
 	if (format == NONE && name->nr_markers)
 		format = marker_format[name->marker[0]];
@@ -212,7 +212,7 @@ static void unregister_probe(int number, int probe)
 	for (i = 0; i < name->nr_probes && want; i++) {
 		if (name->probe[i] != probe)
 			continue;
-		remove_at(name->probe, &name->nr_probes, i);
+		remove_element(name->probe, &name->nr_probes, i);
 		if (!name->nr_probes)
 			name->format = NONE;
 		want = 0;

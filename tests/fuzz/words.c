@@ -29,7 +29,7 @@ static const char *const digits[] = {
 static char text[MAX_TEXT + 1];
 static size_t length;
 
-static void append(const char *piece, size_t bytes)
+static void append_text(const char *piece, size_t bytes)
 {
 	if (length + bytes > MAX_TEXT)
 		return;
@@ -41,7 +41,7 @@ static void append_one_of(struct input *in, const char *const *list, unsigned in
 {
 	const char *piece = list[take_number_below(in, nr)];
 
-	append(piece, strlen(piece));
+	append_text(piece, strlen(piece));
 }
 
 /* Set text and length, as selected by the input. */
@@ -62,7 +62,7 @@ static void fill_text(struct input *in)
 	} else {
 		append_one_of(in, words, ARRAY_SIZE(words));
 		for (; nr; nr--) {
-			append(" ", 1);
+			append_text(" ", 1);
 			append_one_of(in, words, ARRAY_SIZE(words));
 		}
 	}

@@ -45,7 +45,7 @@
 static unsigned int planned, number, failures;
 static const char *wanted = "";
 
-static bool is_wanted(const struct test_case *test)
+static bool is_case_selected(const struct test_case *test)
 {
 	return strstr(test->name, wanted);
 }
@@ -122,7 +122,7 @@ static void for_each_case(void (*call)(const struct test_case *test))
 
 	for (group = 0; group < ARRAY_SIZE(groups); group++)
 		for (i = 0; i < *groups[group].nr; i++)
-			if (is_wanted(&groups[group].cases[i]))
+			if (is_case_selected(&groups[group].cases[i]))
 				call(&groups[group].cases[i]);
 }
 

@@ -341,7 +341,7 @@ static const char *check_emulated_cmp(void)
 }
 
 /* Check that patcher_is_common_insn(), a fast test of some encodings, agrees with the decoder. */
-static const char *check_usual_instructions(void)
+static const char *check_common_instructions(void)
 {
 	static const u8 some[][PATCHER_COMMON_LEN] = {
 		{ 0x0f, 0x1f, 0x44 }, { 0xe8, 1, 2, 3, 4 }, { 0xe9, 1, 2, 3, 4 }, { 0xb8, 5 }, { 0xbf, 5 },
@@ -395,7 +395,7 @@ static const char *check_commands(void)
 
 const struct test_case pure_cases[] = {
 	{ "insn_decodes_known_and_refuses_others", check_decoder, NULL },
-	{ "insn_usual_as_decoded", check_usual_instructions, NULL },
+	{ "insn_usual_as_decoded", check_common_instructions, NULL },
 	{ "insn_emulates_mov", check_emulated_mov, NULL },
 	{ "insn_emulates_jumps", check_emulated_jumps, NULL },
 	{ "insn_emulates_cmp", check_emulated_cmp, NULL },

@@ -214,7 +214,7 @@ static void *change_cancelled(void *result)
 }
 
 /* Return 0 if values and probes can still be changed, here and in a child. */
-static int check_usable(void)
+static int check_changes(void)
 {
 	int before = imv_read(value);
 
@@ -235,7 +235,7 @@ static int cancel_a_change(void)
 	pthread_join(reader, NULL);
 	if (result || ended != PTHREAD_CANCELED)
 		return 2;
-	return check_usable() || marker_probe_unregister("readers_hit", probe_that_waits, NULL) ?
+	return check_changes() || marker_probe_unregister("readers_hit", probe_that_waits, NULL) ?
 		3 : 0;
 }
 
@@ -288,7 +288,7 @@ static int cancel_change_waiting_for_fork(void)
 	mutex_unlock(&held);
 	pthread_join(changer, &ended);
 	pthread_join(forker, NULL);
-	return result || ended != PTHREAD_CANCELED || forked || check_usable() ? 2 : 0;
+	return result || ended != PTHREAD_CANCELED || forked || check_changes() ? 2 : 0;
 }
 
 /* Check the cancellation of a thread whose change waits for a fork that waits for a held mutex. */
@@ -353,7 +353,7 @@ static int change_with_locked_streams(void)
 		return 1;
 	pthread_join(talker, NULL);
 	usleep(20000);
-	err = check_usable();
+	err = check_changes();
 	funlockfile(stderr);
 	funlockfile(file);
 	pthread_join(lister, NULL);

@@ -285,12 +285,12 @@ static u64 simulate_preemption(u32 loops)
 
 AT_EACH_LAYOUT(simulate_preemption);
 
-static u64 simulate_both(u32 loops)
+static u64 simulate_migration_and_preemption(u32 loops)
 {
 	return simulate_migration(loops) + simulate_preemption(loops);
 }
 
-AT_EACH_LAYOUT(simulate_both);
+AT_EACH_LAYOUT(simulate_migration_and_preemption);
 
 /* Check that a sample has the flags of migration and preemption, and the CPU of its beginning. */
 static const char *check_flags(void)
@@ -298,7 +298,7 @@ static const char *check_flags(void)
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("migrates", simulate_migration),
 		BENCH_ROW("preempted", simulate_preemption),
-		BENCH_ROW("both", simulate_both),
+		BENCH_ROW("both", simulate_migration_and_preemption),
 	};
 	static const u32 flags[] = {
 		BENCH_MIGRATED, BENCH_PREEMPTED, BENCH_MIGRATED | BENCH_PREEMPTED,
