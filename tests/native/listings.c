@@ -351,7 +351,10 @@ static const char *check_printed_sizes(void)
 	return NULL;
 }
 
-/* Check windows of half a second, whose products exceed 64 bits, and windows of days. */
+/*
+ * Check the slopes of long windows: of half a second, where products in compute_slope() exceed 64
+ * bits, and of days.
+ */
 static const char *check_long_windows(void)
 {
 	static struct bench_sample samples[2 * BENCH_LOOP_COUNTS];
