@@ -25,11 +25,11 @@ from pathlib import Path
 from kmtools.base.processes import raise_interrupt_on_signals
 from kmtools.measure import bench, benchrun, native
 from kmtools.measure.progress_json import Events
-from kmtools.report.report import make_live_rows
+from kmtools.report.report import make_live_view
 here = Path(os.environ["HERE"])
 native.KMBENCH = here / "kmbench"
 plan = benchrun.Plan(["native"], "6.1", 1, True, {"native": 24, "processes": int(sys.argv[1])})
-work = bench.Bench(benchrun.Run(here / "run", plan), print, Events(None), None, make_live_rows)
+work = bench.Bench(benchrun.Run(here / "run", plan), print, Events(None), None, make_live_view)
 try:
     with raise_interrupt_on_signals():
         done = work.try_step(["native"], "measure_native")

@@ -88,8 +88,8 @@ def run_collect(args: Namespace) -> None:
 
 
 def store_estimates_with_numpy(run: Path) -> None:
-    """If numpy is installed, compute the estimates of a run and store them. Otherwise the first
-    command that needs the estimates does this later."""
+    """If numpy is installed, compute the estimates of a run and store them. Without numpy, the
+    first command that needs the estimates computes them later."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
 
@@ -370,7 +370,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
         if len(run.plan.tiers) > 1:
             reporting.report_run(run.path, tier, cache=cache)
 
-    bench = Bench(run, report_tier, events, make_duration_steering(), reporting.make_live_rows)
+    bench = Bench(run, report_tier, events, make_duration_steering(), reporting.make_live_view)
     interrupted = False
     try:
         bench.measure_missing_tiers()

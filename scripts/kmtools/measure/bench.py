@@ -32,12 +32,13 @@ DEFAULT_TIERS = ("native", "vm", "icount")
 HOST_TIERS = ("native", "metal")
 GUEST_TIERS = ("vm", "icount")
 
-# Blocks of each tier; `native`: blocks of each process, `processes`: number of processes. On the
-# real CPU, intervals are then a fraction of a cycle wide. Under emulation, only orders of magnitude
-# are meaningful, so `vm` has the fewest blocks that location.py needs for its batches. Exact counts
-# need two blocks, which must agree. Live benchmarks run a program against the kernel's own code,
-# see LIVE; their times in emulated ticks mean nothing, so `vm` has few of their blocks: 20 blocks
-# took half of the time for which the test kernel ran.
+# The numbers of blocks that a full run measures in each tier; in `native`, in each of `processes`
+# processes. On the real CPU, these numbers give intervals that are a fraction of a cycle wide.
+# Under emulation, only orders of magnitude are meaningful, so `vm` has the fewest blocks that
+# location.py needs for its batches. Exact counts need two blocks, which must agree. Live benchmarks
+# (see LIVE) run a program against the kernel's own code. The times of live benchmarks in emulated
+# ticks mean nothing, so `vm live` is small: 20 blocks took half of the time for which the test
+# kernel ran.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
@@ -45,8 +46,8 @@ FULL = {
 # A test kernel under KVM measures cycles of the real CPU. So it measures KVM_BLOCK_FACTOR times as
 # many blocks as FULL says, and the same live benchmarks as the tier metal.
 KVM_BLOCK_FACTOR = 20
-# The blocks of a run with --quick, which measures for at most 90 seconds. Its test kernels run only
-# QUICK_GUEST_BENCHMARKS, none of which is slow.
+# The numbers of blocks of a run with --quick, which measures for at most 90 seconds. In a test
+# kernel, a quick run measures only QUICK_GUEST_BENCHMARKS, none of which is slow.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The default time limit of the measurement in user space; make bench then takes five minutes.
 BUDGET_SECONDS = 150
@@ -67,7 +68,7 @@ QUICK_GUEST_BENCHMARKS = (
 def run_measuring_step(
     command: Sequence[object], step: str, env: Mapping[str, str] | None = None
 ) -> None:
-    """Run the command `command`; its output is shown, and `env` is added to its environment. If it
+    """Run the command `command`, show its output, and add `env` to its environment. If the command
     fails, raise FailedError with `step` in the message."""
     try:
         code = processes.run_program(command, env=env)
@@ -121,16 +122,16 @@ class Bench:
         show: Callable[[str, RunCache], None],
         events: Events,
         steering: Steering | None,
-        make_rows: Callable[[str], LiveView | None],
+        make_live_view: Callable[[str], LiveView | None],
     ) -> None:
-        """Store what the steps need. `show` prints the table of a tier from the samples so far,
-        before the next tier is measured. Without `steering` the number of processes in user space
-        is fixed. `make_rows` returns the live view of a tier for a terminal; if it returns None,
-        only a line of progress is shown."""
+        """Store the run, and the objects and functions that the steps use. `show` prints the table
+        of a tier from the samples so far, before the next tier is measured. Without `steering` the
+        number of processes in user space is fixed. `make_live_view` returns the live view of a tier
+        for a terminal; if it returns None, only a line of progress is shown."""
         self.run = run
         self.cache = RunCache()
         self.show = show
-        self.make_rows = make_rows
+        self.make_live_view = make_live_view
         self.missing_tiers = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
         self.guests = [tier for tier in self.missing_tiers if tier in GUEST_TIERS]
         steps = len(self.missing_tiers) + bool(self.missing_tiers) + 3 * bool(self.guests)
@@ -161,7 +162,7 @@ class Bench:
                 processes, self.cache, self.events.write_event, self.print_step_line
             )
             processes = self.steering.most
-        rows = self.make_rows("native")
+        rows = self.make_live_view("native")
         with self.progress.show_rows(rows.render_terminal_lines if rows else None):
             native.measure_processes(
                 self.run.get_raw_folder("native"),
@@ -220,7 +221,7 @@ class Bench:
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
         self.progress.begin_step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
-        rows = self.make_rows(tier)
+        rows = self.make_live_view(tier)
 
         def show(done: float, total: float, benchmark: str) -> None:
             if rows is not None:
@@ -301,8 +302,8 @@ class Bench:
 
     def try_step(self, tiers: Sequence[str], method_name: str, *arguments: str) -> bool:
         """Call the method of this object with the name `method_name` and the arguments `arguments`.
-        If it fails, store and print the reason why `tiers` are not measured. Returns True if it
-        succeeded."""
+        If the method fails, store and print the reason why `tiers` are not measured. Return True if
+        the method succeeds."""
         try:
             getattr(self, method_name)(*arguments)
         except FailedError as error:

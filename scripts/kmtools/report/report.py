@@ -149,9 +149,9 @@ def _read_run(
     return env, [sample for sample in every if sample.tier in names], tiers, cache
 
 
-def make_live_rows(tier: str) -> LiveView | None:
-    """Return the object that shows the verdicts of a tier while it is measured; None if numpy is
-    not installed."""
+def make_live_view(tier: str) -> LiveView | None:
+    """Return the live view, which shows the verdicts of a tier while the tier is measured; None if
+    numpy is not installed."""
     if not has_package("numpy"):
         return None
     from kmtools.report.resolving import LiveVerdicts  # noqa: PLC0415
