@@ -29,7 +29,8 @@ COMMAND = "kmarkers" if INSTALLED else "scripts/kmarkers"
 
 def find_checkout() -> Path:
     """Return the root of the checkout that holds this file. If this file is installed, return the
-    root of the checkout that holds the working directory; without one, the working directory."""
+    root of the checkout that holds the working directory; without such a checkout, return the
+    working directory."""
     if not INSTALLED:
         return OWN
     here = Path.cwd()
@@ -40,8 +41,8 @@ ROOT = find_checkout()
 
 
 def require_checkout() -> None:
-    """Raise UnableError outside of a checkout. The message names the file of the Debian package
-    that says how to get a checkout, if this command was installed by that package."""
+    """Raise UnableError unless ROOT is a checkout. If this command was installed by the Debian
+    package, the message names the file of the package that says how to get a checkout."""
     if not (ROOT / CATALOGUE).is_file():
         readme = OWN.parent / "doc" / "kmarkers" / "README.Debian"
         where = f"; {readme} says where from" if readme.is_file() else ""

@@ -69,7 +69,7 @@ def print_text_repeatedly(
     make_text: Callable[[], str], terminal_seconds: float, log_seconds: float
 ) -> Iterator[None]:
     """During the `with` block, a thread prints the text that `make_text` returns: on a terminal
-    every `terminal_seconds`, in place of the text before, and in a log every `log_seconds`."""
+    every `terminal_seconds`, overwriting the previous text, and in a log every `log_seconds`."""
     line = Line()
 
     def update_line(stop_event: threading.Event) -> None:

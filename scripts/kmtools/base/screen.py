@@ -100,8 +100,8 @@ class Screen:
 
 
 def show_text_in_pager(text: str) -> None:
-    """Print a text. On a terminal, show the text in a pager: the one named by the variable PAGER or
-    else less, which exits at once if the text fits on the screen."""
+    """Print a text. On a terminal, show the text in the pager that the variable PAGER names, by
+    default less; less exits at once if the text fits on the screen."""
     words = shlex.split(os.environ.get("PAGER") or "less")
     if not has_alternate_screen(sys.stdout) or not words or shutil.which(words[0]) is None:
         print(text)

@@ -38,7 +38,7 @@ codecs.register_error(PLAIN, replace_unencodable_chars)
 class TolerantOutput(io.FileIO):
     """Standard output that discards text once the reader of the pipe, such as `head -1`, has
     exited. The command and the programs that it starts then continue, with unchanged exit codes.
-    Any other error is raised only the first time."""
+    Any other write error is raised once; later text is discarded."""
 
     _failed = False
 

@@ -29,8 +29,8 @@ def escape_unprintable_chars(text: str) -> str:
 
 
 def format_count(count: float, signed: bool = False) -> str:
-    """Return an exact count as text, without trailing zeros. A count from a million on has all its
-    digits; a smaller one has at most six significant digits."""
+    """Return an exact count as text, without trailing zeros. A count of a million or more has all
+    its digits; a smaller count has at most six significant digits."""
     return f"{count:{'+' if signed else ''}{'.0f' if abs(count) >= 1e6 else 'g'}}"
 
 
