@@ -11,7 +11,8 @@ from statistics import fmean, variance
 from kmtools.analyse.student import compute_capped_t_quantile
 from kmtools.measure.macro import CommandTime
 
-# The fewest boots of each of two kernels for which the interval of their ratio is computed.
+# The fewest boots that each of two kernels must have, so that the ratio of the two mean times gets
+# an interval.
 FEWEST_BOOTS = 2
 # The error probability of the interval of a ratio.
 ERROR_PROBABILITY = 0.05

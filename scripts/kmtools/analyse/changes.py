@@ -4,9 +4,9 @@
 A row is a variant of a benchmark (see rows.py). The change of a row is the relative difference of
 the costs in runs A and B, in percent. The interval of a change is a t interval over the clusters of
 both runs. The intervals of all judged rows hold at once with a confidence of 99 %: the error
-probability of each is 1 % divided by the number of rows (Bonferroni). If either run has a single
-process, the interval is extended to contain the interval over code layouts. Finally the interval is
-widened by one step of the clock of each run.
+probability of each interval is 1 % divided by the number of rows (Bonferroni). If either run has a
+single process, the interval is extended to contain the interval over code layouts. Finally the
+interval is widened by one step of the clock of each run.
 
 Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is
 the absolute change of its A/A clone; with a single process it is the largest distance from zero in
@@ -264,9 +264,9 @@ def compare_rows(
     wholes: bool = False,
     comparisons: int = 1,
 ) -> list[Change]:
-    """Return the change of every row from A to B, in the order of tables. `margin` is in percent;
-    if `wholes` is true, whole rows (see rows.py) are judged, too; `comparisons` is the number of
-    pairs of runs that are judged at once."""
+    """Return the change of every row from run A to run B, in the order of the rows in tables.
+    `margin` is in percent; if `wholes` is true, whole rows (see rows.py) are judged, too;
+    `comparisons` is the number of pairs of runs that are judged at once."""
     pairs = pair_rows(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)

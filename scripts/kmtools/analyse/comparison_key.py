@@ -83,7 +83,7 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
     """Return, for each row identity, a row with the measurement key that most runs have. If several
-    runs have such a row, return the row that was measured at the most layouts."""
+    runs have a row with this key, return the row that was measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     for entry in select_timed_entries(entries):
@@ -98,8 +98,8 @@ def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Ro
 
 
 def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
-    """Return, for each row identity, the row of the last run that has such a row; `entries` are in
-    the order of the runs."""
+    """Return the newest row of each row identity; `entries` are in the order of the runs, oldest
+    first."""
     return {make_row_key(entry): entry[1] for entry in select_timed_entries(entries)}
 
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Computes the cost of one more dormant site: the slope of the cost of a loop pass over the number
-of sites in it.
+of sites in the pass.
 
-In these benchmarks the name of a variant ends with the number of its sites: marker-jump-16. The
-baseline has no site. A superscalar core executes a single site in issue slots that are idle anyway,
-so a pass with one site does not show the cost of a site. If the costs of passes are not on a line,
-the slope is not the cost of a site either: the verdict is withheld, and the note gives the cost of
-a site between successive numbers of sites.
+In the benchmarks density-* and cold-icache-*, the name of a variant ends with the number of its
+sites: marker-jump-16. The baseline has no site. A superscalar core executes a single site in issue
+slots that are idle anyway, so a pass with one site does not show the cost of a site. If the costs
+of passes are not on a line, the slope is not the cost of a site either: the verdict is withheld,
+and the note gives the cost of a site between successive numbers of sites.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 # Patterns of the benchmarks whose variants differ in the number of sites in a loop pass.
 BENCHMARKS = ("density-*", "cold-icache-*")
-# Largest permitted deviation from a line over the number of sites, as a share of the cost of a
-# site. If the margin is larger, the margin is the limit.
+# Largest permitted bend of the costs of passes over the number of sites (a deviation from a line),
+# as a share of the cost of a site. If the margin is larger, the margin is the limit.
 LARGEST_BEND_SHARE = 0.05
-# The name of a variant: its flavour and its number of sites, as in marker-jump-16.
+# Matches the name of a variant: its flavour and its number of sites, as in marker-jump-16.
 VARIANT_WITH_SITE_COUNT = re.compile(r"(.+)-([1-9][0-9]*)")
-# The frequency of the clock in kHz, above zero.
+# Matches the frequency of the clock in kHz, a whole number above zero.
 KHZ = re.compile(r"[1-9][0-9]*")
 
 

@@ -3,9 +3,9 @@
 its tiers.
 
 The estimates are computed once, when the run is measured or first read, and stored beside its
-samples in estimates.json, so that comparisons of runs need not parse samples. This file holds the
-hashes of the samples and of env.json. If either hash differs, or if estimates.json is malformed,
-the estimates are computed again.
+samples in estimates.json, so that comparisons of runs need not parse samples. estimates.json holds
+the hashes of the samples and of env.json. If either hash differs, or if estimates.json is
+malformed, the estimates are computed again.
 """
 
 from __future__ import annotations
@@ -94,8 +94,8 @@ def compute_estimates(
     known_results: Sequence[Result] | None = None,
 ) -> Estimates:
     """Compute the rows and grades of a run from its samples. `known_results` are the results of the
-    samples if they were computed before, with the verdicts that a poor grade would withhold. If
-    `known_results` is None, compute the results here."""
+    samples if they were computed before, with all verdicts, because poor grades have not yet
+    withheld any. If `known_results` is None, compute the results here."""
     results = verdicts.compute_results(samples, tiers) if known_results is None else known_results
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [

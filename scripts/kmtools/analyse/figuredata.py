@@ -27,7 +27,7 @@ FEWEST_VALUES = 20
 # Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
 # The reference variants of published costs, by the benchmark and variant of kmarkers that repeat
-# the cost. A published cost is the difference from the reference variant.
+# the measurement of the cost. A published cost is the difference from the reference variant.
 ReferenceVariants = dict[tuple[str, str], set[str]]
 
 
@@ -50,9 +50,9 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 
 def find_reference_variants() -> ReferenceVariants:
-    """Return the reference variants of each variant of ours with which a published cost is measured
-    again. The keys are benchmark and variant. The cost is the time of the variant minus the time of
-    a reference variant."""
+    """Return, by (benchmark, variant), the reference variants of each variant of kmarkers that
+    repeats the measurement of a published cost. The cost is the time of the variant minus the time
+    of a reference variant."""
     names = read_successors()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():

@@ -59,8 +59,8 @@ SLOW_OPTIONS = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
 
 class Level(IntEnum):
-    """Grades. FAIR numbers are valid with their intervals, for this machine in this state; POOR
-    ones only show that the benchmarks work, and must not be quoted."""
+    """Grades of measured numbers. FAIR numbers are valid with their intervals, for this machine in
+    this state; POOR numbers only show that the benchmarks work, and must not be quoted."""
 
     GOOD = 0
     FAIR = 1
@@ -230,10 +230,10 @@ def check_flagged_windows(evidence: Evidence) -> Reason | None:
 
 def check_late_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if many timed windows took over a microsecond longer than
-    usual. Late windows widen the intervals, so verdicts are kept; but if more than TOO_MANY_LATE of
-    the windows are late, most of them in the same blocks, intervals cover the true cost too rarely,
-    as method/latewindows.py shows. The cause and the remedy are taken from the benchmark with the
-    most late windows."""
+    usual. Late windows widen the intervals, so the grade is fair, and verdicts are kept. The grade
+    is poor if more than TOO_MANY_LATE of the windows are late, most of them in the same blocks:
+    intervals then cover the true cost too rarely, as method/latewindows.py shows. The cause and the
+    remedy are taken from the benchmark with the most late windows."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:

@@ -81,5 +81,6 @@ def make_blocks_field(blocks: KeptBlocks | None) -> dict[str, Any]:
 
 
 def read_blocks_field(entry: Any) -> KeptBlocks | None:
-    """Return the content of the field `blocks` of an entry in summary.json; None if it has none."""
+    """Return the content of the field `blocks` of an entry in summary.json; None if the entry has
+    no such field."""
     return KeptBlocks(**entry["blocks"]) if "blocks" in entry else None

@@ -113,8 +113,8 @@ def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
 
 
 def compute_late_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sample, float]]:
-    """Return the late windows among those without a flag, each with the time that it took divided
-    by the usual time. `khz` is the rate of the clock in ticks per millisecond."""
+    """Return the late windows without a flag, each with the time that the window took divided by
+    the usual time. `khz` is the rate of the clock in ticks per millisecond."""
     windows = [sample for sample in samples if not sample.flags]
     if not windows:
         return []

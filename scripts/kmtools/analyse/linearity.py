@@ -2,10 +2,10 @@
 """Tests whether the windows (timed loops) of a variant lie on a straight line over their loop
 counts.
 
-Only then the slope of the line is the cost of an operation. In each block with three windows, the
-bend is the slope over the two larger counts minus the slope over the two smaller counts. A variant
-is bent if the whole interval of the location of its bends (location.py) lies beyond the margin and
-beyond LARGEST_BEND_SHARE of its cost.
+Only if the windows lie on a line is its slope the cost of an operation. In each block with three
+windows, the bend is the slope over the two larger counts minus the slope over the two smaller
+counts. A variant is bent if the whole interval of the location of its bends (location.py) lies
+beyond the margin and beyond LARGEST_BEND_SHARE of its cost.
 """
 
 from __future__ import annotations

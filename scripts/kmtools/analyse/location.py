@@ -61,8 +61,9 @@ BATCHES = 16
 # The fewest blocks in a batch; the fewest batches for an interval; and the number of processes
 # below which the interval over processes is added.
 FEWEST_BLOCKS, FEWEST_BATCHES, FEWEST_PROCESSES = 4, 6, 6
-# How many cosine coefficients are averaged in the variance over time; and the autoregression: the
-# share of the bias of its coefficient that is corrected, and the largest coefficient.
+# For the variance over time: the number of cosine coefficients that are averaged; the share of the
+# bias of the autoregression coefficient that is corrected; and the largest autoregression
+# coefficient.
 COSINE_COEFFICIENTS = 6
 BIAS_SHARE = 0.75
 LARGEST_AUTOCORRELATION = 0.9
@@ -116,8 +117,8 @@ def compute_midmean(x: Floats) -> Floats:
 
 
 def compute_midmeans(parts: Sequence[Floats]) -> Floats:
-    """Return the midmean of each part. Parts of equal length, the usual case, are computed
-    together, which takes a fifth of the time."""
+    """Return the midmean of each part. Parts of equal length, the usual case, are computed in one
+    call, which is five times as fast."""
     if len({len(part) for part in parts}) == 1:
         return compute_midmean(np.stack(parts))
     return np.array([compute_midmean(part) for part in parts], dtype=np.float64)
@@ -215,12 +216,12 @@ def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
 
 
 def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Floats] | None:
-    """The machine may have been in a cheap and in a costly state, with only a few changes between
-    the two. Return the midmeans of the parts of the blocks in each state; None if there are no two
-    states. At least one change must lie within a process: changes at the start of a process are
-    differences between processes. The two parts next to a change are left out, because one of them
-    may have blocks of both states; but if a state has no other parts, the part with the most
-    extreme midmean is returned."""
+    """Return the midmeans of the parts of the blocks in each of two states of the machine, a cheap
+    and a costly one, with only a few changes between the two; None if there are no two states. At
+    least one change must lie within a process: changes at the start of a process are differences
+    between processes. The two parts next to a change are left out, because one of them may have
+    blocks of both states; but if a state has no other parts, the part with the most extreme midmean
+    is returned."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]
@@ -253,8 +254,8 @@ def compute_interval_of_both_states(
 ) -> Interval:
     """Return the smallest interval that contains the intervals of the costs in two states, whose
     error probability is `outside`. `states` has the midmeans of the parts in each state;
-    `part_variance` is the variance of such a midmean, `more_variance` the variance over layouts,
-    `freedom` the degrees of freedom."""
+    `part_variance` is the variance of the midmean of a part, `more_variance` the variance over
+    layouts, `freedom` the degrees of freedom."""
     cheap, costly = (
         compute_mean_interval(
             float(own.mean()), part_variance / len(own) + more_variance, freedom, outside
@@ -387,8 +388,9 @@ def estimate_location(
 
 def dither_values(x: Floats, step: float) -> Floats:
     """Return the values of a clock that advances in steps of `step`, after adding a different
-    fraction of a step to each value. Without this, there would be only a few distinct values,
-    between which midmeans would jump. Multiples of the golden ratio fill the step evenly."""
+    fraction of a step to each value. Without these fractions, there would be only a few distinct
+    values, between which midmeans would jump. Multiples of the golden ratio fill the step
+    evenly."""
     turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
     return np.asarray(x + step * (turns % 1 - 0.5))
 

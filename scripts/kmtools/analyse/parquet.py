@@ -41,9 +41,9 @@ def write_parquet(all_samples: Iterable[samples.Sample], path: Path) -> None:
 
 
 def load_parquet(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
-    """Return the samples in a Parquet file, checked like those of samples.csv. The file is read
-    through a symbolic link with a plain name, because DuckDB expands patterns in file names and
-    accepts only names in UTF-8."""
+    """Return the samples in a Parquet file, checked like the samples in samples.csv. The file is
+    read through a symbolic link with a plain name, because DuckDB expands patterns in file names
+    and accepts only names in UTF-8."""
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         link, plain = Path(scratch) / "0.parquet", Path(scratch) / "samples.csv"
         link.symlink_to(path.absolute())

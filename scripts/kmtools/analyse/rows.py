@@ -174,8 +174,8 @@ def make_loop_rows(
 
 
 def make_switch_row(tier: Tier, name: RowName, samples: Sequence[Sample]) -> Row:
-    """Make the row of the times in which one number of sites was switched on or off. A block may
-    hold several such switches."""
+    """Make the row of the time to switch a fixed number of sites on or off, from `samples`, the
+    times of single switches. A block may hold several switches."""
     ordered = sorted(samples, key=lambda one: (one.process, one.block))
     series = [Slope(s.block, s.layout, s.value, 1, s.process) for s in ordered]
     return make_timed_row(name, tier, WHOLE, "", stats.compute_median(series), series)

@@ -22,7 +22,7 @@ ONE = Fraction(1)
 
 class Slope(NamedTuple):
     """The cost per operation of one variant in one block, as a signed quotient of whole numbers.
-    The quotient is exact, and not reduced, because a report holds a million slopes."""
+    The quotient is exact. To save time, it is not reduced: a report holds a million slopes."""
 
     block: int
     layout: int

@@ -96,8 +96,8 @@ def compute_sign_test_rank(n: int) -> int:
 def estimate_correlation_time(series: Sequence[Slope]) -> float:
     """Return the autocorrelation time, in blocks, of the signs around each layout's median: the
     variance of the sum of the signs, divided by the variance for independent blocks without ties.
-    It is 1 for independent blocks, and more if neighbours resemble each other. Values below 1,
-    which many ties would give, are raised to 1."""
+    The time is 1 for independent blocks, and more if neighbouring blocks resemble each other.
+    Values below 1, which many ties would give, are raised to 1."""
     medians = compute_layout_medians(series)
     signs = np.sign(
         convert_to_floats(series) - np.array([medians[slope.layout] for slope in series])

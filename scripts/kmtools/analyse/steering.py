@@ -3,7 +3,7 @@
 
 A benchmark is measured until more time would resolve none of its rows, or until the time limit.
 stopping.py defines these analyses (looks) by the number of processes. Benchmarks that measure how
-long it takes to switch sites have no verdicts; they end with the first look.
+long it takes to switch sites have no verdicts, and end with the first look.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ probability of all looks together is at most 5 %, even if their errors depend on
 2021) are wider at each of so few looks.
 
 The time limit may end a run between two looks. The intervals then have the error probability of the
-next look. This is valid, because the limit does not depend on the measured values.
+next look. These intervals are valid, because the limit does not depend on the measured values.
 """
 
 from __future__ import annotations

@@ -204,9 +204,9 @@ def make_batch_ratio_function(method: str) -> Measure:
 
 
 def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchPoint] | None:
-    """A CPU that executes no site is also interrupted while another CPU switches sites. Return the
-    longest interruption (the gap) during a batch, and the gap during a time of the same length with
-    as many interrupts as a batch sends and no switch; None if one of them is missing."""
+    """Return two gaps (longest interruptions) of a CPU that executes no site: the gap while another
+    CPU applies a batch, and the gap in a time of the same length in which nothing is switched and
+    three interrupts are sent, as many as in a batch. Return None if a gap is missing."""
     ways = (OUR_METHOD, "interrupts")
     own, interrupts = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     return (own, interrupts) if own and interrupts else None

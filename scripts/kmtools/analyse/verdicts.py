@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Computes verdicts from samples: baselines, equivalence margins, and the rule of decision.
 
-The rule. The difference and its interval are those of location.py, which accounts for processes,
+The rule. location.py estimates the difference and its interval, and accounts for processes,
 layouts, neighbouring blocks and steps of the clock. The noise floor is the largest distance from
 zero in that interval for the A/A clone, a second copy of the baseline's own code. A variant is
 - slower (faster) when its whole interval lies beyond the margin and its difference beyond the
@@ -112,8 +112,8 @@ POWER = 0.8
 @dataclass(frozen=True)
 class Result:
     """One variant of one benchmark in one tier: `median` is the cost, `delta` the difference from
-    the baseline. These and the intervals are in `unit` per operation. `outside` is the error
-    probability of the intervals."""
+    the baseline. Costs, differences and intervals are in `unit` per operation. `outside` is the
+    error probability of the intervals."""
 
     tier: str
     kernel: str
@@ -152,7 +152,7 @@ class Result:
     step: float = 0.0
     # The mean of the paired differences over time; see Documentation/usual-cost.md.
     mean: float | None = None
-    # The numbers of blocks. None if the result was read from a file and lacks no block.
+    # The numbers of blocks. None if the result was read from a file and no block is missing.
     blocks: KeptBlocks | None = None
     also_over: Mapping[str, tuple[float, Interval]] = field(default_factory=dict)
 

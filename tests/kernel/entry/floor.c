@@ -155,7 +155,10 @@ static const struct kernel_param_ops interrupt_ops = {
 module_param_cb(interrupt, &interrupt_ops, NULL, 0200);
 MODULE_PARM_DESC(interrupt, "any value: send three rounds of IPIs, 1 ms apart, without a store");
 
-/* If the time since the reading @last exceeds gap_ns, store it in gap_ns.  Return the time. */
+/*
+ * Read the clock.  If the time since the reading @last exceeds gap_ns, store that time in gap_ns.
+ * Return the new reading.
+ */
 static u64 record_longest_gap(u64 last)
 {
 	u64 now = ktime_get_ns();
