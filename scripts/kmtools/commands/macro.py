@@ -42,8 +42,8 @@ def add_macro_command(parser: ArgumentParser) -> Run:
 
 
 def choose_next_label(times: Sequence[CommandTime]) -> str:
-    """Return the label of the kernel to boot next: one of those with the fewest boots, chosen at
-    random."""
+    """Return the label of the kernel to boot next: one of the labels with the fewest boots, chosen
+    at random."""
     counts = {label: len(logs) for label, logs in boots.compute_boot_means(times).items()}
     fewest = min(counts.values())
     return random.choice([label for label, count in counts.items() if count == fewest])

@@ -4,7 +4,8 @@ be checked before any program or module is built.
 
 The column `found` of the table says where a benchmark exists: `native` in user space alone,
 `kernel` in kernels alone, "" in both. A test compares the table with the list that kmbench prints,
-and `make check` compares it with the benchmarks whose instructions a test kernel counts.
+and `make check` compares the table with the benchmarks whose instructions are counted in a test
+kernel.
 """
 
 from __future__ import annotations

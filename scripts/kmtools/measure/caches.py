@@ -24,7 +24,7 @@ MAX_BUFFER_BYTES = 512 * MIB
 ASSUMED_CACHE_BYTES = 32 * MIB
 # The variants of cold-branch* that read the buffer.
 BUFFER_VARIANTS = ("memory", "variable-compare", "memory-4k", "memory-2m")
-# The memory of a test kernel without such a buffer, in MiB.
+# The memory of a test kernel that has no buffer of cold data, in MiB.
 USUAL_MEMORY = 1024
 CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 MEMINFO = Path("/proc/meminfo")

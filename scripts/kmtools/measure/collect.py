@@ -2,10 +2,10 @@
 """Merges the raw files of one or more tiers into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json; or a folder process-N with these for each process that measured. All files are
-validated before an output file is written; an error names the broken or truncated file and the
-line. The run directory receives samples.csv and env.json. Once both files are in place and no tier
-is missing, the link `latest` beside the run directory is switched to the run.
+machines, vm.json; or a folder process-N with the same files for each process that measured. All
+files are validated before an output file is written; an error names the broken or truncated file
+and the line. The run directory receives samples.csv and env.json. Once both files are in place and
+no tier is missing, the link `latest` beside the run directory is switched to the run.
 """
 
 from __future__ import annotations
@@ -115,9 +115,9 @@ def read_checked_samples(path: Path, tier: rundir.Tier, process: int = 1) -> lis
 
 
 def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
-    """Add the samples of one process, whose folder is `path`, to `raw`. Its blocks are numbered
-    after those of earlier processes; `blocks` has the number of blocks so far, for each benchmark.
-    The core cycles of an emulated CPU are dropped."""
+    """Add the samples of one process, whose folder is `path`, to `raw`. The blocks of the process
+    get numbers that follow the numbers of earlier processes; `blocks` has the number of blocks so
+    far, for each benchmark. The core cycles of an emulated CPU are dropped."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
@@ -247,9 +247,9 @@ def merge_run(
     path: Path, tier_folders: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
     """Validate raw directories, write samples.csv and env.json of the run `path` from them, and
-    return them. `tier_folders` has pairs of a tier and a raw directory; if it is empty, the raw
-    directories of the run are used. `reader` may be a Reader that has read directories of the run
-    before."""
+    return the raw directories. `tier_folders` has pairs of a tier and a raw directory; if it is
+    empty, the raw directories of the run are used. `reader` may be a Reader that has read
+    directories of the run before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.get_raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if not tier_folders and not own:

@@ -28,7 +28,8 @@ from kmtools.measure.rundir import RunError
 
 DEBUGFS = "/sys/kernel/debug/kmarkers/bench"
 TARGET = ROOT / "scripts" / "target"
-# Names of members of an archive: files of a raw folder or of a process in it, and folders.
+# Match the names of members of an archive: the files of a raw folder or of one process (MEMBER),
+# and the folders themselves (FOLDER).
 MEMBER = re.compile(r"(?:\./)?((?:process-[1-9][0-9]*/)?(?:[\w-]+\.csv|env|machine|vm\.json))")
 FOLDER = re.compile(r"\.?/?|(?:\./)?process-[1-9][0-9]*/?")
 MOST_BYTES = 2_000_000_000

@@ -23,7 +23,7 @@ TIMEOUT_SECONDS = 900.0
 EXTERNAL_MODULES_DIR = "/own"
 # The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
-# The line that the guest prints if it measures nothing; it contains the reason.
+# The line with the reason that the guest prints if it measures nothing.
 REFUSED = re.compile(r"bench: not measured: (.+)")
 
 # A function that shows progress: the windows done, the windows planned, and the benchmark.
@@ -92,10 +92,10 @@ def measure_in_test_kernel(
     and vm.json to the folder `raw`.
 
     `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code; if the
-    program does not exist, they are not measured. If `external_modules` is given, only the
-    benchmarks of the modules in this folder are measured. `seconds` is the time limit for booting
-    and measuring, `memory` the size of the guest's memory in MiB. After a panic, a warning in the
-    kernel log or a hang no samples are kept, and FailedError is raised.
+    program does not exist, live benchmarks are not measured. If `external_modules` is given, only
+    the benchmarks of the modules in this folder are measured. `seconds` is the time limit for
+    booting and measuring, `memory` the size of the guest's memory in MiB. After a panic, a warning
+    in the kernel log or a hang no samples are kept, and FailedError is raised.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}"
     out.mkdir(parents=True, exist_ok=True)

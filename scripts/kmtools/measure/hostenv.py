@@ -69,7 +69,7 @@ def describe_cpu() -> dict[str, Any]:
 
 
 def describe_kernel_config() -> dict[str, Any] | None:
-    """Return the SHA-256 of the running kernel's configuration, and those options that affect times
+    """Return the SHA-256 of the running kernel's configuration, and the options that affect times
     (NOTABLE_OPTIONS); None if the configuration cannot be read."""
     try:
         text: str | None = gzip.decompress(Path("/proc/config.gz").read_bytes()).decode()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the benchmarks in user space, in several processes one after the other.
 
-The kernel and the allocator choose the pages of a process when it starts. This choice can make two
-pieces of code differ by a few cycles for as long as the process runs. A single process would show
-such a difference with a narrow interval; several processes show how much it varies. Each process
-writes its samples to a folder; collect.py joins the blocks of all processes to one series.
+The kernel and the allocator choose the pages of a process when the process starts. The choice of
+pages can make two pieces of code differ by a few cycles for as long as the process runs. A single
+process would show such a difference with a narrow interval; several processes show how much it
+varies. Each process writes its samples to a folder; collect.py joins the blocks of all processes to
+one series.
 
 The samples of completed processes are kept, so that an interrupted run resumes with the next
 process.
@@ -85,7 +86,7 @@ def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
 
 
 class SuspendedError(FailedError):
-    """The machine was suspended while a process measured."""
+    """Raised if the machine was suspended while a process measured."""
 
 
 def read_pipe_lines(pipe: IO[bytes], get_deadline: Callable[[], float]) -> Iterator[str]:
@@ -240,18 +241,19 @@ def measure_processes(
     program: Path | None = None,
     planned: int | None = None,
 ) -> int:
-    """Measure `blocks` blocks of every benchmark, or of those in `benchmarks`, in each of
-    `processes` processes. Write the samples and the env file of each process to a folder in `raw`.
+    """Measure `blocks` blocks of each benchmark in `benchmarks`, or of every benchmark if this list
+    is empty, in each of `processes` processes. Write the samples and the env file of each process
+    to a folder in `raw`.
 
-    The first process chooses the CPU. Each later process prefers the CPU of the process before it,
-    because the cores of a machine may differ, unless another CPU is idler. The n-th process has
-    seed `seed` + n - 1. Processes that an earlier call completed are not run again. The first
-    process is always run; a later one is not started if it would end after `budget` seconds,
-    provided that it takes as long as the process before it. After each process, `ended` is called
-    with the folder and the number of the process, then `steer`. `say` prints a line. `program`
-    replaces kmbench. `planned` is the number of planned processes in the env file, by default
-    `processes`. Return the number of completed processes. Raise FailedError if a process fails,
-    UnableError if no benchmark can be measured on this machine.
+    The first process chooses the CPU. Because the cores of a machine may differ, each later process
+    uses the CPU of the process before it, unless another CPU is idler. The n-th process has seed
+    `seed` + n - 1. Processes that an earlier call completed are not run again. The first process is
+    always run. A later process is not started if, taking as long as the process before it, it would
+    end after more than `budget` seconds. After each process, `ended` is called with the folder and
+    the number of the process, then `steer`. `say` prints a line. `program` replaces kmbench.
+    `planned` is the number of planned processes in the env file, by default `processes`. Return the
+    number of completed processes. Raise FailedError if a process fails, UnableError if no benchmark
+    can be measured on this machine.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)

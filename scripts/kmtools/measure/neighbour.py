@@ -112,8 +112,8 @@ def run_neighbour_process(name: str, seed: int) -> Iterator[None]:
 
 
 def main(load: str, seed: str, *cpus: str) -> None:
-    """Execute the load `load`. Ignore SIGINT: the terminal sends it to the parent and to this
-    process, and the parent kills this process when it ends."""
+    """Execute the load `load`. Ignore SIGINT, which the terminal sends to the parent and to this
+    process: the parent kills this process before the parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if cpus:
         os.sched_setaffinity(0, map(int, cpus))

@@ -174,7 +174,7 @@ def describe_content(name: str, env: Mapping[str, Any], samples: bytes) -> str:
 
 
 def make_archive(folder: str, files: Mapping[str, bytes]) -> bytes:
-    """Return a ZIP archive that holds a folder with these files, without dates."""
+    """Return a ZIP archive that holds the folder `folder` with the files `files`, without dates."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in files.items():

@@ -27,8 +27,8 @@ class Events:
     more events are written."""
 
     def __init__(self, path: str | None) -> None:
-        """Open the file or pipe `path`; if `path` is None, no events are written. UnableError if it
-        cannot be opened."""
+        """Open the file or pipe `path`; if `path` is None, no events are written. UnableError if
+        the file cannot be opened."""
         self._began = time.monotonic()
         self._stream: TextIO | None = None
         if path is None:

@@ -26,8 +26,8 @@ HITS = "hits:"
 # Prefix of an env key whose value is the number of copies of a variant's code, if there are fewer
 # copies than layouts.
 LAYOUTS = "layouts:"
-# Prefix of an env key of a benchmark with a time limit. Its value is the planned number of blocks
-# of each process, and the limit: "8 blocks in 40 s".
+# Prefix of an env key of a benchmark with a time limit. The value of the key is the planned number
+# of blocks of each process, and the limit: "8 blocks in 40 s".
 PLANNED = "planned:"
 # The env key with the planned number of processes.
 PROCESSES = "planned_processes"
@@ -53,8 +53,8 @@ class RunError(FailedError):
 @dataclass(frozen=True)
 class Tier:
     """A tier of a run, as its raw directory describes it: the name, the kernel, the unit of times,
-    True for an emulated CPU, and the content of the files env and vm.json. `windows` is the number
-    of windows in env.json."""
+    whether the CPU is emulated, and the content of the files env and vm.json. `windows` is the
+    number of windows in env.json."""
 
     tier: str
     kernel: str

@@ -217,9 +217,9 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 
 
 def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
-    """Return the sample in the row `row`. Its names, unit and flags are those of the sample `like`,
-    so only the numbers are parsed. Return None if a number is not plain decimal digits or is out of
-    range; then make_sample() checks the row field by field."""
+    """Return the sample in the row `row`, which has the same names, unit and flags as the sample
+    `like`, so that only the numbers are parsed. Return None if a number is not plain decimal digits
+    or is out of range; then make_sample() checks the row field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
@@ -242,8 +242,9 @@ def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
 
 
 class SampleMaker:
-    """Makes samples from the rows of samples.csv. It caches one sample for each combination of
-    names, units and flags, so that a million rows are read in seconds and share their strings."""
+    """Makes samples from the rows of samples.csv. A SampleMaker caches one sample for each
+    combination of names, units and flags, so that a million rows are read in seconds and share
+    their strings."""
 
     def __init__(self, path: Path) -> None:
         """Store the path of the file, for error messages."""
