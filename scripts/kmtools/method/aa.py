@@ -9,11 +9,11 @@ variant's code, the original. A verdict is false if it contradicts one of these 
   loops, where a fraction of a cycle matters, the differences of all runs must lie within
   MAX_SPREAD_CYCLES core cycles, if no neighbour process disturbs them; so core cycles must be
   known, counted or estimated.
-- Clones are measured in the same state of the machine as their originals, but whole runs are not.
-  So the first run is compared with the second, the third with the fourth and so on. At most one in
-  twenty added costs may differ between two runs by more than the intervals explain.
-- A variant has one cost. Of its verdicts in all runs, all but the most frequent one are false. At
-  most one verdict in twenty may be false.
+- A variant adds the same cost in two runs, even if the state of the machine has changed between the
+  runs. The first run is compared with the second, the third with the fourth and so on. At most one
+  in twenty added costs may differ between two runs by more than the intervals explain.
+- A variant has one cost. Of the verdicts on the variant in all runs, all but the most frequent one
+  are false. At most one verdict in twenty may be false.
 
 A tool that gives no verdicts would pass these checks. So at least the share MIN_RESOLVED_SHARE of
 the rows of hot loops (verdicts.HOT_LOOPS) must have a verdict.
@@ -77,8 +77,8 @@ def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Res
 
 
 def check_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the added costs that differ between two runs; return False if the share of such costs
-    exceeds MAX_FALSE_SHARE."""
+    """Print the added costs that differ between two runs; return False if the share of costs that
+    differ exceeds MAX_FALSE_SHARE."""
     pairs = list(pair_results(runs))
     if not pairs:
         print("only one run was measured, so no costs are compared between runs")
@@ -100,10 +100,11 @@ def has_verdict(result: Result) -> bool:
 
 def check_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
     """For each variant, print the verdicts that differ from the most frequent one in all runs;
-    return False if the share of such verdicts exceeds MAX_FALSE_SHARE."""
+    return False if the share of the printed verdicts exceeds MAX_FALSE_SHARE."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
     for result in (one for run in runs for one in run if not one.is_clone):
-        # A cost close to the margin gets different verdicts by chance.
+        # Ignore a cost close to the margin (DIFFERS): such a cost gets different verdicts by
+        # chance.
         if has_verdict(result) and result.verdict != DIFFERS:
             verdicts[f"{result.benchmark} {result.variant}"][result.verdict] += 1
     given = sum(sum(found.values()) for found in verdicts.values())
@@ -131,8 +132,8 @@ def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
 
 
 def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
-    """Print the number of rows of hot loops that have a verdict; return False if there are too few
-    such rows."""
+    """Print the number of rows of hot loops that have a verdict; return False if too few of these
+    rows have a verdict."""
     counts = [count_hot_rows(run) for run in runs]
     resolved, every = sum(some for some, _ in counts), sum(every for _, every in counts)
     if not every:

@@ -2,12 +2,13 @@
 """Tests the estimator of analyse/location.py with simulated runs whose true location is known.
 
 The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must cover the truth in
-93 % of the simulations. Their mean width is compared with that of an oracle: intervals around the
-same estimates, all of one width, which is just large enough to cover the truth in 95 % of the
-simulations. Of variants whose true difference is zero, or exactly the margin, at most 5 % may be
-called slower or faster. The same limits, except for the width, hold for runs that end at the first
-look (interim analysis) with a resolved verdict (stopping.py), for windows of a core whose frequency
-changes (frequency.py; the costs are in core cycles), and for late windows (latewindows.py).
+93 % of the simulations. The mean width of the intervals is compared with the width of an oracle:
+intervals around the same estimates, all of one width, which is just large enough to cover the truth
+in 95 % of the simulations. Of variants whose true difference is zero, or exactly the margin, at
+most 5 % may be called slower or faster. The same limits, except for the width, hold for runs that
+end at the first look (interim analysis) with a resolved verdict (stopping.py), for windows of a
+core whose frequency changes (frequency.py; the costs are in core cycles), and for late windows
+(latewindows.py).
 """
 
 from __future__ import annotations
@@ -129,8 +130,8 @@ def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs with noise of the kind `kind`,
     which end at the first look with a resolved verdict. Each run has three true differences: zero,
     the margin and the negative margin. The score has the lowest coverage and the highest share of
-    false verdicts of the three. It has no width, because the confidence level differs between
-    looks."""
+    false verdicts of the three. The score has no width, because the confidence level differs
+    between looks."""
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []
@@ -168,9 +169,9 @@ def get_clock_step(kind: str) -> float:
 
 def score_estimator_on_noise(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs of fixed length with noise of the
-    kind `kind`. The width is not judged for asymmetric noise: the oracle's intervals allow for the
-    errors within the simulated runs only, the estimator's also for what a disturbance may do in
-    other runs."""
+    kind `kind`. The width is not judged for asymmetric noise: the oracle's intervals allow only for
+    the errors within the simulated runs, the estimator's intervals also for what a disturbance may
+    do in other runs."""
     step = get_clock_step(kind)
     found = [
         estimate_run(simulate_run(kind, seed).shorten(PROCESSES), step) for seed in range(runs)

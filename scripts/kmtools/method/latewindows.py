@@ -31,12 +31,12 @@ NOISE, MICROSECOND = 200.0, 2600.0
 class Disturbance:
     """A simulated disturbance that makes windows late.
 
-    It comes in stretches of consecutive blocks. A stretch has `mean_blocks` blocks on average, and
-    all stretches together cover the fraction `share` of the blocks. In a stretch, every window
-    takes 1.2 to 1.5 times as long, and the cost that a variant adds to the baseline is multiplied
-    by `added`. If `mean_blocks` is 0, single windows are late instead: each with the probability
-    `share`, by `microseconds` on average. With `one_sided`, only windows of variants are late, and
-    no window of the baseline.
+    The disturbance comes in stretches of consecutive blocks. A stretch has `mean_blocks` blocks on
+    average, and all stretches together cover the fraction `share` of the blocks. In a stretch,
+    every window takes 1.2 to 1.5 times as long, and the cost that a variant adds to the baseline is
+    multiplied by `added`. If `mean_blocks` is 0, single windows are late instead: each with the
+    probability `share`, by `microseconds` on average. With `one_sided`, only windows of variants
+    are late, and no window of the baseline.
     """
 
     share: float

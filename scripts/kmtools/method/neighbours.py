@@ -34,8 +34,8 @@ KINDS = ("memory", "busy", "bursts-same-cpu", "bursts-pinned")
 @dataclass(frozen=True)
 class Findings:
     """The findings in a run beside the neighbour `kind`: the number of rows of hot loops, the
-    number of those that have a verdict, and the share of late windows in the worst benchmark. The
-    lists name: false verdicts about planted rows; A/A clones that differ; the rows of hot loops
+    number of these rows that have a verdict, and the share of late windows in the worst benchmark.
+    The lists name: false verdicts about planted rows; A/A clones that differ; the rows of hot loops
     whose withheld verdict has no reason on the first screen; all rows of hot loops whose verdict is
     withheld; and the planted rows that fail in the self-test, including rows whose interval misses
     the known cost by chance. `cpus` has the number of windows on each CPU."""
@@ -54,7 +54,7 @@ class Findings:
 
 def explain_withheld_rows(results: Sequence[Result]) -> tuple[list[str], list[str]]:
     """Return a line about each row of a hot loop whose verdict is withheld; and, in a second list,
-    those of these lines whose reason is not on the first screen of the report."""
+    the lines whose reason is not on the first screen of the report."""
     screen = " ".join(marker_cost.describe_caveats(marker_cost.find_marker_costs(results, []))[0])
     withheld, unexplained = [], []
     for row in results:

@@ -3,7 +3,7 @@
 
 Values are in units of the standard deviation of a single block. The true location of the kinds in
 KINDS is zero. In the kinds of ASYMMETRIC, a disturbance increases the cost of some blocks and
-reduces the cost of none, so the truth is not zero: it is the usual cost, which
+reduces the cost of none, so the true location is not zero, but the usual cost, which
 Documentation/usual-cost.md defines. The usual cost is computed from the simulated costs, without
 the estimator: for each process, the mean of the middle half of the distribution of its blocks; then
 the mean over processes. If the disturbance starts and stops during the run, such as a neighbour
@@ -256,15 +256,15 @@ def simulate_slow_starts(_random: Random, layout: Whole, *, cost: float) -> Floa
 
 
 def simulate_periods(random: Random, layout: Whole, *, period: int) -> Floats:
-    """Return the cost that a periodic disturbance adds to each block: it lasts for a quarter of
-    each `period` blocks."""
+    """Return the cost that a periodic disturbance adds to each block. The disturbance lasts for a
+    quarter of each `period` blocks."""
     phase = period * random.random()
     return np.asarray(DISTURBANCE_COST * ((np.arange(len(layout)) + phase) % period < period / 4))
 
 
 def simulate_drift(_random: Random, layout: Whole, *, blocks: int) -> Floats:
-    """Return the cost added to each block: it rises linearly for `blocks` blocks, then begins again
-    at 0."""
+    """Return the cost added to each block, which rises linearly for `blocks` blocks, then begins
+    again at 0."""
     return np.asarray(DISTURBANCE_COST * (np.arange(len(layout)) % blocks) / (blocks - 1))
 
 
