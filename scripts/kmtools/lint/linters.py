@@ -40,8 +40,8 @@ LICENCE = "SPDX-License-Identifier: GPL-2.0-only"
 # Suffixes of files that cannot contain a comment, or that are under another licence.
 UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ".doc-base", ""}
 
-# shellcheck reads a sourced file together with the file that sources it. SC2317 reports a function
-# as never called if only other functions call it.
+# shellcheck reads a sourced file together with the file that sources it. SC2317 is disabled,
+# because it reports a function as never called if only other functions call it.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
 USUAL_SECONDS = 100.0
 # W=1 runs kernel-doc, which needs perl.
@@ -150,8 +150,8 @@ def find_lint_obstacle() -> str:
 
 
 def find_forbidden_version_checks(tree: Sources) -> list[str]:
-    """Return a line for each kernel version check outside of include/compat, and for each one in
-    include/compat that cites no commit."""
+    """Return a line for each kernel version check outside of include/compat, and for each check in
+    include/compat whose comment cites no commit."""
     found = []
     for path in tree.list_with_suffix(".c", ".h", ".S"):
         for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):

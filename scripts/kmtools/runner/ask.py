@@ -13,9 +13,9 @@ from kmtools.base.errors import UnableError, parse_positive_int
 @dataclass(frozen=True)
 class SuiteRequest:
     """A request for a test run. `form` selects the length of each test: "short", "full" or
-    "weekly", as in this set of tests, or "named" for the full length, if the user named the tests.
-    `kernel` is the name of the test kernel ("" if the user named none), `options` are the options
-    of tests."""
+    "weekly", as in the set of tests of that name, or "named" for the full length, if the user named
+    the tests. `kernel` is the name of the test kernel ("" if the user named none), `options` are
+    the options of tests."""
 
     form: str = "full"
     kernel: str = ""
