@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Adds kernels that kernels.txt does not list, from packages or directories.
 
-Such a kernel is unpacked into the cache directory, like the kernels of kernels.txt. A record in its
-tree names the Debian suite whose compiler builds modules for the kernel, and the suite whose QEMU
-boots it. Tests run in an added kernel only if the user names the kernel.
+An added kernel is unpacked into the cache directory, like the kernels of kernels.txt. A record in
+its tree names the Debian suite whose compiler builds modules for the kernel, and the suite whose
+QEMU boots it. Tests run in an added kernel only if the user names the kernel.
 """
 
 from __future__ import annotations

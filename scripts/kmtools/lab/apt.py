@@ -58,8 +58,8 @@ class ListedFile:
     digest: str  # "KIND:HEX", for example "SHA256:0123..."
 
     def is_complete(self, path: Path) -> bool:
-        """Return True if the file `path` has this size and digest. Only SHA256 digests are
-        compared.
+        """Return True if the file `path` has the size and the digest of this package file. Only
+        SHA256 digests are compared.
 
         If the size is right but the digest is not, as after a power failure, remove the file.
         """

@@ -2,9 +2,9 @@
 """Unpacks minimal Debian systems ("roots") and runs commands in them, for tests of installation.
 
 mmdebstrap makes a root for each Debian suite. The root is kept for a week as a tarball in the cache
-directory, and unpacked for each use. Of this machine's settings, only those of the network are
-copied into a root: mirror, proxies, certificates and host names. Each command runs in its own mount
-and PID namespaces; when it ends, the kernel kills its processes and removes its mounts.
+directory, and unpacked for each use. Only the network settings of this machine are copied into a
+root: mirror, proxies, certificates and host names. Each command runs in its own mount and PID
+namespaces; when the command ends, the kernel kills its processes and removes its mounts.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ TARBALL_MAX_AGE_SECONDS = 7 * 86400
 NETWORK = re.compile(r"Acquire::(?:https?::(?!Proxy-Auto)|Check-|Retries|ForceIPv)")
 PROXIES = re.compile(r"(?i)(?:https?|ftp|all|no)_proxy$")
 CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
-# The copy of this machine's CA_BUNDLE in a root directory. It has another name because the package
-# ca-certificates overwrites CA_BUNDLE.
+# The copy of this machine's CA_BUNDLE in a root directory. The copy has another name, because the
+# package ca-certificates overwrites CA_BUNDLE.
 MACHINE_CA_BUNDLE = "/etc/machine-certificates.crt"
 CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -90,8 +90,8 @@ class Root:
 
     @property
     def private_packages(self) -> Path:
-        """The directory in which apt keeps the packages of this root. Each root has its own,
-        because apt locks this directory and fails if another apt holds the lock."""
+        """The directory in which apt keeps the packages of this root. Each root has a directory of
+        its own, because apt locks the directory and fails if another apt holds the lock."""
         return self.path.with_name(f"{self.path.name}.packages")
 
     def remove_trees(self) -> None:
@@ -110,8 +110,9 @@ class Root:
 
 
 def link_packages(source: Path, target: Path) -> None:
-    """Link or copy the packages in the directory `source` to the directory `target`, except those
-    that `target` has already. Other processes may use both directories at the same time."""
+    """Link or copy the packages in the directory `source` to the directory `target`, except
+    packages that `target` has already. Other processes may use both directories at the same
+    time."""
     target.mkdir(parents=True, exist_ok=True)
     for package in source.glob("*.deb"):
         new = target / f"{package.name}.{os.getpid()}"

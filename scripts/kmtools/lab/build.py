@@ -194,7 +194,7 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
         shutil.copy(module, out / module.name)
 
 
-# Commands that strip a module, by the suffix of the copy. The last one also removes the section
+# Commands that strip a module, by the suffix of the copy. The last command also removes the section
 # __param, which the module needs.
 STRIPPERS = {
     "strip-unneeded": ["strip", "--strip-unneeded"],

@@ -23,8 +23,8 @@ from kmtools.base.paths import DEFAULT_CACHE, get_cache_dir
 from kmtools.lab import catalogue
 from kmtools.lab.apt import print_step
 
-# The name and the first line follow the Cache Directory Tagging Specification: backup programs
-# leave out directories with such a file.
+# The name and the first line of the tag file, as the Cache Directory Tagging Specification defines
+# them: backup programs leave out directories with a tag file.
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'

@@ -34,8 +34,8 @@ ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
 
 @functools.cache
 def find_chroot_obstacle() -> str:
-    """Return the reason why this machine cannot run commands in a chroot, in which modules for test
-    kernels are built, with the remedy; empty if it can."""
+    """Return the reason why this machine cannot run commands in a chroot, with the remedy; empty if
+    it can. Modules for test kernels are built in a chroot."""
     if os.geteuid() != 0:
         return "building for test kernels needs root, to mount file systems: run it with sudo"
     for program, package in (("mount", "mount"), ("unshare", "util-linux")):

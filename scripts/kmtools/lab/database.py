@@ -3,8 +3,8 @@
 
 The modules, also those of tests, are built for a test kernel in a chroot, so the paths in the
 commands are translated to paths of this machine. Programs are compiled in this checkout. A file
-that is compiled for both has two entries, first the entry of the module. Only options that affect
-parsing are kept, because clang rejects some options of gcc.
+that is compiled for a module and for a program has two entries, first the entry of the module. Only
+options that affect parsing are kept, because clang rejects some options of gcc.
 """
 
 from __future__ import annotations

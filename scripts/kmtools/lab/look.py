@@ -125,8 +125,8 @@ def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str 
 
 
 def read_bytes_around(monitor: Monitor, cpu: int, address: int) -> tuple[int, ...]:
-    """Return the byte before `address` and the byte at `address`. They are read separately, because
-    they may be on different pages."""
+    """Return the byte before `address` and the byte at `address`. The two bytes are read
+    separately, because they may be on different pages."""
     pairs = (read_memory(monitor, cpu, at, 1, "b") for at in (address - 1, address))
     return tuple(found[0] if found else UNREADABLE for found in pairs)
 
@@ -245,7 +245,7 @@ def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     places = sorted({cpu.rip for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > MAX_STUCK_ADDRESSES:
         return None
-    # A CPU at a low address is decompressing the kernel. It does so with interrupts disabled, which
+    # A CPU at a low address is decompressing the kernel. Interrupts are disabled meanwhile, which
     # is no sign of a hang.
     if places[0] < KERNEL_FROM:
         return None

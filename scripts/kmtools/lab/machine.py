@@ -73,9 +73,9 @@ class Request:
     accel: str | None = None
     # The number of NMIs sent to the guest per second.
     nmi: float = 0.0
-    # True if one thread of the emulator runs all CPUs. This is slower, but no CPU can translate a
-    # byte that another CPU is overwriting. Set it for guests that patch core kernel text all the
-    # time.
+    # True if one thread of the emulator runs all CPUs. A single thread is slower, but no CPU can
+    # then translate a byte that another CPU is overwriting. Meant for guests that patch core kernel
+    # text all the time.
     one_thread: bool = False
     # The path of another monitor socket, for use by the caller.
     control: Path | None = None

@@ -79,7 +79,7 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """A site of a module, or a marker without a site. Such a marker loads its state from memory.
+    """A site of a module, or a marker without a site, which loads its state from memory.
 
     `function` is the function whose machine code contains the site, `of` the function in the
     source; the two differ if the compiler inlined `of`. `place` is FILE:LINE, empty if not

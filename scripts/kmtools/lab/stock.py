@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds modules in the package of a test kernel that other modules, such as a user's, depend on."""
+"""Finds, in the package of a test kernel, the modules on which other modules depend, such as a
+user's."""
 
 from __future__ import annotations
 

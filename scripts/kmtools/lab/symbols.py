@@ -2,9 +2,9 @@
 """Adds names of functions to the kernel addresses in look.log, which records inspections of CPUs.
 
 The package of a kernel has no list of symbols, so the kernel is booted again to read
-/proc/kallsyms. With KASLR, each boot loads the kernel at another address. The file also contains
-the address of the int3 entry code. The difference from the address of this code in /proc/kallsyms
-is the offset between the two boots.
+/proc/kallsyms. With KASLR, each boot loads the kernel at another address. look.log also contains
+the address of the int3 entry code. The difference between this address and the address of the same
+code in /proc/kallsyms is the offset between the two boots.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ def add_function_names(text: str, symbols: Symbols) -> str:
 
 
 def add_function_names_to_file(kernel: str, record: Path) -> str:
-    """Add the kernel's function names to the addresses in the file `record`; return its new
-    text."""
+    """Add the kernel's function names to the addresses in the file `record`; return the new text of
+    the file."""
     text = record.read_text()
     if INT3_ENTRY_LINE.search(text):
         text = add_function_names(

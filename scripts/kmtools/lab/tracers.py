@@ -9,7 +9,8 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import unpack
 from kmtools.lab.apt import FetchError
 
-# The tracers and their packages. If one cannot be fetched, its tests are skipped with the reason.
+# The tracers and their packages. If a tracer cannot be fetched, its tests are skipped with the
+# reason.
 TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace"}
 # The memory of a guest with tracers, in MiB. bpftrace contains a compiler of 200 MB.
 TRACERS_MEMORY = 2048

@@ -54,7 +54,7 @@ LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
 def get_suite_dir(suite: str) -> Path:
-    """Return the directory of a suite's tree, which contains its compiler."""
+    """Return the directory of a suite's tree, which contains the compiler of the suite."""
     return get_cache_dir() / "suites" / suite
 
 
