@@ -56,9 +56,9 @@ class BootSetup:
     share: int = 1
 
 
-# With preempt=full, the kernel may preempt a task between instructions that are being patched; with
-# other preemption models it does not. Without apic_extnmi=all, only the first CPU receives the NMIs
-# that QEMU sends.
+# The boots in which other code patches text or NMIs interrupt the patching. With preempt=full, the
+# kernel may preempt a task between instructions that are being patched; with other preemption
+# models it does not. Without apic_extnmi=all, only the first CPU receives the NMIs that QEMU sends.
 COEXIST = (
     BootSetup(
         "owners",

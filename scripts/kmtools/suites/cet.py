@@ -37,7 +37,7 @@ APPEND = f"ibt=on {bochs.APPEND}"
 KERNEL = "6.12"
 OPTION = "CONFIG_X86_KERNEL_IBT"
 TIMEOUT_SECONDS = 2400.0
-# The kernel's message about an indirect call to an address without ENDBR. Here the address is 4
+# The kernel's message about an indirect call to an address without ENDBR: here to the instruction 4
 # bytes after the start of a function.
 MISSED = "Missing ENDBR: kmarkers_test_entry+0x4/"
 # A pattern of a warning with its call trace, and functions that are all in the call trace if the
@@ -46,8 +46,8 @@ REPORT = re.compile(r"WARNING: (?:.*\n)*?.*</TASK>")
 ITS_TRACE = ("__change_page_attr_set_clr", "set_memory_rw", "module_finalize")
 # The test during which the first module is loaded.
 FIRST_LOAD = "the modules load"
-# A function that boots a kernel and returns results. It takes the name of the kernel, the directory
-# of the modules, and the log.
+# A function that boots a kernel and returns results, called with the name of the kernel, the
+# directory of the modules, and the log.
 Run = Callable[[str, Path, Path], Tally]
 # The failure that the KTAP parser reports if the output ends without a plan.
 NO_PLAN = "no plan: the suite did not run to its end"
@@ -136,8 +136,8 @@ def boot_and_skip_endbr(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def judge_flawed_processor_warnings(result: Result) -> Tally:
-    """Judge a boot on a processor with ITS: the kernel may warn about its thunks, and about nothing
-    else."""
+    """Judge a boot on a processor with the flaw ITS: the kernel may warn about the thunks for ITS,
+    and about nothing else."""
     said = ktap.parse_ktap(result.status.splitlines())
     tally = Tally(passed=said.passed, skipped=said.skipped)
     console = result.console

@@ -26,9 +26,8 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The number of instructions that a dormant marker adds to a loop. The 3 instructions of a marker
-# are a load of its state (or a mov of its immediate value), a test and a branch; the 2 instructions
-# are a cmp or xor, and a branch; the 1 instruction is a nop.
+# The number of instructions that a dormant marker adds to a loop. 3: a load of the state (or a mov
+# of the immediate value), a test and a branch; 2: a cmp or xor, and a branch; 1: a nop.
 MARKER_INSTRUCTIONS = {
     "marker-generic": 3,
     "marker-immediate": 3,
@@ -37,8 +36,8 @@ MARKER_INSTRUCTIONS = {
     "marker-xor-flip": 2,
 }
 
-# The number of instructions that a comparison adds in the benchmarks that repeat it: a cmp with an
-# immediate value or with a variable, and a branch.
+# The number of instructions of each comparison in a loop pass with several comparisons: a cmp with
+# an immediate value or with a variable, and a branch.
 COMPARE_INSTRUCTIONS = {"imv-compare": 2, "variable-compare": 2}
 
 USUAL_SECONDS, USUAL_ENTRY_SECONDS = 50.0, 25.0

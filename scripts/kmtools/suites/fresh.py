@@ -2,12 +2,12 @@
 """Runs the README's commands in minimal Debian systems, which lack the packages that the commands
 need.
 
-Each system is a root directory with Debian's essential packages and apt; each Debian release has
-two of them. In the first, the commands of the README are run as the user root. In the second, the
-commands are run as an ordinary user: they must do all that is possible without root privileges, and
-print the command that installs missing packages. This command is then run as root. In the first
-root directory of Debian 12, the commands download everything. In the other root directories, the
-commands may read the test kernels of this machine.
+Each system is a root directory with Debian's essential packages and apt. There are two root
+directories for each Debian release. In the first, the commands of the README are run as the user
+root. In the second, the commands are run as an ordinary user: they must do all that is possible
+without root privileges, and print the command that installs missing packages. The printed command
+is then run as root. In the first root directory of Debian 12, the commands download everything. In
+the other root directories, the commands may read the test kernels of this machine.
 """
 
 from __future__ import annotations
@@ -332,7 +332,7 @@ def run_readme_in_root(
     suite: str, user: bool, cache: bool, step_names: list[str], variables: Mapping[str, str]
 ) -> Tally:
     """Run the README's commands in one root directory: all or, if `step_names` is not empty, only
-    these steps and the steps that they need. The other arguments are those of
+    these steps and the steps that they need. For the other arguments see
     unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     steps = make_user_steps(commands) if user else make_root_steps(commands)

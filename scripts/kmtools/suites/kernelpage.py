@@ -52,7 +52,8 @@ COLUMNS = {
     "bench": ("bench", "bench_groups", "packets"),
 }  # fmt: skip
 TOGETHER = "together"
-# Results of steps that have no script in tests/vm/suites; they are in the column TOGETHER, too.
+# Steps that have no script in tests/vm/suites; the results of these steps are in the column
+# TOGETHER, too.
 OUTSIDE = ("build", "alarm", "boot")
 PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->

@@ -52,10 +52,12 @@ UNWATCHED_REPORT = "a marker where RCU is not watching"
 
 # A boot parameter of debug kernels: a kernel warning (WARN) causes a panic.
 PANIC_ON_WARN = "panic_on_warn=1"
-# Seed the random number generator at boot, because printk() prints no hashed addresses before.
+# A boot parameter that seeds the random number generator at boot: before it is seeded, printk()
+# prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
-# Disable 5-level page tables. While the kernel identifies the first CPU, the recorded features of
-# this CPU are cleared. In an interrupt at that moment, KASAN would report valid addresses as wild.
+# A boot parameter that disables 5-level page tables. While the kernel identifies the first CPU, the
+# recorded features of this CPU are cleared. In an interrupt at that moment, KASAN would report
+# valid addresses as wild.
 NO_5_LEVEL_PAGE_TABLES = "no5lvl"
 # The boot parameters for each kind of debug kernel.
 APPEND = {"kasan": (PANIC_ON_WARN, NO_5_LEVEL_PAGE_TABLES), "kcsan": (), "clang": ()}
@@ -324,7 +326,7 @@ def build_and_run_suites(
     suite_lists: Sequence[list[str]] = (),
 ) -> None:
     """Build the modules for a kernel, check that a kernel warning is detected, and run the suites.
-    The arguments are those of build_boot_and_test()."""
+    For the arguments see build_boot_and_test()."""
     outcome.suites["build"] = build_modules_and_kmlive(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         started = time.monotonic()
@@ -373,8 +375,8 @@ def run_kernel_suites(
     settings: Settings | None = None,
     suite_lists: Sequence[list[str]] = (),
 ) -> Outcome:
-    """Build the modules for a kernel, boot it, run the suites and return the results. The arguments
-    are those of build_boot_and_test(). An exception of OBSTACLES counts as a failure."""
+    """Build the modules for a kernel, boot it, run the suites and return the results. For the
+    arguments see build_boot_and_test(). An exception of OBSTACLES counts as a failure."""
     outcome = Outcome(kernel)
     try:
         build_boot_and_test(outcome, out, modules, settings, suite_lists)

@@ -29,8 +29,8 @@ GATE_SUITES = [
     for test in registry.list_guest_tests()
     if "short" in test.sets and test.name != "orders"
 ]
-# Settings for short stress tests and small samples. The suites `matrix` and `debug`, and the tests
-# in the default kernel, do not use these settings.
+# Settings of the test `gates`: short stress tests and small samples. The tests `matrix` and `debug`
+# do not use these settings.
 GATE_SETTINGS = {**kernelsuite.FEW_SETTINGS, "KMARKERS_SUITES": " ".join(GATE_SUITES)}
 
 

@@ -293,8 +293,9 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
-        # patched; with other preemption models it does not. Only with other models, a task that
-        # never calls cond_resched() keeps its CPU; the suite `many` tests that long loops call it.
+        # patched; with other preemption models it does not. The suite `many`, which tests that long
+        # loops call cond_resched(), needs another model: with preempt=full, a loop loses its CPU
+        # without this call.
         append="preempt=voluntary" if "many" in mutant.suites else "preempt=full",
         timeout=BOOT_SECONDS,
     )

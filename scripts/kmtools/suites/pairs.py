@@ -114,8 +114,8 @@ def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Co
 
 
 def choose_tested_combinations() -> list[Combination]:
-    """Return the combinations of the table: first those that QEMU emulates, sorted by kernel, then
-    those that Bochs emulates."""
+    """Return the combinations of the table: first the combinations with a processor that QEMU
+    emulates, sorted by kernel, then the ones with a processor that Bochs emulates."""
     kernels = list(KERNELS)
     combinations = sorted(
         choose_covering_combinations(list_qemu_combinations()),

@@ -46,7 +46,7 @@ come from /sys/devices/system/cpu/vulnerabilities. Each row tests that it has it
 its preemption model. {NOT_RUN} marks a row that was never run. No emulator here has FRED or
 INVLPGB.
 """
-# The file of results that are not yet published. It has the same table as Documentation/kernels.md.
+# The file of results that are not yet published, with the same table as Documentation/kernels.md.
 KEPT = ROOT / "build" / "processors.md"
 # Rows of the table for features of processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
@@ -181,8 +181,9 @@ def build_kernel_modules(kernel: str) -> Tally:
 def select_combinations(
     kernels: Iterable[str], numbers: Iterable[int], only_missing: bool
 ) -> list[Combination]:
-    """Return the combinations to run: those with these kernels and these row numbers in the table,
-    or all if none are given. With `only_missing`, combinations that have results are left out."""
+    """Return the combinations to run: the rows of the table whose kernel is in `kernels` and whose
+    number is in `numbers`. An empty list selects all rows. With `only_missing`, combinations that
+    have results are left out."""
     combinations = pairs.choose_tested_combinations()
     known = read_results() if only_missing else {}
     some = {combinations[number - 1] for number in numbers if 0 < number <= len(combinations)}

@@ -98,7 +98,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     pytest = partial(find_missing_module, "pytest", "python3-pytest")
     what = "the HTML report in a browser on three screens, and the cost of a large one"
     found = [
-        # These tests and native-plain build the same programs.
+        # The tests start after native-plain, which builds the same programs.
         Suite(
             "scripts",
             run_pytest,

@@ -43,8 +43,9 @@ def run_after_build(suite: Suite, log: Path) -> Tally:
 
 
 def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
-    """Insert a suite that builds modules for each kernel whose modules another suite needs, before
-    all other suites. The suites that need modules start after the build for their kernel."""
+    """Insert, before all other suites, one suite for each kernel whose modules are needed: this
+    suite builds the modules for the kernel. The suites that need modules start after the build for
+    their kernel."""
     builds: dict[str, Suite] = {}
     found = []
     for suite in suites:
