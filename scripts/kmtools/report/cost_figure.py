@@ -35,7 +35,8 @@ CONTEXTS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("cold code", tuple((name, "marker-jump", "marker-generic") for name in COLD_CODE_BENCHMARKS)),
     ("cold data", (("cold-branch", "jump", "memory"),)),
 )  # fmt: skip
-# Smaller costs are insignificant on the axis, in the unit of the panel; see make_signed_scale().
+# Costs below this one, in the unit of the panel, are insignificant on the axis; see
+# make_signed_scale().
 INSIGNIFICANT_COST = 0.25
 
 

@@ -4,8 +4,8 @@ mechanism takes 1 % of a CPU.
 
 A mechanism takes its added cost once per event, so its share of a CPU grows with the rate. An event
 of a dormant site is one execution of the site. The costs were measured in hot loops, with code and
-data in the caches; the intervals are those of the run. If the interval of a cost reaches zero, only
-an upper limit is shown: the upper end of the interval, or the noise floor if that is higher.
+data in the caches; the intervals are taken from the run. If the interval of a cost reaches zero,
+only an upper limit is shown: the upper end of the interval, or the noise floor if that is higher.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ STATES: tuple[tuple[str, str, str], ...] = (
 # Variants that cannot be switched on and off: shown for comparison, but never named as the
 # cheapest.
 REFERENCES = ("function-pointer", "call")
-# Benchmark of dormant sites. Its loop uses every issue slot of the core; an empty loop has idle
-# slots, in which dormant markers cost nothing.
+# Benchmark of dormant sites in a loop that uses every issue slot of the core; an empty loop has
+# idle slots, in which dormant markers cost nothing.
 DENSE = "density-full"
 
 

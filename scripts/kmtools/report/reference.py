@@ -188,13 +188,13 @@ def write_compressed_samples(run: Path, out: Path) -> None:
 
 
 def list_reference_figures(run: Path) -> list[str]:
-    """Return the names of those figures in FIGURES that the run has, in the order of FIGURES."""
+    """Return the names of the figures in FIGURES that the run has, in the order of FIGURES."""
     return [name for name in FIGURES if (run / "figures" / f"{name}.svg").is_file()]
 
 
 def copy_figures(run: Path, out: Path) -> list[str]:
-    """Delete all figures in `out`, and copy those figures in FIGURES that `run` has; return the
-    names of the copied figures."""
+    """Delete all figures in `out`, and copy the figures in FIGURES that `run` has; return the names
+    of the copied figures."""
     for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
         stale.unlink()
     kept = list_reference_figures(run)

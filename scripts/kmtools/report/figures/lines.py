@@ -149,8 +149,9 @@ def draw_legend(axes: Axes, chart: Chart, height: float) -> None:
 
 
 def draw_chart(axes: Axes, chart: Chart) -> None:
-    """Draw the curves of a chart. Their names are to the right of the axes, or below them if the
-    figure is narrower than 500 units; the unit of the vertical axis is above it."""
+    """Draw the curves of a chart. The names of the curves are to the right of the axes, or below
+    the axes if the figure is narrower than 500 units. The unit of the vertical axis is above that
+    axis."""
     figure, unit = axes.get_figure(), look.get_points_per_unit()
     assert isinstance(figure, Figure)
     narrow, box = look.is_narrow(figure), axes.get_position()

@@ -108,8 +108,8 @@ def wrap_text(text: str, room: float) -> list[str]:
 
 def make_offset_transform(axes: Axes, right: float, down: float) -> Transform:
     """Return a transform for points (x, y), where x is a fraction of the axes' width and y a value
-    on the vertical axis. It moves each point by `right` units to the right and `down` units
-    downwards."""
+    on the vertical axis. The transform moves each point by `right` units to the right and `down`
+    units downwards."""
     figure, scale = axes.get_figure(), get_points_per_unit() / 72
     assert figure is not None
     moved = ScaledTranslation(right * scale, -down * scale, figure.dpi_scale_trans)

@@ -13,9 +13,10 @@ from kmtools.report.figures.scales import Scale
 @dataclass(frozen=True)
 class Row:
     """A value with its interval; `inner` is the interval from the variance over time alone, drawn
-    thicker. `look` selects colour and shape, `density` is the height of its distribution (0 to 1)
-    at values on the axis. `caveat` is a text below the name; `blank` is a text that only reserves
-    space; `odd` is a value that is marked with a cross. A `bar` starts at zero and has no point."""
+    thicker. `look` selects colour and shape, `density` has pairs of a value on the axis and the
+    height of the distribution there (0 to 1). `caveat` is a text below the name; `blank` is a text
+    that only reserves space; `odd` is a value that is marked with a cross. A `bar` starts at zero
+    and has no point."""
 
     name: str
     value: float
@@ -34,7 +35,7 @@ class Row:
 @dataclass(frozen=True)
 class Panel:
     """Rows on one axis. `margin` is drawn dotted and `noise` shaded, both on either side of zero;
-    `remark` is a text below."""
+    `remark` is a text below the rows."""
 
     title: str
     unit: str
