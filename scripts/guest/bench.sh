@@ -32,8 +32,8 @@ refuse_to_measure() {
 	exit 1
 }
 
-# print_kernel_message: print the last line of the kernel log, unless it is $log, which was the
-# last line before the failed command
+# print_kernel_message: print the last line of the kernel log, unless this line is $log, the last
+# line before the failed command
 print_kernel_message() {
 	last=$(dmesg | tail -n 1)
 	[ "$last" = "$log" ] || echo "; the kernel says: ${last#*] }"

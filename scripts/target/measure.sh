@@ -126,7 +126,8 @@ measure_modules() {
 	run_job sh "$folder/bench.sh"
 }
 
-# run_guard COMMAND...: run the command as the guard, which ends only after everything is cleaned up
+# run_guard COMMAND...: make this shell the guard: run a command, clean up, and exit with 0 if both
+# succeeded
 run_guard() {
 	# Catch these signals instead of ignoring them: children inherit ignored signals, not traps.
 	trap : HUP INT TERM
