@@ -21,8 +21,8 @@ SECONDS = 600
 
 
 def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
-    """Check pages in Chromium on all screen sizes, or with `brief` only on the first. Return the
-    lines that report faults, keyed by the file name of the page."""
+    """Check pages in Chromium on all screen sizes, or with `brief` on the first size only. Return
+    the lines that report faults, keyed by the file name of the page."""
     words = [str(PYTHON), str(BROWSER), *(["--brief"] if brief else []), *map(str, pages)]
     done = subprocess.run(words, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.returncode in (0, 1) and not done.stderr, done.stderr

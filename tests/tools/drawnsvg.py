@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Parses SVG figures of kmarkers, and compares two of them by texts, positions and CSS classes.
+"""Parses SVG figures of kmarkers, and compares two figures by texts, positions and CSS classes.
 
-Bytes are not compared, because they differ between versions of matplotlib. Coordinates may differ
+Bytes are not compared, because bytes differ between versions of matplotlib. Coordinates may differ
 by up to NEAR SVG units."""
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def find_difference(one: str, other: str) -> str:
 
 
 def select_coordinates(part: SvgElement) -> tuple[float, ...]:
-    """Return the coordinates of an element that are compared: of a path only the first point,
-    because other points differ between versions of matplotlib."""
+    """Return the coordinates to compare: of a text all, but of a path only the first point, because
+    other points differ between versions of matplotlib."""
     if part.kind == "text":
         return part.places
     return tuple(part.places[:2])

@@ -51,9 +51,9 @@ class Machine:
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def record_step(self, step: str, raw: Path | None = None) -> None:
-        """Record the step `step`, unless `trouble` has an exception for it: then raise the
-        exception. With `raw`, also write simulated samples to this directory; if `trouble` has a
-        function for this step, call it with the directory."""
+        """Raise the exception that `trouble` has for the step, if any; otherwise record the step.
+        With `raw`, also write simulated samples to this directory, and if `trouble` has a function
+        for the step, call this function with the directory."""
         trouble = self.trouble.get(step)
         if isinstance(trouble, BaseException):
             raise trouble

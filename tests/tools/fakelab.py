@@ -15,9 +15,8 @@ from kmtools.lab import catalogue
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 
-# The beginning of a shell script that replaces QEMU. The script finds in its arguments $console,
-# $status and $results, the files of the serial ports, and $nonce, which is on the kernel's command
-# line.
+# The beginning of a shell script that replaces QEMU. The script sets $console, $status and
+# $results to the files of the serial ports, and $nonce to the nonce on the kernel's command line.
 FAKE_QEMU = r"""#!/bin/sh
 [ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
 for arg; do
@@ -37,8 +36,8 @@ finish() {
 
 
 def make_laboratory(root: Path) -> None:
-    """Make in `root` a cache directory with a fake kernel, the results archive that the fake QEMU
-    returns, and a job."""
+    """Make three things in `root`: a cache directory with a fake kernel, the results archive that
+    the fake QEMU returns, and a job."""
     tree = root / "cache" / "kernels" / catalogue.get_default_kernel_name()
     tree.mkdir(parents=True)
     (tree / "vmlinuz").touch()

@@ -63,24 +63,24 @@ class FakeMonitor:
         self._server = socket.socket(socket.AF_UNIX)
         self._server.bind(str(path))
         self._server.listen()
-        threading.Thread(target=self._serve, daemon=True).start()
+        threading.Thread(target=self._serve_connections, daemon=True).start()
 
-    def _serve(self) -> None:
+    def _serve_connections(self) -> None:
         while True:
             line, _ = self._server.accept()
             with line, line.makefile("rw") as qmp:
-                self._send(qmp, {"QMP": {"version": {}}})
+                self._send_message(qmp, {"QMP": {"version": {}}})
                 for request in qmp:
                     # QMP may send an event before any answer.
-                    self._send(qmp, {"event": "RTC_CHANGE"})
-                    self._send(qmp, self._answer(json.loads(request)))
+                    self._send_message(qmp, {"event": "RTC_CHANGE"})
+                    self._send_message(qmp, self._answer_request(json.loads(request)))
 
     @staticmethod
-    def _send(qmp: TextIO, message: dict[str, Any]) -> None:
+    def _send_message(qmp: TextIO, message: dict[str, Any]) -> None:
         qmp.write(json.dumps(message) + "\r\n")
         qmp.flush()
 
-    def _answer(self, request: dict[str, Any]) -> dict[str, Any]:
+    def _answer_request(self, request: dict[str, Any]) -> dict[str, Any]:
         command = request["execute"]
         self.asked.append(command)
         if command == "query-status":
@@ -100,7 +100,7 @@ class FakeMonitor:
         address, size = int(words[3], 16), 8 if words[2] == "g" else 1
         found = [self._read_word(address + size * n) for n in range(int(words[1]))]
         known = [f"0x{word:0{2 * size}x}" for word in found if word is not None]
-        # QEMU prints two words in a line, and stops at unreadable memory.
+        # QEMU prints two words per line, and stops at unreadable memory.
         return "".join(
             f"{address + 16 * n:016x}: {' '.join(known[2 * n : 2 * n + 2])}\r\n"
             for n in range((len(known) + 1) // 2)

@@ -42,7 +42,7 @@ class Terminal:
         fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
 
     def type_keys(self, keys: str) -> None:
-        """Type keys."""
+        """Send `keys` to the program, as if a user typed them."""
         os.write(self._fd, keys.encode())
 
     @property
@@ -55,7 +55,7 @@ class Terminal:
         end = time.monotonic() + SECONDS
         while not done():
             assert time.monotonic() < end, f"timeout; the screen is:\n{self.screen}"
-            self._read()
+            self._read_output()
 
     def wait_for_exit(self) -> int:
         """Read output until the program ends; return its exit code."""
@@ -70,7 +70,7 @@ class Terminal:
             os.waitpid(self.pid, 0)
         os.close(self._fd)
 
-    def _read(self) -> None:
+    def _read_output(self) -> None:
         if not select.select([self._fd], [], [], 0.2)[0]:
             return
         try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Generates a small run with data for every figure, with the same bytes on every machine.
+"""Generates a small run with data for every figure. The bytes are the same on every machine.
 
 All random numbers come from random.Random.random(), because its series is the same in all versions
 of Python.
@@ -70,8 +70,8 @@ def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> I
 
 
 def simulate_switching(seed: int) -> Iterator[Line]:
-    """Yield, for each mechanism of WAYS, simulated times to switch sites, and simulated gaps: times
-    for which another CPU is stopped meanwhile."""
+    """Yield, for each mechanism of WAYS, simulated times to switch sites, and simulated gaps: for
+    how long another CPU is stopped during a switch."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         for way, (start, each) in WAYS.items():

@@ -38,7 +38,7 @@ def find_free_port() -> int:
 
 
 def find_sshd() -> Path:
-    """Return the path of sshd; skip the test if it is missing."""
+    """Return the path of sshd; skip the test if sshd is missing."""
     for path in (Path("/usr/sbin/sshd"), UNPACKED / "usr/sbin/sshd"):
         if path.exists():
             return path

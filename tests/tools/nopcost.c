@@ -5,12 +5,13 @@
  * The program shares no code with kmarkers.  A dormant marker of flavour jump is such a nop.
  *
  * In each round, every loop runs with LOW and with HIGH passes.  The cost of 16 nops is the
- * duration of a pass with them minus that of a pass without.  The result is the median over the
- * rounds for each of eight offsets in a cache line, then the mean over the offsets.  The unit is
- * core cycles: one addition in a dependent chain takes one cycle, measured in the same round.
+ * duration of a pass with 16 nops minus the duration of a pass without nops.  The result is the
+ * median over the rounds for each of eight offsets in a cache line, then the mean over the offsets.
+ * The unit is core cycles: one addition in a dependent chain takes one cycle, measured in the same
+ * round.
  *
  * usage: nopcost ROUNDS
- * It prints "together COST" and "spread COST", in core cycles per nop.
+ * The program prints "together COST" and "spread COST", in core cycles per nop.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ COMPILER_FLAGS = {"EXTRA": "-DBENCH_UNTIMED"}
 
 
 def clone_tree(scratch: Path) -> Path:
-    """Clone the last commit below the directory `scratch`, and add the programs and manual pages
+    """Clone the last commit to a subdirectory of `scratch`, and add the programs and manual pages
     that were built in this tree; return the clone."""
     if not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes simulated raw samples with drift, heavy tails, effects of code layouts, and flags."""
+"""Writes simulated raw samples with drift, heavy tails, effects of code layouts, and flagged
+windows."""
 
 from __future__ import annotations
 

@@ -122,8 +122,8 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 
 
 def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
-    """Patterns select live benchmarks, too. In emulated test kernels, macro benchmarks are measured
-    only in the tier icount, and not in a quick run."""
+    """Patterns select live benchmarks, too. In emulated test kernels, a full run measures macro
+    benchmarks in the tier icount only, and a quick run measures none."""
 
     def select_live(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})

@@ -62,7 +62,7 @@ def test_crash_by_a_call_that_skips_endbr_passes(tmp_path: Path) -> None:
         (MISSED, "", None, "no call of a function with ENDBR succeeded"),
     ],
 )
-def test_any_other_end_of_the_boot_fails(
+def test_deviation_from_the_expected_crash_fails(
     tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
 ) -> None:
     tally = cet.judge_skipped_endbr(make_result(tmp_path, console, status, exit_code))
@@ -82,7 +82,7 @@ def test_warning_of_kmarkers_is_a_failure(tmp_path: Path) -> None:
     assert [reason for reason in tally.failed if "patcher_text_map" in reason]
 
 
-def test_other_fault_in_the_log_is_a_failure(tmp_path: Path) -> None:
+def test_fault_in_the_kernel_log_is_a_failure(tmp_path: Path) -> None:
     console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
     tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, console, LOADED, 1))
     assert [reason for reason in tally.failed if "NULL pointer" in reason]

@@ -71,8 +71,8 @@ def test_timing_sensitive_suites_run_alone() -> None:
 
 @pytest.mark.parametrize("set_name", ["short", "full"])
 def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
-    """Two simulated processes take the suites of a set, some of which take a half or two and a half
-    times their usual time. Neither process is idle for long while suites remain."""
+    """Two simulated processes run the suites of a set. Each suite takes 0.5, 1.5 or 2.5 times its
+    usual time. Neither process is idle for long while suites remain."""
     suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
     pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     ends = [0.0, 0.0]
@@ -90,7 +90,7 @@ def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path
     assert max(ends) < 1.1 * sum(durations) / 2
 
 
-def test_suite_starts_after_the_one_it_names(tmp_path: Path) -> None:
+def test_suite_starts_after_the_suite_it_names(tmp_path: Path) -> None:
     suites = [
         Suite("long", lambda log: Tally(), usual=90, after="short"),
         Suite("alone", lambda log: Tally(), usual=50, after="absent"),
@@ -211,7 +211,7 @@ def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, processors: int, why_not: str
 ) -> None:
     """Two suites run in parallel with two CPUs, and one after the other with one CPU. In both cases
-    they wait for the build. If the build cannot start, they fail instead of waiting endlessly."""
+    the suites wait for the build. If the build cannot start, the suites fail."""
     modules, order = tmp_path / "modules", tmp_path / "order"
 
     def build_modules(kernel: str, out: Path, log: Path) -> Tally:

@@ -59,11 +59,11 @@ def test_link_latest_points_to_a_complete_run_only(tmp_path: Path, raw: Path) ->
 def replace_cell(index: int, text: str) -> Callable[[str], str]:
     """Return a function that replaces a field of a CSV line by a text."""
 
-    def spoil(line: str) -> str:
+    def replace_field(line: str) -> str:
         fields = line.split(",")
         return ",".join([*fields[:index], text, *fields[index + 1 :]])
 
-    return spoil
+    return replace_field
 
 
 BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {

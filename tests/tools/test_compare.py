@@ -50,8 +50,8 @@ def make_slower_benches(factor: float) -> list[rawdata.Bench]:
 
 
 def write_raw_run(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENCHES) -> Path:
-    """Write the raw samples of a run of several processes; `seed` is the number of the run, from
-    which each process gets its own seed. Return `path`."""
+    """Write the raw samples of a run of several processes; `seed` is the number of the run. Each
+    process gets its own seed, which depends on `seed`. Return `path`."""
     for number in range(PROCESSES):
         part = path / f"process-{number + 1}"
         rawdata.write_tier(part, BLOCKS, seed * PROCESSES + number, benches, emulated="0")
@@ -154,8 +154,8 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_one_percent_is_detected_in_real_data(rank: int) -> None:
-    """A steady row that costs 1 % more is found in at least 30 of 35 pairs of halves of the
-    reference run, and raises the only alarm."""
+    """If a steady row costs 1 % more in one half of the reference run than in the other half, the
+    row is slower in at least 30 of 35 pairs of halves, and no other row raises an alarm."""
     name = find_steady_row(rank)
     found = 0
     for a, b in split_reference_run():
@@ -312,12 +312,12 @@ def test_names_of_a_run_are_escaped_in_html(tmp_path: Path) -> None:
 def edit_line(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
     """Return a function that changes a line of samples.csv; lines count from 1."""
 
-    def edit(run: Path) -> None:
+    def edit_samples(run: Path) -> None:
         lines = (run / "samples.csv").read_text().splitlines(keepends=True)
         lines[line - 1] = change(lines[line - 1])
         (run / "samples.csv").write_text("".join(lines))
 
-    return edit
+    return edit_samples
 
 
 def truncate_samples(run: Path) -> None:

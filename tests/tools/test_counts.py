@@ -16,7 +16,7 @@ BASE = Fraction(10)
 
 
 @pytest.fixture
-def good() -> Counts:
+def valid_counts() -> Counts:
     """Return valid counts: each variant adds the minimum number of instructions."""
     limits = {(name, nop): (n, n) for name in NOPS_IN for nop, n in NOPS.items()} | ADDED
     found: Counts = {}
@@ -32,8 +32,8 @@ def judge_added_instructions(found: Counts) -> Tally:
     return tally
 
 
-def test_expected_counts_pass(good: Counts) -> None:
-    tally = judge_added_instructions(good)
+def test_expected_counts_pass(valid_counts: Counts) -> None:
+    tally = judge_added_instructions(valid_counts)
     assert not tally.failed
     assert tally.passed == len(NOPS_IN) * len(NOPS) + len(ADDED)
 
@@ -48,20 +48,20 @@ def test_expected_counts_pass(good: Counts) -> None:
     ],
 )
 def test_a_wrong_count_fails(
-    good: Counts, key: tuple[str, str], value: set[Fraction], said: str
+    valid_counts: Counts, key: tuple[str, str], value: set[Fraction], said: str
 ) -> None:
-    tally = judge_added_instructions({**good, key: value})
+    tally = judge_added_instructions({**valid_counts, key: value})
     assert tally.failed == [f"{'/'.join(key)} {said}"]
 
 
-def test_a_missing_variant_fails(good: Counts) -> None:
-    del good["function-entry", "recorded-nop"]
-    assert len(judge_added_instructions(good).failed) == 1
+def test_a_missing_variant_fails(valid_counts: Counts) -> None:
+    del valid_counts["function-entry", "recorded-nop"]
+    assert len(judge_added_instructions(valid_counts).failed) == 1
 
 
 def test_missing_successor_of_a_published_number_fails() -> None:
-    """The suite fails for every published number that no benchmark repeats (that has no
-    "successor"), except for the one whose benchmark needs a second CPU."""
+    """The suite fails for each published number without a successor, which is a benchmark that
+    repeats the measurement. One number is exempt, because its benchmark needs a second CPU."""
     tally = Tally()
     counts.check_published_measurements_repeated({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))
@@ -78,8 +78,8 @@ PAGE = 271
 
 def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
     """Return simulated blocks of three windows (a, b, c), in which a pass takes `cost`
-    instructions. For each block, `longer` has the letter of the window that is longer, because a
-    page of the ring buffer fills up in it, or "-" if no window is longer."""
+    instructions. For each block, `longer` has the letter of the window in which a page of the ring
+    buffer fills up, which takes more instructions; "-" stands for no such window."""
     return [
         [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
         for i, letter in enumerate(longer)
@@ -92,7 +92,8 @@ def test_instructions_of_a_full_ring_buffer_page_are_not_counted(longer: str) ->
 
 
 def test_blocks_with_different_slopes_have_no_common_slope() -> None:
-    """If no slope occurs in all blocks, none is returned. Blocks of two windows are ignored."""
+    """If no slope occurs in all blocks, the set of slopes is empty. Blocks of two windows are
+    ignored."""
     assert counts.find_common_slopes([*make_blocks(576, "---"), *make_blocks(900, "-")]) == set()
     assert counts.find_common_slopes([block[:2] for block in make_blocks(576, "aaaa")]) == set()
     flagged = [block[1:] if i == 3 else block for i, block in enumerate(make_blocks(576, "cccc"))]
@@ -112,9 +113,9 @@ def test_two_boots_leave_one_common_slope() -> None:
 
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
-    """Judge two boots, with a marker event of `cost` instructions and a tracepoint event of 595
-    instructions; return the failures. `marker` and `event` are pairs: the argument `longer` of
-    make_blocks() in the first boot and in the second."""
+    """Judge the counts of two simulated boots, in which a marker event takes `cost` instructions
+    and a tracepoint event 595; return the failures. `marker` and `event` are pairs: the argument
+    `longer` of make_blocks() in the first boot and in the second."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}

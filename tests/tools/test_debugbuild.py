@@ -118,7 +118,7 @@ def test_newer_source_is_built_on_update_only(
 
 
 def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
-    def fetch_others() -> None:
+    def fetch_other_kernels() -> None:
         (tree,) = list_unfinished_trees(builder)
         builder.during = lambda: None
         with hold_lock(builder.mirror.cache / "fetch.lock", "nobody else can fetch"):
@@ -127,7 +127,7 @@ def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
         assert kernels.ensure_kernel(ENTRY).release == NEW
         assert list_unfinished_trees(builder) == [tree]
 
-    builder.during = fetch_others
+    builder.during = fetch_other_kernels
     assert kernels.ensure_kernel(DEBUG).image.is_file()
     assert len(builder.compiled) == 2
 
@@ -139,11 +139,11 @@ def test_two_processes_compile_the_same_kernel_once(
     with ThreadPoolExecutor(1) as pool:
         others = []
 
-        def start_another() -> None:
+        def start_another_build() -> None:
             others.append(pool.submit(kernels.ensure_kernel, DEBUG))
             assert waits.wait(SECONDS)
 
-        builder.during = start_another
+        builder.during = start_another_build
         kernel = kernels.ensure_kernel(DEBUG)
         assert others[0].result(SECONDS) == kernel
     assert len(builder.compiled) == 1

@@ -164,7 +164,7 @@ def test_nonlinear_costs_of_passes_are_reported(
     passes: tuple[float, ...], verdict: str, said: str
 ) -> None:
     """If the cost of a pass is not linear in its number of sites, the verdict is withheld, and the
-    note has the cost of a site between two neighbouring numbers of sites."""
+    note has the cost of a site between neighbouring numbers of sites, such as from 4 to 16."""
     random = np.random.default_rng(6)
     samples = [
         Sample(
@@ -183,7 +183,7 @@ def test_nonlinear_costs_of_passes_are_reported(
     assert cost.margin == pytest.approx(0.25 / 16)
 
 
-def test_interval_of_zero_blocks_is_none() -> None:
+def test_interval_of_zero_blocks_is_unbounded() -> None:
     assert density.estimate_slope_location([], exact=False, resolution=0.1)[1] == UNBOUNDED
     assert density.estimate_slope_location([], exact=True, resolution=0.1)[1] == UNBOUNDED
 

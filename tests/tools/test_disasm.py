@@ -159,7 +159,8 @@ def test_comparison_is_one_cmp_and_one_jump(
 def test_comparison_needs_a_number_of_the_type_of_the_value(
     compiler: str, compared: str, error: str, tmp_path: Path
 ) -> None:
-    """A number of another type is a compile error, also if IMV_PLAIN is defined."""
+    """A comparison with a number of another type does not compile, also if IMV_PLAIN is
+    defined."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
     source = tmp_path / "compare.c"

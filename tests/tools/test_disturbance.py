@@ -151,8 +151,8 @@ def test_windows_are_compared_with_the_same_loop_only(loop: tuple[int, int, int]
 
 @pytest.mark.parametrize(("slow", "late"), [("abc", 30), ("a", 0)])
 def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, late: int) -> None:
-    """In one process of five, windows take 1.4 times as long. If this concerns all variants, the
-    process was disturbed, and the windows are late; if it concerns one variant, the windows are not
+    """In one process of five, windows take 1.4 times as long. If all variants are slower, the
+    process was disturbed, and the windows are late. If one variant is slower, the windows are not
     late."""
     windows = [
         make_window(
@@ -165,8 +165,8 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
 
 
 def make_stretch(blocks: range, factor: float) -> list[Sample]:
-    """Return 200 blocks of two variants. The windows of `blocks` take `factor` times as long; if
-    `factor` is 2 or more, only the windows of one variant."""
+    """Return 200 blocks of two variants. The windows in `blocks` take `factor` times as long: if
+    `factor` is 2 or more, the windows of one variant, otherwise of both variants."""
     return [
         make_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),
@@ -219,8 +219,8 @@ def test_busy_time_of_sibling_threads_is_counted(
 
 
 def test_late_blocks_widen_the_interval() -> None:
-    """In a quarter of the blocks, the sibling thread is busy, and a variant adds twice its cost.
-    The interval also contains the cost in the other blocks."""
+    """In a quarter of the blocks, the sibling thread is busy, and a variant adds twice its usual
+    cost. The interval also contains the cost in the other blocks."""
     samples = latewindows.simulate_late_windows(5, latewindows.Disturbance(0.25, 10, 2.0))
     results = compute_results(samples, [replace(make_tier(tsc_khz="2600000"), kernel="k")])
     found = {result.variant: result for result in results}["large"]

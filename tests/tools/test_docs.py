@@ -32,7 +32,7 @@ HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULT
 RESULT = re.compile(
     r'^\s*(?:try|refused|same|skip|expect_refused_site|result \S+) "([^"]+)"', re.MULTILINE
 )
-# A test result that begins with such a word cannot be understood alone.
+# A name of a test that begins with one of these words cannot be understood alone.
 NO_SUBJECT = {"and", "it", "its", "so", "they", "then", "is", "comes", "also", "too", "really"}
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
 MACRO = re.compile(r"^#define ([A-Za-z_]\w*)\(", re.MULTILINE)

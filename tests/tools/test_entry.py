@@ -98,7 +98,7 @@ class LinkedProgram:
 @pytest.fixture(
     params=["-O2", "-O2 -fno-omit-frame-pointer", "-O2 -fcf-protection=branch", "-Os"],
 )
-def built(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProgram:
+def linked_program(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProgram:
     """Build SOURCE like a client module, with each of four sets of options: for example with frame
     pointers, or for IBT."""
     done = run_make(tmp_path)
@@ -111,41 +111,41 @@ def built(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProgram:
     return LinkedProgram(tmp_path / "program", tmp_path)
 
 
-def test_each_function_has_entry_and_exit_records(built: LinkedProgram) -> None:
+def test_each_function_has_entry_and_exit_records(linked_program: LinkedProgram) -> None:
     """Each function has an entry record, and an exit record for each return or tail call."""
-    entries = {name: len(built.list_offsets(name, 0)) for name in built.functions}
-    exits = {name: len(built.list_offsets(name, 1)) for name in built.functions}
-    assert entries == {**dict.fromkeys(built.functions, 1), "hidden": 0}
+    entries = {name: len(linked_program.list_offsets(name, 0)) for name in linked_program.functions}
+    exits = {name: len(linked_program.list_offsets(name, 1)) for name in linked_program.functions}
+    assert entries == {**dict.fromkeys(linked_program.functions, 1), "hidden": 0}
     assert exits.pop("many") >= 2
     assert exits == {"leaf": 1, "tail": 1, "calls": 1, "gone": 0, "hidden": 0, "whole": 1}
-    assert {data for _, data in built.records} == {0, 1}
+    assert {data for _, data in linked_program.records} == {0, 1}
 
 
-def test_entry_nop_is_the_first_instruction_after_endbr(built: LinkedProgram) -> None:
+def test_entry_nop_is_the_first_instruction_after_endbr(linked_program: LinkedProgram) -> None:
     """Only an ENDBR may precede the nop of the entry."""
-    for name, (start, _) in built.functions.items():
-        first = len(ENDBR) if built.read_code(start, len(ENDBR)) == ENDBR else 0
-        assert built.list_offsets(name, 0) in ([first], [])
+    for name, (start, _) in linked_program.functions.items():
+        first = len(ENDBR) if linked_program.read_code(start, len(ENDBR)) == ENDBR else 0
+        assert linked_program.list_offsets(name, 0) in ([first], [])
 
 
-def test_each_recorded_address_has_a_nop(built: LinkedProgram) -> None:
+def test_each_recorded_address_has_a_nop(linked_program: LinkedProgram) -> None:
     """A nop replaces each call that the compiler inserted. A ret or jmp follows the nop of an
     exit."""
-    for addr, data in built.records:
-        assert built.read_code(addr, len(NOP)) == NOP
+    for addr, data in linked_program.records:
+        assert linked_program.read_code(addr, len(NOP)) == NOP
         if data == 1:
             # Opcodes of ret and of jmp.
-            assert built.read_code(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
-    assert not re.search(r"__fentry__|__return__", run_command("nm", built.program))
+            assert linked_program.read_code(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
+    assert not re.search(r"__fentry__|__return__", run_command("nm", linked_program.program))
 
 
-def test_a_record_needs_eight_bytes_of_table(built: LinkedProgram) -> None:
+def test_a_record_needs_eight_bytes_of_table(linked_program: LinkedProgram) -> None:
     """A record has eight bytes; the head of the table contains the sizes of record and table."""
-    size = built.sections[".discard_kmarkers_entry"][1]
-    head = built.read_section(".discard_kmarkers_entry_heads")
+    size = linked_program.sections[".discard_kmarkers_entry"][1]
+    head = linked_program.read_section(".discard_kmarkers_entry_heads")
     assert struct.unpack_from("<QIH", head) == (0, size, 8)
-    recorded = len(built.functions) - len(["hidden"])
-    assert size == 8 * (recorded + sum(data for _, data in built.records))
+    recorded = len(linked_program.functions) - len(["hidden"])
+    assert size == 8 * (recorded + sum(data for _, data in linked_program.records))
 
 
 def test_entry_exits_n_disables_exit_records(tmp_path: Path) -> None:

@@ -87,8 +87,8 @@ def make_row_without_noise(blocks: int) -> Row:
 
 
 def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:
-    """A row with too few blocks to estimate each layout is not compared with a row that has enough,
-    and the note has this reason."""
+    """A row with too few blocks to estimate each layout is not compared with a row that has enough
+    blocks, and the note names this reason."""
     few, some, many = (
         make_row_without_noise(32),
         make_row_without_noise(96),

@@ -32,8 +32,8 @@ def test_intervals_contain_the_true_cost(kind: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
-    """compute_usual_costs() returns for each process the midmean that many blocks with noise have,
-    if the share `share` of the blocks costs 3 more."""
+    """If the share `share` of the blocks of a process costs 3 more, compute_usual_costs() returns
+    the midmean of many simulated blocks with noise and with the same share."""
     dear = (np.arange(noises.BLOCKS) < round(share * noises.BLOCKS)) * 3.0
     random = np.random.default_rng(0)
     drawn = np.sort((dear + random.standard_normal((4000, noises.BLOCKS))).reshape(-1))
@@ -58,7 +58,7 @@ def test_usual_costs_agree_with_the_documented_table() -> None:
 @pytest.mark.parametrize("kind", noises.ASYMMETRIC)
 def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
     """The true cost lies between zero and the largest offset. In a kind named stays-SHARE-BLOCKS, a
-    neighbour process runs in the given share of the blocks, each time for BLOCKS on average."""
+    neighbour process runs in SHARE of the blocks, each time for BLOCKS blocks on average."""
     random = np.random.default_rng(1)
     layout = noises.permute_layouts(random, 400 * noises.LENGTH)
     offsets = noises.ASYMMETRIC[kind](random, layout)
@@ -74,7 +74,7 @@ def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
 
 
 def test_true_cost_is_the_mean_over_all_processes_that_may_start() -> None:
-    """If one process in five costs 3 more, the true cost is 0.6, even of a run without such a
+    """If one process in five costs 3 more, the true cost is 0.6, even in a run without a costly
     process. If a neighbour process causes the cost, each process has its own true cost."""
     assert noises.simulate_run("one-in-five-3", 0).usual == pytest.approx(0.6, abs=0.06)
     assert np.ptp(noises.simulate_run("stays-25%-500", 0).usual) > 2
@@ -101,9 +101,8 @@ def test_treating_layouts_as_fixed_is_detected(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A neighbour process that starts and stops rarely gives blocks of two states of the machine.
-    Most such runs have the note TWO_STATES. If the states were not recognised, the intervals of
-    these runs would be wider."""
+    """If a neighbour process rarely starts and stops, the blocks have two states of the machine,
+    and most runs have the note TWO_STATES. Without recognition of states, intervals are wider."""
     noted = sum(
         location.TWO_STATES in estimate_noise("neighbour-500", seed).notes for seed in range(FEW)
     )
@@ -118,8 +117,8 @@ def test_rare_second_state_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(("disturbed", "noted"), [(1, False), (5, False), (6, True), (20, True)])
 def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
-    """`disturbed` of 256 stretches of 32 blocks have a higher cost; the second state is noted if
-    there are more than five such stretches."""
+    """Of 256 stretches of 32 blocks, `disturbed` stretches cost more. The second state is noted
+    only if more than five stretches cost more."""
     random = np.random.default_rng(disturbed)
     x = 0.01 * random.standard_normal(256 * 32)
     x[66 * 32 : (66 + disturbed) * 32] += 5
@@ -132,7 +131,7 @@ def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
 
 
 def simulate_brief_neighbour(seed: int, processes: int = 16) -> np.ndarray:
-    """Return blocks that cost 0, and 1 for one to three stretches of 64 to 200 blocks. The standard
+    """Return blocks that cost 0, but 1 in one to three stretches of 64 to 200 blocks. The standard
     deviation of a block is 0.01."""
     random = np.random.default_rng(seed)
     dear = np.zeros(processes * 128)
@@ -143,8 +142,8 @@ def simulate_brief_neighbour(seed: int, processes: int = 16) -> np.ndarray:
 
 
 def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
-    """Stretches of blocks that contain a change of the state belong to neither state: they do not
-    move the ends of the interval away from the costs in the two states."""
+    """Stretches of blocks that contain a change of the state belong to neither state, so that the
+    ends of the interval remain near the costs in the two states."""
     noted = quiet = dear = 0
     for seed in range(FEW):
         found = location.estimate_location(
@@ -160,8 +159,8 @@ def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
 
 
 def test_the_interval_of_two_states_holds_the_estimate() -> None:
-    """The estimate may be below the costs in both states, because blocks next to a change count for
-    the estimate alone. In two processes, 40 blocks are cheaper than usual before 32 costly ones."""
+    """Blocks next to a change of the state count for the estimate, but not for the costs in the
+    states, so the estimate may be below both costs. Here, cheap blocks precede costly blocks."""
     x = np.zeros(noises.LENGTH)
     for begin in (0, 5 * noises.BLOCKS):
         x[begin + 56 : begin + 96] = -0.3
@@ -183,7 +182,7 @@ def estimate_cost_with_slow_processes(slow: int) -> location.Location:
 @pytest.mark.parametrize(("slow", "share"), [(1, 0.302), (2, 0.383), (4, 0.524)])
 def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share: float) -> None:
     """The upper end of the interval allows for a run in which the share `share` of the processes is
-    slow. This share is the upper end of the exact interval of the observed share."""
+    slow. `share` is the upper end of the Clopper-Pearson interval of the observed share."""
     found = estimate_cost_with_slow_processes(slow)
     assert found.interval.hi >= 10 * share - 0.1
     assert found.value == pytest.approx(10 * slow / 16, abs=0.2)
@@ -203,8 +202,8 @@ def simulate_modal_run(seed: int) -> np.ndarray:
 
 
 def test_noise_of_layouts_is_not_removed() -> None:
-    """If layouts do not differ, the effects that noise gives them are not subtracted.
-    Subtracting them would blur a distribution with several modes, and bias its midmean."""
+    """If layouts differ by noise alone, the differences are not subtracted, because a subtraction
+    would blur a distribution with several modes, and bias the midmean."""
     biases = [
         estimate_noise("modal", seed).value
         - float(location.compute_midmean(simulate_modal_run(seed)).mean())
@@ -214,7 +213,7 @@ def test_noise_of_layouts_is_not_removed() -> None:
 
 
 def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
-    """The interval over processes remains a part of the interval if there are two states, too."""
+    """If blocks have two states, the interval still includes the interval over processes."""
     process = np.repeat([1, 2, 3], 128)
     x = simulate_brief_neighbour(4, 3)
     found = location.estimate_location(x, process, np.arange(len(x)) % 8)
@@ -231,8 +230,8 @@ def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
 
 @pytest.mark.parametrize("kind", [*noises.KINDS, "brief"])
 def test_the_estimate_is_inside_its_interval(kind: str) -> None:
-    """Whatever the noise, the number of processes, of layouts and of blocks, and the step of the
-    clock, the interval contains its estimate, and so does each interval that it is made of."""
+    """The interval, and each interval that is a part of it, contains the estimate, whatever the
+    noise, the numbers of processes, layouts and blocks, and the step of the clock."""
     random = np.random.default_rng(len(kind))
     for seed in range(25):
         processes, layouts = int(random.integers(1, 17)), int(random.choice((1, 2, 8, 32)))
@@ -301,8 +300,8 @@ def test_interval_is_narrower_if_costly_offsets_are_neighbours() -> None:
 
 
 def test_layouts_with_few_blocks_are_merged() -> None:
-    """32 layouts of two blocks each are merged to eight, so that random differences between them
-    are not taken for effects of layouts. Layouts of three blocks each are not merged."""
+    """32 layouts of two blocks each are merged to eight, so that random differences between
+    layouts are not taken for effects of layouts. Layouts of three blocks each are not merged."""
     random = np.random.default_rng(1)
     layout, process = np.tile(random.permutation(32), 2), np.repeat([1, 2], 32)
     found = location.estimate_location(random.standard_normal(64), process, layout)
@@ -403,7 +402,8 @@ def test_few_blocks_give_an_unbounded_interval() -> None:
 
 
 def test_two_different_processes_give_a_wide_interval() -> None:
-    """The interval of two different processes is much wider than their difference."""
+    """The interval from two different processes is much wider than the difference of their
+    costs."""
     x = np.repeat([0.0, 1.0], 64) + 0.01 * np.random.default_rng(0).standard_normal(128)
     found = location.estimate_location(x, np.repeat([1, 2], 64), np.arange(128) % 8)
     assert location.FEW_PROCESSES in found.notes
@@ -457,7 +457,7 @@ def test_sign_test_ranks_equal_those_of_scipy() -> None:
 
 def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> None:
     """The smallest detectable difference is found in more than 70 % of the runs. A difference half
-    way between the margin and this one is found in fewer than 60 %."""
+    way between the margin and the smallest detectable difference is found in fewer than 60 %."""
     found = {0.5: 0, 1.0: 0}
     for seed in range(FEW):
         clone, variant = estimate_noise("placed", 2 * seed), estimate_noise("placed", 2 * seed + 1)

@@ -126,8 +126,8 @@ def test_a_run_without_switches_has_no_trace(
 
 
 def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> None:
-    """In older runs, the gap samples name the CPU that switched the sites; then the CPU that waited
-    is unknown."""
+    """In older runs, the gap samples name the CPU that switched the sites, so the CPU that
+    waited is unknown."""
     samples = read_run_samples(switching_run)
     (switched,) = {s.cpu for s in samples if s.measured == SWITCH}
     run, out = shutil.copytree(switching_run, tmp_path / "run"), tmp_path / "trace.json"
@@ -143,7 +143,7 @@ def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> N
     assert export_waiting_cpus(switched + 4) == {switched + 4}
 
 
-def test_parquet_holds_the_same_rows(tmp_path: Path) -> None:
+def test_fleet_reads_the_same_rows_from_parquet(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
     folder = tmp_path / "runs"
     runs = manyruns.write_runs(folder, 8)

@@ -30,7 +30,7 @@ def make_row(name: str, caveat: str = "", **more: object) -> Row:
 
 
 def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
-    """Draw `panel` with this width; return its texts with their vertical positions, sorted."""
+    """Draw `panel` with this width; return pairs of vertical position and text, sorted."""
     found = drawnsvg.parse_texts(canvas.render_inline_svg(panel, width, "words"))
     return sorted((part.y, part.text) for part in found)
 

@@ -312,7 +312,7 @@ def test_old_root_tarball_is_made_again(
     monkeypatch.setattr(bareroot, "_make_root_tarball", make_fake_tarball)
     monkeypatch.setattr(bareroot, "find_debian_mirror", FakeDebianMirror)
     path = bareroot.ensure_root_tarball("a")
-    # The date of the tarball may be in the future, if the clock was wrong when it was made.
+    # The tarball may have a date in the future, if the clock was wrong when it was written.
     os.utime(path, (time.time() - age,) * 2)
     assert bareroot.ensure_root_tarball("a") == path
     assert len(made) == 1 + anew

@@ -128,9 +128,9 @@ def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Resu
 
 
 def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
-    """A benchmark whose clone differs has a poor grade: its verdicts are withheld, except
-    "unresolved" and "more", a verdict about exact counts. The verdicts of another benchmark are
-    kept."""
+    """If the clone of a benchmark differs, the verdicts of this benchmark are withheld, except
+    "unresolved", and "more", which is a verdict about exact counts. Another benchmark keeps its
+    verdicts."""
     rows = withhold_verdicts(
         {}, [make_tier()], [*make_rows("calm"), *make_rows("loud", clone=SLOWER)]
     )

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # A program that checks the help of all commands in one process, because a process for each command
-# is slow. It prints the commands with a fault, then the number of commands.
+# is slow. The program prints the commands with a fault, then the number of commands.
 ASK = """
 import argparse, contextlib, io, runpy, sys
 sys.path.insert(0, "scripts")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of hardware counters in a run: from the files of its processes to the report."""
+"""Tests of hardware counters in a run: from the files of the processes to the report."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that a run says how many of the planned blocks were kept, and why the others were not."""
+"""Tests that a run says how many of the planned blocks were kept, and why blocks were lost."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def make_switch_lines(blocks: Iterable[int]) -> list[tuple[object, ...]]:
 
 
 def report_run(root: Path, kept: int, switched: int, capsys: pytest.CaptureFixture[str]) -> str:
-    """Make and report a run with `kept` blocks of a loop and `switched` blocks of switches, of
-    BLOCKS that are planned; return the summary and the tables as one line."""
+    """Make and report a run for which BLOCKS blocks of a loop and of switches were planned, and
+    `kept` and `switched` blocks were kept; return the summary and the tables as one line."""
     planned = {"planned:arm-scaling": f"{BLOCKS} blocks in 40 s"}
     raw = rawdata.write_tier(root / "vm", BLOCKS, 1, [LOOP], False, emulated="1", **planned)
     rawdata.write_raw(raw / "empty-loop.csv", make_loop_lines(kept))
@@ -77,7 +77,7 @@ def test_whole_run_names_no_lost_block(tmp_path: Path, capsys: pytest.CaptureFix
     assert "of 8 blocks" not in said and "than planned" not in said
 
 
-def test_a_loss_of_less_than_a_tenth_has_no_note() -> None:
+def test_loss_of_less_than_a_tenth_of_the_blocks_has_no_note() -> None:
     assert KeptBlocks(36, 40, 40).describe_missing_blocks() == "36 of 40 blocks: 4 flagged"
     assert KeptBlocks(37, 40, 40).describe_missing_blocks() == ""
 

@@ -354,7 +354,8 @@ def read_cpu_seconds(pid: int) -> float:
 def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
     """The exit code is 130, and the samples of complete blocks can be collected."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
-    # pytest may have been started with this signal ignored, and child processes inherit that.
+    # Child processes inherit ignored signals, and pytest may have been started with this signal
+    # ignored.
     words = ["env", "--default-signal", *words]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
         # On a busy machine, a second may not suffice for the first block.

@@ -31,8 +31,11 @@ pytestmark = pytest.mark.usefixtures("native_programs")
         (f"mremap={errno.EPERM}", "shared memory"),
     ],
 )
-def test_all_benchmarks_need_live_patching(failure: str, named: str, tmp_path: Path) -> None:
-    """Without live patching, the exit code is 4, and stderr has the reason."""
+def test_all_benchmarks_are_skipped_without_live_patching(
+    failure: str, named: str, tmp_path: Path
+) -> None:
+    """If membarrier() or mremap() fails, running code cannot be patched: the exit code is 4, and
+    stderr has the reason."""
     done = run_kmbench_denied(failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
     assert done.returncode == EXIT_SKIP
     assert named in done.stderr
@@ -103,7 +106,7 @@ def test_an_invariant_tsc_has_a_frequency(tmp_path: Path) -> None:
     assert int(env["tsc_khz"]) > 100_000
 
 
-def test_a_single_cpu_has_no_observer() -> None:
+def test_benchmark_with_an_observer_is_skipped_on_a_single_cpu() -> None:
     """A benchmark that needs a second CPU is skipped. The exit code is 4 if no other benchmark was
     requested."""
     done = run_program(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
@@ -115,7 +118,7 @@ def test_a_single_cpu_has_no_observer() -> None:
     assert done.stderr.count("no second CPU") == 1
 
 
-def test_without_affinity_there_is_no_observer() -> None:
+def test_benchmark_with_an_observer_is_skipped_without_affinity() -> None:
     """Benchmarks with an observer on another CPU are skipped if sched_setaffinity() fails."""
     done = run_kmbench_denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
     assert done.returncode == EXIT_SKIP

@@ -119,7 +119,8 @@ def test_sdt_notes_have_a_base_address(
     compiler: str, options: list[str], linker: str, tmp_path: Path
 ) -> None:
     """Readers of SDT notes relocate sites by the difference between the base address in the note
-    and the address of the section .stapsdt.base. In a linked file, both must be equal."""
+    and the address of the section .stapsdt.base. In a linked file, both addresses must be
+    equal."""
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is missing: scripts/setup --tools installs it")
     source, program = tmp_path / "notes.c", tmp_path / "notes"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A test of the log lines that the suites in test kernels expect: sources log the same words.
+"""A test that the C sources log the words that the suites in test kernels expect in the log.
 
 The suites run in a virtual machine, so a reworded log line would fail there only.
 """

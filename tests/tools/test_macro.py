@@ -17,9 +17,9 @@ TRUTH = 1.03
 
 
 def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list[CommandTime]:
-    """Return simulated times: eight boots for each label, with five times each. A boot shifts all
-    its times by about 1 %; `truth` is the ratio of the other labels' times to the times of label
-    0."""
+    """Return simulated times: eight boots for each label, each with five measured times. A boot
+    shifts all its times by about 1 %; `truth` is the ratio of the other labels' times to the
+    times of label 0."""
     times = []
     for number in range(labels * 8):
         label = number % labels

@@ -11,7 +11,7 @@ import pytest
 from kmtools.base.paths import ROOT
 
 
-def call_script(
+def call_maintainer_script(
     script: Path | str, action: str, root: Path, **env: str
 ) -> subprocess.CompletedProcess[str]:
     """Call a maintainer script with an action, as dpkg does. The script looks for /proc and /sys
@@ -40,7 +40,7 @@ def test_upgrade_with_loaded_modules_prints_instructions(tmp_path: Path) -> None
         ("2.0", ""),
     ):
         loaded.write_text(f"{version_there}\n")
-        done = call_script("kmarkers-dkms.postinst", "configure", tmp_path, **names)
+        done = call_maintainer_script("kmarkers-dkms.postinst", "configure", tmp_path, **names)
         assert done.returncode == 0
         assert said in done.stderr and bool(done.stderr) == bool(said)
 
@@ -66,7 +66,7 @@ def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> N
     build = f"/bin/sleep 0.5; cat {tmp_path}/later >>{log}; /bin/sleep 1; (exit {code})"
     (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", build))
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    said = call_script(tmp_path / "postinst", "configure", tmp_path, PATH=path)
+    said = call_maintainer_script(tmp_path / "postinst", "configure", tmp_path, PATH=path)
     assert said.returncode == code
     counts = (
         "\nkmarkers-dkms: 0 of 3 files are compiled\n",
@@ -83,12 +83,12 @@ def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> N
 def test_loaded_modules_are_not_removed(tmp_path: Path, modules: str, code: int) -> None:
     (tmp_path / "proc").mkdir()
     (tmp_path / "proc" / "modules").write_text(modules)
-    done = call_script("kmarkers-dkms.prerm", "remove", tmp_path)
+    done = call_maintainer_script("kmarkers-dkms.prerm", "remove", tmp_path)
     assert done.returncode == code
     assert ("nothing is removed" in done.stderr) == bool(code)
-    assert call_script("kmarkers-dkms.prerm", "upgrade", tmp_path).returncode == 0
+    assert call_maintainer_script("kmarkers-dkms.prerm", "upgrade", tmp_path).returncode == 0
     # If a removal fails, dpkg calls postinst, which builds the modules only if prerm removed them.
     script = (ROOT / "debian" / "kmarkers-dkms.postinst").read_text()
     (tmp_path / "postinst").write_text(script.replace("#DEBHELPER#", "echo built"))
-    said = call_script(tmp_path / "postinst", "abort-remove", tmp_path)
+    said = call_maintainer_script(tmp_path / "postinst", "abort-remove", tmp_path)
     assert (said.returncode, said.stdout) == (0, "" if code else "built\n")

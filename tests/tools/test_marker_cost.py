@@ -49,9 +49,9 @@ def test_sentence_has_the_cost_of_a_dormant_marker() -> None:
 
 
 def test_hot_code_has_a_cost_for_each_position_of_a_marker() -> None:
-    """With the benchmark density-one, whose loop has one site, there are two costs: among other
-    instructions, and behind a taken branch. SITES, the cost per site of many sites side by side, is
-    not used, because programs have no sites side by side."""
+    """The benchmark density-one, whose loop has one site, gives two costs: of a site among other
+    instructions, and of a site behind a taken branch. SITES, the cost per site of many sites side
+    by side, is not used, because programs have no sites side by side."""
     rows = [
         make_result("density-one", "marker-jump-middle", 0.0),
         make_result("density-one", "marker-jump-first", 0.1, verdict=SLOWER),
@@ -72,7 +72,7 @@ def test_hot_code_has_a_cost_for_each_position_of_a_marker() -> None:
     assert "Pentium 4" in older["In hot code, behind a taken branch"].then
 
 
-def test_the_share_of_a_system_call_is_that_of_one_marker() -> None:
+def test_cost_in_a_system_call_is_half_the_cost_of_two_markers() -> None:
     jump = make_result("getppid-quiet", "jump", 0.4)
     own = index_costs_by_place(find_marker_costs([*LOOP, *CALL, jump], SITES))
     assert own["In a system call"].value == pytest.approx(0.1)
@@ -108,7 +108,7 @@ def test_metal_tier_has_priority_over_native() -> None:
 
 
 def test_sentence_says_once_that_all_verdicts_are_withheld() -> None:
-    """If all verdicts are withheld, the sentence says so once, at its end."""
+    """If all verdicts are withheld, the sentence says so once, at the end."""
     poor = [replace(one, note="loud; next: be quiet") for one in SITES]
     found = find_marker_costs([*LOOP, *CALL], poor)
     assert index_costs_by_place(found)["In hot code"].verdict == WITHHELD

@@ -167,7 +167,7 @@ def read_make_list(target: str) -> set[str]:
 
 
 def find_line_limit(name: str) -> int | None:
-    """Return the maximum number of lines of code of a file; None if it is not listed."""
+    """Return the maximum number of lines of code of a file; None if the file is not listed."""
     if name.startswith("native/include/linux/") and name.endswith(".h"):
         return SHIM_HEADER_LINES
     if name.endswith(".h") and name not in BUDGETS and f"{name[:-2]}.c" in BUDGETS:
@@ -177,7 +177,7 @@ def find_line_limit(name: str) -> int | None:
 
 @pytest.mark.parametrize("name", list(list_native_files()))
 def test_every_file_is_listed_and_within_its_line_limit(name: str) -> None:
-    """Each file is in BUDGETS, and does not exceed its number of lines of code."""
+    """Each file is in BUDGETS, and does not exceed the number of lines of code listed there."""
     allowed = find_line_limit(name)
     assert allowed is not None, f"{name}: not expected in native/"
     assert count_code_lines(name) <= allowed

@@ -146,8 +146,8 @@ def test_awake_machine_is_not_reported_as_suspended() -> None:
 def test_no_process_starts_that_would_exceed_the_budget(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With processes that take ten seconds of a simulated clock, no process starts that would end
-    after the time limit."""
+    """A process does not start if it would end after the time limit. Each process takes ten
+    seconds of a simulated clock."""
     monkeypatch.setenv("EXIT", "0")
     now = [0.0]
 

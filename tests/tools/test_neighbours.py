@@ -119,7 +119,7 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
 ) -> None:
     """The check fails for a false verdict about a planted row, an A/A clone that differs, too few
     verdicts, or a withheld verdict whose reason is not on the first screen. Unresolved rows alone
-    do not fail it."""
+    do not fail the check."""
     results = make_run(changed)
     assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == code
     assert said in capsys.readouterr().out
@@ -128,8 +128,8 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
 def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The verdicts of all rows of a run are withheld for one reason. The first screen shows the
-    reason for the rows of the headline, so it explains the other rows, too. The check fails only
+    """The verdicts of all rows of a run are withheld for one reason, which the first screen shows
+    for the rows of the headline. No row counts as withheld without a reason. The check fails only
     because too few rows have a verdict."""
     rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
     results = make_run(dict.fromkeys(rows, WITHHELD_ROW))

@@ -44,8 +44,8 @@ def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a run with personal details of this machine, whose names are simulated; change to an
-    empty directory."""
+    """Make a run with simulated personal details, such as the names of machine and user; change to
+    an empty directory."""
     (made,) = manyruns.write_runs(tmp_path / "runs", 1)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")

@@ -64,7 +64,7 @@ def peer(request: pytest.FixtureRequest) -> str:
 
 
 def test_a_peer_is_listed(peer: str) -> None:
-    """Both variants of a peer are listed, and no message says that it is missing."""
+    """Both variants of a peer are listed, and no message says that the peer is missing."""
     done = run_kmbench("list")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
     rows = lines["empty-loop-peers"].split()
@@ -73,8 +73,8 @@ def test_a_peer_is_listed(peer: str) -> None:
 
 
 def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
-    """kmbench measures the disabled probe of a peer. It also measures the enabled probe, or prints
-    the reason why it cannot."""
+    """kmbench measures the disabled probe of a peer, and either measures the enabled probe or
+    prints the reason why it cannot."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr
@@ -155,7 +155,7 @@ def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> No
 
 def interrupt_kmbench(raw: Path) -> None:
     """Start kmbench, which measures the peers and writes samples to `raw`. When at least 100
-    windows are measured, send SIGINT to its process group, as Ctrl-C does."""
+    windows are measured, send SIGINT to the process group of kmbench, as Ctrl-C does."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:

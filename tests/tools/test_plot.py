@@ -62,7 +62,7 @@ def test_figures_match_golden_files(run: Path) -> None:
     assert compare_with_golden(run / "figures") == [], f"look at {run / 'figures'}"
 
 
-def test_the_newest_matplotlib_draws_the_same(run: Path, tmp_path: Path) -> None:
+def test_newest_matplotlib_draws_the_same_figures(run: Path, tmp_path: Path) -> None:
     if not NEWEST.exists():
         pytest.skip("scripts/setup --lint installs it")
     words = [str(NEWEST), str(KMARKERS), "plot", str(run), "--out", str(tmp_path)]

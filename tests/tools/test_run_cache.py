@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the cache of samples and results, which avoids reading and judging them again."""
+"""Tests of the cache of samples and results, which avoids reading samples and computing
+results again."""
 
 from __future__ import annotations
 

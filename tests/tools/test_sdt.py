@@ -75,7 +75,7 @@ def disassemble_until_ret(name: str, built: Path) -> list[str]:
 
 def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -> None:
     """The code of a site before ret is one instruction, or two for the flavour split. Exchanged
-    arguments need one or three more."""
+    arguments need one or three more instructions."""
     done = compile_source(compiler, SOURCE, tmp_path)
     assert done.returncode == 0, done.stderr
     names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
@@ -306,8 +306,8 @@ def test_sites_compile_with_cleanup_attributes_and_vlas(
     ],
 )
 def test_wrong_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
-    """Compile errors are: a wrong number of arguments, an argument larger than a word, an
-    undeclared name, a pointer for an integer, and an integer for a pointer."""
+    """Each of these is a compile error: a wrong number of arguments, an argument larger than a
+    word, an undeclared name, a pointer for an integer, and an integer for a pointer."""
     frame = HEAD + "struct s { int a; };\nint number;\n"
     frame += 'void f(void) { SDT_PROBE2(p, m, f, two, number, ""); %s }\n'
     assert compile_source(compiler, frame % "", tmp_path).returncode == 0
@@ -339,7 +339,7 @@ def test_error_says_that_a_pointer_is_passed_for_an_integer(tmp_path: Path) -> N
 )
 @pytest.mark.parametrize("flavour", ["jump", "split", "note"])
 def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
-    """Valid are integers of any size for a declared integer, pointers of any type for a declared
+    """Integers of any size are valid for a declared integer, pointers of any type for a declared
     pointer, and 0 for both. If another type is declared, integers and pointers are valid."""
     frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"
     frame += "enum { BLUE } colour;\nstruct { unsigned int a : 3; } bits;\n"

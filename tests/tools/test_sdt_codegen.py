@@ -2,9 +2,9 @@
 """Tests of random programs with SDT probes, built with options that make compilers copy and merge
 sites.
 
-The first argument of each site is its number, and a counter beside it counts its executions. A
-program fails if a hit is lost or reported twice, if an argument is wrong, if two sites are reported
-at one address, or if kmarkers_start() rejects the program.
+The first argument of each site is the number of the site, and a counter beside the site counts the
+executions. A program fails if a hit is lost or reported twice, if an argument is wrong, if two
+sites are reported at one address, or if kmarkers_start() rejects the program.
 
 KMARKERS_SEED is the seed of the first program, to repeat a run; KMARKERS_PROGRAMS is the number of
 programs for each option (1).
@@ -35,7 +35,7 @@ WAYS = [
     *((name, level) for name in ("clang", NEWER) for level in ("-O1", "-O2", "-O3")),
 ]
 
-# The maximum number of arguments after the first one; there is a probe for each number.
+# The maximum number of arguments after the first one; a probe exists for each number from 0 on.
 MOST = 4
 LONG = '"long"'
 
@@ -179,8 +179,7 @@ class ProgramGenerator:
         return f"for (int {name} = 0; {name} < {most}; {name}++) {{ x += {name}; {body} }}"
 
     def make_statement(self, depth: int, *, loop: bool) -> str:
-        """Return a random statement; `loop` is true if the statement is inside a
-        loop."""
+        """Return a random statement; `loop` is true if the statement is inside a loop."""
         kind = self.random.randrange(13 if depth < 4 else 4)
         if kind == 4:
             return f"{self.random.choice(['x', 'y', 'g[a & 7]'])} = {self.make_expression()};"

@@ -159,7 +159,7 @@ def test_freebsd_style_sources_compile(compiler: str, flavour: str, tmp_path: Pa
 def test_likely_mistakes_do_not_compile(
     compiler: str, site: str, message: str, tmp_path: Path
 ) -> None:
-    """Compile errors are: too many arguments, no arguments, and arguments in the wrong order."""
+    """Too many arguments, no arguments, and arguments in the wrong order are compile errors."""
     source = f"{HEADER}{DEFINITIONS}void f(void *p);\nvoid f(void *p) {{ {site}; }}\n"
     (tmp_path / "mistake.c").write_text(
         "#include <linux/kernel.h>\n#include <kmarkers/sdt.h>\n" + source

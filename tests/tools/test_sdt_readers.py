@@ -133,7 +133,7 @@ VALUES = {
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> None:
     """gdb reads arguments, also static variables with the same name in two files, and thread-local
-    ones."""
+    variables."""
     if not shutil.which(compiler):
         pytest.skip(f"no {compiler}: {REMEDY}")
     (tmp_path / "operands.c").write_text(OPERANDS)

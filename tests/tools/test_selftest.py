@@ -72,7 +72,7 @@ def test_known_costs_pass(
     assert out.count(": pass\n") == len(selftest.ROWS) and FAIL not in out
 
 
-def leave_baseline_in(variant: Sequence[Slope], _baseline: Sequence[Slope]) -> list[Slope]:
+def skip_baseline_subtraction(variant: Sequence[Slope], _baseline: Sequence[Slope]) -> list[Slope]:
     """Return the slopes of a variant, from which the baseline is not subtracted."""
     return list(variant)
 
@@ -101,7 +101,7 @@ def ignore_margin(delta: float, interval: Interval, _margin: float, floor: float
 real_decide_verdict = verdicts.decide_verdict
 FAULTS: dict[str, tuple[Any, str, Any]] = {
     "slope": (slopes_module, "fit_line", fit_half_a_slope),
-    "no baseline": (verdicts, "subtract_baseline", leave_baseline_in),
+    "no baseline": (verdicts, "subtract_baseline", skip_baseline_subtraction),
     "sign": (verdicts, "subtract_baseline", subtract_the_wrong_way),
     "estimator": (location, "compute_midmean", lambda x: np.max(x, axis=-1)),
     "interval": (location, "compute_mean_interval", shift_interval),

@@ -13,7 +13,7 @@ NAMES = soak.list_fault_checks()
 
 
 def make_result(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
-    """Return the result of a boot in which the checks `failed` failed and one other check
+    """Return the result of a boot in which the checks named in `failed` failed, and one other check
     passed."""
     lines = ["# suite: soak", "ok 1 round 1: the kernel logged no fault"]
     lines += [f"not ok {number} {name}" for number, name in enumerate(failed, 2)]
@@ -30,7 +30,7 @@ def test_each_fault_must_be_found(tmp_path: Path) -> None:
         ]
 
 
-def test_no_other_check_may_fail(tmp_path: Path) -> None:
+def test_failure_without_an_injected_fault_is_reported(tmp_path: Path) -> None:
     other = "round 2: the kernel logged no fault"
     assert soak.judge_fault_boot(make_result(tmp_path, [*NAMES, other])).failed == [other]
 

@@ -161,8 +161,8 @@ def simulate_differences(
 
 
 def count_verdicts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> list[Counter[str]]:
-    """Count verdicts in simulated runs of `n` blocks: first those of A/A clones, then those of
-    variants with a true effect."""
+    """Return the numbers of verdicts in simulated runs of `n` blocks, in two counters: for A/A
+    clones, and for variants with a true effect."""
     rng = np.random.default_rng(7)
     clones: Counter[str] = Counter()
     variants: Counter[str] = Counter()
@@ -210,7 +210,7 @@ def test_true_difference_of_1_is_found(name: str, effect: float, verdict: str) -
     assert count_verdicts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
 
 
-def test_no_difference_found_is_not_equivalence() -> None:
+def test_zero_difference_is_equivalent_only_with_a_narrow_interval_and_little_noise() -> None:
     assert verdicts.decide_verdict(0.0, Interval(-3.0, 3.1), MARGIN, 0.1) == UNRESOLVED
     assert verdicts.decide_verdict(0.0, Interval(-0.1, 0.2), MARGIN, 0.1) == EQUIVALENT
     assert verdicts.decide_verdict(0.0, Interval(-0.1, 0.2), MARGIN, 5.0) == UNRESOLVED
@@ -241,7 +241,7 @@ MIRRORED = {SLOWER: FASTER, FASTER: SLOWER, MORE: FEWER, FEWER: MORE}
 AMOUNTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.45, 0.5, 2.0)
 
 
-def negate(interval: Interval) -> Interval:
+def negate_interval(interval: Interval) -> Interval:
     return Interval(-interval.hi, -interval.lo)
 
 
@@ -251,7 +251,7 @@ def test_verdicts_faster_and_slower_are_symmetric(floor: float | None) -> None:
     for delta, below, above in itertools.product(AMOUNTS, repeat=3):
         interval = Interval(delta - below, delta + above)
         verdict = verdicts.decide_verdict(delta, interval, MARGIN, floor)
-        other = verdicts.decide_verdict(-delta, negate(interval), MARGIN, floor)
+        other = verdicts.decide_verdict(-delta, negate_interval(interval), MARGIN, floor)
         assert other == MIRRORED.get(verdict, verdict), (delta, interval)
         seen.add(verdict)
     assert {SLOWER, DIFFERS, UNRESOLVED} <= seen and FASTER not in seen
@@ -262,7 +262,9 @@ def test_verdicts_fewer_and_more_are_symmetric() -> None:
     for low, width in itertools.product((-2, -1, 0, 1, 2), (0, 1, 3)):
         interval = Interval(low, low + width)
         verdict = verdicts.decide_exact_verdict(interval)
-        assert verdicts.decide_exact_verdict(negate(interval)) == MIRRORED.get(verdict, verdict)
+        assert verdicts.decide_exact_verdict(negate_interval(interval)) == MIRRORED.get(
+            verdict, verdict
+        )
         seen.add(verdict)
     assert seen == {MORE, FEWER, IDENTICAL, UNRESOLVED}
 

@@ -25,9 +25,9 @@ PASSES = (1000, 2000)
 COSTS = {"plain": {"none": 2.0, "none-clone": 2.0, "x": 4.0},
          "close": {"none": 2.0, "none-clone": 2.0, "y": 2.0}}  # fmt: skip
 NOISY = {"close": 100}
-# Variant w costs exactly the margin, 0.25.
+# Variant w adds exactly the margin, 0.25.
 MARGIN = {"margin": {"none": 2.0, "none-clone": 2.0, "w": 2.25}}
-# Variant z costs 0.5 more in one of four layouts: more time does not narrow its interval.
+# Variant z costs 0.5 more in one of four layouts, so more time does not narrow its interval.
 PLACED = {"placed": {"none": 2.0, "none-clone": 2.0, "z": 2.0}}
 ADDS = {("z", 3): 0.5}
 

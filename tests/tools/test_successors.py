@@ -17,8 +17,8 @@ CONTINUED = 99
 
 
 def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
-    """kmbench lists all benchmarks and variants that repeat a published measurement in user
-    space."""
+    """kmbench lists all benchmarks and variants in user space that repeat a published
+    measurement."""
     lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
     names = {(name, variant) for name, words in lines.items() for variant in words.split()}
     assert published.find_missing_successors(names, "") == []
@@ -70,7 +70,7 @@ def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> Non
     jumps = dict.fromkeys(("sdt-jump", "sdt-breakpoint"), 28)
     assert tables == {**dict.fromkeys(tables, 12), **jumps}
     assert sites["sdt-jump"]["data"] == sites["sdt-breakpoint"]["data"] == 8
-    # The text that is not likely to run has at most 24 bytes, and two moves for two arguments.
+    # The unlikely text of a marker has at most 24 bytes, and two moves for two arguments.
     unlikely = {form: sizes["text-unlikely"] for form, sizes in sites.items()}
     assert max(unlikely[form] for form in sites if form.startswith("marker-")) <= 24 + 2 * 3
     for sizes in sites.values():

@@ -40,8 +40,8 @@ except KeyboardInterrupt as interrupt:
 
 
 def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.Signals) -> None:
-    """Send signal `number` to a script that starts two processes. Both must end, and the script
-    must print nothing."""
+    """Send signal `number` to a script that starts two processes. Both processes must end, and
+    the script must print nothing."""
     beats = [tmp_path / f"beats.{process}" for process in (1, 2)]
     command = [sys.executable, "-c", script, str(tmp_path)]
     quiet = subprocess.DEVNULL
@@ -130,14 +130,14 @@ def test_two_suites_run_in_parallel(
         """Return the function of a suite `mine` that passes only if the suite `other` runs at the
         same time."""
 
-        def run(log: Path) -> Tally:
+        def run_suite(log: Path) -> Tally:
             (tmp_path / mine).touch()
             deadline = time.monotonic() + 20
             while not (tmp_path / other).exists() and time.monotonic() < deadline:
                 time.sleep(0.01)
             return Tally(int((tmp_path / other).exists()), skipped=[f"{mine}: a reason"])
 
-        return run
+        return run_suite
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
@@ -161,17 +161,17 @@ def test_two_suites_run_in_parallel(
 def test_calm_suites_run_after_all_others_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
-    """The calm suite is first in the list, but starts after the longest one."""
+    """The suite that must run alone is first in the list, but starts after the longest suite."""
     ends = tmp_path / "ends"
 
     def make_suite(name: str, seconds: float = 0.0) -> Suite:
-        def run(log: Path) -> Tally:
+        def run_suite(log: Path) -> Tally:
             time.sleep(seconds)
             with ends.open("a") as file:
                 file.write(f"{name} ")
             return Tally(1)
 
-        return Suite(name, run)
+        return Suite(name, run_suite)
 
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: set(range(processors)))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of summary.json: its fields, invalid files, and the list of schema 1."""
+"""Tests of summary.json: its fields, invalid files, and schema 1, which is a list."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def whole(run: Path) -> Json:
+def full_summary(run: Path) -> Json:
     """Return the content of summary.json."""
     found: Json = json.loads((run / "summary.json").read_text())
     return found
@@ -46,11 +46,11 @@ def write_and_read_summary(directory: Path, value: object) -> Json:
     return summary.read_summary(directory)
 
 
-def test_summary_has_provenance(run: Path, whole: Json) -> None:
-    assert summary.read_summary(run) == whole
+def test_summary_has_provenance(run: Path, full_summary: Json) -> None:
+    assert summary.read_summary(run) == full_summary
     env = json.loads((run / "env.json").read_text())
-    origin = whole["provenance"]
-    assert (whole["schema"], origin["run"], origin["date"]) == (2, "one", env["date"])
+    origin = full_summary["provenance"]
+    assert (full_summary["schema"], origin["run"], origin["date"]) == (2, "one", env["date"])
     assert origin["version"] == env["source"]["version"]
     assert f'"{origin["version"]}"' in (ROOT / "include/kmarkers/version.h").read_text()
     (tier,) = origin["tiers"]
@@ -60,17 +60,17 @@ def test_summary_has_provenance(run: Path, whole: Json) -> None:
         1,
         65,
     )
-    assert set(whole["units"]) == {"TSC cycles"}
-    assert [(e["measured"], e["sites"], e["median"]) for e in whole["switching"]] == [
+    assert set(full_summary["units"]) == {"TSC cycles"}
+    assert [(e["measured"], e["sites"], e["median"]) for e in full_summary["switching"]] == [
         ("switch", 100, 5000)
     ]
 
 
-def test_schema_1_is_read(tmp_path: Path, whole: Json) -> None:
-    switching = [{k: v for k, v in e.items() if k != "measured"} for e in whole["switching"]]
-    found = write_and_read_summary(tmp_path, whole["results"] + switching)
-    assert found["results"] == whole["results"]
-    assert found["switching"] == [{**e, "measured": None} for e in whole["switching"]]
+def test_schema_1_is_read(tmp_path: Path, full_summary: Json) -> None:
+    switching = [{k: v for k, v in e.items() if k != "measured"} for e in full_summary["switching"]]
+    found = write_and_read_summary(tmp_path, full_summary["results"] + switching)
+    assert found["results"] == full_summary["results"]
+    assert found["switching"] == [{**e, "measured": None} for e in full_summary["switching"]]
     kept = summary.read_summary(ROOT / "results" / "reference")
     assert {e["tier"] for e in kept["results"]} == {"native", "vm", "icount"}
 
@@ -146,11 +146,11 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_invalid_field_is_reported(name: str, tmp_path: Path, whole: Json) -> None:
+def test_invalid_field_is_reported(name: str, tmp_path: Path, full_summary: Json) -> None:
     spoil, said = BROKEN[name]
-    spoil(whole)
+    spoil(full_summary)
     with pytest.raises(FailedError, match=re.escape(f"summary.json: {said}")):
-        write_and_read_summary(tmp_path, whole)
+        write_and_read_summary(tmp_path, full_summary)
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def test_table_of_switching_times(run: Path) -> None:
 
 
 def read_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
-    """Return the outcome ("kept", "BROKEN") of each limit, by its description."""
+    """Return the outcome ("kept", "BROKEN") of each limit, keyed by its description."""
     return {row[0]: row[-1] for row in switchtable.make_limit_rows(points)[1]}
 
 

@@ -175,8 +175,9 @@ def make_work_directory(tmp_path: Path, program: str) -> Path:
 
 
 def make_measure_command(folder: Path, action: str = "native") -> list[str]:
-    """Return a command that calls measure.sh with the action `action`. Signals get their default
-    handlers, because pytest may ignore them, and child processes inherit that."""
+    """Return a command that calls measure.sh with the action `action`. The command resets
+    signals to their default handlers, because pytest may ignore signals, and child processes
+    inherit ignored signals."""
     return [
         "env",
         "--default-signal",
@@ -226,7 +227,7 @@ def make_endless_program(tmp_path: Path) -> Path:
 
 
 def wait_for_start(tmp_path: Path, folder: Path) -> list[int]:
-    """Wait until the program has started; return its process IDs."""
+    """Wait until the program has started; return the process IDs of the program and its child."""
     wait_for_file(tmp_path / "began")
     wait_for_file(folder / "alive")
     children = [int(word) for word in (tmp_path / "began").read_text().split()]

@@ -70,7 +70,8 @@ def test_output_of_a_command_is_compared_with_the_tutorial(
 
 
 def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) -> None:
-    """The same page with another number of two digits fails at its first command."""
+    """The page passes as printed. With another number of two digits, it fails at the first
+    command."""
     page, log = tmp_path / "page.md", tmp_path / "log"
     text = PAGE.format(file=tmp_path / "file")
     page.write_text(text)
@@ -102,7 +103,7 @@ def test_a_tutorial_leaves_no_new_path_in_tmp(tmp_path: Path) -> None:
 
 
 def test_the_keys_that_a_tutorial_prints_are_typed() -> None:
-    """At "press Enter", Enter is typed, and Ctrl-Z where the tutorial prints ^Z."""
+    """Enter is typed where the tutorial prints "press Enter", and Ctrl-Z where it prints ^Z."""
     command = 'sh -c \'printf "press Enter"; read x; printf "press Enter"; read x; echo end\''
     with closing(tutorials.Terminal()) as terminal:
         step = tutorials.Step("$", [command], ["press Enter", "press Enter", "end"])

@@ -128,7 +128,7 @@ def read_notes(program: Path) -> list[tuple[str, str, bool, list[str]]]:
 def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path) -> None:
     program = build_program(language, FORMS, tmp_path, *level.split())
     found = read_notes(program)
-    # In C++ the sign of an enum is unknown.
+    # In C++, it is unknown whether an enum is signed.
     sizes = {**SIZES, "others": "4 8"} if "++" in language else SIZES
     wanted = sorted([*sizes.items(), ("varied", "")])
     assert sorted((name, " ".join(arguments)) for _, name, _, arguments in found) == wanted
@@ -140,7 +140,7 @@ def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path
 @pytest.mark.parametrize("language", ["gcc -std=gnu11", "g++ -x c++"])
 def test_notes_equal_those_of_systemtap_header(language: str, tmp_path: Path) -> None:
     """Our notes equal those of SystemTap's header, except for a long double, which readers do not
-    support. The test replaces it by a double."""
+    support. The test replaces the long double by a double."""
     if not SYSTEMTAP.is_file():
         pytest.skip("no systemtap-sdt-dev: scripts/setup --tools installs it")
     source = FORMS.replace("long double wide", "double wide")
