@@ -8,6 +8,7 @@ number of sites, and no baseline is subtracted.
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -218,34 +219,38 @@ def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | No
     return divide_if_known(found[0].median, found[1].median) if found else None
 
 
-def compute_least_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the smallest ratio of compute_gap_to_interrupts_ratio() that the 95 % intervals of
-    both gaps permit."""
+def compute_gap_to_interrupts_bounds(points: Sequence[SwitchPoint]) -> Interval:
+    """Return the smallest and the largest ratio of compute_gap_to_interrupts_ratio() that the 95 %
+    intervals of both gaps permit."""
     found = find_gap_points(points)
-    return divide_if_known(found[0].ci.lo, found[1].ci.hi) if found else None
+    if not found or stats.UNBOUNDED in (found[0].ci, found[1].ci):
+        return stats.UNBOUNDED
+    own, interrupts = (point.ci for point in found)
+    largest = divide_if_known(own.hi, interrupts.lo)
+    return Interval(own.lo / interrupts.hi, math.inf if largest is None else largest)
 
 
 @dataclass(frozen=True)
 class SwitchingLimit:
     """A limit of switching in one tier. If `most` is true, the value of `measure` must be at most
-    `limit`, else at least `limit`. If `least` is given, the limit is broken only if the value of
-    `least`, a lower bound of the value of `measure`, exceeds the limit, too."""
+    `limit`, else at least `limit`. If `compute_bounds` is given, the value must be at most `limit`,
+    and the outcome is unresolved if the limit is inside the bounds of the value."""
 
     tier: str
     words: str
     measure: Measure
     most: bool
     limit: float
-    least: Measure | None = None
+    compute_bounds: Callable[[Sequence[SwitchPoint]], Interval] | None = None
 
     def judge_value(self, value: float, points: Sequence[SwitchPoint]) -> str:
         """Return "kept", "unresolved" or BROKEN."""
-        if value <= self.limit if self.most else value >= self.limit:
-            return "kept"
-        if self.least is None:
-            return BROKEN
-        least = self.least(points)
-        return BROKEN if least is not None and least > self.limit else UNRESOLVED
+        if self.compute_bounds:
+            bounds = self.compute_bounds(points)
+            if bounds.lo <= self.limit < bounds.hi:
+                return UNRESOLVED
+        kept = value <= self.limit if self.most else value >= self.limit
+        return "kept" if kept else BROKEN
 
     def make_table_row(self, points: Sequence[SwitchPoint]) -> list[str] | None:
         """Return the limited quantity, the limit, the value, and "kept", "unresolved" or BROKEN;
@@ -257,7 +262,7 @@ class SwitchingLimit:
         return [self.words, bound, f"{got:.4g}", self.judge_value(got, points)]
 
 
-# The last cell of a limit that was exceeded, and of one that noise may have exceeded.
+# The last cell of a limit that was exceeded, and of one for which the noise is too large to say.
 BROKEN, UNRESOLVED = "BROKEN", "unresolved"
 
 
@@ -280,7 +285,7 @@ def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
             compute_gap_to_interrupts_ratio,
             True,
             2,
-            least=compute_least_gap_to_interrupts_ratio,
+            compute_bounds=compute_gap_to_interrupts_bounds,
         )
     )
     return limits
