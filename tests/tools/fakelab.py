@@ -16,7 +16,8 @@ from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 
 # The beginning of a shell script that replaces QEMU. The script sets $console, $status and
-# $results to the files of the serial ports, and $nonce to the nonce on the kernel's command line.
+# $results to the files of the serial ports, $nonce to the nonce on the kernel's command line, and
+# $events to the file descriptor on which QEMU sends events.
 FAKE_QEMU = r"""#!/bin/sh
 [ "$1" = --version ] && { echo "fake emulator 1.0"; exit; }
 for arg; do
@@ -25,6 +26,7 @@ for arg; do
     file,*status.log) status=${arg##*path=} ;;
     file,*results.tar.gz) results=${arg##*path=} ;;
     *kmarkers.nonce=*) nonce=${arg##*kmarkers.nonce=} ;;
+    socket,id=shutdown,fd=*) events=${arg##*=} ;;
     esac
 done
 : >"$console" >"$status" >"$results"

@@ -222,7 +222,21 @@ def test_boot_without_an_exit_status_fails(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(laboratory, 'echo "ok 1 x" >"$status"')
     assert not result.ok
     assert result.exit_code is None
-    assert "without an exit status" in result.reason
+    assert result.reason == "the guest ended without an exit status"
+
+
+def test_reason_of_the_emulator_is_reported_if_the_guest_vanishes(laboratory: Path) -> None:
+    events = [
+        {"event": "RTC_CHANGE", "data": {"offset": 1}},
+        {"event": "SHUTDOWN", "data": {"guest": True, "reason": "guest-reset"}},
+    ]
+    sent = laboratory / "events"
+    sent.write_text("".join(json.dumps(event) + "\n" for event in events))
+    program = (
+        "import os, pathlib, sys;os.write(int(sys.argv[1]), pathlib.Path(sys.argv[2]).read_bytes())"
+    )
+    result, _ = boot_with_fake_qemu(laboratory, f'{sys.executable} -c "{program}" $events {sent}')
+    assert result.reason == "the guest ended without an exit status (QEMU: guest-reset)"
 
 
 @pytest.mark.parametrize("line", ["kmarkers-exit 0", "kmarkers-exit 0123456789abcdef 0", "exit 0"])

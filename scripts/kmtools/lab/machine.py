@@ -30,7 +30,7 @@ from kmtools.lab.catalogue import Kernel
 from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator
 from kmtools.lab.look import Finding
-from kmtools.lab.qmp import Monitor, inject_nmis
+from kmtools.lab.qmp import Monitor, ShutdownWatch, inject_nmis
 from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge_result, read_log
 from kmtools.lab.secureboot import BootFiles
 from kmtools.lab.watch import Watch
@@ -300,10 +300,13 @@ def _run_emulator(
     result = Result(out=request.out)
     started = time.monotonic()
     deadline = started + request.timeout
+    shutdown = ShutdownWatch()
+    options = () if request.bochs else shutdown.make_options()
     with (request.out / "qemu.log").open("w") as log:
         process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", *running.command],
+            ["setpriv", "--pdeathsig", "KILL", *running.command, *options],
             env={**os.environ, **running.environment},
+            pass_fds=[shutdown.end_of_qemu.fileno()],
             stdin=None if request.terminal else subprocess.DEVNULL,
             stdout=None if request.terminal else log,
             stderr=log,
@@ -325,6 +328,7 @@ def _run_emulator(
         finally:
             process.kill()
             process.wait()
+    result.shutdown = shutdown.read_reason()
     channel.read_new_lines(final=True)
     result.exit_code = channel.exit_code
     result.seconds = time.monotonic() - started

@@ -86,6 +86,31 @@ class Monitor:
         self._socket.close()
 
 
+class ShutdownWatch:
+    """Learns from a QEMU why it ended, through a QMP connection that exists before QEMU starts."""
+
+    def __init__(self) -> None:
+        self._own_end, self.end_of_qemu = socket.socketpair()
+        # QEMU sends events only after this command.
+        self._own_end.sendall(b'{"execute": "qmp_capabilities"}\n')
+
+    def make_options(self) -> list[str]:
+        """Return the QEMU options for the connection; the process must inherit `end_of_qemu`."""
+        number = self.end_of_qemu.fileno()
+        return ["-chardev", f"socket,id=shutdown,fd={number}", "-mon", "shutdown,mode=control"]
+
+    def read_reason(self) -> str:
+        """Return the reason of the event SHUTDOWN, such as "guest-reset"; "" if QEMU, which must
+        have ended, sent no such event. Close the connection."""
+        self.end_of_qemu.close()
+        # The connection is reset if the process ended before it read the command.
+        with self._own_end, self._own_end.makefile() as lines, contextlib.suppress(OSError):
+            for line in lines:
+                if line.endswith("\n") and (message := json.loads(line)).get("event") == "SHUTDOWN":
+                    return str(message["data"]["reason"])
+        return ""
+
+
 def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager[None]:
     """Send an NMI to the guest `rate` times a second, through the QMP socket `path`, until the
     `with` block ends.

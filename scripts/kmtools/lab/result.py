@@ -30,6 +30,8 @@ class Result:
     emulator_failed: bool = False
     # The reason why the guest hung; None if it did not hang.
     finding: Finding | None = None
+    # QEMU's reason for its end, such as "guest-reset"; "" if it gave none.
+    shutdown: str = ""
     fault_lines: list[str] = field(default_factory=list)
     seconds: float = 0.0
     out: Path = Path()
@@ -69,6 +71,7 @@ def judge_result(result: Result, out: Path) -> None:
     if not result.reason:
         if result.exit_code is None:
             result.reason = "the guest ended without an exit status"
+            result.reason += f" (QEMU: {result.shutdown})" if result.shutdown else ""
         elif result.exit_code != 0:
             result.reason = f"the job failed with exit code {result.exit_code}"
         elif result.fault_lines:
