@@ -142,7 +142,8 @@ def print_module_sites(files: Sequence[str]) -> int:
         found = read_sites(Path(file))
         lines = [["kind", "name", "flavour", "function", "place"]]
         lines += [[s.kind, s.name, s.flavour, s.function, s.place or "-"] for s in found]
-        print("\n".join([f"{file}:", *align_table(lines)] if found else [f"{file}: no sites"]))
+        none = f"{file}: no markers, SDT probes or immediate values"
+        print("\n".join([f"{file}:", *align_table(lines)] if found else [none]))
         for fault in filter(None, (site.fault for site in found)):
             print(f"{file}: error: {fault}", file=sys.stderr)
             code = BAD

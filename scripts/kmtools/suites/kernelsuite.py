@@ -108,7 +108,7 @@ class Outcome:
     """The results of all suites in one kernel.
 
     `retries` has the reasons why boots were repeated. If `seconds`, the time of all tests, is above
-    `may_take`, the table marks the kernel as slow. `short` is True if the stress tests were short.
+    `may_take`, the table marks the kernel as slow.
     """
 
     kernel: str
@@ -118,7 +118,6 @@ class Outcome:
     suites: dict[str, Tally] = field(default_factory=dict)
     seconds: float = 0.0
     may_take: float = SLOW_SECONDS
-    short: bool = False
     retries: list[str] = field(default_factory=list)
 
     @property

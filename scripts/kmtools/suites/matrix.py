@@ -85,8 +85,6 @@ def list_outcome_notes(outcomes: Iterable[Outcome]) -> list[str]:
             f"RETRIED {one.kernel}: fault of the emulator, not of kmarkers: {why}"
             for why in one.retries
         ]
-        if one.short:
-            lines.append(f"SHORT {one.kernel}: the stress tests were short")
         if one.seconds > one.may_take:
             lines.append(f"SLOW {one.kernel}: slower than {one.may_take / 60:g} minutes")
     return lines
