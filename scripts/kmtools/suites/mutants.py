@@ -351,7 +351,11 @@ def check_unchanged_code(mutants: Sequence[Mutant], kernel: str) -> None:
         if not of_environment:
             continue
         tests = sorted({test for mutant in of_environment for test in mutant.tests})
-        suites = sorted({suite for mutant in of_environment for suite in mutant.suites})
+        suites = sorted(
+            testkernel.add_needed_suites(
+                suite for mutant in of_environment for suite in mutant.suites
+            )
+        )
         all_of_them = Mutant("sound", "", "", [], tests, environment, suites=suites)
         failed = run_mutant_tests(
             all_of_them, kernel, SCRATCH / f"sound-{environment.name.lower()}.log"

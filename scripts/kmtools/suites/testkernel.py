@@ -98,10 +98,17 @@ def run_warning_detection_test(kernel: str, log: Path) -> Tally:
     )
 
 
+def add_needed_suites(names: Iterable[str]) -> set[str]:
+    """Return the suites `names`, and the other suite of each pair in TOGETHER that has one of
+    them."""
+    wanted = {*names}
+    return wanted | {TOGETHER[name] for name in wanted if name in TOGETHER}
+
+
 def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
     """Divide the suites `names` between two guests: return two lists, or one if one of the two
     would be empty. If `names` has only one suite of a pair in TOGETHER, the other one is added."""
-    wanted = {*names, *(TOGETHER[name] for name in names if name in TOGETHER)}
+    wanted = add_needed_suites(names)
     lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
     enough = all(map(sum_suite_seconds, lists))
     return lists if enough else [[name for some in lists for name in some]]
