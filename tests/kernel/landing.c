@@ -179,6 +179,8 @@ static bool find_endbr_at_target(void)
 	const u8 *function = (const u8 *)landing_branch;
 	unsigned int i;
 
+	/* With a constant address, objtool would report a pointer behind the function. */
+	OPTIMIZER_HIDE_VAR(function);
 	for (i = 0; i < 64; i++)
 		if (!memcmp(function + i, endbr_and_multiply, sizeof(endbr_and_multiply)))
 			return true;

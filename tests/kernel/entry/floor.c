@@ -9,7 +9,6 @@
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
-#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/kthread.h>
 #include <linux/math64.h>
@@ -138,14 +137,26 @@ static const struct kernel_param_ops by_hand_ops = {
 module_param_cb(by_hand, &by_hand_ops, NULL, 0200);
 MODULE_PARM_DESC(by_hand, "any value: store all bytes, with an IPI round after each pass");
 
+static void wait_us(unsigned int us)
+{
+	u64 end = ktime_get_ns() + us * 1000ULL;
+
+	while (ktime_get_ns() < end)
+		cpu_relax();
+}
+
 static int set_interrupt(const char *text, const struct kernel_param *unused)
 {
-	unsigned int i;
+	unsigned int us, i;
+	int err = kstrtouint(text, 0, &us);
 
+	if (err)
+		return err;
 	for (i = 0; i < 3; i++) {
+		wait_us(us / 4);
 		serialise_all_cpus();
-		mdelay(1);
 	}
+	wait_us(us / 4);
 	return 0;
 }
 
@@ -153,7 +164,7 @@ static const struct kernel_param_ops interrupt_ops = {
 	.set = set_interrupt,
 };
 module_param_cb(interrupt, &interrupt_ops, NULL, 0200);
-MODULE_PARM_DESC(interrupt, "any value: send three rounds of IPIs, 1 ms apart, without a store");
+MODULE_PARM_DESC(interrupt, "send three rounds of IPIs, without a store, in so many microseconds");
 
 /*
  * Read the clock.  If the time since the reading @last exceeds gap_ns, store that time in gap_ns.
