@@ -43,7 +43,7 @@ UNLICENSED_SUFFIXES = {".csv", ".json", ".png", ".svg", ".html", ".doc-base", ""
 # shellcheck reads a sourced file together with the file that sources it. SC2317 is disabled,
 # because it reports a function as never called if only other functions call it.
 SHELLCHECK = ["shellcheck", "-x", "-a", "-f", "gcc", "-e", "SC2317"]
-USUAL_SECONDS = 100.0
+USUAL_SECONDS = 200.0
 # W=1 runs kernel-doc, which needs perl.
 LINT_TOOLS = ("sparse", "perl")
 

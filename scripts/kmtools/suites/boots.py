@@ -30,7 +30,7 @@ SECONDS_PER_BATCH = 3.0
 # The Debian suite whose tracers are tested with every kernel, in addition to the tracers of the
 # Debian suite that the kernel is from.
 NEWER_TRACERS = "trixie"
-TRACERS_SECONDS = 60
+TRACERS_SECONDS = 88
 # The page of the documentation that is copied to the guest, which runs the commands in the page.
 TRACING = ROOT / "Documentation" / "tracing.md"
 

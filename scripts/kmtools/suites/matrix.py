@@ -21,7 +21,7 @@ from kmtools.suites import kernelpage, kernelsuite, testkernel
 from kmtools.suites.kernelpage import KernelResults
 from kmtools.suites.kernelsuite import Outcome
 
-USUAL_SECONDS = 240.0
+USUAL_SECONDS = 330.0
 # The suites that run in kernels with the role "gates". The suite `orders` does not run there,
 # because the orders in which modules can be loaded do not depend on the kernel.
 GATE_SUITES = [

@@ -20,7 +20,7 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, find_no_obstacle, run_pytest
 
-SCRIPTS_SECONDS, PAGE_SECONDS, MODEL_SECONDS = 150.0, 60.0, 200.0
+SCRIPTS_SECONDS, PAGE_SECONDS, MODEL_SECONDS = 430.0, 90.0, 200.0
 # The Python that has the packages of the browser test.
 BROWSER_PYTHON = Path("build/page/bin/python")
 
