@@ -143,6 +143,14 @@ def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> N
     assert export_waiting_cpus(switched + 4) == {switched + 4}
 
 
+def test_paths_of_written_files_are_printed(
+    switching_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    metrics, trace = tmp_path / "metrics", tmp_path / "trace.json"
+    assert main(["export", str(switching_run), f"--openmetrics={metrics}", f"--trace={trace}"]) == 0
+    assert capsys.readouterr().out.splitlines() == [str(metrics), str(trace)]
+
+
 def test_fleet_reads_the_same_rows_from_parquet(tmp_path: Path) -> None:
     pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet installs it")
     folder = tmp_path / "runs"

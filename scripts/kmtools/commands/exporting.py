@@ -57,12 +57,15 @@ def run_export(args: Namespace) -> None:
         write_requested_file(
             args.openmetrics, exports.render_openmetrics(estimates.load_estimates(args.run).rows)
         )
+        print(args.openmetrics)
     if args.trace:
         write_requested_file(args.trace, exports.render_trace(samples, tiers))
+        print(args.trace)
     if args.parquet:
         from kmtools.analyse import parquet
 
         parquet.write_parquet(samples, args.parquet)
+        print(args.parquet)
 
 
 def add_pack_command(parser: ArgumentParser) -> Run:
