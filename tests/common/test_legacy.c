@@ -20,7 +20,7 @@
 
 static int subsys_calls, subsys_value;
 static const char *subsys_text, *subsys_format;
-static bool subsys_wide_seen;
+static bool ten_args_seen;
 
 static void probe_subsys_event(const char *format, ...)
 {
@@ -34,7 +34,7 @@ static void probe_subsys_event(const char *format, ...)
 	subsys_calls++;
 }
 
-static void probe_subsys_wide(const char *format, ...)
+static void check_ten_args(const char *format, ...)
 {
 	bool good;
 	va_list ap;
@@ -51,10 +51,10 @@ static void probe_subsys_wide(const char *format, ...)
 	good &= va_arg(ap, int) == 9;
 	good &= va_arg(ap, int) == -10;
 	va_end(ap);
-	subsys_wide_seen = good;
+	ten_args_seen = good;
 }
 
-static void probe_noargs_2006(const char *format, ...)
+static void variadic_probe_without_args(const char *format, ...)
 {
 	subsys_format = format;
 	subsys_calls++;
@@ -67,7 +67,7 @@ static noinline void subsys_event(int value, const char *text)
 	MARK(test_2006, "%ld %s", (long)value + 2, text);
 }
 
-static noinline void subsys_wide(void)
+static noinline void hit_marker_with_ten_args(void)
 {
 	MARK(test_2006_wide, SUBSYS_WIDE_FORMAT, -1, -(1LL << 40), &subsys_calls, subsys_text,
 	     0xf0000005, -6L, 1LL << 50, -8, 9, -10);
@@ -103,7 +103,7 @@ static void probe_defined(void *private, void *call_private, const char *fmt, va
 		(*(unsigned long *)private)++;
 }
 
-static void probe_other(void *probe_private, void *call_private, const char *fmt, va_list *args)
+static void empty_probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
@@ -112,8 +112,8 @@ void legacy_cleanup(void)
 	unsigned int i;
 
 	marker_remove_probe(probe_subsys_event);
-	marker_remove_probe(probe_subsys_wide);
-	marker_remove_probe(probe_noargs_2006);
+	marker_remove_probe(check_ten_args);
+	marker_remove_probe(variadic_probe_without_args);
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		marker_probe_unregister("test_2006", probe, &calls[i]);
 		marker_probe_unregister("test_legacy_none", probe, &calls[i]);
@@ -151,11 +151,11 @@ const char *legacy_2006_arguments(void)
 {
 	/* Cast the probe, as clients did whose headers declared another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
-				(marker_probe_func *)(void *)probe_subsys_wide) == 1);
-	subsys_wide_seen = false;
-	subsys_wide();
-	EXPECT(subsys_wide_seen);
-	EXPECT(marker_set_probe("test_2006_noargs", MARK_NOARGS, probe_noargs_2006) == 1);
+				(marker_probe_func *)(void *)check_ten_args) == 1);
+	ten_args_seen = false;
+	hit_marker_with_ten_args();
+	EXPECT(ten_args_seen);
+	EXPECT(marker_set_probe("test_2006_noargs", MARK_NOARGS, variadic_probe_without_args) == 1);
 	subsys_noargs();
 	EXPECT(subsys_calls == 1 && !strcmp(subsys_format, MARK_NOARGS));
 	return NULL;
@@ -173,13 +173,13 @@ const char *legacy_2006_errors(void)
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
 	EXPECT(marker_set_probe("test_2006", SUBSYS_EVENT_FORMAT, probe_subsys_event) == 2);
 	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_subsys_event) == 0);
-	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 0);
+	EXPECT(marker_set_probe("test_2006", "%ld %s", variadic_probe_without_args) == 0);
 	subsys_event(1, "");
 	EXPECT(subsys_calls == 2);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
 	/* The calls of marker_set_probe() that failed have not set the format of the name. */
-	EXPECT(marker_set_probe("test_2006", "%ld %s", probe_noargs_2006) == 1);
-	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
+	EXPECT(marker_set_probe("test_2006", "%ld %s", variadic_probe_without_args) == 1);
+	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
 	return NULL;
 }
 
@@ -189,11 +189,11 @@ const char *legacy_2628(void)
 	EXPECT(marker_probe_register("test_2628", "%d", probe_defined, &calls[1]) == -EPERM);
 	subsys_defined(-5);
 	EXPECT(calls[0] == 1);
-	EXPECT(marker_set_probe("test_2628", "%ld", probe_noargs_2006) == 1);
+	EXPECT(marker_set_probe("test_2628", "%ld", variadic_probe_without_args) == 1);
 	subsys_defined(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1 && !strcmp(subsys_format, "%ld"));
 	EXPECT(!marker_probe_unregister("test_2628", probe_defined, &calls[0]));
-	EXPECT(marker_remove_probe(probe_noargs_2006) == 1);
+	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
 	subsys_defined(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1);
 	return NULL;
@@ -206,20 +206,20 @@ const char *legacy_private_data(void)
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
 
 	EXPECT(!marker_probe_register("test_2006", SUBSYS_EVENT_FORMAT, probe, &calls[0]));
-	EXPECT(!marker_probe_register("test_2006", NULL, probe_other, &calls[2]));
+	EXPECT(!marker_probe_register("test_2006", NULL, empty_probe, &calls[2]));
 	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[1]));
 	EXPECT(!marker_probe_register("test_legacy_none", NULL, probe, &calls[1]));
 	EXPECT(marker_get_private_data("test_2006", probe, 0) == &calls[0]);
 	EXPECT(marker_get_private_data("test_2006", probe, 1) == &calls[1]);
 	EXPECT(marker_get_private_data("test_2006", probe, 2) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
-	EXPECT(marker_get_private_data("test_2006", probe_other, 0) == &calls[2]);
+	EXPECT(marker_get_private_data("test_2006", empty_probe, 0) == &calls[2]);
 
 	/*
 	 * marker_probe_unregister_private_data() disconnects one pair of probe and data from one
 	 * name only.
 	 */
-	EXPECT(marker_probe_unregister_private_data(probe_other, &calls[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister_private_data(empty_probe, &calls[0]) == -ENOENT);
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
 	subsys_event(1, "");
@@ -227,7 +227,7 @@ const char *legacy_private_data(void)
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[1]));
 	EXPECT(!marker_probe_unregister_private_data(probe, &calls[1]));
 	EXPECT(marker_probe_unregister_private_data(probe, &calls[1]) == -ENOENT);
-	EXPECT(!marker_probe_unregister_private_data(probe_other, &calls[2]));
+	EXPECT(!marker_probe_unregister_private_data(empty_probe, &calls[2]));
 	return NULL;
 }
 
@@ -302,9 +302,9 @@ static int call_for_hostile_markers(int (*change)(const char *name))
 	       change("test_hostile_percent");
 }
 
-static int connect_2006(const char *name)
+static int connect_variadic_probe(const char *name)
 {
-	return marker_set_probe(name, NULL, probe_noargs_2006);
+	return marker_set_probe(name, NULL, variadic_probe_without_args);
 }
 
 static int register_classic(const char *name)
@@ -320,14 +320,15 @@ static int unregister_classic(const char *name)
 const char *legacy_hostile_formats(void)
 {
 	EXPECT(sizeof(LONG_FORMAT) > 4096);
-	EXPECT(call_for_hostile_markers(connect_2006) == 4);
+	EXPECT(call_for_hostile_markers(connect_variadic_probe) == 4);
 	EXPECT(call_for_hostile_markers(register_classic) == 0);
 	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
-	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", probe_other, NULL) == -EPERM);
-	EXPECT(marker_probe_register("test_hostile_n", "%n", probe_other, NULL) == -EPERM);
+	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", empty_probe, NULL) ==
+	       -EPERM);
+	EXPECT(marker_probe_register("test_hostile_n", "%n", empty_probe, NULL) == -EPERM);
 	EXPECT(call_for_hostile_markers(unregister_classic) == 0);
-	EXPECT(marker_remove_probe(probe_noargs_2006) == 4);
+	EXPECT(marker_remove_probe(variadic_probe_without_args) == 4);
 	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4);
 	return NULL;

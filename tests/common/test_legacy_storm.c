@@ -31,7 +31,7 @@ static void count_hit(void *private, void *call_private, const char *fmt, va_lis
 	atomic_long_inc((atomic_long_t *)private);
 }
 
-static void count_2006(const char *fmt, ...)
+static void count_call_of_variadic_probe(const char *fmt, ...)
 {
 	va_list args;
 
@@ -48,7 +48,7 @@ static void check_alive(void *private, void *call_private, const char *fmt, va_l
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-static void check_alive_2006(const char *fmt, ...)
+static void check_alive_in_variadic_probe(const char *fmt, ...)
 {
 	if (READ_ONCE(dead[0]))
 		WRITE_ONCE(wrong, wrong + 1);
@@ -71,8 +71,8 @@ static int register_probe_for_a_while(unsigned int i)
 	WRITE_ONCE(*mine, false);
 	err = marker_probe_register("test_count", NULL, check_alive, mine);
 	if (!err && !(i % NR_ADDRESSES))
-		err = marker_set_probe("test_count", NULL, check_alive_2006) == 0 ||
-		      marker_remove_probe(check_alive_2006) == 0;
+		err = marker_set_probe("test_count", NULL, check_alive_in_variadic_probe) == 0 ||
+		      marker_remove_probe(check_alive_in_variadic_probe) == 0;
 	err = err ?: marker_probe_unregister("test_count", check_alive, mine);
 	marker_synchronize_unregister();
 	WRITE_ONCE(*mine, true);
@@ -91,14 +91,14 @@ const char *legacy_exactly_once(void)
 		atomic_long_set(&counted[i], 0);
 		EXPECT(!marker_probe_register("test_count", "%ld", count_hit, &counted[i]));
 	}
-	EXPECT(marker_set_probe("test_count", "%ld", count_2006));
+	EXPECT(marker_set_probe("test_count", "%ld", count_call_of_variadic_probe));
 	EXPECT(!test_start_threads(hit_marker));
 	for (i = 0; i < test_batches / 20 && !err; i++)
 		err = register_probe_for_a_while(i);
 	passes = test_stop_threads();
 	for (i = 0; i < NR_CONNECTED; i++)
 		EXPECT(!marker_probe_unregister("test_count", count_hit, &counted[i]));
-	EXPECT(marker_remove_probe(count_2006));
+	EXPECT(marker_remove_probe(count_call_of_variadic_probe));
 	EXPECT(!err && passes && !wrong);
 	for (i = 0; i < NR_CONNECTED; i++)
 		EXPECT(atomic_long_read(&counted[i]) == passes);

@@ -67,12 +67,12 @@ static int evaluate(int value)
 	return value;
 }
 
-static noinline void hit_none(void)
+static noinline void hit_probe_none(void)
 {
 	SDT_PROBE0(test, , , none);
 }
 
-static noinline void hit_two(int number, const char *text)
+static noinline void hit_probe_two_words(int number, const char *text)
 {
 	SDT_PROBE2(test, , , two__words, evaluate(number), text);
 }
@@ -82,33 +82,33 @@ const char *sdt_calls_handlers(void)
 	static const char text[] = "text";
 
 	evaluated = 0;
-	hit_none();
-	hit_two(-3, text);
+	hit_probe_none();
+	hit_probe_two_words(-3, text);
 	EXPECT(!evaluated && !seen[0].calls);
 	EXPECT(!sdt_attach("none", record_hit, &first));
 	EXPECT(!sdt_attach("test:::two-words", record_hit, &second));
-	hit_none();
+	hit_probe_none();
 	EXPECT(seen[0].calls == 1 && !seen[1].calls && !seen[0].last.nr);
 	EXPECT(sdt_hit_probe(&seen[0].last) == &sdt_test___none);
-	hit_two(-3, text);
+	hit_probe_two_words(-3, text);
 	EXPECT(evaluated == 1 && seen[0].calls == 1 && seen[1].calls == 1);
 	EXPECT(seen[1].last.nr == 2 && (int)seen[1].last.args[0] == -3);
 	EXPECT((long)seen[1].last.args[0] == -3 && seen[1].last.args[1] == (unsigned long)text);
 
 	/* Attach a second handler to the same site, then detach the first one. */
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
-	hit_two(4, text);
+	hit_probe_two_words(4, text);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 2);
 	EXPECT(!sdt_detach("test:::two-words", record_hit, &second));
-	hit_two(5, text);
+	hit_probe_two_words(5, text);
 	EXPECT(seen[0].calls == 3 && seen[1].calls == 2);
 	/* A handler that is attached by two patterns is called once for each pattern. */
-	hit_none();
+	hit_probe_none();
 	EXPECT(seen[0].calls == 5);
 	EXPECT(!sdt_detach("none", record_hit, &first));
 	EXPECT(!sdt_detach("test:::*", record_hit, &first));
-	hit_none();
-	hit_two(6, text);
+	hit_probe_none();
+	hit_probe_two_words(6, text);
 	EXPECT(seen[0].calls == 5 && evaluated == 3);
 	return NULL;
 }
@@ -132,14 +132,14 @@ static const char *check_callers(void)
 	const void *alone;
 
 	EXPECT(!sdt_attach("none", record_caller, NULL));
-	hit_none();
+	hit_probe_none();
 	alone = caller;
 	EXPECT(alone);
 	EXPECT(!sdt_attach("none", ignore_caller, NULL));
-	hit_none();
+	hit_probe_none();
 	EXPECT(caller != alone);
 	EXPECT(!sdt_detach("none", ignore_caller, NULL));
-	hit_none();
+	hit_probe_none();
 	EXPECT(caller == alone);
 	return NULL;
 }
@@ -169,7 +169,7 @@ const char *sdt_errors(void)
 	EXPECT(sdt_attach("none", record_hit, &first) == -EBUSY);
 	EXPECT(!sdt_attach("none", record_hit, &second));
 	EXPECT(sdt_detach("test:::none", record_hit, &first) == -ENOENT);
-	hit_none();
+	hit_probe_none();
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1);
 	return NULL;
 }
@@ -213,7 +213,7 @@ const char *sdt_functions_of_inlined_copies(void)
 	return NULL;
 }
 
-static noinline void hit_seven(int n)
+static noinline void hit_probe_seven(int n)
 {
 	SDT_PROBE7(test, , , seven, n, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6);
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , seven, n + 1, n + 2, n + 3, n + 4, n + 5, n + 6,
@@ -238,19 +238,19 @@ const char *sdt_of_every_flavour(void)
 	unsigned int calls = 0;
 
 	arguments_wrong = 0;
-	hit_seven(40);
+	hit_probe_seven(40);
 	EXPECT(!sdt_attach("seven", check_seven_arguments, &calls));
-	hit_seven(40);
+	hit_probe_seven(40);
 	sdt_detach("seven", check_seven_arguments, &calls);
 	EXPECT(calls == 4);
 	EXPECT(!arguments_wrong);
-	hit_seven(40);
+	hit_probe_seven(40);
 	EXPECT(calls == 4);
 	return NULL;
 }
 
 /* Execute sites that pass fewer arguments than their probe has, as some sites in FreeBSD do. */
-static noinline void hit_few(int n, const char *text)
+static noinline void hit_sites_with_missing_args(int n, const char *text)
 {
 	SDT_PROBE0(few, , , untyped);
 	SDT_PROBE2(few, , , untyped, text, n);
@@ -268,7 +268,7 @@ static noinline void hit_dtrace_probe(int n, const char *text)
 	DTRACE_PROBE2(few__of__its__own, int, n, const char *, text);
 }
 
-/* The arguments of each site of hit_few(), in order of execution.  -1 stands for few_text. */
+/* Arguments of the sites of hit_sites_with_missing_args(), in order.  -1 stands for few_text. */
 static const struct {
 	unsigned int nr;
 	int args[SDT_MAX_ARGS];
@@ -303,7 +303,7 @@ const char *sdt_fewer_arguments(void)
 
 	arguments_wrong = 0;
 	EXPECT(!sdt_attach("few:::", check_few_arguments, &calls));
-	hit_few(40, few_text);
+	hit_sites_with_missing_args(40, few_text);
 	EXPECT(!sdt_detach("few:::", check_few_arguments, &calls));
 	EXPECT(calls == ARRAY_SIZE(few) && !arguments_wrong);
 	EXPECT(!sdt_attach("sdt:::few-of-its-own", record_hit, &first));
@@ -345,7 +345,7 @@ const char *sdt_rounds(void)
 	return NULL;
 }
 
-static noinline void hit_hot(int number)
+static noinline void hit_probe_hot(int number)
 {
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , hot, number);
 }
@@ -360,27 +360,27 @@ const char *sdt_promotes_breakpoints(void)
 	/* No site is promoted, because the sites of flavour nop and split cannot hold a jump. */
 	EXPECT(sdt_promote("seven", true) == -EINVAL);
 	EXPECT(!sdt_attach("hot", record_hit, &first));
-	hit_hot(1);
+	hit_probe_hot(1);
 	EXPECT(seen[0].calls == 1);
 	site = (const u8 *)sdt_hit_ip(&seen[0].last);
 	EXPECT(site[0] == 0xcc);
 	before = count_rounds();
 	EXPECT(!sdt_promote("hot", true));
 	EXPECT(count_rounds() == before + 3 && site[0] == 0x2e);
-	hit_hot(2);
+	hit_probe_hot(2);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 2);
 	EXPECT(sdt_hit_ip(&seen[0].last) == (unsigned long)site);
 	EXPECT(!sdt_promote("hot", false));
 	EXPECT(count_rounds() == before + 4 && site[0] == 0xcc);
-	hit_hot(3);
+	hit_probe_hot(3);
 	EXPECT(seen[0].calls == 3 && seen[0].last.args[0] == 3);
 	EXPECT(!sdt_attach("hot", record_hit, &second));
-	hit_hot(5);
+	hit_probe_hot(5);
 	EXPECT(seen[0].calls == 4 && seen[1].calls == 1 && seen[1].last.args[0] == 5);
 	EXPECT(!sdt_detach("hot", record_hit, &second));
 	EXPECT(!sdt_detach("hot", record_hit, &first));
 	EXPECT(site[0] == 0x0f && site[1] == 0x1f && site[2] == 0xa9);
-	hit_hot(4);
+	hit_probe_hot(4);
 	EXPECT(seen[0].calls == 4 && seen[1].calls == 1);
 	return NULL;
 }
@@ -395,7 +395,7 @@ const char *sdt_switches_others_off(void)
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	hit_named(1);
 	other = (const u8 *)sdt_hit_ip(&seen[0].last);
-	hit_none();
+	hit_probe_none();
 	site = (u8 *)sdt_hit_ip(&seen[0].last);
 	EXPECT(site[0] == 0x2e && other[0] == 0x2e);
 	EXPECT(!test_plant_breakpoint(site));
@@ -408,7 +408,7 @@ const char *sdt_switches_others_off(void)
 	EXPECT(off && !on && !again);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 1);
 	EXPECT(site[0] == 0x2e && other[0] == 0x0f);
-	hit_none();
+	hit_probe_none();
 	EXPECT(seen[0].calls == 2);
 	EXPECT(!sdt_attach("named", record_hit, &second));
 	EXPECT(!sdt_detach("named", record_hit, &second));

@@ -58,7 +58,7 @@ static void count_call(void *private)
 
 static bool many_seen;
 
-static void probe_many(void *private, int a, u64 b, void *c, s64 d, u8 e, int f, u64 g, int h)
+static void check_eight_args(void *private, int a, u64 b, void *c, s64 d, u8 e, int f, u64 g, int h)
 {
 	many_seen = a == -1 && b == 1ULL << 40 && c == &many_seen && d == -(2LL << 40) && e == 200 &&
 		    f == -6 && g == 7ULL << 50 && h == -8 && private == &records[2];
@@ -82,12 +82,12 @@ static noinline void hit_elsewhere(u64 sector, const char *text)
 	mark_typed(test_typed, evaluate(sector), 4096, text);
 }
 
-static noinline void hit_noargs(void)
+static noinline void hit_marker_without_args(void)
 {
 	mark_typed(test_typed_noargs);
 }
 
-static noinline void hit_many(void)
+static noinline void hit_marker_with_eight_args(void)
 {
 	mark_typed(test_typed_many, -1, 1ULL << 40, &many_seen, -(2LL << 40), 200, -6,
 		   7ULL << 50, -8);
@@ -107,7 +107,7 @@ void typed_cleanup(void)
 		marker_unregister_test_typed(probe, &records[i]);
 		marker_unregister_test_typed(second_probe, &records[i]);
 		marker_unregister_test_typed_noargs(count_call, &records[i]);
-		marker_unregister_test_typed_many(probe_many, &records[i]);
+		marker_unregister_test_typed_many(check_eight_args, &records[i]);
 		marker_probe_unregister("test_typed", probe_by_name, &records[i]);
 	}
 	marker_synchronize_unregister();
@@ -156,18 +156,18 @@ const char *typed_call_probes(void)
 const char *typed_arguments(void)
 {
 	EXPECT(!marker_register_test_typed_noargs(count_call, &records[0]));
-	hit_noargs();
+	hit_marker_without_args();
 	EXPECT(records[0].calls == 1);
 	many_seen = false;
-	EXPECT(!marker_register_test_typed_many(probe_many, &records[2]));
-	hit_many();
+	EXPECT(!marker_register_test_typed_many(check_eight_args, &records[2]));
+	hit_marker_with_eight_args();
 	EXPECT(many_seen);
 	/* With two probes, the stub calls an iterator, which calls the probes. */
 	many_seen = false;
-	EXPECT(!marker_register_test_typed_many(probe_many, &records[1]));
-	EXPECT(!marker_unregister_test_typed_many(probe_many, &records[2]));
-	EXPECT(!marker_register_test_typed_many(probe_many, &records[2]));
-	hit_many();
+	EXPECT(!marker_register_test_typed_many(check_eight_args, &records[1]));
+	EXPECT(!marker_unregister_test_typed_many(check_eight_args, &records[2]));
+	EXPECT(!marker_register_test_typed_many(check_eight_args, &records[2]));
+	hit_marker_with_eight_args();
 	EXPECT(many_seen);
 	return NULL;
 }

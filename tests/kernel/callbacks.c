@@ -19,15 +19,15 @@
 #define CREATE_TRACE_POINTS
 #include "own_trace.h"
 
-static __always_inline void hit_first(struct module *module)
+static __always_inline void hit_callbacks_first(struct module *module)
 {
 	trace_mark_tp(callbacks_first, module_get, callbacks_get, "name %s", module->name);
 }
 
 void callbacks_get(void *data, struct module *module, unsigned long ip)
 {
-	hit_first(module);
-	hit_first(module);
+	hit_callbacks_first(module);
+	hit_callbacks_first(module);
 	trace_mark_tp(callbacks_first, module_get, callbacks_get, "name %s", module->name);
 	trace_mark_tp(callbacks_second, module_get, callbacks_get, "ip %p", (void *)ip);
 }

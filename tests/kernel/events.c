@@ -78,25 +78,25 @@ static void hit_hostile(void)
 		pr_err("marker ev_count: %%n in the format stored a number\n");
 }
 
-static void hit_long(void)
+static void hit_marker_with_long_format(void)
 {
 	trace_mark(ev_long, LONG "%d", 1);
 }
 
-static void hit_wide(void)
+static void hit_markers_with_field_widths(void)
 {
 	trace_mark(ev_wide, "%100000d", 1);
 	trace_mark(ev_wide_argument, "%*d|%.*d", 100000, 1, 100000, 1);
 }
 
 /* Hit a marker whose name, "list", is also that of a file of kmarkers in debugfs. */
-static void hit_taken(void)
+static void hit_marker_with_taken_name(void)
 {
 	trace_mark(list, "%d", 1);
 }
 
 /* Hit two markers of the same name and of different flavours. */
-static void hit_twice(void)
+static void hit_two_flavours(void)
 {
 	trace_mark(ev_twice, "%d", 1);
 	_trace_mark(ev_twice, "%d", 2);
@@ -189,10 +189,10 @@ static const struct {
 	{ "bad_strings", hit_bad_strings },
 	{ "endless", hit_endless },
 	{ "hostile", hit_hostile },
-	{ "long", hit_long },
-	{ "wide", hit_wide },
-	{ "taken", hit_taken },
-	{ "twice", hit_twice },
+	{ "long", hit_marker_with_long_format },
+	{ "wide", hit_markers_with_field_widths },
+	{ "taken", hit_marker_with_taken_name },
+	{ "twice", hit_two_flavours },
 	{ "irq", hit_irq },
 	{ "nmi", hit_nmi },
 	{ "nested", hit_nested },

@@ -21,7 +21,7 @@ module_param(listed, int, 0444);
 static unsigned long hits;
 module_param(hits, ulong, 0444);
 
-static void probe_2006(const char *format, ...)
+static void variadic_probe(const char *format, ...)
 {
 	hits++;
 }
@@ -48,8 +48,8 @@ static int set_name(const char *name, const struct kernel_param *kp)
 	char word[64];
 
 	strscpy(word, name, sizeof(word));
-	connected = marker_set_probe(strim(word), NULL, probe_2006);
-	listed = marker_list_probe(probe_2006);
+	connected = marker_set_probe(strim(word), NULL, variadic_probe);
+	listed = marker_list_probe(variadic_probe);
 	MARK(history_load, HISTORY_LOAD_FORMAT, word);
 	return connected ? 0 : -ENOENT;
 }
@@ -85,7 +85,7 @@ static int __init history_init(void)
 
 static void __exit history_exit(void)
 {
-	marker_remove_probe(probe_2006);
+	marker_remove_probe(variadic_probe);
 	marker_synchronize_unregister();
 }
 

@@ -12,17 +12,17 @@ module_param(typed, ulong, 0444);
 module_param(classic, ulong, 0444);
 module_param(of_2006, ulong, 0444);
 
-static void leaver_typed(void *private, u64 sector, u32 bytes)
+static void leaver_typed_probe(void *private, u64 sector, u32 bytes)
 {
 	typed++;
 }
 
-static void leaver_classic(void *private, void *call_private, const char *fmt, va_list *args)
+static void leaver_va_list_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	classic++;
 }
 
-static void leaver_2006(const char *fmt, ...)
+static void leaver_variadic_probe(const char *fmt, ...)
 {
 	of_2006++;
 }
@@ -33,14 +33,14 @@ module_param(all, bool, 0444);
 
 static int __init leaver_init(void)
 {
-	int err = marker_register_example_request(leaver_typed, NULL);
+	int err = marker_register_example_request(leaver_typed_probe, NULL);
 
 	if (err || !all)
 		return err;
-	err = marker_probe_register("example_request", NULL, leaver_classic, NULL);
+	err = marker_probe_register("example_request", NULL, leaver_va_list_probe, NULL);
 	if (err)
 		return err;
-	return marker_set_probe("example_request", NULL, leaver_2006) == 1 ? 0 : -EINVAL;
+	return marker_set_probe("example_request", NULL, leaver_variadic_probe) == 1 ? 0 : -EINVAL;
 }
 
 static void __exit leaver_exit(void)

@@ -125,7 +125,7 @@ static noinline void hit_marker(u64 sector)
 	mark_typed(test_typed, sector, 512, (const char *)programs);
 }
 
-static noinline void hit_many(void)
+static noinline void hit_marker_with_eight_args(void)
 {
 	mark_typed(test_typed_many, -1, 1ULL << 40, programs, -2, 200, -6, 7, -8);
 }
@@ -182,7 +182,7 @@ const char *raw_arguments(void)
 
 	EXPECT(!attach_program("test_typed_many", store_12_args, &programs[0]));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_many, true));
-	hit_many();
+	hit_marker_with_eight_args();
 	EXPECT(program->calls == 1 && !memcmp(program->args, wanted, sizeof(wanted)));
 	EXPECT(!attach_program("test_typed_noargs", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(&__typed_marker_test_typed_noargs, true));

@@ -92,7 +92,7 @@ bool __wrap_patcher_text_can_wait_for_tasks(void)
  * Check that a run, a site of several instructions, is refused in core text, because tasks may be
  * preempted inside the run.
  */
-static const char *check_no_runs_in_core_text(void)
+static const char *check_runs_are_refused_in_core_text(void)
 {
 	prepare_table(PATCHER_SITE_RUN);
 	EXPECT(patcher_register(&table) == -EPERM);
@@ -144,7 +144,7 @@ static bool inside, found;
  * Act as a slow breakpoint handler, which looks up the site while the table of the site is being
  * unregistered.
  */
-static void *look_up_late(void *unused)
+static void *look_up_site_slowly(void *unused)
 {
 	rcu_read_lock();
 	WRITE_ONCE(inside, true);
@@ -162,7 +162,7 @@ static const char *check_core_table_drained(void)
 	prepare_table(0);
 	EXPECT(!register_core_table());
 	inside = found = false;
-	EXPECT(!pthread_create(&late, NULL, look_up_late, NULL));
+	EXPECT(!pthread_create(&late, NULL, look_up_site_slowly, NULL));
 	while (!READ_ONCE(inside))
 		pause_for_ms(1);
 	patcher_unregister(&table);
@@ -301,7 +301,7 @@ static const char *check_changed_bytes(void)
 }
 
 const struct test_case engine_cases[] = {
-	{ "engine_no_runs_in_core_text", check_no_runs_in_core_text, clean_up },
+	{ "engine_no_runs_in_core_text", check_runs_are_refused_in_core_text, clean_up },
 	{ "engine_no_run_is_a_prefix", check_no_run_is_a_prefix, clean_up },
 	{ "engine_no_core_text", check_no_core_text, clean_up },
 	{ "engine_drains_core_tables", check_core_table_drained, clean_up },

@@ -41,7 +41,7 @@ static void count_typed_call(void *private, int number)
 
 static unsigned int calls_2006;
 
-static void count_call_2006(const char *fmt, ...)
+static void variadic_probe(const char *fmt, ...)
 {
 	calls_2006++;
 }
@@ -100,7 +100,7 @@ static void clean_up(void)
 	}
 	marker_probe_unregister("many_value", empty_probe, NULL);
 	marker_probe_unregister("many_later", count_call, NULL);
-	marker_remove_probe(count_call_2006);
+	marker_remove_probe(variadic_probe);
 	marker_synchronize_unregister();
 }
 
@@ -267,11 +267,11 @@ static const char *check_unloaded_probes(void)
 	 * Also check a probe with the prototype of 2006, which markers call through a function of
 	 * kmarkers.
 	 */
-	EXPECT(marker_set_probe("many_value", NULL, count_call_2006) == 1);
+	EXPECT(marker_set_probe("many_value", NULL, variadic_probe) == 1);
 	calls_2006 = 0;
 	hit_markers();
 	EXPECT(calls_2006 == 1);
-	EXPECT(marker_tables_disconnect_if(is_same_code, count_call_2006) == 1);
+	EXPECT(marker_tables_disconnect_if(is_same_code, variadic_probe) == 1);
 	hit_markers();
 	EXPECT(calls_2006 == 1);
 	return NULL;

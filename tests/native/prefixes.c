@@ -46,7 +46,7 @@ static struct standing {
 	bool held, released;
 } standing;
 
-static noinline u32 add_first(u32 *memory)
+static noinline u32 add_at_first_site(u32 *memory)
 {
 	u32 one = 1;
 
@@ -56,7 +56,7 @@ static noinline u32 add_first(u32 *memory)
 	return one;
 }
 
-static noinline u32 add_second(u32 *memory)
+static noinline u32 add_at_second_site(u32 *memory)
 {
 	u32 one = 1;
 
@@ -176,12 +176,12 @@ static const char *check_held_thread(void)
 	/* In a second run of this case, the prefixes are LOCK already. */
 	EXPECT(*prefixes_first == DS || *prefixes_first == LOCK);
 	patcher_read_stats(&before);
-	EXPECT(change_while_held(add_first, store_locks) == 5);
+	EXPECT(change_while_held(add_at_first_site, store_locks) == 5);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1);
 	EXPECT(standing.ip == (unsigned long)prefixes_first);
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
-	EXPECT(*standing.memory == 6 && add_second(standing.memory) == 6);
+	EXPECT(*standing.memory == 6 && add_at_second_site(standing.memory) == 6);
 	/*
 	 * The thread that is held at the addition returns behind the nop: it would not execute a
 	 * LOCK prefix that is stored over the nop meanwhile.

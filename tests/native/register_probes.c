@@ -229,12 +229,12 @@ static int change_others(int (*change)(const char *name))
 	return err;
 }
 
-static int connect_other(const char *name)
+static int connect_plain_probe(const char *name)
 {
 	return marker_probe_register(name, FORMAT, plain_probe, NULL);
 }
 
-static int disconnect_other(const char *name)
+static int disconnect_plain_probe(const char *name)
 {
 	return marker_probe_unregister(name, plain_probe, NULL);
 }
@@ -247,7 +247,7 @@ static const char *check_failed_disconnect_of_one_name(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
-	EXPECT(!change_others(connect_other));
+	EXPECT(!change_others(connect_plain_probe));
 	EXPECT(!marker_probe_register(WAITING, FORMAT, probe_by_name, &seen[0]));
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
@@ -265,7 +265,7 @@ static void clean_up(void)
 {
 	test_map_wrong_page(NULL);
 	marker_probe_unregister(WAITING, probe_by_name, &seen[0]);
-	change_others(disconnect_other);
+	change_others(disconnect_plain_probe);
 	unregister_by_name(0);
 	unregister_by_name(1);
 	marker_probe_unregister(NAME, plain_probe, NULL);

@@ -44,21 +44,21 @@ static bool never_stop(void)
 
 static unsigned int calls[2];
 
-static u64 count_first(u32 loops)
+static u64 count_call_of_first_variant(u32 loops)
 {
 	calls[0]++;
 	return 3 * loops + 7;
 }
 
-AT_EACH_LAYOUT(count_first);
+AT_EACH_LAYOUT(count_call_of_first_variant);
 
-static u64 count_second(u32 loops)
+static u64 count_call_of_second_variant(u32 loops)
 {
 	calls[1]++;
 	return 5 * loops + 7;
 }
 
-AT_EACH_LAYOUT(count_second);
+AT_EACH_LAYOUT(count_call_of_second_variant);
 
 /* Number of timed windows so far, and minimum and maximum of the random delay before a window. */
 static struct {
@@ -88,9 +88,9 @@ void __wrap_bench_delay(u32 iterations)
 static const char *check_random_order(void)
 {
 	static const struct bench_variant variants[] = {
-		BENCH_ROW("a", count_first),
-		BENCH_ROW("b", count_second),
-		BENCH_ROW("c", count_first),
+		BENCH_ROW("a", count_call_of_first_variant),
+		BENCH_ROW("b", count_call_of_second_variant),
+		BENCH_ROW("c", count_call_of_first_variant),
 	};
 	static const struct bench_group group = {
 		.name = "g", .variants = variants, .nr_variants = 3, .loops = { 10, 15, 20 },

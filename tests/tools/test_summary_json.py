@@ -22,7 +22,7 @@ def test_readme_matches_the_reference_run() -> None:
     assert summary_json.replace_readme_lines(text, read_summary(REFERENCE)) == text
 
 
-def draw_headline(summary: dict[str, Any]) -> str:
+def draw_headline_figure(summary: dict[str, Any]) -> str:
     """Return the SVG of the headline figure for a summary."""
     panel = cost_figure.make_dormant_cost_panel(*summary_json.read_results(summary))
     assert panel is not None
@@ -30,7 +30,7 @@ def draw_headline(summary: dict[str, Any]) -> str:
 
 
 def test_headline_figure_matches_the_reference_run() -> None:
-    made = draw_headline(read_summary(REFERENCE))
+    made = draw_headline_figure(read_summary(REFERENCE))
     assert drawnsvg.find_difference(made, (REFERENCE / "headline.svg").read_text()) == ""
 
 
@@ -49,7 +49,7 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
         "\n".join(summary_json.render_readme_lines(summary)) not in (ROOT / "README.md").read_text()
     )
     kept_one = (REFERENCE / "headline.svg").read_text()
-    assert drawnsvg.find_difference(draw_headline(summary), kept_one) != ""
+    assert drawnsvg.find_difference(draw_headline_figure(summary), kept_one) != ""
 
 
 def test_readme_without_the_lines_to_replace_is_an_error() -> None:

@@ -245,14 +245,14 @@ def test_native_limits_are_ratios_within_a_run(tmp_path: Path) -> None:
         ({MILLION}, "million", (20_000, 25.0)),
     ],
 )
-def test_a_ratio_beyond_its_limit_is_broken(
+def test_a_ratio_beyond_its_limit_is_reported_as_broken(
     tmp_path: Path, broken: set[str], variant: str, cost: tuple[int, float]
 ) -> None:
     outcome = read_outcomes(simulate_native_switching(tmp_path, **{variant: cost}))
     assert {words for words, kept in outcome.items() if kept == "BROKEN"} == broken
 
 
-def test_report_of_switching_has_no_broken_limit(
+def test_report_of_switching_within_all_limits_does_not_say_broken(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(run)]) == 0

@@ -4,7 +4,7 @@
  * writing N to storm makes N passes on each of two CPUs at the same time.  In each pass
  *
  *	te_leaf		is called twice, once by a jump from te_tail
- *	te_many		is called once, has several return statements and a 128-bit result
+ *	te_many_returns	is called once; has several return statements and a 128-bit result
  *	te_recurse	is called four times
  *	te_cold		is called once, and is in another section than the others
  *	te_plain	is called once, and is not recorded
@@ -49,7 +49,8 @@ static noinline __noclone unsigned long te_tail(unsigned long a, unsigned long b
 	return te_leaf(f, e, d, c, b, a);
 }
 
-static noinline __noclone unsigned __int128 te_many(unsigned long which, unsigned long value)
+static noinline __noclone unsigned __int128 te_many_returns(unsigned long which,
+							     unsigned long value)
 {
 	if (which % 3 == 0)
 		return (unsigned __int128)value << 64 | which;
@@ -75,7 +76,7 @@ static void te_expect(bool is_so)
 
 static void te_pass_once(unsigned long i)
 {
-	unsigned __int128 both = te_many(2 * (i % 2), i);
+	unsigned __int128 both = te_many_returns(2 * (i % 2), i);
 
 	te_expect(te_leaf(i, 2, 3, 4, 5, 6) == i + 90);
 	te_expect(te_tail(i, 2, 3, 4, 5, 6) == 6 + 10 + 12 + 12 + 10 + 6 * i);
@@ -91,7 +92,7 @@ static int te_pass(const char *text, const struct kernel_param *unused)
 	unsigned long i, times;
 	int err = kstrtoul(text, 0, &times);
 
-	/* With an odd argument, te_many() would call te_leaf() a third time. */
+	/* With an odd argument, te_many_returns() would call te_leaf() a third time. */
 	for (i = 0; i < times && !err; i++)
 		te_pass_once(2 * i);
 	return err;

@@ -21,9 +21,9 @@ test_entry_list() {
 	lacks ":te_exit:\|:cleanup_module:" "$entry/list"
 	result $? "the list does not show the exit function, which ftrace does not trace either"
 	same "a function with several exits has one entry" \
-		"$(grep -c "^kmarkers_test_entry:te_many:entry " "$entry/list")" 1
-	try "the list shows several exits of te_many" \
-		[ "$(grep -c "^kmarkers_test_entry:te_many:exit " "$entry/list")" -gt 1 ]
+		"$(grep -c "^kmarkers_test_entry:te_many_returns:entry " "$entry/list")" 1
+	try "the list shows several exits of te_many_returns" \
+		[ "$(grep -c "^kmarkers_test_entry:te_many_returns:exit " "$entry/list")" -gt 1 ]
 	same "stats shows 8 bytes for each record" "$(entry_stat table_bytes)" \
 		$((8 * ($(entry_stat entries) + $(entry_stat exits))))
 	if [ -r "$tracing/available_filter_functions" ]; then
@@ -37,13 +37,13 @@ test_entry_list() {
 test_entry_hit_counts() {
 	check_entry_command 3 "kmarkers_test_entry:te_* count"
 	put 10 "$te/pass"
-	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
+	for expected in "te_leaf 20" "te_tail 10" "te_many_returns 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
 		# shellcheck disable=SC2086 # a function and a number
 		set -- $expected
 		same "$1 counts every entry" "$(entry_hits entry "$1")" "$2"
 	done
 	# te_pass is called once and makes all passes, so it has one exit.
-	for expected in "te_leaf 20" "te_tail 10" "te_many 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
+	for expected in "te_leaf 20" "te_tail 10" "te_many_returns 10" "te_recurse 40" "te_cold 10" "te_pass_once 10" "te_pass 1"; do
 		# shellcheck disable=SC2086 # a function and a number
 		set -- $expected
 		same "$1 counts every exit" "$(entry_hits exit "$1")" "$2"

@@ -49,17 +49,17 @@ test_entry_event_records() {
 		same "each hit on CPU $cpu is recorded for that CPU" "$(entry_records "te_storm-.*\[00$cpu\].* entry: function te_leaf")" 10
 	done
 	try "the event of exits is enabled" put 1 "$function_group/exit/enable"
-	put "te_many event" "$entry/control"
+	put "te_many_returns event" "$entry/control"
 	call_traced_functions 5
 	same "each exit is recorded with the function and its caller" \
 		"$(entry_records ": exit: function te_leaf.* caller te_\(pass_once\|tail\).*+0x")" 10
-	same "hits of a second pattern are recorded" "$(entry_records ": entry: function te_many")" 5
+	same "hits of a second pattern are recorded" "$(entry_records ": entry: function te_many_returns")" 5
 	put "te_leaf count" "$entry/control"
 	hits=$(entry_hits entry te_leaf)
 	call_traced_functions 5
 	same "hits with the actions event and count are recorded and counted" "$(entry_records ": entry: function te_leaf") $(($(entry_hits entry te_leaf) - hits))" "10 10"
 	put "te_leaf -count" "$entry/control"
-	put "te_many -event" "$entry/control"
+	put "te_many_returns -event" "$entry/control"
 }
 
 # print_stacks KIND: print the functions in the stack trace of each hit of te_cold, one line for
