@@ -2,7 +2,7 @@
 /*
  * Measure the number of core cycles per TSC tick.  The TSC runs at a fixed frequency, but the
  * frequency of the core changes, so the ratio is measured in every block.  The code times a chain
- * of additions; each addition needs the result of the previous one.  If there is a hardware counter
+ * of add instructions; each needs the result of the previous one.  If there is a hardware counter
  * of cycles, the code reads it before and after the chain.  Otherwise each addition counts as one
  * cycle, because every x86-64 core so far adds two registers in one cycle (Agner Fog, Instruction
  * tables).  The chain does not add a small constant, because some cores eliminate such additions.

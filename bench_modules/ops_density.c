@@ -23,10 +23,10 @@
 #include "thresholds.h"
 
 /*
- * FULL() is 54 instructions that use every issue slot: two additions for each load, which suits
- * the execution units of cores with four to eight slots.  An addition depends on none of the five
- * additions before it.  The instructions use no register that a marker needs.  Markers are inserted
- * between groups of three instructions (T1, T2, T3).  RUN() executes adjacent groups.
+ * FULL() is 54 instructions that use every issue slot: two adds for each load, which suits the
+ * execution units of cores with four to eight slots.  An add depends on none of the five adds
+ * before it.  The instructions use no register that a marker needs.  Markers are inserted between
+ * groups of three instructions (T1, T2, T3).  RUN() executes adjacent groups.
  */
 #define T1		"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
 #define T2		"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"

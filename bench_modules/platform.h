@@ -6,8 +6,8 @@
 #include <linux/types.h>
 
 /*
- * Sources of the core cycles in samples: none, a chain of additions that take one cycle each, or a
- * hardware counter of cycles.
+ * Sources of the core cycles in samples: none, a chain of add instructions that take one cycle
+ * each, or a hardware counter of cycles.
  */
 enum bench_cycles {
 	BENCH_CYCLES_NONE,

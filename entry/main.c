@@ -27,9 +27,9 @@ static int handle_entry_module_state(struct notifier_block *nb, unsigned long ev
 
 /*
  * With priority 3, this notifier runs before the notifier of kmarkers_events, which must find no
- * trace events offered by a module that is being unloaded.  It also runs before the notifier of
- * kprobe events for modules loaded later (priority 1 or 2), because a site with the int3 of a
- * kprobe would be refused.
+ * trace events offered by a module that is being unloaded.  It also runs before the kernel's
+ * notifier (priority 1; in newer and in stable kernels 2) that registers kprobe events waiting for
+ * the module: the patcher refuses a site that holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module_state,

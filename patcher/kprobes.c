@@ -313,8 +313,9 @@ static int add_guard_kprobe(kprobe_opcode_t *addr)
 }
 
 /*
- * Return the address of a kprobe into which a new jump leads and which may be optimised.  If there
- * is no such kprobe, return NULL, and set @err to the result of patcher_check_for_kprobes().
+ * Return the address of a kprobe that the kernel might optimise although a new jump leads into the
+ * optimised kprobe.  If there is no such kprobe, return NULL, and set @err to the result of
+ * patcher_check_for_kprobes().
  */
 static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *pokes,
 						   unsigned int nr, int *err)

@@ -131,7 +131,7 @@ static void report_unarmable_notes(const struct sdt_table *table, const struct s
 		if (!sdt_note_is_unarmable(table, i))
 			matches->others++;
 		else if (matches->unarmable++ < MAX_REPORTED)
-			pr_info("SDT probe %s: a site of the flavour note cannot be armed: %s\n",
+			pr_info("SDT probe %s: a site of the flavour 'note' cannot be armed: %s\n",
 				sdt_probe_of(sdt_get_site(table, i))->name, table->notes[i].reason);
 	}
 }
@@ -145,7 +145,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		report_unarmable_notes(table, pattern, &matches);
 	if (matches.unarmable > MAX_REPORTED)
-		pr_info("%u more sites of the flavour note cannot be armed: the file sdt/notes gives the reasons\n",
+		pr_info("%u more sites of the flavour 'note' cannot be armed: the file sdt/notes gives the reasons\n",
 			matches.unarmable - MAX_REPORTED);
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }

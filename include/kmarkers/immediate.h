@@ -268,20 +268,22 @@ on:
 }
 
 /**
- * imv_cmp_flip() - imv_branch() as two instructions, for benchmarks
+ * imv_cmp_flip() - imv_branch() as two instructions, cmp and jne, for benchmarks
  * @name: name of the value; of one byte
  *
- * The instructions are cmp of a register with itself, and jne or je.
+ * The cmp of a register with itself sets ZF, so jne is not taken.  While the value is not 0, the
+ * jne is a je.
  *
  * Return: true if the value is not 0.
  */
 #define imv_cmp_flip(name)	__imv_cmp_flip(&name##__imv)
 
 /**
- * imv_xor_flip() - imv_branch() as two instructions that clear a register, for benchmarks
+ * imv_xor_flip() - imv_branch() as two instructions, xor and jne, for benchmarks
  * @name: name of the value; of one byte
  *
- * The instructions are xor of a register with itself, and jne or je.
+ * The xor of a register with itself sets ZF, so jne is not taken.  While the value is not 0, the
+ * jne is a je.
  *
  * Return: true if the value is not 0.
  */

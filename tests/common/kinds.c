@@ -62,8 +62,8 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Emit @copies copies of four sites.  Behind each site is an addition of @step to the site's own
- * register; a site that holds a jump skips the addition.  The addition has three bytes: 83, the
+ * Emit @copies copies of four sites.  Behind each site is an instruction that adds @step to the
+ * site's own register; a site that holds a jump skips this add.  The add has three bytes: 83, the
  * register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
@@ -91,7 +91,8 @@ RECORDS(prefixes);
 })
 
 /*
- * Use two bits of the result for each copy of the sites, so that a repeated addition is detected.
+ * Use two bits of the result for each copy of the sites, so that an add that is executed twice is
+ * detected.
  */
 static noinline u64 execute_branches(void)
 {
@@ -121,9 +122,9 @@ static noinline u64 execute_many_branches(void)
 	CONDITION(kind, e, first, rest) CONDITION(kind, f, first, rest)
 
 /*
- * Execute a short jump on each of the 16 conditions.  sahf loads @flags, and an addition of
- * @overflow sets the overflow flag.  Behind each jump is a btsq of 5 bytes that sets a bit of the
- * result; a jump that is taken skips the btsq.
+ * Execute a short jump on each of the 16 conditions.  sahf loads @flags, and an add of @overflow
+ * sets the overflow flag.  Behind each jump is a btsq of 5 bytes that sets a bit of the result; a
+ * jump that is taken skips the btsq.
  */
 static noinline u64 execute_short_jumps(u8 flags, u8 overflow)
 {

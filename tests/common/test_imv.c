@@ -105,8 +105,8 @@ const char *imv_branches(void)
 
 /*
  * Define an immediate value of @type, and the function compare_@id().  The function sets the
- * immediate value, and compares it with its argument number: first converted to @type, then to the
- * type to which C promotes @type.
+ * immediate value to its argument value, and compares the immediate value twice with its argument
+ * number: converted to @type, and converted to the type to which C promotes @type.
  */
 #define DEFINE_COMPARISON(id, type)					\
 static DEFINE_IMV(type, limit_##id);					\

@@ -31,8 +31,9 @@ static const u8 jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 #define BOTH	(FIRST | SECOND)
 
 /*
- * Execute two sites, each followed by an addition of five bytes, which is skipped if the site holds
- * the jump.  If an addition is executed twice, the sum has a bit that neither addend has.
+ * Execute two sites, each followed by an add instruction of five bytes.  If the site holds the
+ * jump, the jump skips the add.  If an add is executed twice, the sum has a bit that neither
+ * operand has.
  */
 static noinline int execute_sites(void)
 {

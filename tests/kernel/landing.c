@@ -85,7 +85,7 @@ static struct patcher_table table = {
 
 static const u8 insn[][2][LEN] = {
 	{ { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 3, 0, 0, 0 } },
-	/* The site "run" while on: xor %edx, %edx; jmp over the nop and the addition; nop. */
+	/* The site "run" while on: xor %edx, %edx; jmp over the nop and the add; nop. */
 	{ { 0x90, 0x90, 0x90, 0x90, 0x90 }, { 0x31, 0xd2, 0xeb, 4, 0x90 } },
 	{ { 0x3d, 0, 0, 0, 0 }, { 0x3d, 3, 0, 0, 0 } },
 };

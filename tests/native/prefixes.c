@@ -183,8 +183,8 @@ static const char *check_held_thread(void)
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
 	EXPECT(*standing.memory == 6 && add_at_second_site(standing.memory) == 6);
 	/*
-	 * The thread that is held at the addition returns behind the nop: it would not execute a
-	 * LOCK prefix that is stored over the nop meanwhile.
+	 * The thread that is held at the xadd returns behind the nop: it would not execute a LOCK
+	 * prefix that is stored over the nop meanwhile.
 	 */
 	EXPECT(change_while_held(add_behind_nop, change_nothing) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);

@@ -37,7 +37,8 @@ More words.
 
 ## Next
 """
-# A program that starts a command in the root argv[1] and waits for the end of the command.
+# A program that starts a command in the root file system argv[1] and waits for the end of the
+# command.
 HOLD = """
 import sys
 from pathlib import Path
@@ -170,7 +171,7 @@ class FakeDebianMirror:
 
 @pytest.fixture
 def tiny_root(tmp_path: Path) -> Root:
-    """Make a root that contains only busybox."""
+    """Make a root file system that contains only busybox."""
     busybox = shutil.which("busybox")
     if os.geteuid() != 0 or busybox is None:
         pytest.skip("needs root and busybox-static")
@@ -184,7 +185,7 @@ def tiny_root(tmp_path: Path) -> Root:
 
 
 def run_in_root(root: Root, command: str) -> str:
-    """Run a command in a root; return its output."""
+    """Run a command in a minimal root file system; return the output of the command."""
     with bareroot.start_command(root, command, {"QUICK": "1"}) as process:
         assert process.stdout is not None
         return process.stdout.read().decode()

@@ -18,7 +18,7 @@ from test_compare import select_alarms, split_reference_run
 
 SIMULATIONS = 500
 PROCESSES = 8
-# Standard deviations between the processes of a row, in per cent, as in the reference run.
+# Standard deviations of a variant's cost between processes, in per cent, as in the reference run.
 SPREADS = (0.02, 0.05, 0.1, 0.3, 1.0, 3.0)
 VARIANTS = ("clone", "jump", "immediate", "generic")
 Noise = Callable[[Generator, int], np.ndarray]

@@ -177,8 +177,8 @@ def test_the_whole_interval_must_be_close_to_the_known_cost(
 
 @pytest.mark.parametrize(("variant", "said"), [("nops", UNCLEAR), ("chain-clone", FAIL)])
 def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: str) -> None:
-    """If the A/A clone is noisy, a row near zero may be unresolved, but the clone itself may
-    not."""
+    """The verdict "unresolved" on a row near zero passes for unclear, because the A/A clone may be
+    noisy. On the row of the clone itself, this verdict is a failure."""
     row = Planted(variant, 0, 0, ("equivalent",))
     outcome = selftest.choose_outcome(row, 0.0, Interval(-0.1, 0.1), "unresolved")
     assert outcome == said

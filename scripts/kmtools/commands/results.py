@@ -20,8 +20,8 @@ from kmtools.measure import objects
 
 
 def add_impact_command(parser: ArgumentParser) -> Run:
-    """Reads summary.json of a run that has a tier with real caches (native or metal), and prints
-    how much two markers add to a getppid() call."""
+    """Reads summary.json of a run that measured on a CPU with real caches (tier native or metal),
+    and prints how much two markers add to a getppid() call."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
 
     def run_impact(args: Namespace) -> None:

@@ -112,11 +112,12 @@ def restore_terminal_settings() -> Iterator[None]:
 def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel, and connect a shell in the guest to this terminal until the shell exits.
 
-    Only the kernel, CPUs, memory and additions of the request are used. The modules in `folders`
-    are built and loaded after the kmarkers modules, in the order of `folders`. Modules of the
-    kernel's package that the modules in `folders` need are loaded first. Raise UnableError if there
-    is no terminal or if another shell of this checkout is open, FailedError if modules cannot be
-    built. A warning in the kernel's log makes the result a failure.
+    Of `request`, only `kernel`, `cpus`, `memory` and `additions` (files for the initramfs) are
+    used. The modules in `folders` are built and loaded after the kmarkers modules, in the order of
+    `folders`. Modules of the kernel's package that the modules in `folders` need are loaded first.
+    Raise UnableError if there is no terminal or if another shell of this checkout is open,
+    FailedError if modules cannot be built. A warning in the kernel's log makes the result a
+    failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")

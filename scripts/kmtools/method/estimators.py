@@ -112,8 +112,8 @@ def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Locati
 
 
 class Looks:
-    """The locations of a simulated run at all looks. Each location is computed once, when it is
-    needed first."""
+    """The location estimates of a simulated run, one for each interim analysis (look). Each
+    estimate is computed once, when it is first needed."""
 
     def __init__(self, run: SimulatedRun, step: float) -> None:
         self.run, self.step = run, step
@@ -128,10 +128,10 @@ class Looks:
 
 def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs with noise of the kind `kind`,
-    which end at the first look with a resolved verdict. Each run has three true differences: zero,
-    the margin and the negative margin. The score has the lowest coverage and the highest share of
-    false verdicts of the three. The score has no width, because the confidence level differs
-    between looks."""
+    which end at the first look (interim analysis) with a resolved verdict. Each run has three true
+    differences: zero, the margin and the negative margin. The score has the lowest coverage and the
+    highest share of false verdicts of the three. The score has no width, because the confidence
+    level differs between looks."""
     truths = (-MARGIN, 0.0, MARGIN)
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []

@@ -37,8 +37,8 @@ NEIGHBOUR_SECONDS, NEIGHBOUR_USUAL = 12, 15.0
 
 
 def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
-    """Return the suite that measures two copies of the same code (A/A): "aa" or, beside a process
-    that uses a core in bursts, "bursts". `name` is the name of the suite."""
+    """Return the suite `name`, "aa" or "bursts", which measures two copies of the same code (A/A).
+    The suite "bursts" measures beside a process that uses a core in bursts."""
     bursts = name == "bursts"
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
     budget = choice.parse_budget(suite_request.get_text("budget", f"{BUDGET_SECONDS}s"))

@@ -295,8 +295,8 @@ ASYMMETRIC: dict[str, Offsets] = {
 
 @cache
 def compute_usual_cost_over_processes(kind: str) -> float:
-    """Return the usual cost for a kind of OF_PROCESSES: the mean over all processes that could be
-    started."""
+    """Return the usual cost with noise of a kind in OF_PROCESSES: the mean over all processes that
+    could be started."""
     random = np.random.default_rng(0)
     layout = permute_layouts(random, MANY_PROCESSES * BLOCKS)
     return float(compute_usual_costs(OF_PROCESSES[kind](random, layout)).mean())

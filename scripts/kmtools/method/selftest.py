@@ -66,9 +66,9 @@ class Planted:
     about: str = ""
 
 
-# An addition costs as much as the margin. So the verdict is neither slower nor equivalent, unless
-# the interval is so narrow that a thousandth of a core cycle decides. The latency of the
-# first-level cache depends on the CPU model.
+# One more add instruction costs as much as the margin. So the verdict is neither slower nor
+# equivalent, unless the interval is so narrow that a thousandth of a core cycle decides. The
+# latency of the first-level cache depends on the CPU model.
 ROWS = (
     Planted("chain", 100, 100, (BASELINE,), CHAIN_TOLERANCE, "a pass of the baseline"),
     Planted("chain-clone", 0, 0, (EQUIVALENT,), about="the same code again"),

@@ -13,11 +13,11 @@ from kmtools.analyse.rows import Row
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import GAP, PART, ROUNDS, SWITCH, Sample
 
-# Suffixes of variant names that say what a sample measures: the gap of another CPU, a part of a
-# switch, the number of rounds.
+# Suffixes of variant names that say what a sample measures: the gap (longest interruption) of
+# another CPU, a part of a switch, the number of rounds of synchronisation.
 GAP_SUFFIX, PARTS, ROUND_COUNT = "-stall", ("validate", "map", "rounds"), "-round-count"
-# Key for the number of rounds of a switch in the dicts of group_samples_by_switch(). (The key
-# "rounds" is for the duration of these rounds.)
+# Key for the number of synchronisation rounds of a switch in the dicts of
+# group_samples_by_switch(). (The key "rounds" is for the duration of these rounds.)
 ROUND_COUNT_KEY = "count"
 # Thread ids in the trace: the CPU that switches sites, and a CPU that waits meanwhile.
 SWITCHING, WAITING = 1, 2
@@ -91,10 +91,11 @@ def make_trace_event(
 def make_switch_events(
     process: int, start: float, parts: Mapping[str, Sample], tier: Tier
 ) -> list[Any]:
-    """Return the trace events of one switch, which begins at `start`: the switch, its parts, and
-    the gap of the CPU that waited. `parts` has the samples of the switch, by measured quantity. The
-    gap is drawn from the start of the rounds, because samples do not tell when a gap began. In
-    older runs, the sample of a gap names the switching CPU instead of the waiting CPU."""
+    """Return the trace events of one switch of sites, which begins at `start`: the switch, its
+    parts, and the gap (longest interruption) of the CPU that waited. `parts` has the samples of the
+    switch, by measured quantity. Samples do not tell when the gap began, so the event of the gap
+    begins with the last part, the rounds of synchronisation. In older runs, the sample of the gap
+    names the switching CPU instead of the waiting CPU."""
     whole = parts.get(SWITCH) or parts[GAP]
     length = convert_ticks_to_microseconds(whole.value, tier)
     rounds = parts[ROUND_COUNT_KEY].value if ROUND_COUNT_KEY in parts else None

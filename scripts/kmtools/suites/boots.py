@@ -56,9 +56,10 @@ class BootSetup:
     share: int = 1
 
 
-# The boots in which other code patches text or NMIs interrupt the patching. With preempt=full, the
-# kernel may preempt a task between instructions that are being patched; with other preemption
-# models it does not. Without apic_extnmi=all, only the first CPU receives the NMIs that QEMU sends.
+# The boots of two kinds of tests: code outside kmarkers also patches text, or NMIs interrupt the
+# patcher. With preempt=full, the kernel may preempt a task between instructions that are being
+# patched; with other preemption models it never does. Without apic_extnmi=all, only the first CPU
+# receives the NMIs that QEMU sends.
 COEXIST = (
     BootSetup(
         "owners",

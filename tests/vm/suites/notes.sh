@@ -30,7 +30,7 @@ test_notes_arguments() {
 	same "no handler is called for notes before one is attached" "$(cat "$tnotes/seen")" ""
 	put 0 /proc/sys/debug/kprobes-optimization
 	try "a handler is attached to all notes of the module" put 1 "$tnotes/listen"
-	logged "behind: a site of the flavour note cannot be armed: no instruction of its function follows the note"
+	logged "behind: a site of the flavour 'note' cannot be armed: no instruction of its function follows the note"
 	result $? "the log names the note behind the end of its function"
 	note_is "o2_loop:loop probed note 1 0 o2_loop@+0x"
 	result $? "the list shows a note as probed"
@@ -121,7 +121,7 @@ test_notes_unarmable() {
 	result $? "a note with an argument in another segment is unarmable"
 	for probe in behind alone elsewhere; do
 		refused "a pattern that matches only the unarmable note $probe is refused" "Invalid argument" put "$probe count" "$debugfs/sdt/control"
-		logged "$probe: a site of the flavour note cannot be armed: [a-z]"
+		logged "$probe: a site of the flavour 'note' cannot be armed: [a-z]"
 		result $? "the log says why the note $probe cannot be armed"
 		lacks "tnotes/${probe}_" "$notes"
 		result $? "the file sdt/notes has no definition of $probe"
@@ -147,7 +147,7 @@ test_notes_refused() {
 	must rmmod kmarkers_test_notes || return
 	try "a pattern is accepted before the module with a note at a static key is loaded" put "trefused:::* count" "$debugfs/sdt/control"
 	try "the pattern does not keep the module from being loaded" insmod /modules/kmarkers_test_notes.ko
-	logged "refused: a site of the flavour note cannot be armed: no kprobe possible at notes_refused"
+	logged "refused: a site of the flavour 'note' cannot be armed: no kprobe possible at notes_refused"
 	result $? "the log names the address at which no kprobe is possible"
 	refused_is unarmable
 	result $? "the note at a static key is unarmable after the module is loaded with the pattern"

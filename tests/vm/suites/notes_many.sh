@@ -27,7 +27,7 @@ test_notes_many_read() {
 test_notes_many_unarmable() {
 	refused "a pattern that matches only twenty unarmable notes is refused" "Invalid argument" put "nmany:::lost count" "$debugfs/sdt/control"
 	same "the log names eight of the twenty notes, and has the number of the others" \
-		"$(grep -c "lost: a site of the flavour note cannot be armed: " "$log"), $(sed -n 's/.*kmarkers_sdt: \(.*\) sites of the flavour note cannot be armed.*/\1/p' "$log")" \
+		"$(grep -c "lost: a site of the flavour 'note' cannot be armed: " "$log"), $(sed -n 's/.*kmarkers_sdt: \(.*\) sites of the flavour .note. cannot be armed.*/\1/p' "$log")" \
 		"8, 12 more"
 }
 

@@ -34,7 +34,7 @@ unload_with_probes() {
 	result $? "module that leaves $probes probes registered: the probes are connected"
 	try "module that leaves $probes probes registered: the probes are called" within 5 parameter_exceeds kmarkers_test_leaver typed 3
 	try "module that leaves $probes probes registered: it unloads" rmmod kmarkers_test_leaver
-	same "module that leaves $probes probes registered: the log names each of them" "$(grep -c 'module kmarkers_test_leaver: unloaded with its probe leaver_.* of marker example_request registered' "$log")" "$probes"
+	same "module that leaves $probes probes registered: the log names each of them" "$(grep -c 'module kmarkers_test_leaver: unloaded, but its probe leaver_.* of marker example_request is still registered' "$log")" "$probes"
 	grep -q "^example_request off typed 0 " "$debugfs"/markers/list
 	result $? "module that leaves $probes probes registered: no probe is connected after it unloaded"
 	# The marker must still work after the probes were disconnected while its code was running.
