@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The observer thread reads the clock in a loop.  Another thread requests the longest gap between
- * two readings.  The observer thread answers a request after the next reading of the clock, so the
- * answer includes a gap that began before the request.
+ * The observer thread reads the clock in a loop.  Another thread requests the longest gap (time)
+ * between two readings.  The observer thread answers a request after the next reading of the clock,
+ * so the answer includes a gap that began before the request.
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>

@@ -264,7 +264,10 @@ struct sink {
 	u8 position;
 };
 
-/* Store a sample.  If the value is a gap, the CPU is that of the observer thread. */
+/*
+ * Store a sample.  If the value is a gap (longest interruption), store the CPU of the observer
+ * thread.
+ */
 static void store_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
 	bool gap = sink->variants[variant].measured == BENCH_GAP;

@@ -40,7 +40,7 @@ static const struct kmarkers_event_calls *calls;
 static bool is_unloading;
 
 /*
- * True if the module of a table is live, so that the table's events may be offered. @table->ready
+ * True if the module of a table is live; events of other modules must not be offered. @table->ready
  * is not set if the module was live before the event source was registered.
  */
 static bool is_entry_module_live(const struct entry_table *table)

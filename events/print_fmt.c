@@ -87,7 +87,7 @@ static bool has_flag(const struct conversion_text *conv, char flag)
 
 /*
  * Where possible, replace the flag # by the text 0x.  With the flag #, the kernel prints 0x also in
- * front of the number 0, but the printf() of C does not.
+ * front of the number 0, unlike the printf() of C.
  */
 static void set_hex_prefix(struct conversion_text *conv)
 {

@@ -78,7 +78,7 @@ static bool is_program_file(const struct native_program *program)
 }
 
 /*
- * Map a file, and keep the mapping if the file is that of the program.  The mapping is shared,
+ * Map a file, and keep the mapping if the file is the program's own.  The mapping is shared,
  * because the kernel stores the breakpoints of uprobes into private mappings.
  */
 static bool map_program_file(struct native_program *program, const char *path)

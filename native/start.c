@@ -101,8 +101,8 @@ static int register_program_tables(void)
 }
 
 /*
- * Run the steps of kmarkers_start().  After an error, kmarkers_start() may be called again: a step
- * that has succeeded in an earlier call does nothing.
+ * Run the steps of kmarkers_start().  After an error, the program can call kmarkers_start() again:
+ * a step that has succeeded in an earlier call does nothing.
  */
 static int start_kmarkers_once(void)
 {

@@ -137,7 +137,8 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 }
 
 /**
- * patcher_check_core_write() - check that one instruction of core text may be written now
+ * patcher_check_core_write() - check that the patcher is allowed to write one instruction of core
+ * text now
  * @addr: address of the instruction's first byte
  * @len: length of the instruction in bytes
  *
@@ -166,7 +167,8 @@ int patcher_check_core_write(unsigned long addr, unsigned int len)
 }
 
 /**
- * patcher_check_core_pokes() - check that the sites of a batch in core text may be written now
+ * patcher_check_core_pokes() - check that the patcher is allowed to write the sites of a batch in
+ * core text now
  * @pokes: the batch; pokes in module text are skipped
  * @nr: number of pokes
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Check that core text (text of the kernel itself) may be written now, by registering disabled
- * kprobes.
+ * Check, by registering disabled kprobes, that the patcher is allowed to write core text (text of
+ * the kernel itself) now.
  */
 #ifndef PATCHER_CLAIM_CHECK_H
 #define PATCHER_CLAIM_CHECK_H

@@ -60,10 +60,9 @@ static int register_core_site(struct patcher_core_site *core)
  *	unregistered
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is
- * no single instruction of that length at the offset; -EPERM if the instruction may not be
- * changed; -EBUSY if a kprobe or another site overlaps the instruction, or if @core is
- * registered already; -ENOMEM.
+ * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is no single
+ * instruction of that length at the offset; -EPERM if the instruction must not be changed; -EBUSY
+ * if a kprobe or another site overlaps the instruction, or if @core is registered already; -ENOMEM.
  */
 int patcher_core_register(struct patcher_core_site *core)
 {
@@ -122,7 +121,10 @@ int patcher_core_unregister(struct patcher_core_site *core)
 }
 EXPORT_SYMBOL_GPL(patcher_core_unregister);
 
-/* Check that a registered site of core text may be written now.  Return 0 or an error. */
+/*
+ * Check that the patcher is allowed to write a registered site of core text now.  Return 0 or an
+ * error.
+ */
 int patcher_check_core_site(const struct patcher_core_site *core)
 {
 	int err;

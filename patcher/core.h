@@ -5,7 +5,10 @@
 
 struct patcher_core_site;
 
-/* Check that a registered site of core text may be written now.  Return 0 or an error. */
+/*
+ * Check that the patcher is allowed to write a registered site of core text now.  Return 0 or an
+ * error.
+ */
 int patcher_check_core_site(const struct patcher_core_site *core);
 
 #endif /* PATCHER_CORE_H */

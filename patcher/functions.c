@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Find functions of the kernel that may be changed, and the calls in them. */
+/* Find functions of the kernel that the patcher is allowed to change, and the calls in them. */
 #include <linux/errno.h>
 #include <linux/ftrace.h>
 #include <linux/kernel.h>
@@ -97,7 +97,10 @@ bool patcher_may_run_in_int3(const char *name, unsigned long addr)
 	       (!kmarkers_find_extent(addr, &extent) && is_on_handler_path(extent.name));
 }
 
-/* Find a function that may be changed.  If it exists but must not be changed, log the refusal. */
+/*
+ * Find a function that the patcher is allowed to change.  If a function exists but must not be
+ * changed, log the refusal.
+ */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 {
 	int err = resolve_core_function(name, extent);
@@ -151,7 +154,7 @@ static bool is_call_to_function(unsigned long addr, unsigned long callee)
 
 /**
  * patcher_find_call() - find the first direct call from one function to another
- * @function: the caller, a function that may be changed
+ * @function: the caller, a function that the patcher is allowed to change
  * @callee: the function that it calls
  * @offset: set to the offset of the call in @function
  *

@@ -8,7 +8,10 @@
 struct ftrace_ops;
 struct kmarkers_extent;
 
-/* Find a function of the kernel that may be changed.  Return 0, -ENOENT, -EPERM or -ENOMEM. */
+/*
+ * Find a function of the kernel that the patcher is allowed to change.  Return 0, -ENOENT, -EPERM
+ * or -ENOMEM.
+ */
 int patcher_find_function(const char *name, struct kmarkers_extent *extent);
 int patcher_find_call(const char *function, const char *callee, unsigned long *offset);
 int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr);

@@ -181,7 +181,10 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	int err = -EINVAL;
 
 	mutex_lock(&lock);
-	/* Read the module before the lock is released: afterwards @redirect may be reused. */
+	/*
+	 * Read the module before the lock is released: afterwards other callers can reuse
+	 * @redirect.
+	 */
 	module = redirect->module;
 	if (patcher_is_table_registered(&redirect->core.table))
 		err = restore_original_call(redirect);
@@ -306,7 +309,9 @@ int patcher_restore_function(struct patcher_detour *detour)
 	int err;
 
 	mutex_lock(&lock);
-	/* Read the module before the lock is released: afterwards @detour may be reused. */
+	/*
+	 * Read the module before the lock is released: afterwards other callers can reuse @detour.
+	 */
 	module = detour->module;
 	err = unregister_detour(detour);
 	mutex_unlock(&lock);

@@ -71,7 +71,7 @@ static bool is_event_requested(const struct sdt_table *table, unsigned int i)
 }
 
 /*
- * True if the module of a table is live, so that the table's events may be offered. The module's
+ * True if the module of a table is live; events of other modules must not be offered. The module's
  * state is checked, too, because @table->ready is not set if the module was live before the event
  * source was registered.
  */

@@ -32,8 +32,8 @@ static void promote_hot_sites(struct work_struct *work);
 static DECLARE_DELAYED_WORK(promotion_work, promote_hot_sites);
 
 /*
- * Run once a second: promote the sites that were hit more than promote_after times since the last
- * run, and demote the others.
+ * Run once a second: promote, from a breakpoint to a jump, the sites that were hit more than
+ * promote_after times since the last run, and demote the others.
  */
 static void promote_hot_sites(struct work_struct *work)
 {

@@ -14,7 +14,7 @@
 #include "sets.h"
 #include "switch.h"
 
-/* Log why a site cannot be promoted. Return -EINVAL. */
+/* Log why a site cannot be promoted to a jump. Return -EINVAL. */
 static int refuse_promotion(const struct patcher_site *site)
 {
 	if (sdt_flavour_of(site) == SDT_SPLIT)
@@ -29,7 +29,7 @@ static int refuse_promotion(const struct patcher_site *site)
 	return -EINVAL;
 }
 
-/* Check that all matching sites can be promoted, and that at least one site matches. */
+/* Check that all matching sites can be promoted to jumps, and that at least one site matches. */
 static int check_pattern_is_promotable(const struct sdt_pattern *pattern)
 {
 	struct sdt_table *table;
@@ -133,9 +133,9 @@ static void report_unchanged_site(const struct patcher_site *site, const struct 
 }
 
 /*
- * After an attempt to promote and demote sites, set @promoted of each enabled site according to its
- * actual mode. Log each site that could not be changed, unless the previous attempt had failed,
- * too.
+ * After an attempt to promote sites to jumps and to demote sites to breakpoints, set @promoted of
+ * each enabled site according to its actual mode. Log each site that could not be changed, unless
+ * the previous attempt had failed, too.
  */
 static void update_promoted_flags(void)
 {
@@ -165,7 +165,7 @@ static void update_promoted_flags(void)
 }
 
 /**
- * sdt_promote_hot_sites() - promote sites that were hit often, demote the others
+ * sdt_promote_hot_sites() - promote sites that were hit often to jumps, demote the others
  * @limit: sites with more than @limit hits since the last call are promoted
  *
  * A site that cannot be changed, for example because of a kprobe beside the site, is left

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module with a probe for the marker of example_client. The two modules may be
- * loaded in any order. The probe counts hits of the marker in
- * /sys/module/example_probe/parameters/count.
+ * A module with a probe for the marker of example_client. The two modules can be loaded in either
+ * order. The probe counts hits of the marker in /sys/module/example_probe/parameters/count.
  */
 #include <linux/module.h>
 

@@ -229,8 +229,7 @@ on:
  * imv_branch() - read a boolean immediate value as a branch
  * @name: name of the value; of one byte
  *
- * The code is one nop while the value is 0 and one jump while it is not; there is no
- * test and no load.
+ * The code is one nop while the value is 0, else one jump; there is no test and no load.
  *
  * Return: true if the value is not 0.
  */

@@ -172,7 +172,7 @@ static const char *check_wrong_pokes(void)
 	pokes[0].len = PATCHER_INSN_MAX + 1;
 	EXPECT(is_refused(2, -EINVAL));
 
-	/* The new instruction has the length of the poke, but not that of the site. */
+	/* The new instruction has the length of the poke, but the site has another length. */
 	fill_both_pokes(nop, two_nops);
 	pokes[0].len = 2;
 	EXPECT(is_refused(1, -EINVAL));

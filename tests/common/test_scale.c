@@ -65,7 +65,8 @@ static int unregister_probes(unsigned int nr)
 }
 
 /*
- * Return a time in ns: in the kernel that of the clock, in user space the CPU time of this thread.
+ * Return a time in ns: in the kernel the time of the clock, in user space the CPU time of this
+ * thread.
  */
 static u64 get_time_ns(void)
 {

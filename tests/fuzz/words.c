@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Fuzz target: the parsers of texts that are written to files in debugfs.  The input is the text,
- * or selects pieces of valid texts.  The result of each parser is compared with that of a second
- * implementation in this file.
+ * or selects pieces of valid texts.  The result of each parser is compared with the result of a
+ * second implementation in this file.
  */
 #include <errno.h>
 

@@ -89,7 +89,7 @@ static void hit_markers_with_field_widths(void)
 	trace_mark(ev_wide_argument, "%*d|%.*d", 100000, 1, 100000, 1);
 }
 
-/* Hit a marker whose name, "list", is also that of a file of kmarkers in debugfs. */
+/* Hit a marker whose name, "list", is also the name of a file of kmarkers in debugfs. */
 static void hit_marker_with_taken_name(void)
 {
 	trace_mark(list, "%d", 1);

@@ -103,7 +103,7 @@ static void hit_counted(unsigned long nr)
 	trace_mark(fd_counted, "nr %lu evaluated %lu", nr, ++evaluated);
 }
 
-/* Hit markers whose names are those of files in a directory of trace events. */
+/* Hit markers whose names are also names of files in a directory of trace events. */
 static void hit_taken(unsigned long nr)
 {
 	trace_mark(enable, "nr %lu", nr);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module notifier that holds another module in MODULE_STATE_GOING until that module is released.
- * The notifier runs after the module notifiers of kmarkers and before those of the kernel.  While a
- * module is held, its parameters still exist.  Parameters of this module:
+ * The notifier runs after the module notifiers of kmarkers and before the module notifiers of the
+ * kernel.  While a module is held, its parameters still exist.  Parameters of this module:
  *
  *	hold		name of the module to hold; an empty line releases it
  *	held		1 while a module is held

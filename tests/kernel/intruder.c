@@ -2,8 +2,8 @@
 /*
  * Two faults for tests of the patcher.  The first is a foreign breakpoint: an int3 that neither
  * kmarkers nor a kprobe has stored, with a die notifier that runs after all other die notifiers.
- * The second is a wrong page: in one task, vmalloc_to_page() returns another page than that of the
- * text.
+ * The second is a wrong page: in one task, vmalloc_to_page() returns another page than the page of
+ * the text.
  */
 #include <linux/errno.h>
 #include <linux/hrtimer.h>

@@ -55,7 +55,10 @@ static noinline void hit_pointers(void)
 	POINTERS(HIT)
 }
 
-/* Eight numbers of 250 characters.  The text of one EIGHT fits in a page, not that of three. */
+/*
+ * Eight numbers of 250 characters.  The text of one EIGHT fits in a page, the text of three does
+ * not.
+ */
 #define EIGHT	" %250d %250d %250d %250d %250d %250d %250d %250d"
 
 static noinline void hit_long(int nr)

@@ -206,8 +206,8 @@ static const char *check_unregister_waits(void)
 }
 
 /*
- * Check that a run, a site of several instructions, may be replaced by instructions with a jump, if
- * the jump leads to the end of the run.
+ * Check that the patcher replaces a run, a site of several instructions, by instructions with a
+ * jump only if the jump leads to the end of the run.
  */
 static const char *check_runs_that_jump(void)
 {

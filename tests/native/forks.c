@@ -254,8 +254,8 @@ static unsigned int fork_during_changes(void)
 }
 
 /*
- * Check that fork() is not delayed until other threads have made all changes.  Half of the forks
- * may be delayed.
+ * Check that fork() is not delayed until other threads have made all changes: more than half of the
+ * forks must return earlier.
  */
 static const char *check_fork_during_changes(void)
 {

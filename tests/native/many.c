@@ -114,7 +114,7 @@ static const char *check_connect(void)
 	EXPECT(hits_call(1, 2, 1, 1));
 	disconnect_links();
 	EXPECT(hits_call(0, 0, 0, 0));
-	/* Links that are not connected may be disconnected. */
+	/* Disconnecting links that are not connected has no effect. */
 	disconnect_links();
 	marker_disconnect_probes(links, 0);
 	EXPECT(!marker_connect_probes(links, 0));

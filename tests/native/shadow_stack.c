@@ -5,8 +5,8 @@
  * line of output is one test in KTAP format.  With the argument "break", the program does nothing
  * but return to an address that differs from the address on its shadow stack.
  *
- * The program enables the shadow stack itself, as Debian's glibc does not.  The function that does
- * so must not return: its own return address is not on the shadow stack.
+ * The program enables the shadow stack itself, because Debian's glibc does not enable it.  The
+ * function that does so must not return: its own return address is not on the shadow stack.
  *
  * There is one thread, since Bochs 3.0 confuses the shadow stacks of two tasks: a program without
  * the library also dies after fork().

@@ -15,7 +15,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.lab import build, catalogue, chroot
 
-# Headers with this line may be included only by another header.
+# Only another header can include a header with this line.
 PART = '#error "include <'
 PROGRAMS = {"user.h"}
 INCLUDED = re.compile(r"^\s*#\s*include <([^>]+)>", re.MULTILINE)

@@ -196,7 +196,7 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     monkeypatch: pytest.MonkeyPatch, clones: list[Result], name: str, code: int
 ) -> None:
     """In the test `bursts`, which measures beside a neighbour process, clones may differ by more
-    than a tenth of a cycle, up to the margin. In the test `aa`, clones may not."""
+    than a tenth of a cycle, up to the margin. In the test `aa`, clones must not differ."""
     core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
     measured = iter([[replace_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])

@@ -35,7 +35,7 @@ def build_example(
 
 
 def read_elf_type(program: Path) -> str:
-    """Return the ELF type: EXEC has fixed addresses, DYN may be loaded anywhere."""
+    """Return the ELF type: EXEC has fixed addresses, DYN can be loaded at any address."""
     return {2: "EXEC", 3: "DYN"}[program.read_bytes()[16]]
 
 

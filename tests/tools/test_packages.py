@@ -298,7 +298,7 @@ def test_bash_completes_commands_and_options(line: list[str], wanted: list[str])
 @pytest.mark.skipif(not shutil.which("zsh"), reason="zsh is missing: run scripts/setup --packages")
 @pytest.mark.parametrize(("line", "wanted"), COMPLETED)
 def test_zsh_completes_commands_and_options(line: list[str], wanted: list[str]) -> None:
-    # Functions that print the completions replace those of zsh.
+    # Functions that print the completions replace the completion functions of zsh.
     script = 'compadd() { print -l -- ${(P)2} }; _files() { }; words=("$@") CURRENT=$# '
     script += f"PREFIX=${{@[-1]}}; PATH={ROOT}/scripts:$PATH; "
     script += "complete() { . packaging/kmarkers.zsh }; complete"

@@ -180,8 +180,8 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
 def test_early_stopping_keeps_coverage(kind: str) -> None:
-    """The intervals of runs that stop early contain the true cost as often as those of other runs.
-    The test `estimators` simulates more runs."""
+    """The intervals of runs that stop early contain the true cost as often as the intervals of
+    other runs. The test `estimators` simulates more runs."""
     assert not estimators.score_estimator_on_stopped_runs(kind, FEW).list_missed_limits(slack=3)
 
 

@@ -27,7 +27,7 @@ BENCH = rawdata.BENCHES[:1]
 
 
 def make_debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
-    """Make a directory like that of the benchmarks in debugfs."""
+    """Make a directory like the directory of the benchmarks in debugfs."""
     raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0", cpu_model="A CPU")
     bench = path / "bench"
     for name in ("empty-loop", "never-ran"):

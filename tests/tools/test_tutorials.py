@@ -84,7 +84,7 @@ def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) 
 
 
 def test_commands_for_the_guest_are_not_typed_on_the_host(tmp_path: Path) -> None:
-    """If the prompt is that of the host, a command for the guest fails without being run."""
+    """If the host prints the prompt, a command for the guest fails without being run."""
     page, file = tmp_path / "page.md", tmp_path / "file"
     page.write_text(f"```console\n$ true\n/sys # touch {file}\n...\n```\n")
     tally = tutorials.run_tutorial(page, tmp_path / "log")

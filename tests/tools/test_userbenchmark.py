@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of benchmarks in a program outside this tree, which are measured and judged like those
-of kmbench."""
+"""Tests of benchmarks in a program outside this tree, which are measured and judged like the
+benchmarks of kmbench."""
 
 from __future__ import annotations
 

@@ -201,11 +201,11 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
 
 
 def add_lab_shell_command(parser: ArgumentParser) -> Run:
-    """Builds and loads the modules of this tree except the benchmarks, then those of the folders
-    DIR, in this order; the kernel's own modules that they need are loaded before them. trace-cmd,
-    perf and bpftrace of the kernel's Debian release are available if they can be downloaded. The
-    command ends when the shell exits; its exit code is 1 if the kernel log then contains a
-    warning."""
+    """Builds and loads the modules of this tree except the benchmarks, then the modules of the
+    folders DIR, in this order; the kernel's own modules that they need are loaded before them.
+    trace-cmd, perf and bpftrace of the kernel's Debian release are available if they can be
+    downloaded. The command ends when the shell exits; its exit code is 1 if the kernel log then
+    contains a warning."""
     default = catalogue.get_default_kernel_name()
     parser.add_argument(
         "name",

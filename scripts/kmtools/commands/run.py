@@ -331,8 +331,8 @@ def create_or_resume_run(args: Namespace) -> benchrun.Run:
 
 
 def run_self_test(args: Namespace) -> int:
-    """Measure instructions whose cost is known, and return the exit code. Only --seed may be
-    combined with --self-test."""
+    """Measure instructions whose cost is known, and return the exit code. No option but --seed can
+    be combined with --self-test."""
     others = [name for name, value in vars(args).items() if value and name != "self_test"]
     if extra := [name for name in others if name != "seed"]:
         raise UnableError(f"--self-test accepts only --seed: leave out --{extra[0]}")

@@ -152,7 +152,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     # later kernels are in several packages.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.select_known_packages(parts)
-    # Debian's headers depend on their compiler, Ubuntu's do not.
+    # Debian's packages of headers depend on their compiler, unlike Ubuntu's.
     compiler = ("gcc",) if sources.is_ubuntu(entry.suite) else ()
     closure = apt.list_packages_with_dependencies(
         [f"linux-headers-{release}", *BUILD_TOOLS, *compiler]

@@ -91,7 +91,7 @@ def convert_added_cost_to_core_cycles(result: Result) -> tuple[float, Interval, 
 
 def make_unmeasured_cost(place: str, short: str, reason: str, published: str) -> MarkerCost:
     """Return the MarkerCost for code that the run did not measure, such as cold code; `reason` says
-    why it did not."""
+    why not."""
     return MarkerCost(place, short, None, None, "", "", reason, published)
 
 

@@ -293,9 +293,9 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
-        # patched; with other preemption models it does not. The suite `many`, which tests that long
-        # loops call cond_resched(), needs another model: with preempt=full, a loop loses its CPU
-        # without this call.
+        # patched; with other preemption models it never does. The suite `many`, which tests that
+        # long loops call cond_resched(), needs another model: with preempt=full, a loop loses its
+        # CPU without this call.
         append="preempt=voluntary" if "many" in mutant.suites else "preempt=full",
         timeout=BOOT_SECONDS,
     )

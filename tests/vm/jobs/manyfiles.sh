@@ -16,8 +16,8 @@ print_duration() {
 	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
 }
 
-# settle_events: wait until the trace events of a loaded module are added, or those of an unloaded
-# module removed
+# settle_events: wait until the trace events of a loaded module are added, or the trace events of an
+# unloaded module are removed
 settle_events() {
 	cat "$debugfs"/markers/list >/dev/null
 }

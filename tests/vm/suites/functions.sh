@@ -206,8 +206,8 @@ test_attach_race() {
 ftrace_enabled=/proc/sys/kernel/ftrace_enabled
 
 # Disabled ftrace does not clean up when a client removes a function. Therefore ftrace must not be
-# disabled while a marker on a function is on, and no such marker may be switched on while ftrace is
-# disabled.
+# disabled while a marker on a function is on, and a marker on a function must not be switched on
+# while ftrace is disabled.
 test_attach_ftrace_off() {
 	write_control "attach vfs_read"
 	write_control "vfs_read count"

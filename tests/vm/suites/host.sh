@@ -87,7 +87,8 @@ load_is_interrupted() {
 }
 
 test_host() {
-	# Installed modules may be compressed; those of "make modules" are not.
+	# Installed modules may be compressed; modules that "make modules" built are never
+	# compressed.
 	for file in /lib/modules/*/updates/dkms/kmarkers_*.ko* /modules/kmarkers_*.ko; do
 		[ -e "$file" ] || continue
 		name=$(basename "${file%.xz}" .ko)

@@ -151,7 +151,8 @@ test_held_source() {
 	put 1 "$probe"/enable
 	refused "kmarkers_entry cannot be unloaded while an event probe is enabled" "temporarily unavailable" rmmod kmarkers_entry
 	put 0 "$probe"/enable
-	# Subtract the reference of kmarkers_entry, so that only those of other modules are left.
+	# Subtract the reference of kmarkers_entry, so that only references of other modules are
+	# left.
 	before=$(($(reference_count kmarkers_events) - 1))
 	try "kmarkers_entry unloads while the event probe is disabled" rmmod kmarkers_entry
 	[ -e "$functions"/entry/enable ] && is_gone "$functions"/exit

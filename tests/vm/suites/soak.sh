@@ -19,7 +19,7 @@ print_total() {
 	cat "/tmp/total.$1"
 }
 
-# add_to_totals: add the numbers of repetitions in the last round to those of all rounds
+# add_to_totals: add the numbers of repetitions in the last round to the totals of all rounds
 add_to_totals() {
 	for each in $activities; do
 		echo $(($(print_total "$each") + $(cat "/tmp/turns.$each"))) >"/tmp/total.$each"

@@ -40,10 +40,11 @@ METADATA: dict[str, dict[str, Any]] = {
 }
 # (minimum, maximum) font size of a style in points, and maximum number of pixels of a PNG.
 FONT_SIZES, MOST_PIXELS = (3.0, 36.0), 200e6
-# Distance from the ends of a panel's axis to the edges of a narrow figure, in units (look.py).
+# Distance from the ends of a panel's axis to the edges of a narrow figure, in units of font.size /
+# 13.
 EDGE = 6.0
 # Space between parts of a figure, around the figure in a file, for a title, and above a remark, in
-# units.
+# units of font.size / 13.
 GAP, AROUND, TITLE, REMARK = 22.0, 12.0, 24.0, 18.0
 
 # A part of a figure, which has axes of its own.
@@ -126,7 +127,7 @@ def measure_part(
     part: Part, width: float, margins: tuple[float, float]
 ) -> tuple[float, float, float]:
     """Return the space above the axes of a part, the height of the axes, and the space below them,
-    in units."""
+    in units of font.size / 13."""
     narrow = width < look.NARROW_BELOW
     if isinstance(part, Chart):
         whole = lines.compute_chart_height(part, narrow)
@@ -190,7 +191,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
 def compute_axes_ends(
     part: Part, narrow: bool, width: float, margins: tuple[float, float]
 ) -> Sequence[float]:
-    """Return the left and the right end of the axes of a part, in units."""
+    """Return the left and the right end of the axes of a part, in units of font.size / 13."""
     if isinstance(part, Chart):
         return lines.LEFT, width - (12.0 if narrow else lines.measure_curve_names_width(part))
     return (EDGE, width - EDGE) if narrow else (margins[0], width - margins[1])
@@ -200,7 +201,7 @@ def write_figure_line(
     figure: Figure, text: str, y: float, height: float, width: float, *, strong: bool = False
 ) -> None:
     """Write a line of text at the left edge of a figure, `y` units below the upper edge. `height`
-    and `width` are the size of the figure, in units."""
+    and `width` are the size of the figure. All lengths are in units of font.size / 13."""
     text = replace_forbidden_chars(
         use_minus_signs(look.shorten_to_width(text, width, look.SIZE) if strong else text)
     )

@@ -21,16 +21,17 @@ from kmtools.report.figures import look
 from kmtools.report.figures.rows import Pair, Panel, Row
 from kmtools.report.figures.scales import format_tick
 
-# Heights of a row, of a row with a distribution, and of a label above a row, in units.
+# Heights of a row, of a row with a distribution, and of a label above a row, in units of font.size
+# / 13.
 ROW, TALL, LABEL = 24.0, 40.0, 18.0
-# Height of the peak of a distribution, in units.
+# Height of the peak of a distribution, in units of font.size / 13.
 PEAK = 30.0
 # Distance from an axis to the text next to it, and from the lowest row to the unit of the axis, in
-# units.
+# units of font.size / 13.
 BESIDE, UNITS = 10.0, 23.0
 # (minimum, maximum) width of names and of numbers next to an axis, and minimum width of the axis.
 NAMES, WORDS, LEAST = (60.0, 290.0), (60.0, 240.0), 150.0
-# Radius of a point, in units.
+# Radius of a point, in units of font.size / 13.
 POINT_RADIUS = 4.5
 
 
@@ -92,8 +93,9 @@ def measure_panel(
     panel: Panel, labels_above: bool, room: float, unit_room: float
 ) -> tuple[float, float]:
     """Return the height of the rows of a panel, and the height of the ticks and the unit below
-    them, in units. If `labels_above`, labels are above the axis and `room` is the full width;
-    otherwise `room` is the width of the names. `unit_room` is the width for the unit."""
+    them; lengths are in units of font.size / 13. If `labels_above`, labels are above the axis and
+    `room` is the full width; otherwise `room` is the width of the names. `unit_room` is the width
+    for the unit."""
     rows = compute_row_positions(panel, labels_above, room)
     below = UNITS + look.LINE * len(wrap_axis_unit(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below

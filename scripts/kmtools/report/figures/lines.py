@@ -17,9 +17,10 @@ from kmtools.report.figures.charts import Chart, Curve
 from kmtools.report.figures.scales import Scale, format_tick, make_log_scale
 
 # The height of the axes, the distance between the names of two curves, and the radius of a point,
-# in units (look.py).
+# in units of font.size / 13.
 HEIGHT, APART, POINT_RADIUS = 210.0, 15.0, 3.5
-# The space to the left of the axes, above and below them, and for a line of the legend, in units.
+# The space to the left of the axes, above and below them, and for a line of the legend, in units of
+# font.size / 13.
 LEFT, ABOVE, BELOW, LEGEND = 48.0, 22.0, 42.0, 20.0
 
 
@@ -43,7 +44,7 @@ def measure_curve_names_width(chart: Chart) -> float:
 
 
 def compute_chart_height(chart: Chart, narrow: bool) -> float:
-    """Return the height of a chart with its labels and its legend, in units."""
+    """Return the height of a chart with its labels and its legend, in units of font.size / 13."""
     return ABOVE + HEIGHT + BELOW + (LEGEND * len(chart.curves) if narrow else 0.0)
 
 

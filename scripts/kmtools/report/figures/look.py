@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Defines sizes, colours and shapes of figures, from the parameters of matplotlib in effect.
 
-Sizes are in units: the font size is 13 units. As long as a style does not change font.size, a unit
-is a pixel of the page. The width of a text is estimated, because the font depends on the browser
-that shows the page.
+Sizes are in units of font.size / 13. As long as a style does not change font.size, this unit is a
+pixel of the page. The width of a text is estimated, because the font depends on the browser that
+shows the page.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kmtools.base.text import shorten_middle as text_shortened
 
 # matplotlib's current parameters.
 PARAMETERS: Any = matplotlib.rcParams
-# Font sizes of titles and labels, and the height of a line, in units.
+# Font sizes of titles and labels, and the height of a line, in units of font.size / 13.
 SIZE, SMALL = 13.0, 12.0
 LINE = 1.4 * SMALL
 # In figures narrower than this, labels are above their rows, not next to them.
@@ -33,8 +33,8 @@ LETTER, DIGIT = 0.58, 0.67
 BROAD, MORE = "mMwW@%", 0.39
 # Dash pattern of dotted lines.
 DOTS = (0, (2.0, 3.0))
-# Index in the colour cycle for each look. A look is the name of a verdict or of a kind of text. If
-# the name is neither in CYCLE nor in NAMED, the colour is that of secondary text.
+# Index in the colour cycle for each look. A look is the name of a verdict or of a kind of text. A
+# name that is neither in CYCLE nor in NAMED has the colour of secondary text.
 CYCLE = {
     "faster": 0, "fewer": 0, "ours": 0, "slower": 1, "differs": 1, "more": 1,
     "equivalent": 2, "identical": 2,
@@ -62,12 +62,12 @@ def get_colour(look: str | int) -> str:
 
 
 def get_points_per_unit() -> float:
-    """Return the size of a unit in points (1/72 inch)."""
+    """Return the unit of sizes in figures, font.size / 13, in points (1/72 inch)."""
     return float(PARAMETERS["font.size"]) / SIZE
 
 
 def get_figure_width(figure: Figure) -> float:
-    """Return the width of a figure in units."""
+    """Return the width of a figure in units of font.size / 13."""
     return float(figure.get_figwidth()) * 72 / get_points_per_unit()
 
 
@@ -77,7 +77,8 @@ def is_narrow(figure: Figure) -> bool:
 
 
 def estimate_text_width(text: str, size: float = SMALL) -> float:
-    """Return an upper estimate of the width of a text in the usual fonts, in units."""
+    """Return an upper estimate of the width of a text in the usual fonts, in units of font.size /
+    13."""
     return (len(text) * LETTER + sum(map(text.count, BROAD)) * MORE) * size
 
 
@@ -108,8 +109,8 @@ def wrap_text(text: str, room: float) -> list[str]:
 
 def make_offset_transform(axes: Axes, right: float, down: float) -> Transform:
     """Return a transform for points (x, y), where x is a fraction of the axes' width and y a value
-    on the vertical axis. The transform moves each point by `right` units to the right and `down`
-    units downwards."""
+    on the vertical axis. The transform moves each point to the right by `right` and downwards by
+    `down` units of font.size / 13."""
     figure, scale = axes.get_figure(), get_points_per_unit() / 72
     assert figure is not None
     moved = ScaledTranslation(right * scale, -down * scale, figure.dpi_scale_trans)
@@ -148,7 +149,7 @@ def draw_line(
     layer: float = 2.0,
     dots: bool = False,
 ) -> None:
-    """Draw a line through points, `thick` units wide."""
+    """Draw a line through points, `thick` units of font.size / 13 wide."""
     axes.plot(
         xs, ys, color=get_colour(look), lw=thick * get_points_per_unit(), ls=DOTS if dots else "-",
         marker="",
@@ -159,7 +160,8 @@ def draw_line(
 def draw_mark(
     axes: Axes, x: float, y: float, shape: str, look: str | int, size: float, layer: float = 4.0
 ) -> None:
-    """Draw a point: a marker of matplotlib, a ring or a cross; `size` is its radius in units."""
+    """Draw a point: a marker of matplotlib, a ring or a cross; `size` is its radius in units of
+    font.size / 13."""
     ring, cross = shape == "ring", shape == "x"
     thick = (1.8 if ring or cross else 0.0) * get_points_per_unit()
     axes.plot(
