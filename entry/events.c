@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Trace events of recorded functions: one for entries and one for exits. For each module with
- * recorded functions, this event source offers both events to kmarkers_events.
+ * Trace events of recorded functions (built with entry.mk): one for entries and one for exits. For
+ * each module with recorded functions, this event source offers both events to kmarkers_events.
  *
  * A function with the action "event" is enabled only while its trace event is enabled. An enabled
  * event holds a reference to this module, because each hit runs code of this module.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_entry: registers the recorded functions of other modules. */
+/*
+ * Module kmarkers_entry: registers the recorded functions (built with entry.mk) of other modules.
+ */
 #include <linux/module.h>
 #include <linux/notifier.h>
 

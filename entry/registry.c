@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The registry: the tables of all modules with recorded functions. */
+/* The registry: the tables of all modules with recorded functions (built with entry.mk). */
 #include "registry.h"
 
 struct entry_registry entry_registry = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registry of the recorded functions of all modules. */
+/* Registry of the recorded functions (built with entry.mk) of all modules. */
 #ifndef ENTRY_REGISTRY_H
 #define ENTRY_REGISTRY_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registration of modules with recorded functions. */
+/* Registration of modules with recorded functions (built with entry.mk). */
 #ifndef ENTRY_TABLES_H
 #define ENTRY_TABLES_H
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Module kmarkers_events: creates trace events for markers, SDT probes and recorded functions. */
+/*
+ * Module kmarkers_events: creates trace events for markers, SDT probes and recorded functions
+ * (built with entry.mk).
+ */
 #include <linux/module.h>
 #include <linux/notifier.h>
 

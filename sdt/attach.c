@@ -107,7 +107,7 @@ static void update_handler_sets(void)
 	sdt_commit_handler_sets();
 }
 
-/* Maximum number of notes that are logged for one pattern because they cannot be armed. */
+/* Maximum number of SDT notes that are logged for one pattern because they cannot be armed. */
 #define MAX_REPORTED	8
 
 /**
@@ -136,7 +136,7 @@ static void report_unarmable_notes(const struct sdt_table *table, const struct s
 	}
 }
 
-/* Refuse a pattern that matches only notes that cannot be armed. */
+/* Refuse a pattern that matches only SDT notes that cannot be armed. */
 static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 {
 	struct matches matches = {};
@@ -256,11 +256,12 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
  * The handler is also attached to matching sites of modules that are loaded later.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @pattern is not valid, or matches only notes that cannot be armed, with the
- * reason in the log; -EBUSY if @handler and @private are attached to @pattern already; -EOPNOTSUPP
- * for a pattern with a function that matches nothing, in a program whose file has no symbols;
- * -ENOMEM; or an error of patcher_apply(), patcher_store_traps() or, for notes, register_kprobe().
- * After an error, all sites have their previous state, and @handler is not called any more.
+ * Return: 0; -EINVAL if @pattern is not valid, or matches only SDT notes that cannot be armed, with
+ * the reason in the log; -EBUSY if @handler and @private are attached to @pattern already;
+ * -EOPNOTSUPP for a pattern with a function that matches nothing, in a program whose file has no
+ * symbols; -ENOMEM; or an error of patcher_apply(), patcher_store_traps() or, for notes,
+ * register_kprobe(). After an error, all sites have their previous state, and @handler is not
+ * called any more.
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {

@@ -167,7 +167,7 @@ static void show_bpftrace_command(struct seq_file *m, const struct definition *d
 }
 
 /*
- * Print definitions that give the function of the note, and the offset of the note in this
+ * Print definitions that give the function of the SDT note, and the offset of the note in this
  * function.  The printed perf command calls modinfo(8) to find the module's file.
  */
 static void show_definition_by_name(struct seq_file *m, const struct definition *definition)
@@ -191,9 +191,9 @@ static void show_definition_by_name(struct seq_file *m, const struct definition 
 }
 
 /*
- * Print a definition that gives the address of the note instead of its function, because several
- * functions of the module have the same name. Print no perf or bpftrace command, because such a
- * command would probe the first function of that name.
+ * Print a definition that gives the address of the SDT note instead of its function, because
+ * several functions of the module have the same name.  Print no perf or bpftrace command, because
+ * such a command would probe the first function of that name.
  */
 static void show_definition_by_address(struct seq_file *m, const struct definition *definition)
 {
@@ -207,7 +207,7 @@ static void show_definition_by_address(struct seq_file *m, const struct definiti
 }
 
 /**
- * struct cursor - the current note while the file is read
+ * struct cursor - the current SDT note while the file is read
  * @table: table of the note
  * @i: index of the note in the table
  * @function: function that contains the note; size 0 if no symbol covers the note's address
@@ -223,8 +223,8 @@ struct cursor {
 };
 
 /*
- * Look up the name of the current note. If the function of the previous note also contains this
- * note, reuse this function, because looking up a function is slow.
+ * Look up the name of the current note.  If the function of the previous SDT note also contains
+ * this note, reuse this function, because looking up a function is slow.
  */
 static void look_up_note_name(struct cursor *cursor)
 {
@@ -275,7 +275,7 @@ static int show_note(struct seq_file *m, void *v)
 	return 0;
 }
 
-/* Move the cursor forward by @skip notes.  Return NULL if fewer than @skip notes follow. */
+/* Move the cursor forward by @skip notes.  Return NULL if fewer than @skip SDT notes follow. */
 static struct cursor *move_note_cursor(struct cursor *cursor, loff_t skip)
 {
 	list_for_each_entry_from(cursor->table, &sdt_registry.tables, node) {
@@ -291,7 +291,9 @@ static struct cursor *move_note_cursor(struct cursor *cursor, loff_t skip)
 	return NULL;
 }
 
-/* Walk from the first note to note *@pos, because tables may have changed since the last read. */
+/*
+ * Walk from the first SDT note to note *@pos, because tables may have changed since the last read.
+ */
 static void *start_note_walk(struct seq_file *m, loff_t *pos)
 {
 	struct cursor *cursor = m->private;

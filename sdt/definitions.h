@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The debugfs file sdt/notes: how to probe each note with kprobe_events, perf and bpftrace. */
+/* The debugfs file sdt/notes: how to probe each SDT note with kprobe_events, perf and bpftrace. */
 #ifndef SDT_DEFINITIONS_H
 #define SDT_DEFINITIONS_H
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arm notes with kprobes. Each enabled note has its own kprobe. The kernel combines the kprobes at
- * one address, and optimises them to one jump where possible.
+ * Arm SDT notes with kprobes.  Each enabled note has its own kprobe.  The kernel combines the
+ * kprobes at one address, and optimises them to one jump where possible.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -20,7 +20,7 @@
 #include "sets.h"
 
 /**
- * struct sdt_note_probe - the kprobe of a note
+ * struct sdt_note_probe - the kprobe of an SDT note
  * @kp: the kprobe as registered with the kernel
  * @table: table that contains the note
  * @site: index of the note in the table
@@ -63,8 +63,8 @@ static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(handle_note_kprobe);
 
 /*
- * True if the kernel refused a kprobe because the module is being unloaded. This is no error: the
- * notes of the module are about to be unregistered.
+ * True if the kernel refused a kprobe because the module is being unloaded.  This is no error: the
+ * SDT notes of the module are about to be unregistered.
  */
 static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 {
@@ -74,8 +74,8 @@ static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 static const char refused[] = "the kernel accepts no kprobe at the next instruction";
 
 /*
- * True if the kernel refused a kprobe while the module is being loaded. This is no error: a module
- * is loaded even if a note cannot have a kprobe, unless memory is short.
+ * True if the kernel refused a kprobe while the module is being loaded.  This is no error: a module
+ * is loaded even if an SDT note cannot have a kprobe, unless memory is short.
  */
 static bool is_error_due_to_loading(const struct sdt_table *table, int err)
 {
@@ -114,7 +114,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 }
 
 /**
- * sdt_arm_notes() - arm each note that has handlers
+ * sdt_arm_notes() - arm each SDT note that has handlers
  *
  * The kernel refuses kprobes in a module that is being unloaded: the module's notes stay off, so
  * hits in the exit function are not reported. If the kernel refuses a kprobe in a module that is
@@ -143,7 +143,7 @@ int sdt_arm_notes(void)
 	return 0;
 }
 
-/* True if a note is armed but has no handlers. */
+/* True if an SDT note is armed but has no handlers. */
 static bool is_idle_note(const struct sdt_table *table, const struct sdt_state *state,
 			 unsigned int i)
 {
@@ -151,7 +151,7 @@ static bool is_idle_note(const struct sdt_table *table, const struct sdt_state *
 	       !sdt_count_live_handlers(sdt_get_handler_set(state));
 }
 
-/* Return the number of idle notes; if @idle is not NULL, store their kprobes in @idle. */
+/* Return the number of idle SDT notes; if @idle is not NULL, store their kprobes in @idle. */
 static unsigned int collect_idle_kprobes(struct kprobe **idle)
 {
 	struct sdt_table *table;
@@ -169,8 +169,8 @@ static unsigned int collect_idle_kprobes(struct kprobe **idle)
 }
 
 /*
- * Unregister the kprobes of idle notes, which have no handlers: all with one grace period, or one
- * by one if there is no memory for the array.
+ * Unregister the kprobes of idle SDT notes, which have no handlers: all with one grace period, or
+ * one by one if there is no memory for the array.
  */
 static void unregister_idle_kprobes(void)
 {
@@ -192,8 +192,8 @@ static void unregister_idle_kprobes(void)
 }
 
 /*
- * Return the number of missed hits of a note: hits for which no handler was called, because the
- * handler of another kprobe was running on the same CPU.
+ * Return the number of missed hits of an SDT note: hits for which no handler was called, because
+ * the handler of another kprobe was running on the same CPU.
  */
 unsigned long sdt_count_missed_hits(const struct sdt_note *note)
 {
@@ -201,7 +201,7 @@ unsigned long sdt_count_missed_hits(const struct sdt_note *note)
 }
 
 /**
- * sdt_disarm_notes() - unregister the kprobes of notes that have no handlers
+ * sdt_disarm_notes() - unregister the kprobes of SDT notes that have no handlers
  *
  * On return the handlers of these kprobes are not running on any CPU.
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Arming and disarming of notes with kprobes. */
+/* Arming and disarming of SDT notes with kprobes. */
 #ifndef SDT_NOTE_KPROBES_H
 #define SDT_NOTE_KPROBES_H
 

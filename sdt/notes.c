@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Register the notes of a module. A note has no instruction of its own, and is armed by a kprobe at
- * the next instruction. A note is unarmable in three cases: no instruction of the function follows
- * the note; a conditional jump around the note leads to that same next instruction; or the location
- * of an argument cannot be decoded. A module with unarmable notes is loaded nevertheless.
+ * Register the SDT notes of a module.  A note has no instruction of its own, and is armed by a
+ * kprobe at the next instruction.  A note is unarmable in three cases: no instruction of the
+ * function follows the note; a conditional jump around the note leads to that same next
+ * instruction; or the location of an argument cannot be decoded.  A module with unarmable notes is
+ * loaded nevertheless.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -80,7 +81,7 @@ static __always_inline unsigned long note_addr_at(const void *records, unsigned 
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* Mark the notes of @table that lie inside @function as armable: clear their field reason. */
+/* Mark the SDT notes of @table that lie inside @function as armable: clear their field reason. */
 static void mark_notes_in_function_armable(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;
@@ -102,8 +103,8 @@ static bool is_function_symbol(const struct mod_kallsyms *syms, const Elf_Sym *s
 }
 
 /*
- * Mark all notes of @table that lie inside functions as armable. No lock is needed: the module's
- * init function has not run yet, and the kernel changes the symbol table only afterwards.
+ * Mark all SDT notes of @table that lie inside functions as armable.  No lock is needed: the
+ * module's init function has not run yet, and the kernel changes the symbol table only afterwards.
  */
 static void mark_notes_in_functions_armable(struct sdt_table *table)
 {
@@ -133,7 +134,7 @@ static bool is_instruction_start(unsigned long addr)
 }
 
 /*
- * True if the instruction before the note is a conditional jump with displacement 0.  Then the
+ * True if the instruction before the SDT note is a conditional jump with displacement 0.  Then the
  * instruction after the note is reached whether or not the jump is taken, so a kprobe there would
  * also count executions in which the jump skips the note.
  */
@@ -147,7 +148,7 @@ static bool is_note_after_jump_by_zero(struct module *module, unsigned long addr
 	       is_instruction_start((unsigned long)before);
 }
 
-/* True if the locations of all arguments of a note can be decoded. */
+/* True if the locations of all arguments of an SDT note can be decoded. */
 static bool can_decode_arguments(const struct sdt_note_record *record)
 {
 	unsigned int i, nr = sdt_count_args(&record->site);
@@ -159,7 +160,7 @@ static bool can_decode_arguments(const struct sdt_note_record *record)
 	return codes;
 }
 
-/* Set the field reason of each note of @table that cannot be armed; clear it for all others. */
+/* Set the field reason of each SDT note of @table that cannot be armed; clear it for all others. */
 static void find_unarmable_notes(struct sdt_table *table)
 {
 	unsigned int i;
@@ -198,7 +199,7 @@ static int prepare_note_table(struct sdt_table *table)
 }
 
 /**
- * sdt_register_notes() - register the notes of a module
+ * sdt_register_notes() - register the SDT notes of a module
  * @module: the module being loaded
  * @span: the records of the notes
  *

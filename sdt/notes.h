@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Registration of the notes of a module. */
+/* Registration of the SDT notes of a module. */
 #ifndef SDT_NOTES_H
 #define SDT_NOTES_H
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Decode the locations of a note's arguments. A location is recorded as a byte with the size of the
- * argument, followed by an instruction that is never executed: a 64-bit mov of the argument to
- * %rax. Only the few encodings that assemblers emit are decoded.
+ * Decode the locations of an SDT note's arguments. A location is recorded as a byte with the size
+ * of the argument, followed by an instruction that is never executed: a 64-bit mov of the argument
+ * to %rax. Only the few encodings that assemblers emit are decoded.
  *
  * Encodings: Intel SDM vol. 2, "MOV".
  */
@@ -114,7 +114,7 @@ NOKPROBE_SYMBOL(extend_operand_value);
 
 /*
  * Return the value of an argument, or 0 if it is in memory that cannot be read. The address may be
- * invalid: the kprobe of a note is at the next instruction. Code that jumps directly to that
+ * invalid: the kprobe of an SDT note is at the next instruction. Code that jumps directly to that
  * instruction hits the kprobe, too, but in that code the registers do not hold the note's
  * arguments.
  */
@@ -133,7 +133,7 @@ static unsigned long fetch_operand(const struct sdt_operand *operand, const stru
 NOKPROBE_SYMBOL(fetch_operand);
 
 /**
- * sdt_fetch_operands() - fetch the arguments of a note
+ * sdt_fetch_operands() - fetch the arguments of an SDT note
  * @codes: encoded locations of the arguments
  * @nr: number of arguments
  * @regs: the registers at the site

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Locations of the arguments of a note: see <kmarkers/sdt_note.h>. */
+/* Locations of the arguments of an SDT note: see <kmarkers/sdt_note.h>. */
 #ifndef SDT_OPERANDS_H
 #define SDT_OPERANDS_H
 

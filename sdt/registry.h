@@ -78,7 +78,7 @@ static inline struct sdt_state *sdt_get_hit_state(const struct sdt_hit *hit)
 }
 
 /**
- * struct sdt_note_record - the record of a note in a module
+ * struct sdt_note_record - the record of an SDT note in a module
  * @site: the fields that the records of all sites have; the length of a note's instruction is 0
  * @codes: offset from this field to the encoded locations of the arguments, in bytes
  */
@@ -102,7 +102,7 @@ struct sdt_note {
 };
 
 /**
- * struct sdt_table - one of the two tables of a module: its notes, or all its other sites
+ * struct sdt_table - one of the two tables of a module: its SDT notes, or all its other sites
  * @node: link in the list of all tables
  * @rcu: used to free the table after a grace period
  * @sites: the sites, sorted by address; registered with the patcher unless they are notes
@@ -148,7 +148,7 @@ static inline const u8 *sdt_get_note_codes(const struct sdt_note_record *record)
 	return (const u8 *)&record->codes + record->codes;
 }
 
-/* Return site @i of a table. A record of a note is longer than a record of another site. */
+/* Return site @i of a table. A record of an SDT note is longer than a record of another site. */
 static inline struct patcher_site *sdt_get_site(const struct sdt_table *table, unsigned int i)
 {
 	return table->notes ? &sdt_get_note_record(table, i)->site : &table->sites.sites[i];

@@ -300,7 +300,7 @@ int sdt_disable_sites_without_handlers(void)
 	int err, other;
 
 	/*
-	 * Unregister the kprobes of notes first: a kprobe directly before a site keeps the site
+	 * Unregister the kprobes of SDT notes first: a kprobe directly before a site keeps the site
 	 * from being patched.
 	 */
 	sdt_disarm_notes();

@@ -152,7 +152,7 @@ static int register_site_table(struct sdt_table *table)
 	return err;
 }
 
-/* Return a table that has a note with a number from @first to @first + @nr - 1, or NULL. */
+/* Return a table that has an SDT note with a number from @first to @first + @nr - 1, or NULL. */
 static const struct sdt_table *find_table_with_note_numbers(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
@@ -165,7 +165,7 @@ static const struct sdt_table *find_table_with_note_numbers(unsigned int first, 
 }
 
 /*
- * Register a table of notes, and give the notes numbers that no other note has. Notes have no
+ * Register a table of SDT notes, and give the notes numbers that no other note has. Notes have no
  * instruction of their own, so they are not registered with the patcher.
  */
 static int register_note_table(struct sdt_table *table)
@@ -177,7 +177,9 @@ static int register_note_table(struct sdt_table *table)
 		table->number = other->number + other->sites.nr;
 	err = activate_table(table);
 
-	/* Some notes may have been enabled before the error: wait until their handlers return. */
+	/*
+	 * Some SDT notes may have been enabled before the error: wait until their handlers return.
+	 */
 	if (err)
 		synchronize_rcu();
 	return err;

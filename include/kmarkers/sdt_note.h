@@ -76,7 +76,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
 /*
  * gdb does not support the names %r8b to %r15b.  So in user space, an argument of one byte is
- * passed in a 32-bit register; the size of the argument in the note is 1 nevertheless.
+ * passed in a 32-bit register; the size of the argument in the SDT note is 1 nevertheless.
  */
 #if defined(__SDT_NOTE_IS_RECORD) || defined(__CHECKER__)
 #define __SDT_NOTE_WORD(a)		__SDT_NOTE_VALUE(a)
@@ -144,7 +144,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 #define __SDT_NOTE_TEXT_6		__SDT_NOTE_TEXT_5 " %c10@%11"
 #define __SDT_NOTE_TEXT_7		__SDT_NOTE_TEXT_6 " %c12@%13"
 
-/* Without this nop, other notes and other code paths may have the same address as a note. */
+/* Without this nop, other SDT notes and other code paths may have the same address as a note. */
 #ifdef SDT_NOTES_WITHOUT_NOP
 #define __SDT_NOTE_NOP			""
 #else

@@ -24,7 +24,7 @@ struct stapsdt {
 	char provider[];
 };
 
-/* If a note belongs to the probe bench_on, add a uprobe on its site. */
+/* If an SDT note belongs to the probe bench_on, add a uprobe on its site. */
 static int add_note_uprobe(const char *path, const Elf64_Ehdr *elf, const struct stapsdt *note)
 {
 	const char *name = note->provider + strlen(note->provider) + 1;

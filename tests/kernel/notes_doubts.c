@@ -30,10 +30,10 @@ SDT_PROBE_DEFINE0(trefused, , , refused);
 #define TNOTE(label, name)	NOTE_AT(label, "sdt_tnotes___" name, "0", "")
 
 /*
- * The note "behind" has no instruction of its function behind it, as if the note followed a call
- * that does not return.  The notes "first" are at the beginning of their functions.  The last two
- * bytes before "inside" look like a jump over nothing, but are the end of a constant.  The argument
- * of "elsewhere" has a segment override.
+ * The SDT note "behind" has no instruction of its function behind it, as if the note followed a
+ * call that does not return.  The notes "first" are at the beginning of their functions.  The last
+ * two bytes before "inside" look like a jump over nothing, but are the end of a constant.  The
+ * argument of "elsewhere" has a segment override.
  */
 asm(".pushsection .text, \"ax\"\n"
 	FUNCTION("notes_behind", "	jmp notes_behind\n")
@@ -58,7 +58,7 @@ asm(".pushsection .text, \"ax\"\n"
 	".popsection\n");
 
 /*
- * The note makes no code, so the function executes the same instructions whether @value is 0 or
+ * The SDT note makes no code, so the function executes the same instructions whether @value is 0 or
  * not.
  */
 noinline void notes_alone(int value)
@@ -70,7 +70,7 @@ noinline void notes_alone(int value)
 
 static DEFINE_STATIC_KEY_FALSE(never);
 
-/* The note is at the nop of a static key, on which the kernel refuses a kprobe. */
+/* The SDT note is at the nop of a static key, on which the kernel refuses a kprobe. */
 noinline void notes_refused(void)
 {
 	SDT_PROBE_FLAVOUR(note, trefused, , , refused);

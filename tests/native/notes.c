@@ -122,7 +122,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		if ((unsigned long)notes[i].site != gregs[REG_RIP])
 			continue;
 		print_hit(&notes[i], gregs);
-		/* Several notes may be at one address: remove the breakpoint of each. */
+		/* Several SDT notes may be at one address: remove the breakpoint of each. */
 		*notes[i].site = notes[i].old;
 	}
 }
@@ -253,8 +253,8 @@ int main(void)
 	for (i = 0; i < nr_notes; i++)
 		prepare_site(&notes[i]);
 	/*
-	 * Store the breakpoints only now: two notes may be at one address, and each must have saved
-	 * the original byte.
+	 * Store the breakpoints only now: two SDT notes may be at one address, and each must have
+	 * saved the original byte.
 	 */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;

@@ -1,9 +1,9 @@
 #!/bin/sh
-# SPDX-License-Identifier: GPL-2.0-only Runs as root in a minimal Debian: installs, upgrades and
-# removes the packages as users do. /srv/packages contains the packages, /srv/next the packages of a
-# later version, /srv/examples the examples. Prints KTAP. Writes the modules that are tested in a
-# test kernel, and the key of DKMS, to /srv/modules. Writes the modules for a kernel that is
-# installed later to /srv/modules-later.
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs as root in a minimal Debian: installs, upgrades and removes the packages as users do.
+# /srv/packages contains the packages, /srv/next the packages of a later version, /srv/examples the
+# examples. Prints KTAP. Writes the modules that are tested in a test kernel, and the key of DKMS,
+# to /srv/modules. Writes the modules for a kernel that is installed later to /srv/modules-later.
 #
 # usage: root.sh VERSION NEXT
 version=$1 next=$2

@@ -123,6 +123,6 @@ def read_run_entry(run: Path) -> dict[str, object]:
 
 
 def read_tiers(run: Path) -> list[str]:
-    """Return the tiers in a run's samples.csv."""
+    """Return the tiers (measurement environments) in a run's samples.csv."""
     lines = (run / "samples.csv").read_text().splitlines()[2:]
     return list(dict.fromkeys(line.split(",")[0] for line in lines))

@@ -69,8 +69,8 @@ def parse_benchmark_names(kmbench_list: str) -> dict[str, list[str]]:
 
 
 def make_full_run(root: Path, kmbench_list: str) -> Path:
-    """Make a run with all benchmarks in the tiers of make bench; `kmbench_list` is the output of
-    `kmbench list`. Only clones cost the same as their baseline."""
+    """Make a run with all benchmarks in the tiers (measurement environments) of make bench;
+    `kmbench_list` is the output of `kmbench list`. Only clones cost the same as their baseline."""
     programs, kernels = parse_benchmark_names(kmbench_list), parse_benchmark_names(kmbench_list)
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())

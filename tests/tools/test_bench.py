@@ -88,7 +88,8 @@ def test_without_numpy_a_line_tells_how_to_make_the_report(
     assert "apt-get install python3-numpy" in said.err
     (run,) = machine.list_runs()
     assert f"scripts/kmarkers report {run}" in said.err
-    # The report is printed after the native tier, and at the end for all tiers.
+    # The report is printed after the native tier (measurement environment), and at the end for all
+    # tiers.
     assert said.out.count("medians only") == 1 + len(TIERS)
     assert not (run / "summary.json").exists()
 

@@ -19,7 +19,7 @@ from kmtools.method import estimators, frequency
 
 
 def make_tier(name: str = "native", **env: str) -> Tier:
-    """Return a tier with these values in its env file."""
+    """Return a tier (measurement environment) with these values in its env file."""
     emulated = rundir.is_emulated(name, env, {})
     return Tier(name, "6.12", rundir.get_tier_unit(name, emulated), emulated, env, {})
 
@@ -94,8 +94,8 @@ def test_description_of_the_ratio_names_its_source() -> None:
     ],
 )
 def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
-    """A tier of an emulated CPU, and a tier whose env file names no known source of core cycles,
-    have no core cycles."""
+    """A tier (measurement environment) of an emulated CPU, and a tier whose env file names no known
+    source of core cycles, have no core cycles."""
     assert estimate_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
 
 

@@ -132,8 +132,8 @@ def test_dead_slow_and_invalid_machines_are_reported(
 def test_groups_that_share_no_row_do_not_stop_the_others(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One group was measured in another tier. The output files have the comparison of the other
-    groups."""
+    """One group was measured in another tier (measurement environment). The output files have the
+    comparison of the other groups."""
     for path in (folder / "machine-00000", folder / "machine-00004"):
         file, env = path / "samples.csv", json.loads((path / "env.json").read_text())
         file.write_text(file.read_text().replace("\nnative,", "\nmetal,"))

@@ -162,8 +162,8 @@ def test_history_refuses_a_run_without_a_date(
 
 
 def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
-    """If a tier of a run was measured in two kernels, each variant has two rows of one value each.
-    So the run counts once in each row."""
+    """If a tier (measurement environment) of a run was measured in two kernels, each variant has
+    two rows of one value each. So the run counts once in each row."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
     (tier,) = env["tiers"]

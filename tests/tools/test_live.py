@@ -18,7 +18,8 @@ from kmtools.base.paths import ROOT
 from kmtools.report.resolving import LiveVerdicts
 
 PROCESSES = 4
-# A program that measures the native tier with the fake kmbench in the directory HERE.
+# A program that measures the native tier (measurement environment) with the fake kmbench in the
+# directory HERE.
 DRIVER = """
 import os, sys
 from pathlib import Path

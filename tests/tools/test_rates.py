@@ -52,7 +52,7 @@ SUMMARY = {
 
 
 def test_only_mechanisms_on_real_cpus_are_listed() -> None:
-    """Clones, system calls and emulated tiers are left out."""
+    """Clones, system calls and emulated tiers (measurement environments) are left out."""
     found = [
         (cost.state, cost.name, cost.shown_ns)
         for cost in rates.compute_mechanism_costs(SUMMARY, ENV)

@@ -41,7 +41,7 @@ NOPS = rawdata.Bench(
 
 
 def make_run(root: Path) -> Path:
-    """Make a run of three tiers: native, emulated vm, and icount."""
+    """Make a run of three tiers (measurement environments): native, emulated vm, and icount."""
     kernel = [
         replace(bench, name=bench.name.replace("getppid-", "getppid-copy-"))
         for bench in rawdata.BENCHES

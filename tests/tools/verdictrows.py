@@ -18,7 +18,8 @@ CORE = CoreCycleRatio("estimated", 1.5)
 
 
 def make_tier(name: str = "native", emulated: bool = False, **env: str) -> Tier:
-    """Return a tier with a suitable CPU and clock; `env` replaces fields of the env file."""
+    """Return a tier (measurement environment) with a suitable CPU and clock; `env` replaces fields
+    of the env file."""
     known = {"invariant_tsc": "1", "hypervisor": "none", "emulated": "0", **env}
     unit = "ticks (emulated)" if emulated else UNIT_TSC
     return Tier(name, "6.12", "instructions" if name == "icount" else unit, emulated, known, {})

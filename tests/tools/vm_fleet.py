@@ -111,7 +111,8 @@ def test_role_measures_on_three_machines(
     assert env["kernel"]["release"] == guest.run_command("uname -r").stdout.strip()
     names = fleet.path / "names"
     names.write_text("\n".join(fleet.hosts))
-    # `fleet` lists the groups, and does not compare numbers of different tiers.
+    # `fleet` lists the groups, and does not compare numbers of different tiers (measurement
+    # environments).
     assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(names)]) == 1
     said = capsys.readouterr()
     assert "       2  " in said.out and "       1  QEMU" in said.out

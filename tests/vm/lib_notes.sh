@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests of the notes of kmarkers_test_notes, and the hits that each tracer must show.
+# Functions for tests of the SDT notes of kmarkers_test_notes, and the hits that each tracer must
+# show.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
@@ -10,7 +11,7 @@ notes=$debugfs/sdt/notes
 # shellcheck disable=SC2034 # for the scripts that source this
 levels="o1 o2 o3 fp"
 
-# Notes at the same address may be hit in any order, so the lines are sorted.
+# SDT notes at the same address may be hit in any order, so the lines are sorted.
 sort >/tmp/wanted <<'EOF'
 none
 registers -1 2 3 4 5 1099511627776 -2
@@ -46,7 +47,7 @@ list_notes_of_level() {
 
 all_kprobes=/sys/kernel/debug/kprobes/list
 
-# note_is TEXT: succeeds if a line of sdt/list about a note of the module begins with the text
+# note_is TEXT: succeeds if a line of sdt/list about an SDT note of the module begins with the text
 note_is() {
 	grep -q "^tnotes:kmarkers_test_notes:$1" "$debugfs/sdt/list"
 }

@@ -65,7 +65,8 @@ def are_layouts_incomparable(layouts: Collection[int], other_layouts: Collection
 
 
 def make_row_key(entry: Entry) -> Key:
-    """Return the identity of a row: its tier, unit, benchmark and variant."""
+    """Return the identity of a row: its tier (measurement environment), unit, benchmark and
+    variant."""
     row = entry[1]
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 

@@ -230,9 +230,9 @@ def compute_all_site_costs(
     poor_benchmarks: Mapping[tuple[str, str, str], str] = MappingProxyType({}),
 ) -> list[SiteCost]:
     """Return the cost of a site of each flavour, in the order of `results`. Flavours without a
-    slope in any block are left out, and so are tiers whose ticks come from an emulator, because
-    such ticks do not measure single instructions. `poor_benchmarks` has the benchmarks that get no
-    verdict, each with the reason; see find_poor_benchmarks()."""
+    slope in any block are left out, and so are tiers (measurement environments) whose ticks come
+    from an emulator, because such ticks do not measure single instructions. `poor_benchmarks` has
+    the benchmarks that get no verdict, each with the reason; see find_poor_benchmarks()."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     costs = []
     for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Computes and stores the estimates of a run: its rows, by layout and process, and the grades of
-its tiers.
+its tiers (measurement environments).
 
 The estimates are computed once, when the run is measured or first read, and stored beside its
 samples in estimates.json, so that comparisons of runs need not parse samples. estimates.json holds

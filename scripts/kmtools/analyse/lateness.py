@@ -172,9 +172,9 @@ def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
 
 def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
     """Return the cause of the late windows `found` of a benchmark. `env` has the counters of the
-    tier, `core_spread` is the range of the core's frequency over blocks, as a share. Time in which
-    others had the CPU (steal time, other programs) is checked first, because a window that others
-    interrupt is late in any case."""
+    tier (measurement environment), `core_spread` is the range of the core's frequency over blocks,
+    as a share. Time in which others had the CPU (steal time, other programs) is checked first,
+    because a window that others interrupt is late in any case."""
     stolen = compute_share_of_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"

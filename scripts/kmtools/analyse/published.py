@@ -6,10 +6,10 @@ aliases.csv names, for each published (source, benchmark, variant), the benchmar
 kmarkers that repeat its measurement (its successor), or the reason why there is none. If a cost was
 published as the difference from another published variant, the column `over` names this variant, as
 benchmark:variant; the difference is computed again from the published totals. The column `apart`
-names a tier in which the successor measures something else: markers of 2006 disabled preemption,
-but in user space they enter an RCU read-side section. The column `found` says where the successor
-is measured: `kernel` in kernels alone, `objects` in object files (see objects.py), "" in user space
-and perhaps also in kernels.
+names a tier (measurement environment) in which the successor measures something else: markers of
+2006 disabled preemption, but in user space they enter an RCU read-side section. The column `found`
+says where the successor is measured: `kernel` in kernels alone, `objects` in object files (see
+objects.py), "" in user space and perhaps also in kernels.
 """
 
 from __future__ import annotations

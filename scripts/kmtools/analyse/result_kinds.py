@@ -71,7 +71,8 @@ def select_judged_results(results: Iterable[Result]) -> list[Result]:
 
 
 def group_results_by_benchmark(results: Sequence[Result]) -> list[list[Result]]:
-    """Split the results of one tier by benchmark, in the order of their first appearance."""
+    """Split the results of one tier (measurement environment) by benchmark, in the order of their
+    first appearance."""
     found: dict[str, list[Result]] = {}
     for result in results:
         found.setdefault(result.benchmark, []).append(result)

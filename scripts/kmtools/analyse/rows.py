@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the rows of a run that can be compared with the rows of another run.
 
-A row is a variant of a benchmark in a tier. Because clocks and machines differ, most rows are
-shares: the cost of the variant divided by the cost of the baseline in the same block. A whole row
-is an absolute cost in the unit of the tier: the cost of a baseline, or the time to switch sites on
-or off. An exact row is a count of instructions.
+A row is a variant of a benchmark in a tier (measurement environment). Because clocks and machines
+differ, most rows are shares: the cost of the variant divided by the cost of the baseline in the
+same block. A whole row is an absolute cost in the unit of the tier: the cost of a baseline, or the
+time to switch sites on or off. An exact row is a count of instructions.
 
 A cost is estimated once for each cluster, by the method of location.py: the effect of each code
 layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the

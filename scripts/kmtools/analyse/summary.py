@@ -192,7 +192,7 @@ def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
 
 def make_provenance_fields(run: Path, env: dict[str, Any]) -> dict[str, Any]:
     """Return the field `provenance` of summary.json: the name and the date of the run, the version
-    of the sources, and the tiers."""
+    of the sources, and the tiers (measurement environments)."""
     source = env.get("source") or {}
     names = ("tier", "kernel", "unit", "emulated", "seed", "processes", "windows")
     return {

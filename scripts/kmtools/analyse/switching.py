@@ -103,8 +103,9 @@ def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> Sw
 def compute_switch_points(
     samples: Iterable[Sample], tiers: Iterable[Tier] = ()
 ) -> list[SwitchPoint]:
-    """Return the medians of every method and number of sites, ordered by tier, kernel and
-    benchmark. Points of benchmarks in `tiers` also have the numbers of blocks."""
+    """Return the medians of every method and number of sites, ordered by tier (measurement
+    environment), kernel and benchmark. Points of benchmarks in `tiers` also have the numbers of
+    blocks."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     whole: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for s in samples:
@@ -134,11 +135,12 @@ def find_point(
 def select_points_of_tier(
     points: Iterable[SwitchPoint], tier: str, kernel: str
 ) -> list[SwitchPoint]:
-    """Return the points of one tier and kernel."""
+    """Return the points of one tier (measurement environment) and kernel."""
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
 
-# A function that computes a quantity from the points of a tier; None if one of them is missing.
+# A function that computes a quantity from the points of a tier (measurement environment); None if
+# one of them is missing.
 Measure = Callable[[Sequence[SwitchPoint]], float | None]
 
 
@@ -232,9 +234,10 @@ def compute_gap_to_interrupts_bounds(points: Sequence[SwitchPoint]) -> Interval:
 
 @dataclass(frozen=True)
 class SwitchingLimit:
-    """A limit of switching in one tier. If `most` is true, the value of `measure` must be at most
-    `limit`, else at least `limit`. If `compute_bounds` is given, the value must be at most `limit`,
-    and the outcome is unresolved if the limit is inside the bounds of the value."""
+    """A limit of switching in one tier (measurement environment). If `most` is true, the value of
+    `measure` must be at most `limit`, else at least `limit`. If `compute_bounds` is given, the
+    value must be at most `limit`, and the outcome is unresolved if the limit is inside the bounds
+    of the value."""
 
     tier: str
     words: str

@@ -111,9 +111,9 @@ POWER = 0.8
 
 @dataclass(frozen=True)
 class Result:
-    """One variant of one benchmark in one tier: `median` is the cost, `delta` the difference from
-    the baseline. Costs, differences and intervals are in `unit` per operation. `outside` is the
-    error probability of the intervals."""
+    """One variant of one benchmark in one tier (measurement environment): `median` is the cost,
+    `delta` the difference from the baseline. Costs, differences and intervals are in `unit` per
+    operation. `outside` is the error probability of the intervals."""
 
     tier: str
     kernel: str
@@ -272,8 +272,8 @@ def widen_for_late_blocks(
 
 @dataclass(frozen=True)
 class BenchmarkGroup:
-    """The data of one benchmark in one tier, from which the verdicts on its variants are
-    computed."""
+    """The data of one benchmark in one tier (measurement environment), from which the verdicts on
+    its variants are computed."""
 
     tier: Tier
     benchmark: str
@@ -517,7 +517,8 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
 
 
 def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
-    """Return the results of all variants, ordered by tier, kernel and benchmark."""
+    """Return the results of all variants, ordered by tier (measurement environment), kernel and
+    benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:

@@ -27,18 +27,19 @@ from kmtools.measure.benchrun import Plan, Run
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
 
-# The tiers that are measured by default, with --host, and in test kernels.
+# The tiers (measurement environments) that are measured by default, with --host, and in test
+# kernels.
 DEFAULT_TIERS = ("native", "vm", "icount")
 HOST_TIERS = ("native", "metal")
 GUEST_TIERS = ("vm", "icount")
 
-# The numbers of blocks that a full run measures in each tier; in `native`, in each of `processes`
-# processes. On the real CPU, these numbers give intervals that are a fraction of a cycle wide.
-# Under emulation, only orders of magnitude are meaningful, so `vm` has the fewest blocks that
-# location.py needs for its batches. Exact counts need two blocks, which must agree. Live benchmarks
-# (see LIVE) run a program against the kernel's own code. The times of live benchmarks in emulated
-# ticks mean nothing, so `vm live` is small: 20 blocks took half of the time for which the test
-# kernel ran.
+# The numbers of blocks that a full run measures in each tier (measurement environment); in
+# `native`, in each of `processes` processes. On the real CPU, these numbers give intervals that are
+# a fraction of a cycle wide. Under emulation, only orders of magnitude are meaningful, so `vm` has
+# the fewest blocks that location.py needs for its batches. Exact counts need two blocks, which must
+# agree. Live benchmarks (see LIVE) run a program against the kernel's own code. The times of live
+# benchmarks in emulated ticks mean nothing, so `vm live` is small: 20 blocks took half of the time
+# for which the test kernel ran.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
@@ -51,9 +52,9 @@ KVM_BLOCK_FACTOR = 20
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The default time limit of the measurement in user space; make bench then takes five minutes.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier. `vm` has no whole programs (MACRO), because emulated times could
-# not be compared with published times. `icount` has no GETPPID, because the walk of
-# getppid-pressure through memory has too many instructions to count.
+# The live benchmarks of each tier (measurement environment). `vm` has no whole programs (MACRO),
+# because emulated times could not be compared with published times. `icount` has no GETPPID,
+# because the walk of getppid-pressure through memory has too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST_BENCHMARKS = (
@@ -90,7 +91,8 @@ def build_kmbench() -> None:
 
 
 class LiveView(Protocol):
-    """The live view, on a terminal, of the tier that is being measured; see resolving.py."""
+    """The live view, on a terminal, of the tier (measurement environment) that is being measured;
+    see resolving.py."""
 
     def set_current_benchmark(self, benchmark: str) -> None:
         """Store the name of the benchmark that a guest is measuring, which the live view shows."""
@@ -114,7 +116,7 @@ class Steering:
 
 
 class Bench:
-    """Measures the missing tiers of a run, one after the other."""
+    """Measures the missing tiers (measurement environments) of a run, one after the other."""
 
     def __init__(
         self,
@@ -125,9 +127,10 @@ class Bench:
         make_live_view: Callable[[str], LiveView | None],
     ) -> None:
         """Store the run, and the objects and functions that the steps use. `show` prints the table
-        of a tier from the samples so far, before the next tier is measured. Without `steering` the
-        number of processes in user space is fixed. `make_live_view` returns the live view of a tier
-        for a terminal; if it returns None, only a line of progress is shown."""
+        of a tier (measurement environment) from the samples so far, before the next tier is
+        measured. Without `steering` the number of processes in user space is fixed.
+        `make_live_view` returns the live view of a tier for a terminal; if it returns None, only a
+        line of progress is shown."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -251,8 +254,9 @@ class Bench:
         return plan.benchmarks or (QUICK_GUEST_BENCHMARKS if plan.quick and not plan.module else ())
 
     def get_block_count_factor(self, tier: str) -> int:
-        """Return the factor by which the planned number of blocks of a tier is multiplied:
-        KVM_BLOCK_FACTOR for `vm` under KVM, unless the user chose the number of blocks; else 1."""
+        """Return the factor by which the planned number of blocks of a tier (measurement
+        environment) is multiplied: KVM_BLOCK_FACTOR for `vm` under KVM, unless the user chose the
+        number of blocks; else 1."""
         return (
             KVM_BLOCK_FACTOR if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
         )
@@ -264,8 +268,8 @@ class Bench:
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
     def select_live_benchmarks(self, tier: str) -> guest.LiveBenchmarks:
-        """Return the live benchmarks to measure in a tier, and the number of their blocks. Live
-        benchmarks are programs that call the kernel's own code."""
+        """Return the live benchmarks to measure in a tier (measurement environment), and the number
+        of their blocks. Live benchmarks are programs that call the kernel's own code."""
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_count_factor(tier)
         live = (
@@ -325,8 +329,8 @@ class Bench:
         return False
 
     def finish_tier(self, tier: str) -> None:
-        """Check the samples of a measured tier. Print the table of the tier native at once, before
-        the other tiers are measured."""
+        """Check the samples of a measured tier (measurement environment). Print the table of the
+        tier native at once, before the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
         try:
@@ -350,7 +354,8 @@ class Bench:
         collect.print_window_totals(self.run.path, self.cache.raws)
 
     def measure_missing_tiers(self) -> None:
-        """Measure the missing tiers: first in user space, before test kernels are downloaded."""
+        """Measure the missing tiers (measurement environments): first in user space, before test
+        kernels are downloaded."""
         tiers, guests = self.missing_tiers, self.guests
         if not tiers:
             return
@@ -387,7 +392,7 @@ def make_run_plan(
 ) -> Plan:
     """Return the plan of a new run on this machine. `chosen` has the options of the user by name,
     see benchrun.USER_FIELDS; an option that was not given is None or empty. A chosen number of
-    blocks applies to every tier."""
+    blocks applies to every tier (measurement environment)."""
     blocks = chosen.get("blocks")
     amounts = {
         name: blocks if blocks and name != "processes" else number

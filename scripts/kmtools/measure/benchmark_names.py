@@ -67,7 +67,8 @@ def check_patterns_match(
 def check_tier_patterns(
     tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]
 ) -> None:
-    """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers."""
+    """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers
+    (measurement environments)."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
     check_patterns_match(
         read_benchmark_names({get_benchmark_space(tier) for tier in tiers}),

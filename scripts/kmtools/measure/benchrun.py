@@ -42,8 +42,8 @@ USER_FIELDS = ("benchmarks", "variants", "blocks", "budget", "program", "module"
 
 @dataclass(frozen=True)
 class Plan:
-    """The tiers, the kernel and the numbers of blocks of a run, and what identifies its sources and
-    its machine. All tiers of a run are measured under the same plan.
+    """The tiers (measurement environments), the kernel and the numbers of blocks of a run, and what
+    identifies its sources and its machine. All tiers of a run are measured under the same plan.
 
     `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
     chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the default;
@@ -113,26 +113,27 @@ class Run:
         self.created = created
         self.plan = plan
         self.release = ""
-        # For each tier that could not be measured: `failed`, true if a step failed, and `why`, the
-        # reason.
+        # For each tier (measurement environment) that could not be measured: `failed`, true if a
+        # step failed, and `why`, the reason.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
     def get_raw_folder(self, tier: str) -> Path:
-        """Return the path of the folder with the samples of a tier."""
+        """Return the path of the folder with the samples of a tier (measurement environment)."""
         return self.path / "raw" / tier
 
     def is_measured(self, tier: str) -> bool:
-        """Return True if a tier was measured to the end, so that none of its samples is missing."""
+        """Return True if a tier (measurement environment) was measured to the end, so that none of
+        its samples is missing."""
         return self.get_raw_folder(tier).is_dir()
 
     def rename_refused_samples(self, tier: str) -> Path:
-        """Rename the folder of a tier whose samples cannot be used, so that the tier is measured
-        again; return the new path."""
+        """Rename the folder of a tier (measurement environment) whose samples cannot be used, so
+        that the tier is measured again; return the new path."""
         names = (self.get_raw_folder(f"{tier}.refused-{number}") for number in itertools.count(1))
         return self.get_raw_folder(tier).rename(next(path for path in names if not path.exists()))
 
     def list_measured_tiers(self) -> list[str]:
-        """Return the tiers that were measured to the end."""
+        """Return the tiers (measurement environments) that were measured to the end."""
         return [tier for tier in self.plan.tiers if self.is_measured(tier)]
 
     def has_samples(self) -> bool:
@@ -141,7 +142,8 @@ class Run:
         return any(path.parent.suffix != ".partial" for path in found)
 
     def write_record(self) -> None:
-        """Write the plan and the reasons for missing tiers to run.json."""
+        """Write the plan and the reasons for missing tiers (measurement environments) to
+        run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
         write_file_atomically(
@@ -222,7 +224,7 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
 
 def describe_run(run: Run) -> dict[str, Any]:
     """Return the part of env.json about the whole run: true or false for a quick run, the missing
-    tiers, and the command that resumes the run."""
+    tiers (measurement environments), and the command that resumes the run."""
     unknown = {"failed": False, "why": "the run ended too early"}
     lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]

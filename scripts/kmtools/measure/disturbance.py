@@ -29,8 +29,9 @@ SUMMED = (
 RUNNING, STEAL = (0, 1, 2), 7
 # A suspension of the machine that is shorter is not detected, see was_suspended().
 SHORTEST_SUSPENSION_SECONDS = 0.5
-# Keys of an env file: the TSC frequency that a process measured, in kHz; and, for a tier, the
-# difference between the highest and the lowest of these frequencies, as a share of the lowest.
+# Keys of an env file: the TSC frequency that a process measured, in kHz; and, for a tier
+# (measurement environment), the difference between the highest and the lowest of these frequencies,
+# as a share of the lowest.
 TSC_RATE, TSC_RATE_SPREAD = "tsc_khz", "tsc_khz_spread"
 
 

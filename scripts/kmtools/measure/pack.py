@@ -130,8 +130,8 @@ def render_env(env: Mapping[str, Any]) -> str:
 
 
 def check_worth_packing(run: Path, env: Mapping[str, Any]) -> None:
-    """Raise RunError if a run is quick, lacks a tier or planned processes, or has no tier that ran
-    on a real CPU."""
+    """Raise RunError if a run is quick, lacks a tier (measurement environment) or planned
+    processes, or has no tier that ran on a real CPU."""
     if found := rundir.list_warnings(env):
         raise RunError(f"{run} is not packed. {' '.join(found)}")
     if all(tier.emulated for tier in rundir.make_tiers(env)):

@@ -2,8 +2,8 @@
 """Caches the samples and the results of a run while the run is measured.
 
 A run of ten minutes has five million samples. Reading the samples takes as long as computing the
-verdicts, and both are needed several times: to decide when the run ends, for the table of a tier,
-and for the HTML page.
+verdicts, and both are needed several times: to decide when the run ends, for the table of a tier
+(measurement environment), and for the HTML page.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kmtools.measure.collect import RawDir, Reader
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import Sample
 
-# A function that computes the results of the samples of some tiers.
+# A function that computes the results of the samples of some tiers (measurement environments).
 Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 
@@ -29,9 +29,10 @@ class RunCache:
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
     def compute_results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
-        """Return the results of a tier, computed by `judge` or cached. The results are computed
-        again if the number of samples or the env of the tier has changed. While a run is measured,
-        samples are only added, so that equal numbers mean equal samples."""
+        """Return the results of a tier (measurement environment), computed by `judge` or cached.
+        The results are computed again if the number of samples or the env of the tier has changed.
+        While a run is measured, samples are only added, so that equal numbers mean equal
+        samples."""
         key, env = (tier.tier, tier.kernel), dict(tier.env)
         cached = self._results.get(key)
         if cached is None or cached[:2] != (len(samples), env):

@@ -265,7 +265,7 @@ class SampleMaker:
 
 def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str, Sample]]:
     """Yield the samples of a raw file, each as a pair of FILE:LINE and the sample. The unit `ticks`
-    is replaced by the unit of the tier."""
+    is replaced by the unit of the tier (measurement environment)."""
     maker, units = SampleMaker(path), {TICKS: tier.unit, UNIT_ROUNDS: UNIT_ROUNDS}
     for number, schema, raw in read_csv_rows(path, RAW):
         where = f"{path}:{number}"
@@ -284,7 +284,7 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
 
 def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     """Return the samples in the file `path` (samples.csv), in the order of its rows; `tiers` are
-    the tiers in env.json of the run."""
+    the tiers (measurement environments) in env.json of the run."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     if not known:
         raise RunError(f"{path}: env.json has no tier")

@@ -46,7 +46,8 @@ CHANGES = {
 
 
 def make_simulated_tier() -> Tier:
-    """Return the description of the tier that the simulated windows belong to."""
+    """Return the description of the tier (measurement environment) that the simulated windows
+    belong to."""
     env = {"cycles": "estimated", "tsc_khz": "2600000", "invariant_tsc": "1"}
     return Tier("native", "k", UNIT_TSC, False, env, {})
 

@@ -164,8 +164,8 @@ def format_rows_by_benchmark(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def describe_missing_rows(pair: RunPair) -> list[str]:
-    """Return a line for each tier and kernel with the number of rows that only one of the two runs
-    has."""
+    """Return a line for each tier (measurement environment) and kernel with the number of rows that
+    only one of the two runs has."""
     alone = [change for change in pair.changes if change.verdict in (MISSING, NEW)]
     found = Counter((row.name.tier, row.kernel, c.note) for c in alone for row in (c.a, c.b) if row)
     return [

@@ -81,8 +81,8 @@ def load_compared_run(run: Path) -> ComparedRun:
 
 
 def list_remarks(run: ComparedRun) -> list[str]:
-    """Return the remarks on a run to print above its rows: a quick run, missing tiers, benchmarks
-    with a poor grade."""
+    """Return the remarks on a run to print above its rows: a quick run, missing tiers (measurement
+    environments), benchmarks with a poor grade."""
     lines = (
         [f"{run.name} is a quick run: few blocks, so wide intervals"]
         if is_quick_run(run.env)

@@ -84,8 +84,8 @@ def make_dormant_cost_rows(
 
 
 def make_dormant_cost_panel(results: Sequence[Result], costs: Sequence[SiteCost]) -> Panel | None:
-    """Return the panel with the costs of dormant sites in the best tier of a run; None if no tier
-    has cycles of a real CPU."""
+    """Return the panel with the costs of dormant sites in the best tier (measurement environment)
+    of a run; None if no tier has cycles of a real CPU."""
     tier = marker_cost.find_best_tier(results)
     if tier is None:
         return None

@@ -78,8 +78,9 @@ def join_unique(words: Iterable[str]) -> str:
 
 
 def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]:
-    """Return lines with the grade of each tier, the two worst reasons for this grade, and the
-    remedies. If a tier has the same grade in several kernels, these kernels share the lines."""
+    """Return lines with the grade of each tier (measurement environment), the two worst reasons for
+    this grade, and the remedies. If a tier has the same grade in several kernels, these kernels
+    share the lines."""
     groups: dict[tuple[str, str], list[tuple[Tier, Grade]]] = {}
     for tier, grade in graded:
         groups.setdefault((tier.tier, grade.level_name), []).append((tier, grade))
@@ -102,8 +103,8 @@ def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]
 
 
 def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
-    """Return for each tier the number of rows with each verdict, as lines. Rows in emulated ticks
-    are left out."""
+    """Return for each tier (measurement environment) the number of rows with each verdict, as
+    lines. Rows in emulated ticks are left out."""
     lines = []
     for tier in dict.fromkeys(r.tier for r in results if r.unit != rundir.UNIT_EMULATED):
         own = [r for r in results if r.tier == tier and r.delta is not None and not r.is_clone]
@@ -187,9 +188,9 @@ def render_run_summary(
     tier: str | None = None,
     page: Path | None = None,
 ) -> str:
-    """Return the summary of a run, or of one tier of it. `marker_costs` are the costs of a dormant
-    marker, `graded` the tiers with their grades, `judged` the results and the measured switches of
-    sites. `page` is the file report.html, if it was written."""
+    """Return the summary of a run, or of one tier (measurement environment) of it. `marker_costs`
+    are the costs of a dormant marker, `graded` the tiers with their grades, `judged` the results
+    and the measured switches of sites. `page` is the file report.html, if it was written."""
     command = f"{COMMAND} table {shlex.quote(str(run))}"
     command += f" --tier {tier}" if tier else ""
     source = str(page) if page else command

@@ -121,9 +121,9 @@ def make_switch_events(
 
 
 def render_trace(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
-    """Return the switches of a run as a Chrome trace. Each tier and benchmark is a process with two
-    threads: the CPU that switches, and a CPU that waits. Switches follow each other without the
-    pauses in between."""
+    """Return the switches of a run as a Chrome trace. Each tier (measurement environment) and
+    benchmark is a process with two threads: the CPU that switches, and a CPU that waits. Switches
+    follow each other without the pauses in between."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], int] = {}
     now: dict[int, float] = defaultdict(float)

@@ -4,8 +4,8 @@
 In 2008 two branches were measured in isolation: on a variable in memory, and on a variable in the
 first-level cache. The difference of their costs was doubled, for two markers, and divided by the
 time of getppid() under memory pressure: 6.72 % +- 0.70 %. This file computes the same share from a
-run, in each tier that has real caches, and prints next to it the measured cost of the markers in
-the call itself.
+run, in each tier (measurement environment) that has real caches, and prints next to it the measured
+cost of the markers in the call itself.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kmtools.analyse.published import PUBLISHED, read_csv_table
 
 # The number of markers in the system call that was measured.
 MARKERS_IN_CALL = 2
-# The tiers that have real caches.
+# The tiers (measurement environments) that have real caches.
 REAL_TIERS = ("native", "metal")
 # The benchmarks of a branch in isolation, and the benchmark of the system call.
 BRANCHES = ("cold-branch", "cold-branch-overlapped")

@@ -44,7 +44,7 @@ def compute_kprobe_ratios(
 
 def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
     """Return sentences with the ratio of kprobe to marker cost, as published in 2006 and in each
-    tier of a run; an empty list if no tier has a ratio."""
+    tier (measurement environment) of a run; an empty list if no tier has a ratio."""
     found = list(compute_kprobe_ratios(entries))
     if not found:
         return []
@@ -64,7 +64,8 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def render_kprobe_section(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a section in Markdown with the ratios; no lines if no tier has a ratio."""
+    """Yield a section in Markdown with the ratios; no lines if no tier (measurement environment)
+    has a ratio."""
     if sentences := describe_kprobe_ratios(entries):
         yield f"## {TITLE}"
         yield ""

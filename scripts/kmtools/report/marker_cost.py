@@ -4,8 +4,8 @@ published in 2006 and 2008.
 
 The marker is placed in hot code, among other instructions and directly after a taken branch; in
 code that is not in the instruction cache; in code whose data is not in the cache; and in a system
-call. Each cost is a number of one tier with an interval and a verdict, or the reason why the run
-has no such number. Costs of enabled probes are not included.
+call. Each cost is a number of one tier (measurement environment) with an interval and a verdict, or
+the reason why the run has no such number. Costs of enabled probes are not included.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ LEVELS = {
     "l3": "from the third-level cache",
     "l2": "from the second-level cache",
 }
-# Tiers that may have cycles of a real CPU, the best first.
+# Tiers (measurement environments) that may have cycles of a real CPU, the best first.
 TIERS = ("metal", "native", "vm")
 
 # A benchmark and a variant.
@@ -76,7 +76,7 @@ def format_for_sentence(value: float) -> str:
 
 
 def index_results(results: Iterable[Result]) -> dict[Key, Result]:
-    """Return the results of one tier by benchmark and variant."""
+    """Return the results of one tier (measurement environment) by benchmark and variant."""
     return {(result.benchmark, result.variant): result for result in results}
 
 
@@ -271,8 +271,8 @@ def find_system_call_cost(results: Mapping[Key, Result], published: str) -> Mark
 
 
 def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
-    """Return the name and the kernel of the best tier whose results are in cycles of a real CPU;
-    None if there is no such tier."""
+    """Return the name and the kernel of the best tier (measurement environment) whose results are
+    in cycles of a real CPU; None if there is no such tier."""
     known = {
         (r.tier, r.kernel) for r in results if r.unit not in (UNIT_EMULATED, UNIT_INSTRUCTIONS)
     }
@@ -280,8 +280,8 @@ def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
 
 
 def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> list[MarkerCost]:
-    """Return the costs of a dormant marker in each kind of code, from the best tier of a run; no
-    costs if no tier has cycles of a real CPU."""
+    """Return the costs of a dormant marker in each kind of code, from the best tier (measurement
+    environment) of a run; no costs if no tier has cycles of a real CPU."""
     if (tier := find_best_tier(results)) is None:
         return []
     own = index_results(r for r in results if (r.tier, r.kernel) == tier)

@@ -51,7 +51,7 @@ def make_median_rows(samples: Sequence[Sample]) -> tuple[str, list[list[str]]]:
 
 
 def render_medians(samples: Sequence[Sample], tiers: Sequence[Tier]) -> str:
-    """Return the table of the medians of all tiers."""
+    """Return the table of the medians of all tiers (measurement environments)."""
     lines: list[str] = []
     for tier in tiers:
         groups: dict[str, list[Sample]] = defaultdict(list)

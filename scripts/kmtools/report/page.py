@@ -76,8 +76,9 @@ straight line over their loop counts, or nothing was measured; the note says whi
 
 
 def render_grade_html(tier: Tier, tier_grade: Grade, most: int | None = None) -> str:
-    """Return a paragraph with the grade of a tier and its reasons. If there are more than `most` +
-    1 reasons, only the first `most` are in the paragraph, followed by a link to all reasons."""
+    """Return a paragraph with the grade of a tier (measurement environment) and its reasons. If
+    there are more than `most` + 1 reasons, only the first `most` are in the paragraph, followed by
+    a link to all reasons."""
     told = [reason.words for reason in tier_grade.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
@@ -115,7 +116,8 @@ def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]
 
 def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
     """Return the first screen: the costs of a dormant marker, why verdicts are withheld, the grade
-    of the tier in which the costs were measured, and one figure; then the caveats and a table."""
+    of the tier (measurement environment) in which the costs were measured, and one figure; then the
+    caveats and a table."""
     found = marker_cost.find_marker_costs(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
@@ -196,8 +198,8 @@ def get_cpu_description(env: Mapping[str, Any]) -> Mapping[str, Any]:
 def render_conditions_section_html(
     env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]
 ) -> str:
-    """Return the section with the grade of every tier, a table of the most important conditions of
-    the run, and the whole env.json, collapsed."""
+    """Return the section with the grade of every tier (measurement environment), a table of the
+    most important conditions of the run, and the whole env.json, collapsed."""
     cpu, kernel = get_cpu_description(env), env.get("kernel") or {}
     source = env.get("source") or {}
     changes = " + changes" if source.get("dirty") else ""

@@ -3,8 +3,9 @@
 
 Copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run to
 results/reference, and writes a README.md with its main numbers, so that no other document has to
-state numbers. Refuses a run that was quick or lacks a tier, or whose env.json contains a path or
-the name of the machine. The output is reproducible: the same run gives the same bytes.
+state numbers. Refuses a run that was quick or lacks a tier (measurement environment), or whose
+env.json contains a path or the name of the machine. The output is reproducible: the same run gives
+the same bytes.
 """
 
 from __future__ import annotations

@@ -69,9 +69,10 @@ def report_run(
 def render_tables(
     run: Path, tier: str | None, patterns: Sequence[str], emulated_ticks: bool
 ) -> str:
-    """Return the tables of a run as text, for one tier or for all tiers; tables of ticks in an
-    emulator are included only with `emulated_ticks`. If there are patterns, only the benchmarks
-    that match one of them are included. A run of emulated ticks alone is always shown."""
+    """Return the tables of a run as text, for one tier (measurement environment) or for all tiers;
+    tables of ticks in an emulator are included only with `emulated_ticks`. If there are patterns,
+    only the benchmarks that match one of them are included. A run of emulated ticks alone is always
+    shown."""
     if not has_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
         chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
@@ -131,8 +132,8 @@ def _make_no_benchmark_message(run: Path, tier: str | None, known_benchmarks: It
 def _read_run(
     run: Path, tier: str | None, cache: RunCache | None
 ) -> tuple[dict[str, Any], list[Sample], list[Tier], RunCache]:
-    """Return the env.json of a run, its samples, its tiers, and the cache. With `tier`, return only
-    the samples and the description of this tier."""
+    """Return the env.json of a run, its samples, its tiers (measurement environments), and the
+    cache. With `tier`, return only the samples and the description of this tier."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.make_tiers(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}
@@ -150,8 +151,8 @@ def _read_run(
 
 
 def make_live_view(tier: str) -> LiveView | None:
-    """Return the live view, which shows the verdicts of a tier while the tier is measured; None if
-    numpy is not installed."""
+    """Return the live view, which shows the verdicts of a tier (measurement environment) while the
+    tier is measured; None if numpy is not installed."""
     if not has_package("numpy"):
         return None
     from kmtools.report.resolving import LiveVerdicts  # noqa: PLC0415

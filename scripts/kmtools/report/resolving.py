@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Shows the verdicts of a tier while it is measured: a row for each benchmark and variant.
+"""Shows the verdicts of a tier (measurement environment) while it is measured: a row for each
+benchmark and variant.
 
 The verdicts are computed by the rules of verdicts.py, from the processes that have ended; the final
 report uses the samples of all processes. The computation takes place between two processes, when no
@@ -43,8 +44,8 @@ class LiveRow:
 
 @dataclass
 class LiveVerdicts:
-    """The rows of one tier that is being measured: the state of each variant so far, by benchmark
-    and variant."""
+    """The rows of one tier (measurement environment) that is being measured: the state of each
+    variant so far, by benchmark and variant."""
 
     tier: str
     rows: dict[tuple[str, str], LiveRow] = field(default_factory=dict)

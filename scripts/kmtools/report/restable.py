@@ -90,7 +90,8 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
 
 
 def make_caption(rows: Sequence[Result]) -> str:
-    """Return the caption of a table: tier, unit, and the values that all rows share."""
+    """Return the caption of a table: tier (measurement environment), unit, and the values that all
+    rows share."""
     same = f"; {rows[0].n} blocks" if len({r.n for r in rows}) == 1 else ""
     flags = "" if any(r.flagged for r in rows) else "; no window flagged"
     return f"{rows[0].tier}: {rows[0].unit} per operation{same}{flags}"
@@ -106,7 +107,8 @@ def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
 
 
 def render_results_html(rows: Sequence[Result]) -> str:
-    """Return a table of all benchmarks of a tier, followed by the long notes."""
+    """Return a table of all benchmarks of a tier (measurement environment), followed by the long
+    notes."""
     if not rows:
         return ""
     columns, notes = choose_columns(rows), number_long_notes(rows)

@@ -29,7 +29,7 @@ from kmtools.report.markup import (
 from kmtools.report.sheets import TITLES, Run, describe_part, drop_site_benchmarks
 from kmtools.report.table import format_amount
 
-# What is measured in each tier.
+# What is measured in each tier (measurement environment).
 TIER_MEANINGS = {
     "native": "the same code in user space on the real CPU",
     "metal": "the kernel on the real machine",
@@ -57,7 +57,7 @@ class Page(Run):
     draw: Draw | None = None
 
     def read_counted_events(self, tier: Tier) -> dict[Key, Counted]:
-        """Return the hardware events that were counted in a tier."""
+        """Return the hardware events that were counted in a tier (measurement environment)."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
         return hwcounters.parse_counter_entries(entry.get("counters", []))
@@ -87,8 +87,8 @@ def render_tables_html(
     tier: Tier,
     counted: Mapping[Key, Counted],
 ) -> str:
-    """Return the tables of a tier; the tables are collapsed, except tables of exact counts, which
-    have no figure."""
+    """Return the tables of a tier (measurement environment); the tables are collapsed, except
+    tables of exact counts, which have no figure."""
     timed = "" if tier.emulated else restable.render_blocks_html(results)
     # The cost of a single site cannot be measured in emulated ticks.
     ticks = tier.emulated and not tier.exact
@@ -106,7 +106,8 @@ def render_tables_html(
 
 
 def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
-    """Return the part about one kind of results in one tier: figures, and collapsed tables."""
+    """Return the part about one kind of results in one tier (measurement environment): figures, and
+    collapsed tables."""
     own, costs = page.select_kind_results(kind, tier)
     if not own and not costs:
         return ""
@@ -136,8 +137,8 @@ def describe_verdict_counts(results: Sequence[Result]) -> str:
 
 
 def render_kind_section_html(page: Page, kind: str) -> str:
-    """Return the section about a kind of results: the tiers with times, and the emulated tiers
-    collapsed."""
+    """Return the section about a kind of results: the tiers (measurement environments) with times,
+    and the emulated tiers collapsed."""
     parts = [f"<p>{KIND_INTRODUCTIONS[kind]}</p>"]
     for tier in page.tiers:
         part = render_tier_html(page, kind, tier)
@@ -149,7 +150,7 @@ def render_kind_section_html(page: Page, kind: str) -> str:
 
 
 def render_switching_html(page: Page, tier: Tier) -> str:
-    """Return the part about switching many sites in one tier."""
+    """Return the part about switching many sites in one tier (measurement environment)."""
     points = switching.select_points_of_tier(page.switches, tier.tier, tier.kernel)
     if not points:
         return ""

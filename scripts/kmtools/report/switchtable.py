@@ -83,8 +83,8 @@ def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list
 
 
 def make_limit_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and the rows of a table: the limits on switching in this tier, and the
-    measured values."""
+    """Return the heads and the rows of a table: the limits on switching in this tier (measurement
+    environment), and the measured values."""
     rows = [p.make_table_row(points) for p in switching.LIMITS if p.tier == points[0].tier]
     return ["what", "limit", "measured", ""], [row for row in rows if row]
 
@@ -107,7 +107,8 @@ def list_missing_blocks(points: Sequence[SwitchPoint], benchmark: str) -> list[s
 
 
 def make_switch_tables(points: Sequence[SwitchPoint]) -> list[str]:
-    """Return all tables as texts for a terminal, the tables of the first tier and kernel first."""
+    """Return all tables as texts for a terminal, the tables of the first tier (measurement
+    environment) and kernel first."""
     texts, width = [], get_terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_points_of_tier(points, tier, kernel)

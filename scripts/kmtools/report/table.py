@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Renders the table of verdicts for a terminal, grouped by tier and benchmark, with the unit in
-every header."""
+"""Renders the table of verdicts for a terminal, grouped by tier (measurement environment) and
+benchmark, with the unit in every header."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks the instruction counts of the benchmarks, and of switching recorded functions. The counts
-of the benchmarks must not depend on the block (a group of consecutive measurements), the code
-alignment, the order of variants or the boot. Dormant sites must add the expected number of
-instructions."""
+"""Checks the instruction counts of the benchmarks, and of switching recorded functions (built with
+entry.mk). The counts of the benchmarks must not depend on the block (a group of consecutive
+measurements), the code alignment, the order of variants or the boot. Dormant sites must add the
+expected number of instructions."""
 
 from __future__ import annotations
 
@@ -307,7 +307,8 @@ def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
 
 def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel, and run the suite entry_counts in it, which counts the instructions of
-    switching recorded functions and compares the counts with limits; return the results."""
+    switching recorded functions (built with entry.mk) and compares the counts with limits; return
+    the results."""
     request = Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "counts.sh",
@@ -321,7 +322,8 @@ def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return both suites of this file for the requested kernel: one compares the instruction counts
-    of two boots, the other counts the instructions of switching recorded functions."""
+    of two boots, the other counts the instructions of switching recorded functions (built with
+    entry.mk)."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
     run = partial(compare_boot_counts, kernel, modules)

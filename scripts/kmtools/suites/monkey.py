@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stress test: processes read and write tracefs files at random, while modules with markers, SDT
-probes and recorded functions are loaded and unloaded.
+probes and recorded functions (built with entry.mk) are loaded and unloaded.
 
 The kernel poisons freed memory (slub_debug=FPZU), and reports writes to freed memory. The seed is
 printed. The same seed gives the same commands of each process, but processes may be scheduled in

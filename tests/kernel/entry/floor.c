@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Measures a lower bound of the time in which the recorded functions many_0 to many_19999 can be
- * switched: the time of the patcher's stores and IPI rounds alone.  Each byte is stored with its old
- * value, so the functions do not change.
+ * Measures a lower bound of the time in which the recorded functions (built with entry.mk) many_0
+ * to many_19999 can be switched: the time of the patcher's stores and IPI rounds alone.  Each byte
+ * is stored with its old value, so the functions do not change.
  *
  * Also measures, on a CPU that executes none of the functions, the longest gap between two readings
  * of the clock.  For comparison with the gap of a switch, the CPU can be interrupted alone.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs the suites that trace markers and notes with the tracers of a distribution, such as perf.
+# Runs the suites that trace markers and SDT notes with the tracers of a distribution, such as perf.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

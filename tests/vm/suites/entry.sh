@@ -189,8 +189,8 @@ waits_again() {
 	[ "$(dmesg | grep -c 'waiting for a kprobe')" -gt "$1" ]
 }
 
-# rmmod of kmarkers_entry waits for a kprobe on a recorded function. It must end when the module
-# with that function unloads.
+# rmmod of kmarkers_entry waits for a kprobe on a recorded function (built with entry.mk). It must
+# end when the module with that function unloads.
 test_entry_left_alone() {
 	put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
 	put 1 "$te/kprobes"
@@ -292,7 +292,8 @@ recursion_is_counted() {
 	[ "$(entry_hits entry te_recurse)" -gt 0 ]
 }
 
-# call_functions_repeatedly: call the recorded functions until /tmp/stop exists
+# call_functions_repeatedly: call the recorded functions (built with entry.mk) until /tmp/stop
+# exists
 call_functions_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
 		put 10 "$te/pass"
@@ -344,7 +345,7 @@ idle_tasks_have_called() {
 	[ "$(cat "$ti/calls")" -gt 1000 ]
 }
 
-# Idle tasks call a recorded function while RCU is not watching.
+# Idle tasks call a recorded function (built with entry.mk) while RCU is not watching.
 test_entry_idle() {
 	ti=/sys/module/kmarkers_test_entry_idle/parameters
 	driver=/sys/devices/system/cpu/cpuidle/current_driver

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# The number of instructions that switching twenty thousand recorded functions takes. The kernel
-# runs under an emulator in which each instruction lasts a nanosecond, so all durations are counts.
+# The number of instructions that switching twenty thousand recorded functions (built with entry.mk)
+# takes. The kernel runs under an emulator in which each instruction lasts a nanosecond, so all
+# durations are counts.
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 # shellcheck source=tests/vm/lib_turns.sh

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Trace events of recorded functions: kmarkers_function:entry and kmarkers_function:exit.
+# Trace events of recorded functions (built with entry.mk): kmarkers_function:entry and
+# kmarkers_function:exit.
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
@@ -104,7 +105,8 @@ test_entry_event_instances() {
 
 test_entry_event_modules() {
 	refused "kmarkers_entry cannot be unloaded while an event of functions is enabled" "temporarily unavailable" rmmod kmarkers_entry
-	# The events are removed with the last module that has recorded functions.
+	# The events are removed with the last module that has recorded functions (built with
+	# entry.mk).
 	insmod /modules/example_entry.ko
 	echo >"$tracing/trace"
 	try "a module unloads while the event of its functions is enabled" rmmod kmarkers_test_entry

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Twenty thousand recorded functions: enabled and disabled in one batch, and compared with ftrace.
+# Twenty thousand recorded functions (built with entry.mk): enabled and disabled in one batch, and
+# compared with ftrace.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 # shellcheck source=tests/vm/lib_turns.sh

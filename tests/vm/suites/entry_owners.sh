@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Recorded functions beside other owners of text: they are switched while another function of the
-# same module is traced by the kernel's ftrace or replaced by a live patch.
+# Recorded functions (built with entry.mk) beside other owners of text: they are switched while
+# another function of the same module is traced by the kernel's ftrace or replaced by a live patch.
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 

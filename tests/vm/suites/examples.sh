@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # The modules of examples/: example_client with a marker and example_probe with its probe, loaded in
-# either order; and example_entry with recorded functions.
+# either order; and example_entry with recorded functions (built with entry.mk).
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Random use of tracefs while modules with markers, SDT probes and recorded functions are loaded and
-# unloaded. Most commands fail, because the names in them do not exist at that moment.
-# KMARKERS_SECONDS is the duration. KMARKERS_SEED selects the commands: the sequence of each user
-# process is reproducible, but not the interleaving of the processes. The kernel must not log any
-# fault, and all modules must unload at the end.
+# Random use of tracefs while modules with markers, SDT probes and recorded functions (built with
+# entry.mk) are loaded and unloaded. Most commands fail, because the names in them do not exist at
+# that moment. KMARKERS_SECONDS is the duration. KMARKERS_SEED selects the commands: the sequence of
+# each user process is reproducible, but not the interleaving of the processes. The kernel must not
+# log any fault, and all modules must unload at the end.
 #
 # No file of an event that may be removed is opened: in some kernels, tracing_open_file_tr() reads
 # freed memory if the event of any module is removed meanwhile.

@@ -5,8 +5,8 @@
 # shellcheck source=tests/vm/lib_entry.sh
 . /tests/lib_entry.sh
 
-# Changes of sites, and hits of recorded functions, while non-maskable interrupts arrive
-# continuously.
+# Changes of sites, and hits of recorded functions (built with entry.mk), while non-maskable
+# interrupts arrive continuously.
 
 # count_nmis CPU: print the number of NMIs that the CPU has taken
 count_nmis() {
@@ -17,7 +17,8 @@ nmis_have_called() {
 	[ "$(cat "$te/nmis")" -ge 50 ]
 }
 
-# NMIs call two recorded functions: one is counted, while the other is enabled and disabled.
+# NMIs call two recorded functions (built with entry.mk): one is counted, while the other is enabled
+# and disabled.
 test_entry_in_nmis() {
 	can_record "recorded functions in NMIs" || return
 	must insmod /modules/kmarkers_test_entry.ko || return

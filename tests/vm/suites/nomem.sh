@@ -92,7 +92,7 @@ test_core_without_memory() {
 }
 
 # A command that is refused because an allocation failed must leave the list of recorded functions
-# unchanged: if a pattern cannot be removed, its functions stay enabled.
+# (built with entry.mk) unchanged: if a pattern cannot be removed, its functions stay enabled.
 test_entry_without_memory() {
 	can_record "rules for recorded functions with failing allocations" || return
 	must insmod /modules/kmarkers_test_entry.ko || return

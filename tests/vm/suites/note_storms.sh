@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes that are enabled, disabled and unloaded with their module while they are executed. This
+# SDT notes that are enabled, disabled and unloaded with their module while they are executed. This
 # suite runs on an emulator with one thread, because an emulator with several threads may execute
 # the breakpoint of a removed kprobe, which crashes newer kernels.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# A note is enabled and disabled while it is executed.
+# An SDT note is enabled and disabled while it is executed.
 test_notes_switched() {
 	rm -f /tmp/stop
 	while [ ! -e /tmp/stop ]; do
@@ -22,14 +22,14 @@ test_notes_switched() {
 	same "a note is enabled and disabled 10 times while it is executed" $switched 10
 }
 
-# execute_notes_repeatedly: execute the notes repeatedly until /tmp/stop exists
+# execute_notes_repeatedly: execute the SDT notes repeatedly until /tmp/stop exists
 execute_notes_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
 		put 10 "$tnotes/repeat"
 	done 2>/dev/null
 }
 
-# The module unloads and loads while its notes are enabled and executed.
+# The module unloads and loads while its SDT notes are enabled and executed.
 test_notes_reload() {
 	rm -f /tmp/stop
 	try "the notes are counted, also those of a module loaded later" put "tnotes:::* count" "$debugfs/sdt/control"

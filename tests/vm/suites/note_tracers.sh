@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Notes of a module, traced by perf and bpftrace with the definitions in the file sdt/notes; and
+# SDT notes of a module, traced by perf and bpftrace with the definitions in the file sdt/notes; and
 # notes of a program, which have a semaphore that both tracers increment.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
@@ -25,7 +25,7 @@ define_for_perf() {
 	return 1
 }
 
-# Only these notes are compared, because their arguments have 4 and 8 bytes: perf script prints
+# Only these SDT notes are compared, because their arguments have 4 and 8 bytes: perf script prints
 # shorter arguments without their sign.
 words="^(registers|constants|global|many|nested|loop) "
 

@@ -5,8 +5,8 @@
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 
-# handler_gets_all_hits LEVEL: execute the notes in functions compiled at that optimisation level;
-# succeeds if the handler got the expected hits and arguments
+# handler_gets_all_hits LEVEL: execute the SDT notes in functions compiled at that optimisation
+# level; succeeds if the handler got the expected hits and arguments
 handler_gets_all_hits() {
 	put "$1" "$tnotes/pass"
 	cat "$tnotes/seen" >/tmp/seen
@@ -110,7 +110,7 @@ test_notes_only() {
 test_notes_unarmable() {
 	same "notes at the first byte of a function can be armed" \
 		"$(grep -c "^tnotes:.*:notes_first:first off note 0 0 notes_first@+0x0 " "$debugfs/sdt/list")" 2
-	# The note has the address of the padding or code behind its function.
+	# The SDT note has the address of the padding or code behind its function.
 	note_is "__pfx_notes_first:behind unarmable note 0 0 "
 	result $? "a note behind the end of its function is unarmable"
 	note_is "notes_alone:alone unarmable note 0 0 "
@@ -131,14 +131,14 @@ test_notes_unarmable() {
 	result $? "the log says that a note has no instruction to replace"
 }
 
-# refused_is STATE: succeeds if the note at a static key, where the kernel accepts no kprobe, has
-# that state
+# refused_is STATE: succeeds if the SDT note at a static key, where the kernel accepts no kprobe,
+# has that state
 refused_is() {
 	grep -q "^trefused:kmarkers_test_notes:notes_refused:refused $1 note [01] 0 " "$debugfs/sdt/list"
 }
 
-# A note at an instruction at which the kernel accepts no kprobe, before and after the module is
-# reloaded.
+# An SDT note at an instruction at which the kernel accepts no kprobe, before and after the module
+# is reloaded.
 test_notes_refused() {
 	refused "a pattern with a note at a static key is refused" "Invalid argument" \
 		put "trefused:::* count" "$debugfs/sdt/control"
@@ -174,8 +174,8 @@ define_notes() {
 	done </tmp/definitions
 }
 
-# notes_traced LEVEL: succeeds if the trace shows all hits of the level's notes that kprobe_events
-# can define
+# notes_traced LEVEL: succeeds if the trace shows all hits of the level's SDT notes that
+# kprobe_events can define
 notes_traced() {
 	put "" "$tracing/trace"
 	put 1 "$tracing/events/tnotes/enable"
@@ -192,8 +192,8 @@ test_notes_definitions() {
 		sites=$(grep -c "^tnotes:kmarkers_test_notes:${level}_" "$debugfs/sdt/list")
 		same "$level: each note has a definition for bpftrace" "$(wc -l </tmp/bpftrace)" "$sites"
 		try "$level: kprobe_events accepts the definitions" define_notes "$level"
-		# A note with an argument at the sum of two registers has no definition. Whether
-		# the notes "indexed" have such arguments depends on the compiler.
+		# An SDT note with an argument at the sum of two registers has no definition.
+		# Whether the notes "indexed" have such arguments depends on the compiler.
 		cp /tmp/wanted /tmp/wanted_traced
 		grep -q "/indexed_" /tmp/definitions || grep -v "^indexed" /tmp/wanted >/tmp/wanted_traced
 		same "$level: all notes except those with two registers in an address have a kprobe_events definition" \

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# A module with ten thousand notes, and twenty notes that cannot be armed.
+# A module with ten thousand SDT notes, and twenty notes that cannot be armed.
 # shellcheck source=tests/vm/lib_notes.sh
 . /tests/lib_notes.sh
 

@@ -190,7 +190,7 @@ test_readers_in_bpftrace() {
 }
 
 # Checks how the tracers show an SDT probe whose arguments have const types, and the entry of a
-# recorded function.
+# recorded function (built with entry.mk).
 test_other_sources() {
 	try "the event of an SDT probe with seven arguments is added" put "readers:::all event" "$debugfs/sdt/control"
 	shown="arg1 -3 arg2 200 arg3 -300 arg4 3000000000 arg5 text arg6 [^ ]* arg7 4711"

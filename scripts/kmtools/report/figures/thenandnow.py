@@ -20,7 +20,8 @@ from kmtools.report.table import format_amount
 
 # A published machine: source, machine, kernel.
 Machine = tuple[str, str, str]
-# Tiers in order of preference for the figure, the best first; the table has all tiers.
+# Tiers (measurement environments) in order of preference for the figure, the best first; the table
+# has all tiers.
 PREFERRED_TIERS = ("metal", "native", "vm")
 
 
@@ -145,7 +146,7 @@ def make_published_row(row: MatchedCost) -> drawing_rows.Row:
 
 def choose_counterpart(row: MatchedCost) -> OurCost:
     """Return the cost to draw next to a published cost: of the corresponding costs of this run, the
-    one from the best tier in PREFERRED_TIERS."""
+    one from the best tier (measurement environment) in PREFERRED_TIERS."""
     return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
 
 
