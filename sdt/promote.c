@@ -105,7 +105,7 @@ EXPORT_SYMBOL_GPL(sdt_promote);
 
 /*
  * Maximum number of sites that a call of sdt_promote_hot_sites() logs because they could not be
- * promoted or demoted.
+ * promoted to jumps or demoted to breakpoints.
  */
 #define MAX_REPORTED	8
 
@@ -125,10 +125,10 @@ static void report_unchanged_site(const struct patcher_site *site, const struct 
 	void *addr = (void *)patcher_site_addr(site);
 
 	if (state->promoted)
-		pr_info("SDT probe %s: could not be promoted: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
+		pr_info("SDT probe %s: could not be promoted to a jump: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
 			name, addr);
 	else
-		pr_info("SDT probe %s: could not be demoted: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
+		pr_info("SDT probe %s: could not be demoted to a breakpoint: the instruction at %pS cannot be patched now, for example because of a kprobe beside it\n",
 			name, addr);
 }
 
@@ -161,7 +161,8 @@ static void update_promoted_flags(void)
 		state->was_promoted = state->promoted;
 	}
 	if (nr > MAX_REPORTED)
-		pr_info("%u more sites could not be promoted or demoted\n", nr - MAX_REPORTED);
+		pr_info("%u more sites of SDT probes could not be promoted to jumps or demoted to breakpoints\n",
+			nr - MAX_REPORTED);
 }
 
 /**

@@ -56,7 +56,8 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
 
 /*
  * Return what a hit of a site with the handlers @set calls: the only handler, or a function that
- * calls all handlers. For a site that is promoted if hit often, the function also counts the hit.
+ * calls all handlers.  For a site that is promoted from a breakpoint to a jump if it is hit often,
+ * the function also counts the hit.
  */
 static const struct sdt_call *choose_call(const struct patcher_site *site,
 					  const struct sdt_set *set)

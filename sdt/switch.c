@@ -211,8 +211,9 @@ static void drop_changes_of_probed_sites(struct changes *changes)
 }
 
 /*
- * Apply @changes. Changes that enable sites are applied all or none. Of changes that disable sites,
- * or promote and demote hot sites, as many as possible are applied.
+ * Apply @changes.  Changes that enable sites are applied all or none.  Of changes that disable
+ * sites, or that promote hot sites to jumps and demote others to breakpoints, as many as possible
+ * are applied.
  */
 static int apply_site_changes(struct changes *changes)
 {

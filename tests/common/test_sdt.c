@@ -437,7 +437,7 @@ static void hit_storm(void)
 
 /*
  * Every execution of a site must call count_hit() exactly once, while ignore_hit() is attached and
- * detached, and a site is promoted and demoted.
+ * detached, and a site is promoted from a breakpoint to a jump and demoted again.
  */
 const char *sdt_storm_exactly_once(void)
 {

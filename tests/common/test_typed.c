@@ -77,7 +77,7 @@ static noinline void hit_marker(u64 sector, const char *text)
 	mark_typed(test_typed, evaluate(sector), 512, text);
 }
 
-static noinline void hit_elsewhere(u64 sector, const char *text)
+static noinline void hit_marker_in_other_function(u64 sector, const char *text)
 {
 	mark_typed(test_typed, evaluate(sector), 4096, text);
 }
@@ -126,7 +126,7 @@ const char *typed_call_probes(void)
 	EXPECT(*direct);
 	hit_marker(1ULL << 40, text);
 	EXPECT(has_recorded(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
-	hit_elsewhere(2, text);
+	hit_marker_in_other_function(2, text);
 	EXPECT(has_recorded(&records[0], 2, 2, text) && records[0].bytes == 4096);
 	EXPECT(evaluated == 2);
 

@@ -58,7 +58,7 @@ static void hit_signed(unsigned long nr)
 }
 
 /* Pass an address that is no string, and a precision that cuts a string. */
-static void hit_bad(unsigned long nr)
+static void hit_marker_with_bad_string(unsigned long nr)
 {
 	trace_mark(fd_bad, "string %s and %.*s then %ld", (char *)0x10, 2, "abc", nr);
 }
@@ -119,7 +119,7 @@ static const struct {
 	{ "differs", hit_differs },
 	{ "array", hit_array },
 	{ "signed", hit_signed },
-	{ "bad", hit_bad },
+	{ "bad", hit_marker_with_bad_string },
 	{ "changing", hit_changing },
 	{ "counted", hit_counted },
 	{ "taken", hit_taken },

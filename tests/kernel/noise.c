@@ -201,7 +201,10 @@ static int toggle_key_repeatedly(void *unused)
 	return 0;
 }
 
-/* Attach and detach a handler, and in between promote or demote the breakpoint site. */
+/*
+ * Attach and detach a handler, and in between promote the site from a breakpoint to a jump, or
+ * demote it.
+ */
 static int change_probes(bool promoted)
 {
 	if (!probes)

@@ -31,8 +31,8 @@ REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
 # The number of groups of equal size into which the processes of the reference run are divided.
 GROUPS = 8
-# A row is steady if the relative standard deviation between the values of its processes is at most
-# this. In a steady row, a change of 1 % must be found.
+# A row (a variant) is steady if the relative standard deviation between the values of its processes
+# is at most this. In a steady row, a change of 1 % must be found.
 STEADY = 0.002
 BENCHES = [bench for bench in rawdata.BENCHES if bench.name == "memcpy-4096"]
 INJECTED = ("memcpy-4096", "marker-immediate")
@@ -113,14 +113,14 @@ def select_groups(rows: Sequence[Row], group_numbers: Sequence[int]) -> list[Row
 
 
 def assign_process_groups(row: Row) -> np.ndarray:
-    """Divide the processes of a row into GROUPS groups; return for each process the number of its
-    group."""
+    """Divide the processes that measured a row (a variant) into GROUPS groups; return for each
+    process the number of its group."""
     return np.arange(len(row.values)) * GROUPS // len(row.values)
 
 
 def find_steady_row(rank: int) -> RowName:
-    """Return the name of the row with the rank `rank`, if rows are sorted by the spread between
-    their processes; rank 0 has the smallest spread."""
+    """Return the name of the row (variant) with the rank `rank`, if rows are sorted by the spread
+    between processes; rank 0 has the smallest spread."""
     shares = [row for row in read_grouped_rows() if row.kind == SHARE and not row.is_clone]
     spread, name = sorted(
         (float(np.std(row.values, ddof=1) / np.mean(row.values)), row.name) for row in shares

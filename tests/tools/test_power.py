@@ -85,8 +85,8 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
 @pytest.mark.parametrize("noise", [draw_normal_noise, draw_heavy_tailed_noise, draw_skewed_noise])
 @pytest.mark.parametrize(("factor", "verdict"), [(1.01, SLOWER), (0.99, FASTER)])
 def test_one_percent_is_detected_or_unresolved(noise: Noise, factor: float, verdict: str) -> None:
-    """A change of 1 % is found in steady rows. In noisy rows, the change may be unresolved, but
-    is never called equivalent."""
+    """A change of 1 % is found in variants with little noise. In noisy variants, the verdict on the
+    change may be "unresolved", but never "equivalent"."""
     rng = np.random.default_rng(21)
     found: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):

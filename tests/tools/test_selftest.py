@@ -185,7 +185,8 @@ def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: s
 
 
 def make_tries(outcomes: str) -> list[JudgedRow]:
-    """Return the tries of a row: p is one that passed, f one that failed, u an unclear one."""
+    """Return the tries of a row of the self-test, one for each letter: p for a passed, f for a
+    failed, u for an unclear try."""
     row, words = Planted("add", 1, 1, ("differs",)), {"p": PASS, "f": FAIL, "u": UNCLEAR}
     return [JudgedRow(row, 1.0, Interval(0, 2), "differs", words[letter]) for letter in outcomes]
 

@@ -70,19 +70,20 @@ class Change:
 
     @property
     def is_comparable(self) -> bool:
-        """True if both runs have the row, measured in comparable ways."""
+        """True if both runs have the row, and measured it in comparable ways."""
         return self.verdict not in (MISSING, NEW, NOT_COMPARABLE)
 
 
 def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the first row that was measured in `kernel`. If there is none and `rows` has a single
-    row, return this row; else return None."""
+    """Return the first of `rows` (results of variants) that was measured in `kernel`. If there is
+    none and `rows` has a single row, return this row; else return None."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
 
 def pair_rows(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
-    """Pair each row of run A with the same row of run B; None stands for a row that a run lacks."""
+    """Pair each row (variant) of run A with the same row of run B; None stands for a row that a run
+    lacks."""
     pairs: list[tuple[Row | None, Row | None]] = []
     others: dict[RowName, list[Row]] = {}
     for row in b:

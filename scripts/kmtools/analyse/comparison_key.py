@@ -65,15 +65,16 @@ def are_layouts_incomparable(layouts: Collection[int], other_layouts: Collection
 
 
 def make_row_key(entry: Entry) -> Key:
-    """Return the identity of a row: its tier (measurement environment), unit, benchmark and
-    variant."""
+    """Return the identity of a row (the results of a variant): its tier (measurement environment),
+    unit, benchmark and variant."""
     row = entry[1]
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 
 
 def make_measurement_key(row: Row) -> tuple[int, bool]:
-    """Return the comparison key of the layouts of a row, and whether the row has too few blocks to
-    tell its layouts apart. Rows can be compared if both values are equal."""
+    """Return the comparison key of the code layouts of a row (the results of a variant), and
+    whether the row has too few blocks to tell its layouts apart. Rows can be compared if both
+    values are equal."""
     return make_layouts_key(make_layouts_mask(row.places)), row.crowded
 
 
@@ -158,6 +159,6 @@ def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
 
 
 def compute_row_value(row: Row) -> float:
-    """Return one number for a row of one run: an exact count, or the mean of the estimates of the
-    clusters (processes)."""
+    """Return one number for a row (a variant) of one run: an exact count, or the mean of the
+    estimates of the clusters (processes)."""
     return row.cost if row.kind == EXACT else float(np.mean(row.values))

@@ -129,7 +129,7 @@ def round_significant_digits(value: float) -> float:
 
 
 def make_row_entry(row: Row) -> dict[str, Any]:
-    """Return the entry of a row in estimates.json."""
+    """Return the entry of a row (a variant) in estimates.json."""
     name = row.name
     return {
         "tier": name.tier,
@@ -158,7 +158,7 @@ def make_row_entry(row: Row) -> dict[str, Any]:
 
 
 def parse_row_entry(entry: Mapping[str, Any]) -> Row:
-    """Return the row of an entry in estimates.json."""
+    """Return the row (a variant) of an entry in estimates.json."""
     name = RowName(*(entry[key] for key in ("tier", "benchmark", "variant", "measured", "sites")))
     return Row(
         name, entry["kernel"], entry["unit"], entry["kind"], entry["baseline"], entry["cost"],

@@ -29,7 +29,7 @@ from kmtools.analyse.verdicts import Result
 from kmtools.measure.rundir import Tier, get_tier_order
 from kmtools.measure.samples import LOOP, Sample
 
-# The kinds of rows.
+# The kinds of rows: a share of the cost of the baseline, an absolute cost, or an exact count.
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
 # The largest number of clusters (stretches of neighbouring blocks) of a run with one process.
 MOST_STRETCHES = 8
@@ -39,7 +39,8 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, order=True)
 class RowName:
-    """The identity of a row. Rows of two runs are compared if they have the same name and unit."""
+    """The identity of a row (the results of a variant). Rows of two runs are compared if they have
+    the same name and unit."""
 
     tier: str
     benchmark: str
@@ -59,10 +60,11 @@ class RowName:
 
 @dataclass(frozen=True)
 class Row:
-    """A row of one run. `cost` is the median cost per operation or per switch, in `unit`. `values`
-    are the estimates of the clusters, and `layouts` the estimates of the layouts, both as shares or
-    in `unit`. `resolution` is one step of the clock as a share of the cost, 0 if it does not limit
-    the precision. `lo` and `hi` are the smallest and the largest of several exact counts."""
+    """A row of one run: the results of a variant. `cost` is the median cost per operation or per
+    switch, in `unit`. `values` are the estimates of the clusters, and `layouts` the estimates of
+    the layouts, both as shares or in `unit`. `resolution` is one step of the clock as a share of
+    the cost, 0 if it does not limit the precision. `lo` and `hi` are the smallest and the largest
+    of several exact counts."""
 
     name: RowName
     kernel: str
@@ -99,9 +101,9 @@ def make_timed_row(
     name: RowName, tier: Tier, kind: str, baseline: str, cost: float, series: Sequence[Slope],
     resolution: float = 0.0,
 ) -> Row:  # fmt: skip
-    """Make a row of measured times. `series` has for each block the cost, or the cost divided by
-    the cost of the baseline, in block order. `resolution` is one step of the clock as a share of
-    the cost."""
+    """Make the row of a variant from measured times. `series` has for each block the cost, or the
+    cost divided by the cost of the baseline, in block order. `resolution` is one step of the clock
+    as a share of the cost."""
     x = stats.convert_to_floats(series)
     step = resolution * abs(float(np.median(x)))
     process = np.array([one.process for one in series], dtype=np.int64)
@@ -141,7 +143,8 @@ def divide_by_baseline(series: Sequence[Slope], baseline: Mapping[int, Slope]) -
 
 
 def make_exact_row(name: RowName, tier: Tier, baseline: str, series: Sequence[Slope]) -> Row:
-    """Make a row of exact counts, with their smallest and largest value over blocks."""
+    """Make the row of a variant from exact counts, with their smallest and largest value over
+    blocks."""
     found, cost = stats.find_value_range(series), stats.compute_median(series)
     none: Floats = np.array([], dtype=np.float64)
     return Row(

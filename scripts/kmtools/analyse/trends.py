@@ -32,8 +32,9 @@ MAD_OF_NORMAL = 0.6745
 
 @dataclass(frozen=True)
 class Shift:
-    """A change point of a row: `at` is the index of the first run after it, counted from 0;
-    `percent` is the size of the change, and `interval` the interval of this size, in percent."""
+    """A change point of a row (variant) over many runs: `at` is the index of the first run after
+    it, counted from 0; `percent` is the size of the change, and `interval` the interval of this
+    size, in percent."""
 
     row: Row
     at: int

@@ -125,8 +125,8 @@ def is_hot_loop_result(result: Result) -> bool:
 
 
 def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
-    """Return the number of rows of hot loops that have a verdict, and the number of all rows of hot
-    loops."""
+    """Return the number of variants of hot loops that have a verdict, and the number of all
+    variants of hot loops."""
     hot = [one for one in run if is_hot_loop_result(one) and not one.is_clone]
     return sum(map(has_verdict, hot)), len(hot)
 

@@ -111,7 +111,7 @@ def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Locati
     return found, verdict
 
 
-class Looks:
+class InterimLocations:
     """The location estimates of a simulated run, one for each interim analysis (look). Each
     estimate is computed once, when it is first needed."""
 
@@ -136,7 +136,8 @@ def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []
     for seed in range(runs):
-        looks = Looks(simulate_run(kind, seed, stopping.MOST_PROCESSES), get_clock_step(kind))
+        run = simulate_run(kind, seed, stopping.MOST_PROCESSES)
+        looks = InterimLocations(run, get_clock_step(kind))
         for truth in truths:
             found, verdict = find_resolving_look(looks, truth)
             inside[truth] += found.interval.lo <= truth <= found.interval.hi

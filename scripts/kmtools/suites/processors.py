@@ -51,8 +51,8 @@ KEPT = ROOT / "build" / "processors.md"
 # Rows of the table for features of processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-# The suites of a row. The suite "modules" is after "cases", because "modules" unloads a module that
-# "cases" needs.
+# The suites that each processor (a row of the table) runs. The suite "modules" is after "cases",
+# because "modules" unloads a module that "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
 # Up to this number of CPUs, QEMU emulates each CPU with a thread of its own. With more CPUs, one
 # thread emulates all of them, and fewer tests run, because otherwise CPUs starve.
@@ -60,7 +60,7 @@ MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
 FEW_CYCLES = 1
 BOCHS_SUITES = "cases modules sdt"
-# The time limit and the usual time of a row, under QEMU and under Bochs.
+# The time limit and the usual time of the tests of one processor, under QEMU and under Bochs.
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
 BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
 

@@ -173,7 +173,8 @@ keep_hitting() {
 }
 
 # log_names_held_site promoted/demoted: succeeds if the log says exactly once that the site with the
-# kprobe could not be promoted or demoted, and has no refusal of the patcher
+# kprobe could not be promoted to a jump or demoted to a breakpoint, and has no refusal of the
+# patcher
 log_names_held_site() {
 	! logged "change refused" && [ "$(grep -c "probed: could not be $1" "$log")" = 1 ]
 }
@@ -207,7 +208,8 @@ test_sdt_counts_once() {
 	try "hits are still counted after one of two counting patterns is removed" thot_counts trapped 1 9
 }
 
-# A hot site beside a kprobe cannot be promoted or demoted; other sites can.
+# A hot site beside a kprobe can neither be promoted to a jump nor demoted to a breakpoint; other
+# hot sites are promoted and demoted.
 test_sdt_held() {
 	try "the module with two hot probes loads" insmod /modules/kmarkers_test_sdt_hot.ko
 	put "thot:::* count" "$sdt/control"
@@ -266,7 +268,7 @@ test_sdt_modules() {
 	result $? "control lists the handler of the module"
 	same "the pattern applies to the sites of the module loaded later" "$(grep -c "^tsdt:.*:io-start on jump 2 3 " "$sdt/list")" 2
 	try "the module unloads without detaching its handler" rmmod kmarkers_test_sdt
-	logged "kmarkers_test_sdt: unloaded with its handler .* attached to tsdt:::\*: handler detached"
+	logged "kmarkers_test_sdt: unloaded, but its handler .* is still attached to tsdt:::\*: handler detached"
 	result $? "the log names the handler that was not detached"
 	try "the pattern is removed" put "tsdt:::io-start -count" "$sdt/control"
 	refused "a module with an SDT probe in init text is refused" "Operation not permitted" \
