@@ -19,8 +19,8 @@ struct record_layout;
 /**
  * struct kmarkers_event - a trace event
  * @node: link in the hash table of events, or in the hash table of removed events kept for reuse
- * @source: event source (markers, SDT probes or recorded functions (built with entry.mk)) that
- *	requested the event; NULL for an orphan whose source was unregistered
+ * @source: event source (markers, SDT probes or recorded functions) that requested the event; NULL
+ *	for an orphan whose source was unregistered
  * @list: link in a list of events that are to be added to the trace core or removed from it; empty
  *	if the event is in no such list
  * @call: the event as registered with the trace core

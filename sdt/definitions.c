@@ -223,7 +223,7 @@ struct cursor {
 };
 
 /*
- * Look up the name of the current note.  If the function of the previous SDT note also contains
+ * Look up the name of the current SDT note.  If the function of the previous note also contains
  * this note, reuse this function, because looking up a function is slow.
  */
 static void look_up_note_name(struct cursor *cursor)
@@ -275,7 +275,7 @@ static int show_note(struct seq_file *m, void *v)
 	return 0;
 }
 
-/* Move the cursor forward by @skip notes.  Return NULL if fewer than @skip SDT notes follow. */
+/* Move the cursor forward by @skip SDT notes.  Return NULL if fewer than @skip notes follow. */
 static struct cursor *move_note_cursor(struct cursor *cursor, loff_t skip)
 {
 	list_for_each_entry_from(cursor->table, &sdt_registry.tables, node) {
