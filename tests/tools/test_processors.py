@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fakelab import use_fake_qemu
+from kmtools.base.errors import UnableError
 from kmtools.lab import bochs, catalogue, emulator
 from kmtools.suites import kernelpage, kernelsuite, pairs, processors
 from kmtools.suites.pairs import Combination
@@ -145,3 +146,9 @@ def test_row_gets_its_result_in_table_cells(laboratory: Path, verdict: str, fail
     assert len(tally.failed) == (verdict != "ok")
     assert cells[2] == failed
     assert kernelsuite.JOBS.joinpath("row.sh").is_file()
+
+
+@pytest.mark.parametrize("number", [0, 1000])
+def test_number_of_no_row_is_refused(number: int) -> None:
+    with pytest.raises(UnableError, match=f"no row {number}; the rows have the numbers 1 to"):
+        processors.select_combinations([], [1, number], only_missing=False)

@@ -15,7 +15,13 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kmtools.base.errors import OBSTACLES, explain_error, parse_positive_int, require_root
+from kmtools.base.errors import (
+    OBSTACLES,
+    UnableError,
+    explain_error,
+    parse_positive_int,
+    require_root,
+)
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import format_duration
@@ -179,14 +185,19 @@ def build_kernel_modules(kernel: str) -> Tally:
 
 
 def select_combinations(
-    kernels: Iterable[str], numbers: Iterable[int], only_missing: bool
+    kernels: Iterable[str], numbers: Sequence[int], only_missing: bool
 ) -> list[Combination]:
     """Return the combinations to run: the rows of the table whose kernel is in `kernels` and whose
     number is in `numbers`. An empty list selects all rows. With `only_missing`, combinations that
-    have results are left out."""
+    have results are left out. Raise UnableError if the table has no row of a number."""
     combinations = pairs.choose_tested_combinations()
     known = read_results() if only_missing else {}
-    some = {combinations[number - 1] for number in numbers if 0 < number <= len(combinations)}
+    for number in numbers:
+        if not 0 < number <= len(combinations):
+            raise UnableError(
+                f"processors: no row {number}; the rows have the numbers 1 to {len(combinations)}"
+            )
+    some = {combinations[number - 1] for number in numbers}
     return [
         combination
         for combination in combinations
