@@ -155,7 +155,7 @@ static void register_records_and_log_error(struct module *module)
 }
 
 /**
- * entry_register_module() - register the recorded functions (built with entry.mk) of a module, if
+ * entry_register_module() - register the recorded functions of a module, if
  * there are any
  * @module: a module that is live, or one in MODULE_STATE_COMING, whose code does not run yet
  * @is_live: true if the module is live
@@ -178,7 +178,7 @@ void entry_register_module(struct module *module, bool is_live)
 }
 
 /**
- * entry_register_loaded_modules() - register the recorded functions (built with entry.mk) of all
+ * entry_register_loaded_modules() - register the recorded functions of all
  * live modules
  *
  * Context: may sleep; the module notifier is registered.
@@ -195,7 +195,7 @@ int entry_register_loaded_modules(void)
 }
 
 /**
- * entry_unregister_module() - unregister the recorded functions (built with entry.mk) of a module
+ * entry_unregister_module() - unregister the recorded functions of a module
  * @module: a module in MODULE_STATE_GOING; the functions that set its parameters may still run
  *
  * Context: may sleep; waits for a grace period if the module has recorded functions.

@@ -94,7 +94,7 @@ def test_description_of_the_ratio_names_its_source() -> None:
     ],
 )
 def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
-    """A tier (measurement environment) of an emulated CPU, and a tier whose env file names no known
+    """A tier of an emulated CPU, and a tier whose env file names no known
     source of core cycles, have no core cycles."""
     assert estimate_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
 

@@ -106,7 +106,7 @@ def test_interrupted_run_reports_measured_and_missing_tiers(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The run is interrupted after the native tier (measurement environment); the summary names the
+    """The run is interrupted after the native tier; the summary names the
     missing tiers."""
     machine = Machine(tmp_path, monkeypatch)
     monkeypatch.setattr("fakebench.LOOP", LOOP)
@@ -302,7 +302,7 @@ def make_change(percent: int, verdict: str, tier: str = "native", kernel: str = 
 @pytest.mark.parametrize("changed", [0, 1, 30])
 def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     """A comparison fits although it has long names, a benchmark for each row, many tiers
-    (measurement environments) with a poor grade, and missing tiers."""
+    with a poor grade, and missing tiers."""
     rows = [make_change(n, SLOWER) for n in range(1, changed + 1)]
     kernels = [(t, k) for t in ("native", "vm", "icount", "metal") for k in ("5.10", "6.1", "7.2")]
     gone = [make_change(0, MISSING, tier, kernel) for tier, kernel in kernels]

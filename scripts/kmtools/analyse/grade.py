@@ -182,7 +182,7 @@ def check_core_frequency(evidence: Evidence) -> Reason | None:
 
 
 def is_virtual(tier: Tier) -> bool:
-    """Return True if a tier (measurement environment) ran under a hypervisor."""
+    """Return True if a tier ran under a hypervisor."""
     return tier.env.get("hypervisor", "").strip().lower() not in NO_HYPERVISOR
 
 
@@ -336,7 +336,7 @@ def grade_evidence(evidence: Evidence) -> Grade:
 def grade_tiers(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[tuple[Tier, Grade]]:
-    """Return the grade of each tier (measurement environment) of a run."""
+    """Return the grade of each tier of a run."""
     found = []
     for tier in tiers:
         own = [r for r in results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]

@@ -139,7 +139,7 @@ def select_points_of_tier(
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
 
-# A function that computes a quantity from the points of a tier (measurement environment); None if
+# A function that computes a quantity from the points of a tier; None if
 # one of them is missing.
 Measure = Callable[[Sequence[SwitchPoint]], float | None]
 
@@ -234,7 +234,7 @@ def compute_gap_to_interrupts_bounds(points: Sequence[SwitchPoint]) -> Interval:
 
 @dataclass(frozen=True)
 class SwitchingLimit:
-    """A limit of switching in one tier (measurement environment). If `most` is true, the value of
+    """A limit of switching in one tier. If `most` is true, the value of
     `measure` must be at most `limit`, else at least `limit`. If `compute_bounds` is given, the
     value must be at most `limit`, and the outcome is unresolved if the limit is inside the bounds
     of the value."""

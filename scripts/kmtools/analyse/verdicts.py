@@ -272,7 +272,7 @@ def widen_for_late_blocks(
 
 @dataclass(frozen=True)
 class BenchmarkGroup:
-    """The data of one benchmark in one tier (measurement environment), from which the verdicts on
+    """The data of one benchmark in one tier, from which the verdicts on
     its variants are computed."""
 
     tier: Tier
@@ -517,7 +517,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
 
 
 def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
-    """Return the results of all variants, ordered by tier (measurement environment), kernel and
+    """Return the results of all variants, ordered by tier, kernel and
     benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)

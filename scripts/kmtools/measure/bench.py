@@ -33,7 +33,7 @@ DEFAULT_TIERS = ("native", "vm", "icount")
 HOST_TIERS = ("native", "metal")
 GUEST_TIERS = ("vm", "icount")
 
-# The numbers of blocks that a full run measures in each tier (measurement environment); in
+# The numbers of blocks that a full run measures in each tier; in
 # `native`, in each of `processes` processes. On the real CPU, these numbers give intervals that are
 # a fraction of a cycle wide. Under emulation, only orders of magnitude are meaningful, so `vm` has
 # the fewest blocks that location.py needs for its batches. Exact counts need two blocks, which must
@@ -52,7 +52,7 @@ KVM_BLOCK_FACTOR = 20
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The default time limit of the measurement in user space; make bench then takes five minutes.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier (measurement environment). `vm` has no whole programs (MACRO),
+# The live benchmarks of each tier. `vm` has no whole programs (MACRO),
 # because emulated times could not be compared with published times. `icount` has no GETPPID,
 # because the walk of getppid-pressure through memory has too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
@@ -91,7 +91,7 @@ def build_kmbench() -> None:
 
 
 class LiveView(Protocol):
-    """The live view, on a terminal, of the tier (measurement environment) that is being measured;
+    """The live view, on a terminal, of the tier that is being measured;
     see resolving.py."""
 
     def set_current_benchmark(self, benchmark: str) -> None:
@@ -116,7 +116,7 @@ class Steering:
 
 
 class Bench:
-    """Measures the missing tiers (measurement environments) of a run, one after the other."""
+    """Measures the missing tiers of a run, one after the other."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Bench:
         make_live_view: Callable[[str], LiveView | None],
     ) -> None:
         """Store the run, and the objects and functions that the steps use. `show` prints the table
-        of a tier (measurement environment) from the samples so far, before the next tier is
+        of a tier from the samples so far, before the next tier is
         measured. Without `steering` the number of processes in user space is fixed.
         `make_live_view` returns the live view of a tier for a terminal; if it returns None, only a
         line of progress is shown."""
@@ -268,7 +268,7 @@ class Bench:
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
     def select_live_benchmarks(self, tier: str) -> guest.LiveBenchmarks:
-        """Return the live benchmarks to measure in a tier (measurement environment), and the number
+        """Return the live benchmarks to measure in a tier, and the number
         of their blocks. Live benchmarks are programs that call the kernel's own code."""
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_count_factor(tier)
@@ -329,7 +329,7 @@ class Bench:
         return False
 
     def finish_tier(self, tier: str) -> None:
-        """Check the samples of a measured tier (measurement environment). Print the table of the
+        """Check the samples of a measured tier. Print the table of the
         tier native at once, before the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
@@ -354,7 +354,7 @@ class Bench:
         collect.print_window_totals(self.run.path, self.cache.raws)
 
     def measure_missing_tiers(self) -> None:
-        """Measure the missing tiers (measurement environments): first in user space, before test
+        """Measure the missing tiers: first in user space, before test
         kernels are downloaded."""
         tiers, guests = self.missing_tiers, self.guests
         if not tiers:
@@ -392,7 +392,7 @@ def make_run_plan(
 ) -> Plan:
     """Return the plan of a new run on this machine. `chosen` has the options of the user by name,
     see benchrun.USER_FIELDS; an option that was not given is None or empty. A chosen number of
-    blocks applies to every tier (measurement environment)."""
+    blocks applies to every tier."""
     blocks = chosen.get("blocks")
     amounts = {
         name: blocks if blocks and name != "processes" else number

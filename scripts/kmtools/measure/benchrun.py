@@ -113,27 +113,27 @@ class Run:
         self.created = created
         self.plan = plan
         self.release = ""
-        # For each tier (measurement environment) that could not be measured: `failed`, true if a
+        # For each tier that could not be measured: `failed`, true if a
         # step failed, and `why`, the reason.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
     def get_raw_folder(self, tier: str) -> Path:
-        """Return the path of the folder with the samples of a tier (measurement environment)."""
+        """Return the path of the folder with the samples of a tier."""
         return self.path / "raw" / tier
 
     def is_measured(self, tier: str) -> bool:
-        """Return True if a tier (measurement environment) was measured to the end, so that none of
+        """Return True if a tier was measured to the end, so that none of
         its samples is missing."""
         return self.get_raw_folder(tier).is_dir()
 
     def rename_refused_samples(self, tier: str) -> Path:
-        """Rename the folder of a tier (measurement environment) whose samples cannot be used, so
+        """Rename the folder of a tier whose samples cannot be used, so
         that the tier is measured again; return the new path."""
         names = (self.get_raw_folder(f"{tier}.refused-{number}") for number in itertools.count(1))
         return self.get_raw_folder(tier).rename(next(path for path in names if not path.exists()))
 
     def list_measured_tiers(self) -> list[str]:
-        """Return the tiers (measurement environments) that were measured to the end."""
+        """Return the tiers that were measured to the end."""
         return [tier for tier in self.plan.tiers if self.is_measured(tier)]
 
     def has_samples(self) -> bool:
@@ -142,7 +142,7 @@ class Run:
         return any(path.parent.suffix != ".partial" for path in found)
 
     def write_record(self) -> None:
-        """Write the plan and the reasons for missing tiers (measurement environments) to
+        """Write the plan and the reasons for missing tiers to
         run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
@@ -224,7 +224,7 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
 
 def describe_run(run: Run) -> dict[str, Any]:
     """Return the part of env.json about the whole run: true or false for a quick run, the missing
-    tiers (measurement environments), and the command that resumes the run."""
+    tiers, and the command that resumes the run."""
     unknown = {"failed": False, "why": "the run ended too early"}
     lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]

@@ -33,7 +33,7 @@ MACHINE = "machine"
 
 @dataclass
 class RawDir:
-    """A validated raw directory: the description of its tier (measurement environment), and its
+    """A validated raw directory: the description of its tier, and its
     samples as rows of samples.csv."""
 
     tier: rundir.Tier
@@ -132,7 +132,7 @@ def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counte
 
 
 class Reader:
-    """Reads the raw directories of a run, one for each tier (measurement environment). The files of
+    """Reads the raw directories of a run, one for each tier. The files of
     a process are read once, even if the directory is read again after more processes have ended."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ def load_raw_folder(name: str, path: Path, most_processes: int | None = None) ->
 
 
 def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
-    """Raise RunError for two raw directories of one tier (measurement environment) and kernel,
+    """Raise RunError for two raw directories of one tier and kernel,
     because statistics could not tell their samples apart."""
     seen: dict[tuple[str, str], Path] = {}
     for raw in raws:
@@ -195,7 +195,7 @@ def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
 
 
 def make_tier_entry(raw: RawDir) -> dict[str, Any]:
-    """Return the entry of a tier (measurement environment) for the list `tiers` of env.json."""
+    """Return the entry of a tier for the list `tiers` of env.json."""
     return {
         "tier": raw.tier.tier,
         "kernel": raw.tier.kernel,
@@ -247,7 +247,7 @@ def merge_run(
     path: Path, tier_folders: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
     """Validate raw directories, write samples.csv and env.json of the run `path` from them, and
-    return the raw directories. `tier_folders` has pairs of a tier (measurement environment) and a
+    return the raw directories. `tier_folders` has pairs of a tier and a
     raw directory; if it is empty, the raw directories of the run are used. `reader` may be a Reader
     that has read directories of the run before."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
@@ -275,7 +275,7 @@ def merge_run(
 
 
 def print_window_totals(path: Path, raws: Sequence[RawDir]) -> None:
-    """Print the numbers of windows, of tiers (measurement environments) and of dropped cycle counts
+    """Print the numbers of windows, of tiers and of dropped cycle counts
     of the run `path`."""
     for raw in raws:
         if raw.dropped_cycles:

@@ -29,7 +29,7 @@ class RunCache:
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}
 
     def compute_results(self, samples: Sequence[Sample], tier: Tier, judge: Judge) -> list[Any]:
-        """Return the results of a tier (measurement environment), computed by `judge` or cached.
+        """Return the results of a tier, computed by `judge` or cached.
         The results are computed again if the number of samples or the env of the tier has changed.
         While a run is measured, samples are only added, so that equal numbers mean equal
         samples."""

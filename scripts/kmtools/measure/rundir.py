@@ -100,7 +100,7 @@ def get_tier_unit(tier: str, emulated: bool) -> str:
 
 
 def get_tier_order(tier: str) -> int:
-    """Return the position of a tier (measurement environment) in tables and on the HTML page."""
+    """Return the position of a tier in tables and on the HTML page."""
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
@@ -151,7 +151,7 @@ def is_quick_run(env: Mapping[str, Any]) -> bool:
 
 
 def describe_missing(env: Mapping[str, Any]) -> list[str]:
-    """Return the missing tiers (measurement environments) of a run, and the reasons, as
+    """Return the missing tiers of a run, and the reasons, as
     sentences."""
     tiers: dict[str, list[str]] = {}
     for entry in (env.get("run") or {}).get("missing") or []:
@@ -198,7 +198,7 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
-    """Return the tiers (measurement environments) of a run from the content of env.json. The unit
+    """Return the tiers of a run from the content of env.json. The unit
     of a tier is derived from the other fields, not read from the field `unit`."""
     tiers = []
     for entry in env["tiers"]:

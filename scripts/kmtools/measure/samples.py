@@ -284,7 +284,7 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
 
 def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
     """Return the samples in the file `path` (samples.csv), in the order of its rows; `tiers` are
-    the tiers (measurement environments) in env.json of the run."""
+    the tiers in env.json of the run."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     if not known:
         raise RunError(f"{path}: env.json has no tier")

@@ -103,7 +103,7 @@ def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]
 
 
 def format_verdict_counts(results: Sequence[Result], width: int) -> list[str]:
-    """Return for each tier (measurement environment) the number of rows with each verdict, as
+    """Return for each tier the number of rows with each verdict, as
     lines. Rows in emulated ticks are left out."""
     lines = []
     for tier in dict.fromkeys(r.tier for r in results if r.unit != rundir.UNIT_EMULATED):
@@ -188,7 +188,7 @@ def render_run_summary(
     tier: str | None = None,
     page: Path | None = None,
 ) -> str:
-    """Return the summary of a run, or of one tier (measurement environment) of it. `marker_costs`
+    """Return the summary of a run, or of one tier of it. `marker_costs`
     are the costs of a dormant marker, `graded` the tiers with their grades, `judged` the results
     and the measured switches of sites. `page` is the file report.html, if it was written."""
     command = f"{COMMAND} table {shlex.quote(str(run))}"

@@ -19,7 +19,7 @@ from kmtools.analyse.published import PUBLISHED, read_csv_table
 
 # The number of markers in the system call that was measured.
 MARKERS_IN_CALL = 2
-# The tiers (measurement environments) that have real caches.
+# The tiers that have real caches.
 REAL_TIERS = ("native", "metal")
 # The benchmarks of a branch in isolation, and the benchmark of the system call.
 BRANCHES = ("cold-branch", "cold-branch-overlapped")

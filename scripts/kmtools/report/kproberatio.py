@@ -64,7 +64,7 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def render_kprobe_section(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a section in Markdown with the ratios; no lines if no tier (measurement environment)
+    """Yield a section in Markdown with the ratios; no lines if no tier
     has a ratio."""
     if sentences := describe_kprobe_ratios(entries):
         yield f"## {TITLE}"

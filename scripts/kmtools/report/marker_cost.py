@@ -40,7 +40,7 @@ LEVELS = {
     "l3": "from the third-level cache",
     "l2": "from the second-level cache",
 }
-# Tiers (measurement environments) that may have cycles of a real CPU, the best first.
+# Tiers that may have cycles of a real CPU, the best first.
 TIERS = ("metal", "native", "vm")
 
 # A benchmark and a variant.
@@ -76,7 +76,7 @@ def format_for_sentence(value: float) -> str:
 
 
 def index_results(results: Iterable[Result]) -> dict[Key, Result]:
-    """Return the results of one tier (measurement environment) by benchmark and variant."""
+    """Return the results of one tier by benchmark and variant."""
     return {(result.benchmark, result.variant): result for result in results}
 
 
@@ -271,7 +271,7 @@ def find_system_call_cost(results: Mapping[Key, Result], published: str) -> Mark
 
 
 def find_best_tier(results: Sequence[Result]) -> tuple[str, str] | None:
-    """Return the name and the kernel of the best tier (measurement environment) whose results are
+    """Return the name and the kernel of the best tier whose results are
     in cycles of a real CPU; None if there is no such tier."""
     known = {
         (r.tier, r.kernel) for r in results if r.unit not in (UNIT_EMULATED, UNIT_INSTRUCTIONS)

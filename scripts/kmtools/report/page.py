@@ -116,7 +116,7 @@ def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]
 
 def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
     """Return the first screen: the costs of a dormant marker, why verdicts are withheld, the grade
-    of the tier (measurement environment) in which the costs were measured, and one figure; then the
+    of the tier in which the costs were measured, and one figure; then the
     caveats and a table."""
     found = marker_cost.find_marker_costs(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
@@ -198,7 +198,7 @@ def get_cpu_description(env: Mapping[str, Any]) -> Mapping[str, Any]:
 def render_conditions_section_html(
     env: Mapping[str, Any], graded: Sequence[tuple[Tier, Grade]]
 ) -> str:
-    """Return the section with the grade of every tier (measurement environment), a table of the
+    """Return the section with the grade of every tier, a table of the
     most important conditions of the run, and the whole env.json, collapsed."""
     cpu, kernel = get_cpu_description(env), env.get("kernel") or {}
     source = env.get("source") or {}

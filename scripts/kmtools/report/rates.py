@@ -123,7 +123,7 @@ def list_mechanisms(
 def compute_mechanism_costs(
     summary: Mapping[str, Any], env: Mapping[str, Any]
 ) -> list[MechanismCost]:
-    """Return the costs of all mechanisms by tier (measurement environment), kernel and state, the
+    """Return the costs of all mechanisms by tier, kernel and state, the
     lowest first. Mechanisms without an interval are left out."""
     ns, found = read_ns_per_tick(env), []
     for entry, state, name, ends in list_mechanisms(summary):
@@ -170,7 +170,7 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
 
 
 def format_cost_table(costs: Sequence[MechanismCost], rate: float) -> list[str]:
-    """Return the lines of the table of one tier (measurement environment), in which each mechanism
+    """Return the lines of the table of one tier, in which each mechanism
     has its cost, its event rate at 1 % of a CPU, and its CPU share at the event rate `rate`."""
     rows = [["state", "mechanism", "ns/event", "events/s at 1 %", "CPU share"]]
     for cost in costs:
@@ -210,7 +210,7 @@ def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
 
 def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return the meaning of the columns, then a table and the cheapest mechanisms at a rate, for
-    each tier (measurement environment); FailedError if no tier was timed on a real CPU."""
+    each tier; FailedError if no tier was timed on a real CPU."""
     check_event_rate(rate)
     if not costs:
         raise FailedError("no tier of this run has times of a real CPU")
@@ -229,7 +229,7 @@ def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
 
 
 def make_rate_charts(costs: Sequence[MechanismCost]) -> list[Chart]:
-    """Return a chart for each tier (measurement environment) and state: the share of a CPU over the
+    """Return a chart for each tier and state: the share of a CPU over the
     event rate, for the cheapest mechanisms."""
     made = []
     for key in dict.fromkeys((cost.tier, cost.kernel, cost.state) for cost in costs):

@@ -132,7 +132,7 @@ def _make_no_benchmark_message(run: Path, tier: str | None, known_benchmarks: It
 def _read_run(
     run: Path, tier: str | None, cache: RunCache | None
 ) -> tuple[dict[str, Any], list[Sample], list[Tier], RunCache]:
-    """Return the env.json of a run, its samples, its tiers (measurement environments), and the
+    """Return the env.json of a run, its samples, its tiers, and the
     cache. With `tier`, return only the samples and the description of this tier."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.make_tiers(env) if tier in (None, one.tier)]
@@ -151,7 +151,7 @@ def _read_run(
 
 
 def make_live_view(tier: str) -> LiveView | None:
-    """Return the live view, which shows the verdicts of a tier (measurement environment) while the
+    """Return the live view, which shows the verdicts of a tier while the
     tier is measured; None if numpy is not installed."""
     if not has_package("numpy"):
         return None

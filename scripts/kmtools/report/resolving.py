@@ -44,7 +44,7 @@ class LiveRow:
 
 @dataclass
 class LiveVerdicts:
-    """The rows of one tier (measurement environment) that is being measured: the state of each
+    """The rows of one tier that is being measured: the state of each
     variant so far, by benchmark and variant."""
 
     tier: str

@@ -107,7 +107,7 @@ def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
 
 
 def render_results_html(rows: Sequence[Result]) -> str:
-    """Return a table of all benchmarks of a tier (measurement environment), followed by the long
+    """Return a table of all benchmarks of a tier, followed by the long
     notes."""
     if not rows:
         return ""

@@ -57,7 +57,7 @@ class Page(Run):
     draw: Draw | None = None
 
     def read_counted_events(self, tier: Tier) -> dict[Key, Counted]:
-        """Return the hardware events that were counted in a tier (measurement environment)."""
+        """Return the hardware events that were counted in a tier."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
         return hwcounters.parse_counter_entries(entry.get("counters", []))
@@ -87,7 +87,7 @@ def render_tables_html(
     tier: Tier,
     counted: Mapping[Key, Counted],
 ) -> str:
-    """Return the tables of a tier (measurement environment); the tables are collapsed, except
+    """Return the tables of a tier; the tables are collapsed, except
     tables of exact counts, which have no figure."""
     timed = "" if tier.emulated else restable.render_blocks_html(results)
     # The cost of a single site cannot be measured in emulated ticks.
@@ -106,7 +106,7 @@ def render_tables_html(
 
 
 def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
-    """Return the part about one kind of results in one tier (measurement environment): figures, and
+    """Return the part about one kind of results in one tier: figures, and
     collapsed tables."""
     own, costs = page.select_kind_results(kind, tier)
     if not own and not costs:
@@ -137,7 +137,7 @@ def describe_verdict_counts(results: Sequence[Result]) -> str:
 
 
 def render_kind_section_html(page: Page, kind: str) -> str:
-    """Return the section about a kind of results: the tiers (measurement environments) with times,
+    """Return the section about a kind of results: the tiers with times,
     and the emulated tiers collapsed."""
     parts = [f"<p>{KIND_INTRODUCTIONS[kind]}</p>"]
     for tier in page.tiers:
@@ -150,7 +150,7 @@ def render_kind_section_html(page: Page, kind: str) -> str:
 
 
 def render_switching_html(page: Page, tier: Tier) -> str:
-    """Return the part about switching many sites in one tier (measurement environment)."""
+    """Return the part about switching many sites in one tier."""
     points = switching.select_points_of_tier(page.switches, tier.tier, tier.kernel)
     if not points:
         return ""

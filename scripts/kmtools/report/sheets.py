@@ -57,17 +57,17 @@ class Run:
         return make_tiers(self.env)
 
     def make_tier_name(self, tier: Tier) -> str:
-        """Return the name of a tier (measurement environment) for file names and element ids; it
+        """Return the name of a tier for file names and element ids; it
         contains the kernel if the run has the tier in several kernels."""
         alone = sum(other.tier == tier.tier for other in self.tiers) == 1
         return tier.tier if alone else f"{tier.tier}-{make_slug(tier.kernel)}"
 
     def select_tier_results(self, tier: Tier) -> list[Result]:
-        """Return the results of a tier (measurement environment)."""
+        """Return the results of a tier."""
         return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
 
     def select_kind_results(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
-        """Return two lists about a tier (measurement environment): its results of the kind `kind`,
+        """Return two lists about a tier: its results of the kind `kind`,
         such as dormant sites, and the costs of one more site in its benchmarks of this kind."""
         here = (tier.tier, tier.kernel)
         costs = [
@@ -78,7 +78,7 @@ class Run:
         return result_kinds.select_results_of_kind(self.select_tier_results(tier), kind), costs
 
     def make_panels(self, kind: str, tier: Tier) -> list[Panel]:
-        """Return the panels that show the results of a kind in a tier (measurement environment), or
+        """Return the panels that show the results of a kind in a tier, or
         no panels if the tier measures in emulated ticks."""
         own, costs = self.select_kind_results(kind, tier)
         plain = [r for r in own if r.benchmark not in {cost.benchmark for cost in costs}]
@@ -89,7 +89,7 @@ class Run:
         )
 
     def make_charts(self, tier: Tier) -> list[Chart]:
-        """Return the charts of switching many sites in a tier (measurement environment)."""
+        """Return the charts of switching many sites in a tier."""
         return charts.make_switching_charts(
             switching.select_points_of_tier(self.switches, tier.tier, tier.kernel)
         )

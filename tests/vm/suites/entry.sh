@@ -292,7 +292,7 @@ recursion_is_counted() {
 	[ "$(entry_hits entry te_recurse)" -gt 0 ]
 }
 
-# call_functions_repeatedly: call the recorded functions (built with entry.mk) until /tmp/stop
+# call_functions_repeatedly: call the recorded functions until /tmp/stop
 # exists
 call_functions_repeatedly() {
 	while [ ! -e /tmp/stop ]; do
@@ -345,7 +345,7 @@ idle_tasks_have_called() {
 	[ "$(cat "$ti/calls")" -gt 1000 ]
 }
 
-# Idle tasks call a recorded function (built with entry.mk) while RCU is not watching.
+# Idle tasks call a recorded function while RCU is not watching.
 test_entry_idle() {
 	ti=/sys/module/kmarkers_test_entry_idle/parameters
 	driver=/sys/devices/system/cpu/cpuidle/current_driver

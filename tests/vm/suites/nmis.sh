@@ -17,7 +17,7 @@ nmis_have_called() {
 	[ "$(cat "$te/nmis")" -ge 50 ]
 }
 
-# NMIs call two recorded functions (built with entry.mk): one is counted, while the other is enabled
+# NMIs call two recorded functions: one is counted, while the other is enabled
 # and disabled.
 test_entry_in_nmis() {
 	can_record "recorded functions in NMIs" || return

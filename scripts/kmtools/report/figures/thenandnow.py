@@ -146,7 +146,7 @@ def make_published_row(row: MatchedCost) -> drawing_rows.Row:
 
 def choose_counterpart(row: MatchedCost) -> OurCost:
     """Return the cost to draw next to a published cost: of the corresponding costs of this run, the
-    one from the best tier (measurement environment) in PREFERRED_TIERS."""
+    one from the best tier in PREFERRED_TIERS."""
     return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
 
 
