@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import rawdata
+from kmtools.base.errors import FailedError
 from kmtools.cli import main
 from kmtools.lab.result import Result
 from kmtools.measure import caches, guest
@@ -86,8 +87,7 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
 
     def record_memory(request: Any, *_: object) -> Result:
         asked.append(request.memory)
-        (tmp_path / "vm.json").write_text("{}")
-        (tmp_path / "build/vm/bench-vm/vm.json").write_text("{}")
+        (request.out / "vm.json").write_text("{}")
         (tmp_path / "results").mkdir(exist_ok=True)
         return Result(ok=True, results=tmp_path / "results")
 
@@ -97,6 +97,34 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
     guest.measure_in_test_kernel(*where, blocks=1, seed=1)
     guest.measure_in_test_kernel(*where, blocks=1, seed=1, memory=3072)
     assert asked == [1024, 3072]
+
+
+def test_each_measurement_has_its_own_folder_for_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second measurement at the same time does not overwrite the logs of the first; logs are kept
+    only after a failure."""
+    folders: list[Path] = []
+
+    def boot(request: Any, *_: object) -> Result:
+        folders.append(request.out)
+        (request.out / "vm.json").write_text(str(len(folders)))
+        if len(folders) == 1:
+            measure("second")
+        (request.out / "results").mkdir()
+        return Result(ok=len(folders) < 3, out=request.out, results=request.out / "results")
+
+    def measure(name: str) -> None:
+        guest.measure_in_test_kernel("icount", "6.1", tmp_path, tmp_path / name, blocks=1, seed=1)
+
+    monkeypatch.setattr(guest, "ROOT", tmp_path)
+    monkeypatch.setattr(guest, "boot", boot)
+    measure("first")
+    assert (tmp_path / "first/vm.json").read_text() == "1"
+    assert (tmp_path / "second/vm.json").read_text() == "2"
+    with pytest.raises(FailedError):
+        measure("third")
+    assert [folder.exists() for folder in folders] == [False, False, True]
 
 
 @pytest.mark.parametrize(("buffer", "cache"), [(128, 96), (512, 64)])

@@ -19,7 +19,8 @@ from pathlib import Path
 import pytest
 from fakelab import boot_with_fake_qemu
 from kmtools.base.errors import UnableError
-from kmtools.lab import build, catalogue, initramfs, logscan, shell
+from kmtools.base.files import hold_lock
+from kmtools.lab import build, catalogue, initramfs, logscan, machine, shell
 from kmtools.lab.logscan import scan_log, select_fault_context
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -216,6 +217,16 @@ def test_successful_job_passes(laboratory: Path) -> None:
     assert described["release"] == "6.1.0-fake"
     assert described["emulated"] is True
     assert "nonce" not in described["cmdline"]
+
+
+def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:
+    """A boot whose output folder another boot uses changes nothing in this folder."""
+    log = laboratory / "out/console.log"
+    with hold_lock(laboratory / "out" / machine.LOCK, "unused"):
+        log.write_text("of the first boot")
+        with pytest.raises(UnableError, match="is used by another boot; wait for its end"):
+            boot_with_fake_qemu(laboratory, "finish 0")
+    assert log.read_text() == "of the first boot"
 
 
 def test_boot_without_an_exit_status_fails(laboratory: Path) -> None:

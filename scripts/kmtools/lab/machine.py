@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from kmtools.base.errors import UnableError, explain_error
+from kmtools.base.files import hold_lock
 from kmtools.lab import accel, bochs, catalogue, emulator, initramfs, logscan, secureboot
 from kmtools.lab.accel import Accel
 from kmtools.lab.bochs import Guest
@@ -44,6 +45,8 @@ TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:term
 # The sockets of QEMU's monitor in the scratch directory: for inspections, and for sending NMIs.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 SIGNING_LOG = "signing.log"
+# The file in the output folder that a boot locks.
+LOCK = ".lock"
 # The time limit for a guest to power off after its exit line.
 POWEROFF_SECONDS = 15.0
 # The time limit for an emulator to exit after it closed its monitor socket.
@@ -103,7 +106,7 @@ class Request:
 
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     """Boot a kernel, run the job, and return the verdict. `show` is called with each line of the
-    status channel."""
+    status channel. Raise UnableError if another boot writes to the same output folder."""
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
@@ -112,8 +115,10 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
     cmdline = f"{cmdline} {request.append}".strip()
-    _remove_old_files(request.out)
+    busy = f"{request.out} is used by another boot; wait for its end, or choose another folder"
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
+        stack.enter_context(hold_lock(request.out / LOCK, busy))
+        _remove_old_files(request.out)
         scratch = Path(name)
         archive = scratch / "initramfs"
         additions = [*request.additions, *write_guest_files(request, scratch)]
@@ -217,7 +222,6 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
 
 def _remove_old_files(out: Path) -> None:
     """Remove the files of an earlier run from the output directory."""
-    out.mkdir(parents=True, exist_ok=True)
     for name in ("results", "results.failed"):
         shutil.rmtree(out / name, ignore_errors=True)
     for name in (*SERIAL_LOGS, "qemu.log", VM_JSON, LOOK_LOG, SIGNING_LOG):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,10 +96,13 @@ def measure_in_test_kernel(
     program does not exist, live benchmarks are not measured. If `external_modules` is given, only
     the benchmarks of the modules in this folder are measured. `seconds` is the time limit for
     booting and measuring, `memory` the size of the guest's memory in MiB. After a panic, a warning
-    in the kernel log or a hang no samples are kept, and FailedError is raised.
+    in the kernel log or a hang no samples are kept, and FailedError is raised. Each call has a
+    folder of its own for its logs, which is kept only after a failure: several calls may run at the
+    same time.
     """
-    out = ROOT / "build" / "vm" / f"bench-{tier}"
-    out.mkdir(parents=True, exist_ok=True)
+    logs = ROOT / "build" / "vm"
+    logs.mkdir(parents=True, exist_ok=True)
+    out = Path(tempfile.mkdtemp(prefix=f"bench-{tier}-", dir=logs))
     config = out / "bench.conf"
     if not program.exists():
         live = NO_LIVE_BENCHMARKS
@@ -132,3 +136,4 @@ def measure_in_test_kernel(
     shutil.copytree(result.results, partial)
     shutil.copy(out / "vm.json", partial / "vm.json")
     sync_and_rename_directory(partial, raw)
+    shutil.rmtree(out)
