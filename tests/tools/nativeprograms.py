@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 from kmtools.base.paths import ROOT
+from kmtools.lab.userspace import build_make_command
 from kmtools.measure import collect
 
 NATIVE = ROOT / "build" / "native"
@@ -18,8 +19,8 @@ EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 def build_programs(*names: str) -> None:
     """Build the programs or libraries `names`; by default the programs that most tests run."""
     names = names or ("kmbench", "kmbench-no-tsc", "test", "deny")
-    programs = [str(NATIVE / name) for name in names]
-    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), *programs], check=True)
+    words = build_make_command(*(NATIVE / name for name in names))
+    subprocess.run([str(word) for word in words], check=True)
 
 
 def run_program(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:

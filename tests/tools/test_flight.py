@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
+from nativeprograms import build_programs
 
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
 COMMON = ["-std=gnu11", "-Wall", "-Werror", "-D_GNU_SOURCE", "-Inative/include", "-Iinclude"]
@@ -19,7 +20,7 @@ WHERE = {"pie": ["-fpie", "-pie"], "no-pie": ["-fno-pie", "-no-pie"]}
 @pytest.fixture(autouse=True, scope="module")
 def _build_library() -> None:
     """Build libkmarkers.a."""
-    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+    build_programs(LIBRARY.name)
 
 
 def build_example(

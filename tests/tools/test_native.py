@@ -10,7 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
+from kmtools.lab.userspace import build_make_command
 from kmtools.suites import native
 
 SHARED_DIRS = ("base", "patcher", "events", "immediate", "markers", "sdt", "bench_modules")
@@ -164,6 +166,16 @@ def read_make_list(target: str) -> set[str]:
     """Return the names that a target of native/Makefile prints."""
     words = ["make", "-s", "-C", str(ROOT / "native"), target]
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_second_build_in_a_folder_waits(tmp_path: Path) -> None:
+    """A build waits while another process builds in the same folder."""
+    words = [str(word) for word in build_make_command("list-shared", out=tmp_path / "new")]
+    with hold_lock(tmp_path / "new" / ".lock", "unused"):
+        second = subprocess.Popen(words, stdout=subprocess.DEVNULL)
+        with pytest.raises(subprocess.TimeoutExpired):
+            second.wait(1.0)
+    assert second.wait(60.0) == 0
 
 
 def find_line_limit(name: str) -> int | None:

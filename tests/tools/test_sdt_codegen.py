@@ -19,6 +19,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nativeprograms import build_programs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
@@ -242,7 +243,7 @@ class ProgramGenerator:
 @pytest.fixture(scope="module")
 def build_library() -> None:
     """Build libkmarkers.a."""
-    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+    build_programs(LIBRARY.name)
 
 
 @pytest.mark.usefixtures("build_library")

@@ -8,6 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nativeprograms import build_programs
 from test_sdt_copies import LIBRARY, build_program
 
 SOURCE = """
@@ -46,8 +47,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a program as users do."""
     where = tmp_path_factory.mktemp("functions")
     (where / "program.c").write_text(SOURCE)
-    make = ["make", "-s", "-C", str(LIBRARY.parents[2] / "native"), str(LIBRARY)]
-    subprocess.run(make, check=True)
+    build_programs(LIBRARY.name)
     return build_program("gcc", "-O2", where / "program.c", where)
 
 

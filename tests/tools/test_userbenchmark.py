@@ -14,6 +14,7 @@ from fakebench import Machine
 from kmtools.base.paths import ROOT
 from kmtools.measure import bench, native
 from kmtools.report import report
+from nativeprograms import build_programs
 
 BUILT = ROOT / "build" / "native"
 LIBRARIES = (BUILT / "libkmbench.a", BUILT / "libkmarkers.a")
@@ -49,7 +50,7 @@ def make_group(**changed: str) -> str:
 @pytest.fixture(autouse=True, scope="module")
 def _build_libraries() -> None:
     """Build libkmarkers.a and libkmbench.a."""
-    subprocess.run(["make", "-s", "-C", ROOT / "native", *LIBRARIES], check=True)
+    build_programs(*(library.name for library in LIBRARIES))
 
 
 def build_program(source: Path, program: Path) -> Path:

@@ -16,12 +16,16 @@ INSTALL_COMPILER = "apt-get install gcc make libc6-dev"
 def build_make_command(
     *targets: object, out: Path | None = None, extra: str = "", tree: Path = ROOT
 ) -> list[object]:
-    """Return the make command that builds targets of native/ into `out` with extra compiler
-    flags."""
+    """Return the make command that builds targets of native/ into `out` with extra compiler flags.
+    The command waits while another one builds into the same folder, which is made if it does not
+    exist."""
+    folder = out or tree / "build" / "native"
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = ["flock", "--no-fork", folder / ".lock"]
     variables = [f"OUT={out}"] if out else []
     variables += [f"EXTRA={extra}"] if extra else []
     jobs = f"-j{os.cpu_count() or 1}"
-    return ["make", "-s", jobs, "-C", tree / "native", *variables, *targets]
+    return [*lock, "make", "-s", jobs, "-C", tree / "native", *variables, *targets]
 
 
 def find_compiler_obstacle() -> str:

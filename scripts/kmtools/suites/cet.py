@@ -20,6 +20,7 @@ from kmtools.lab import bochs, catalogue, logscan
 from kmtools.lab.apt import FetchError
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
+from kmtools.lab.userspace import build_make_command
 from kmtools.runner import ktap
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -162,7 +163,7 @@ def boot_on_flawed_processor(kernel: str, modules: Path, log: Path) -> Tally:
 
 def run_shadow_stack_program(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and run a program with user shadow stacks in it."""
-    if processes.run_program(["make", "-s", "-C", ROOT / "native", PROGRAM], log):
+    if processes.run_program(build_make_command(PROGRAM), log):
         return Tally(failed=[f"make: cannot build {PROGRAM.name}, see {log}"])
     base = make_bochs_request(kernel, modules, log, "shadowstack.sh")
     added = [*base.additions, (PROGRAM, "/shadow-stack")]

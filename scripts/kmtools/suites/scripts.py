@@ -98,14 +98,12 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     pytest = partial(find_missing_module, "pytest", "python3-pytest")
     what = "the HTML report in a browser on three screens, and the cost of a large one"
     found = [
-        # The tests start after native-plain, which builds the same programs.
         Suite(
             "scripts",
             run_pytest,
             "the Python tests of tests/tools",
             pytest,
             SCRIPTS_SECONDS,
-            after="native-plain",
         ),
         Suite(
             "headers",
