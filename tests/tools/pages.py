@@ -4,9 +4,13 @@ with all benchmarks."""
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import io
+import os
 import shutil
 from pathlib import Path
+from unittest import mock
 
 import rawdata
 from kmtools.base.paths import ROOT
@@ -19,12 +23,16 @@ HOSTILE = rawdata.Bench("empty-loop", NAMES)
 
 
 def make_reference_run(root: Path) -> Path:
-    """Copy the reference run, and make its report from its samples; return the copy."""
+    """Copy the reference run, and make its report from its samples; return the copy. The printed
+    lines, for a terminal of 80 columns, are in the file `printed` of the copy."""
     run = root / "reference"
     run.mkdir()
     shutil.copy(REFERENCE / "env.json", run)
     (run / "samples.csv").write_bytes(gzip.decompress((REFERENCE / "samples.csv.gz").read_bytes()))
-    assert main(["report", str(run)]) == 0
+    printed = io.StringIO()
+    with mock.patch.dict(os.environ, COLUMNS="80"), contextlib.redirect_stdout(printed):
+        assert main(["report", str(run)]) == 0
+    (run / "printed").write_text(printed.getvalue())
     return run
 
 

@@ -324,7 +324,7 @@ def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
 def test_progress_is_shown_on_a_terminal() -> None:
     """The number of finished windows grows."""
     main, other = pty.openpty()
-    words = [str(KMBENCH), "run", "-b", "10000", "empty-loop", "memcpy-4096"]
+    words = [str(KMBENCH), "run", "-b", "2000", "empty-loop", "memcpy-4096"]
     with subprocess.Popen(words, stderr=other, stdout=subprocess.DEVNULL) as process:
         os.close(other)
         shown = b""

@@ -15,7 +15,6 @@ from kmtools.measure.samples import read_samples
 from kmtools.report import medians
 
 COMMANDS = (
-    ["report", "RUN", "--no-figures"],
     ["table", "RUN"],
     ["table", "RUN", "--tier", "vm"],
     ["compare", "RUN", "RUN"],
@@ -34,6 +33,12 @@ def set_80_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def find_long_lines(text: str) -> list[str]:
     return [line for line in text.splitlines() if len(line) > 80]
+
+
+def test_report_fits_in_80_columns(reference_run: Path) -> None:
+    printed = (reference_run / "printed").read_text().replace(str(reference_run), "RUN")
+    assert len(printed.splitlines()) > 3
+    assert find_long_lines(printed) == []
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
