@@ -2,8 +2,8 @@
 /*
  * Decode the operands of x86-64 instructions: registers, memory operands and signed numbers.
  *
- * Breakpoint handlers run these functions in any context, NMI included.  All functions are inlined:
- * if a caller cannot be probed by kprobes, the inlined code cannot either.
+ * Breakpoint handlers run these functions in any context, NMI included.  All functions are inlined,
+ * so kprobes cannot probe the code of a function inside a caller that kprobes cannot probe.
  *
  * Encodings: Intel SDM vol. 2, 2.1 and 2.2 for REX, ModR/M and SIB.
  */

@@ -11,8 +11,8 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with colons between them
- * @first_part: array: if @text has n parts, they are patterns for n consecutive parts of a name,
- *	beginning with part number first_part[n].  The other parts of a name match anything
+ * @first_part: array: if @text has n parts, @text restricts n consecutive parts of a name,
+ *	beginning with part number first_part[n]
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @max_parts parts.

@@ -15,8 +15,8 @@
 #include "symbols.h"
 
 /*
- * Resolve a symbol by registering a kprobe.  The caller must hold patcher_lock(): the patcher would
- * refuse a concurrent batch because of this kprobe.
+ * Resolve a symbol by registering a kprobe.  The caller must hold patcher_lock(): otherwise
+ * patching by another task could fail with -EBUSY because of this kprobe.
  */
 unsigned long kmarkers_resolve_symbol(const char *symbol)
 {

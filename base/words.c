@@ -52,7 +52,7 @@ EXPORT_SYMBOL_GPL(patcher_split_words);
  * @verbs: array of the accepted verbs
  * @nr: number of verbs
  *
- * Return: -EINVAL if @line has neither form, or a verb that is not in @verbs; else the return value
+ * Return: -EINVAL if @line has another form, or if the verb is not in @verbs; else the return value
  * of the verb's function.
  */
 int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr)
@@ -101,7 +101,7 @@ static bool is_letter(char c)
 }
 
 /**
- * patcher_is_identifier() - check whether a string is an identifier, which can name a directory
+ * patcher_is_identifier() - check whether a string is an identifier
  * @name: the string
  *
  * Return: true if @name is not empty and has only ASCII letters, digits and underscores.

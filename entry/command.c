@@ -52,8 +52,8 @@ static const struct patcher_verb verbs[] = {
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @line has neither form, or an unknown verb; or an error of
- * entry_rule_add(), entry_rule_remove() or entry_events_register().
+ * Return: 0; -EINVAL if @line has another form or an unknown verb; or an error of entry_rule_add(),
+ * entry_rule_remove() or entry_events_register().
  */
 int entry_run_command(char *line)
 {
