@@ -58,8 +58,8 @@ static int compare_ratios(const void *a, const void *b)
 /**
  * bench_measure_cycles_ratio() - measure the core cycles in 1 << BENCH_CYCLES_SHIFT TSC ticks
  *
- * The result is the mean of the middle two of four measurements, because an interrupt, which user
- * space cannot disable, may disturb one measurement.
+ * The result is the mean of the middle two of four measurements, because an interrupt may disturb
+ * one measurement.  User space cannot disable interrupts.
  *
  * Return: the ratio, or 0 if it cannot be measured on this machine.
  */

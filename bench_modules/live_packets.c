@@ -15,9 +15,9 @@
 #define PACKET(flavour, name)						\
 	trace_mark_flavour(flavour, name, NULL, "length %u", skb->len)
 
-/* VARIANTS expands X(id, name, site) for each variant except "original", which has no hook. */
 #define NOP_VARIANT(id, label, code, clobber)				\
 	X(id, label, asm volatile(code : : : clobber))
+/* VARIANTS expands X(id, name, site) for each variant except "original", which has no hook. */
 #define VARIANTS							\
 	X(absent, "absent", (void)0)					\
 	X(absent_clone, "absent-clone", (void)0)			\

@@ -19,9 +19,12 @@
  * advancing.
  */
 #define MOST_PASSES	(1U << 26)
-/* The loop counts are 5/5, 8/5 and 12/5 of the smallest, so the longest window is below 30 us. */
+/* Loop counts as fifths of the smallest one: the windows take about 10, 16 and 24 us. */
 #define FIFTHS		{ 5, 8, 12 }
-/* Number of significant bits of loop counts: few, so that most processes choose the same counts. */
+/*
+ * Number of significant bits of loop counts.  Due to the rounding, most processes choose the same
+ * loop counts.
+ */
 #define BITS		4
 /* Maximum duration in ns of a window with fixed loop counts.  Interrupts may be off in a window. */
 #define LONGEST_NS	1000000000ULL
@@ -68,7 +71,10 @@ static void choose_loop_counts(u32 smallest, u32 loops[BENCH_LOOP_COUNTS])
 	}
 }
 
-/* Return -E2BIG if @passes iterations, estimated from one, would take longer than LONGEST_NS. */
+/*
+ * Measure one loop iteration, and return -E2BIG if @passes iterations would take longer than
+ * LONGEST_NS.
+ */
 static int check_window_duration(const struct bench_group *group,
 				 const struct bench_variant *variant, u32 passes)
 {

@@ -3,9 +3,9 @@
  * Nops and jumps that tracers put at disabled sites from 2006 to 2015.  Each of them is five bytes
  * long, so that a call or a jump can replace it.
  *
- * NOPS(X) expands X(id, label, instructions, clobber) for each nop and jump.  Some nops are nops
- * only on 32-bit x86: on x86-64 they change the upper half of a register, and the clobber is this
- * register.  For all others, the clobber is "memory".
+ * NOPS(X) expands X(id, label, instructions, clobber) for each nop and jump.  The clobber is
+ * "memory", except for instructions that are nops only on 32-bit x86.  On x86-64, each of these
+ * instructions changes the upper half of a register, and the clobber is that register.
  */
 #ifndef BENCH_MODULES_NOPS_H
 #define BENCH_MODULES_NOPS_H

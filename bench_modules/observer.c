@@ -48,11 +48,12 @@ unsigned int bench_observer_get_cpu(void)
 #define CALIBRATION_NS	100000000
 
 /*
- * Return @gap, or 0 if a timer interrupt alone may have caused the gap.  If @interrupted is false,
- * no timer interrupt occurred in the gap, so return @gap.  Otherwise return @gap only after the
- * calibration (@calibrated), and only if it exceeds twice @longest_timer_gap, the longest gap with
- * a timer interrupt during the calibration.  Gaps with a timer interrupt cannot all be ignored,
- * because every gap that is longer than the period of the timer contains a timer interrupt.
+ * Return 0 if a timer interrupt alone may have caused @gap, else @gap.  @interrupted is true if a
+ * timer interrupt may have occurred in the gap.  During the calibration, the gaps with a timer
+ * interrupt are ignored, and @longest_timer_gap is set to the longest of these gaps.  After the
+ * calibration (@calibrated), a gap with a timer interrupt is ignored unless the gap exceeds twice
+ * @longest_timer_gap.  Not every gap with a timer interrupt can be ignored, because each gap that
+ * is longer than the period of the timer contains a timer interrupt.
  */
 static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated,
 			    u64 *longest_timer_gap)

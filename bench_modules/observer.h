@@ -13,10 +13,10 @@
  * @calibrating_until: ktime_get_ns() at the end of the calibration
  * @last: previous reading of the clock, in TSC ticks
  * @now: latest reading of the clock, in TSC ticks
- * @longest: longest gap since the last request, in TSC ticks
+ * @longest: longest gap since the last request for the longest gap, in TSC ticks
  * @timer_gap: longest gap of the calibration that contained a timer interrupt, in TSC ticks
  * @irqs: number of timer interrupts of the CPU, read after @last
- * @asked: number of requests, read before @now
+ * @asked: number of requests for the longest gap, read before @now
  * @disturbed: true if a timer interrupt occurred between the last two readings of @irqs
  * @calibrated: true after the end of the calibration
  */
@@ -43,9 +43,9 @@ void bench_watch_read_clock(struct bench_watch *watch);
 void bench_watch_record_gap(struct bench_watch *watch, unsigned int timer_irqs);
 
 /*
- * Return the longest gap between two readings of the clock since the last call, in TSC ticks.
- * Gaps that the CPU's timer interrupt alone causes are ignored.  The first call waits 100 ms for
- * the end of the calibration, which measures how long such gaps are.
+ * Return the longest gap between two readings of the clock since the last call, in TSC ticks.  Gaps
+ * that the CPU's timer interrupt alone causes are ignored.  The first call waits 100 ms for a
+ * calibration, which measures gaps with a timer interrupt.
  */
 u64 bench_observer_read_gap(void);
 

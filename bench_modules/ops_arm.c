@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * arm-scaling: the time to switch patch sites on or off, by method and number of sites.  If the
- * method is a single batch of the patcher, also the time of each phase of the batch.
+ * arm-scaling: the time to switch patch sites on or off, by method and number of sites.  For a
+ * single batch of the patcher, the time of each phase of the batch is measured, too.
  *
  * arm-stall: the longest gap on the observer CPU (see observer.h) while many sites are switched.
  *
- * Each sample is a measurement of one switch; its size is the number of sites.  In variants named
- * *-stall, the value is the longest gap on the observer CPU during the switch.
+ * Each sample is a measurement of one switch; the size of the sample is the number of sites.  In
+ * variants named *-stall, the value is the longest gap on the observer CPU during the switch.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -29,7 +29,7 @@
 #define MOST_BLOCKS	8
 #else
 #define MOST_ONE_BY_ONE	1000
-/* Maximum number of blocks in a process: a run in user space consists of many processes. */
+/* Maximum number of blocks in a process.  A run in user space has many processes. */
 #define MOST_BLOCKS	2
 #endif
 
@@ -93,13 +93,13 @@ static const struct bench_variant scaling_variants[] = {
 /**
  * struct method - a method to switch sites, and the variants that measure it
  * @id: the method
- * @most: maximum number of sites that are measured; some methods would take seconds for more
- * @on: variant that measures the time to switch sites on; if @alternates is true, the time to
- *	switch sites off in odd blocks
+ * @most: maximum number of sites; some methods would take seconds to switch more sites
+ * @on: variant that measures the time to switch sites on, or off in odd blocks if @alternates is
+ *	true
  * @off: variant that measures the time to switch sites off again, or NONE
  * @gap: variant that measures the longest gap during the switch that @on measures, or NONE
- * @alternates: true to switch sites only once in a block, because a switch takes long: on in even
- *	blocks, off in odd blocks
+ * @alternates: true to switch sites on in even blocks and off in odd blocks, because a switch takes
+ *	long
  */
 struct method {
 	enum sites_method id;
@@ -197,7 +197,10 @@ static int setup_arm_stall(void)
 	return setup_sites_and_observer(true);
 }
 
-/* Switch the first @nr sites @on or off by a method; store duration and gap in @window. */
+/*
+ * Switch the first @nr sites by a method: on if @on is true, else off.  Store the duration and the
+ * longest gap in @window.
+ */
 static int measure_site_switch(enum sites_method method, u32 nr, bool on, struct window *window)
 {
 	u64 ns, start;
@@ -254,8 +257,8 @@ static void measure_gap_without_switch(u64 ticks, u32 interrupts, struct window 
 }
 
 /*
- * What store_sample() needs: address of the next sample, variants of the group, number of the
- * block, and position of the next sample in the block.
+ * Input of store_sample(): address of the next sample, variants of the group, number of the block,
+ * and position of the next sample in the block.
  */
 struct sink {
 	struct bench_sample *next;
@@ -307,8 +310,8 @@ static unsigned int count_method_samples(const struct method *method)
 }
 
 /*
- * Switch sites on, and store the samples.  If @method->alternates, switch sites off in odd blocks
- * instead.
+ * Switch sites on, and store the samples.  In odd blocks, switch sites off instead if
+ * @method->alternates is true.
  */
 static int measure_switching_sites_on(struct sink *sink, const struct method *method, u32 nr)
 {

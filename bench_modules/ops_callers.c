@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * peer-fprobe and peer-bpf-*: the cost of an empty fprobe or BPF program at the entry of a function
- * or at a tracepoint, and the cost of that entry or tracepoint without the fprobe or program.  Not
- * every kernel has these mechanisms.  A function that can be probed begins with a nop of ftrace.
- * The baseline function has no such nop, since it is notrace.
+ * peer-fprobe and peer-bpf-*: the cost of a function entry or a tracepoint with an empty fprobe or
+ * BPF program, and the cost without.  Some kernels have no fprobes or no BPF.  A function that can
+ * be probed begins with an ftrace nop.  The baseline function is notrace, so it has no ftrace nop.
  *
  * BPF programs can be loaded only by system calls, so "kmlive attach" attaches them before the
  * benchmarks run.  A benchmark whose program is not attached is skipped.  The kernel detaches the
@@ -22,8 +21,8 @@
 #endif
 
 /*
- * Define an empty function, like those of ops_peers.c.  __noclone is needed because a kprobe finds
- * the function by its name: calls of a clone that the compiler made would not hit the kprobe.
+ * Define an empty function.  It is __noclone because a kprobe finds the function by its name: calls
+ * of a clone that the compiler made would not hit the kprobe.
  */
 #define CALLED_BACK(name, ...)						\
 static noinline __noclone __maybe_unused __VA_ARGS__ void name(int number, void *pointer) \
@@ -119,10 +118,10 @@ static int setup_bpf_kprobe(void)
 CALLER(bpf_kprobe, "bpf-kprobe", "call", alone, entry_off, .lacks = LACKS_BPF);
 
 /*
- * The BPF program is attached to int_sqrt() of the kernel, because a module that is built against
- * kernel headers alone has no BTF.  int_sqrt() is exported and seldom called.  If its argument is
- * 1, int_sqrt() returns 1 at once.  The functions below do the same, so their cost can be compared
- * with that of int_sqrt().
+ * A BPF program at the entry of a function (fentry) needs the BTF of the function.  A module that
+ * is built against kernel headers alone has no BTF.  So the program is attached to int_sqrt() of
+ * the kernel, which is exported and seldom called.  int_sqrt(1) returns 1 at once.  The functions
+ * that ROOT() defines do the same, so that the costs can be compared.
  */
 #define ROOT(name, ...)							\
 static noinline __noclone __VA_ARGS__ unsigned long name(unsigned long x) \

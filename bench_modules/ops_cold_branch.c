@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * cold-branch: the cost of a branch that is never taken.  Its condition is one of these:
+ * cold-branch: the cost of a branch that is never taken.  The condition of the branch is:
  * - an immediate value, either as a constant in the code or as a jump that is patched;
  * - a byte that is always in L1;
- * - a random byte of a buffer that is eight times as large as the last-level cache, if memory
- *   allows;
- * - a comparison of a number with an immediate value, or with four random bytes of such a buffer.
+ * - a random byte of a cold buffer: a buffer that is eight times as large as the last-level cache,
+ *   if memory allows;
+ * - or a comparison of a number with an immediate value or with four random bytes of the buffer.
  * The benchmark repeats a measurement that was made for immediate values in 2008.
  *
  * In cold-branch, every iteration contains a fence, even in the baseline.  The fence prevents
  * out-of-order execution from hiding the latency of the load.  cold-branch-overlapped has no fence.
  * The difference between the two benchmarks is the latency that out-of-order execution hides.
  *
- * cold-branch-pages compares such a buffer in pages of 4 KiB with one in pages of 2 MiB.  The
- * difference between the two is the cost of address translation (TLB misses).
+ * cold-branch-pages compares a cold buffer in pages of 4 KiB with a cold buffer in pages of 2 MiB.
+ * The difference is the cost of address translation (TLB misses).
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -44,7 +44,7 @@ static u8 hot_byte;
 static DEFINE_IMV(u8, cold_branch);
 static DEFINE_IMV(u32, cold_threshold);
 
-/* Return the address of the cache line that @state selects in the buffer of these chunks. */
+/* Return the address of the cache line that @state selects in the buffer that @chunks form. */
 static __always_inline u8 *pick_cold_line(u8 **chunks, u64 state)
 {
 	u64 at = state >> (64 - cold_order);

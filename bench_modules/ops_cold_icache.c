@@ -5,9 +5,8 @@
  * the cost of a marker is the time to load the cache lines that its instructions occupy.
  *
  * CLFLUSH evicts the code from all caches.  For l2 and l3, the code is then read as data.  For l3,
- * a random walk through a buffer, whose size depends on that of L2, then evicts L2.  The walk also
- * evicts the state variables that generic (unpatched) markers load.  Other data and the TLB stay
- * warm.
+ * a random walk through a buffer that is larger than L2 then evicts L2.  The walk also evicts the
+ * state variables that generic (unpatched) markers load.  Other data and the TLB stay warm.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -30,8 +29,8 @@
  */
 #define CODE_BYTES	(16 << 10)
 /*
- * The buffer is TIMES times as large as L2, rounded up to a power of two.  The walk has TIMES steps
- * for each line of L2, and leaves about 2 % of the old contents in L2.
+ * The size of the buffer is TIMES times the size of L2, rounded up to a power of two.  The walk has
+ * TIMES steps for each line of L2, and leaves about 2 % of the old contents in L2.
  */
 #define TIMES		4
 #define LARGEST_ORDER	26
@@ -188,9 +187,9 @@ static int setup_icache_memory(void)
 }
 
 /*
- * The loop counts of cold-icache-l1 are chosen at run time, because no code is evicted before an
- * iteration.  The other groups have fixed loop counts.  cold-icache-l3 has the fewest iterations
- * and blocks, because each eviction takes a millisecond.
+ * cold-icache-l1 evicts no code, so its loop counts are chosen at run time.  The other groups have
+ * fixed loop counts, because bench_find_loop_counts() would also count the time of the evictions.
+ * cold-icache-l3 has the fewest iterations and blocks, because each eviction takes a millisecond.
  */
 const struct bench_group bench_cold_icache_l1 = GROUP("cold-icache-l1", setup_icache_l1);
 const struct bench_group bench_cold_icache_l2 =

@@ -2,8 +2,8 @@
 /*
  * density-*: the cost of 1, 4 and 16 dormant markers in each iteration of a loop.  A wide core
  * executes a single marker in issue slots that would be idle anyway.  So the cost of a marker is
- * the slope of an iteration's time over its number of markers.  In the variants imv-compare and
- * variable-compare, comparisons with a threshold replace the markers.
+ * the slope of the time of an iteration over the number of markers in the iteration.  In the
+ * variants imv-compare and variable-compare, comparisons with a threshold replace the markers.
  *
  * The cost also depends on the neighbouring instructions: some cores fuse a nop with the
  * instruction before it, and then the nop needs no issue slot.  Therefore three benchmarks place
@@ -23,10 +23,10 @@
 #include "thresholds.h"
 
 /*
- * FULL() is 54 instructions that use every issue slot: two adds for each load, which suits the
- * execution units of cores with four to eight slots.  An add depends on none of the five adds
- * before it.  The instructions use no register that a marker needs.  Markers are inserted between
- * groups of three instructions (T1, T2, T3).  RUN() executes adjacent groups.
+ * FULL() is 54 instructions that use every issue slot.  Two adds for each load suit the execution
+ * units of cores with four to eight slots.  An add depends on none of the five adds before it.  The
+ * instructions use no register that a marker needs.  Markers are inserted between groups of three
+ * instructions (T1, T2, T3).  RUN() executes adjacent groups.
  */
 #define T1		"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
 #define T2		"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"

@@ -3,9 +3,10 @@
  * marker-enabled: the cost of a marker while probes are connected, as measured for Markers 0.20 in
  * 2006.
  *
- * - The variants register-args-*, varargs-* and stack-args-* are those of 2006: a marker that calls
- *   one probe through a pointer, with two arguments.
- * - kprobe-on-probe is such a marker, whose probe copies its arguments, with a kprobe on the probe.
+ * - register-args-*, varargs-* and stack-args-* are the markers of 2006: a marker calls one probe
+ *   through a pointer, with two arguments.
+ * - kprobe-on-probe is a marker of 2006 with a kprobe on its probe.  The probe copies its
+ *   arguments.
  * - function-pointer is the call through a pointer alone, without a marker.
  * - marker-*-probe* and typed-direct-call* are today's markers with 1, 2 and 8 empty probes.
  * - tracepoint* (kernel only) are tracepoints with 1, 2 and 8 empty probes.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * function-entry: the cost of a call of a small function.  At its entry or exit, the function has
- * no additional code, a nop that could be patched to a call, or a call of a hook, as the profilers
- * and tracers of 2008 and 2015 had.
+ * function-entry: the cost of a call of a small function.  The variants differ in the code at the
+ * entry or exit of the function: no additional code, a nop that could be patched to a call, or a
+ * call of a hook.  Profilers and tracers of 2008 and 2015 had such hooks and nops.
  *
- * A hook like mcount(), whose call the compiler inserts at an entry, must preserve all registers,
- * so such hooks have the attribute no_caller_saved_registers here.  The hooks that
+ * The compiler inserts the call of a hook like mcount() at an entry.  A hook of this kind must
+ * preserve all registers, so it has the attribute no_caller_saved_registers here.  The hooks that
  * -finstrument-functions calls are ordinary functions with two arguments; their calls are written
  * here as the compiler would insert them.
  */

@@ -4,9 +4,9 @@
  * without a breakpoint (sdt-enabled), or enabled by a breakpoint (sdt-trapped).  The handler is
  * empty.  The variants are the flavours of <kmarkers/sdt.h> and other implementations that were
  * discussed in 2015.  Probes of the flavour note have no instruction of their own, only a record of
- * their address.  These probes are measured only while disabled, because other tools enable them:
- * in user space another program, in the kernel a kprobe.  peer-kprobe-optimised measures the cost
- * of a kprobe.
+ * their address.  These probes are measured only while disabled, because another program enables
+ * them in user space, and a kprobe enables them in the kernel.  peer-kprobe-optimised measures the
+ * cost of a kprobe.
  */
 /* In user space, the site of a USDT note is a nop.  Omit this nop, as modules do. */
 #define SDT_NOTES_WITHOUT_NOP
@@ -91,8 +91,9 @@ static const struct bench_variant on_variants[] = {
 };
 
 /*
- * Variants of sdt-trapped: probes that are enabled by a breakpoint.  In a program, they are about a
- * thousand times as slow as probes that are enabled without a breakpoint.
+ * Variants of sdt-trapped: probes that are enabled by a breakpoint.  In user space, a hit of such a
+ * probe takes about a thousand times as long as a hit of a probe that is enabled without a
+ * breakpoint.
  */
 BENCH_OPS(trap_none, (void)0)
 BENCH_OPS(trap_clone, (void)0)

@@ -111,10 +111,10 @@ static int compare_slopes(const void *a, const void *b)
 }
 
 /*
- * Return the slope of time over loop count, in thousandths of a TSC tick per pass.  @windows are
- * the BENCH_LOOP_COUNTS successive samples of a variant in a block; the slope is that of the
- * least-squares line through them.  If the sums of products are too large for the division, their
- * lowest bits are dropped.  A slope that does not fit into s64 is clamped.
+ * Return the slope of the least-squares line of time over loop count, in thousandths of a TSC tick
+ * per pass.  The line is fitted to @windows, the BENCH_LOOP_COUNTS successive samples of a variant
+ * in a block.  If the sums of products are too large for the division, the lowest bits of the sums
+ * are dropped.  A slope that does not fit into s64 is clamped.
  */
 static s64 compute_slope(const struct bench_sample *windows)
 {

@@ -70,12 +70,12 @@ static void fill_random_permutation(u8 *items, unsigned int n)
  * struct plan - loop counts, and the random order in which variants and layouts are measured
  * @loops: loop counts of each variant, ascending
  * @rows: permutation of the Latin square's rows
- * @columns: permutation of its columns
- * @symbols: permutation of its symbols
+ * @columns: permutation of the Latin square's columns
+ * @symbols: permutation of the Latin square's symbols
  * @layouts: order of the layouts (copies of the code at different addresses)
  *
  * A Latin square puts each of n variants at each of n positions once in n blocks.  Row r, column c
- * of the cyclic square is (r + c) mod n; its rows, columns and symbols are permuted again after
+ * of the cyclic square is (r + c) mod n.  The rows, columns and symbols are permuted again after
  * every n blocks.
  */
 struct plan {
@@ -92,9 +92,9 @@ static unsigned int count_group_layouts(const struct bench_group *group)
 }
 
 /*
- * Choose the order of @nr layouts.  If @nr is a multiple of 8, the first 8 blocks use one layout in
- * each 8-byte section of a cache line, and so do the next 8 blocks, and so on.  So even a run of 8
- * blocks covers all sections.  The order of the layouts that begin in one section is random.
+ * Choose the order of @nr layouts.  If @nr is a multiple of 8, every 8 blocks use one layout in
+ * each 8-byte section of a cache line.  So even a run of 8 blocks covers all sections.  The order
+ * of the layouts that begin in one section is random.
  */
 static void plan_layout_order(struct plan *plan, unsigned int nr)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * SDT probe implementations that were measured or discussed for FreeBSD in 2015.  <kmarkers/sdt.h>
- * has no such flavours, because these probes execute a test or a call while they are disabled.
+ * has no flavours for these implementations, because a disabled probe would execute a test or a
+ * call.
  */
 #ifndef BENCH_MODULES_SDT_FORMS_H
 #define BENCH_MODULES_SDT_FORMS_H
@@ -19,7 +20,7 @@ struct form_probe {
 	u32 id;
 };
 
-/* The handler that all these probes call, and a flag that is set while any of them is enabled. */
+/* The handler that each form_probe calls, and a flag that is set while a form_probe is enabled. */
 extern form_handler *bench_form_handler;
 extern bool bench_form_gate;
 

@@ -96,7 +96,7 @@ static void fill_site_poke(struct patcher_poke *poke, u32 site, bool on)
 	memcpy(poke->new, on ? jump : nop, INSN);
 }
 
-/* Switch off the sites and static keys that are on because a run ended between two switches. */
+/* Switch off all sites and static keys that are on: a run may end while sites are on. */
 static int switch_off_sites(void)
 {
 	u32 i, nr = 0;

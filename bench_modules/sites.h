@@ -8,7 +8,7 @@
 
 #include <linux/types.h>
 
-/* Number of patch sites.  In the kernel, a million would not fit into memory on a small machine. */
+/* Number of patch sites.  A million kernel sites would not fit into memory on a small machine. */
 #ifdef __KERNEL__
 #define SITES_MOST	100000
 #else
@@ -16,7 +16,7 @@
 #endif
 #define SITES_KEYS	10000	/* maximum number of sites for static keys */
 
-/* First words of the reason why benchmarks of these sites cannot run (setup returns -ENODEV). */
+/* Beginning of @lacks (see struct bench_group) in benchmark groups that switch patch sites. */
 #ifdef __KERNEL__
 #define SITES_LACKING	"kmarkers_bench_sites is not loaded, or "
 #else
@@ -32,7 +32,7 @@ enum sites_method {
 	SITES_KEYS_MANY,	/* a static key for each site */
 	SITES_STOP_MACHINE,	/* stores of a batch to a buffer, under stop_machine() */
 	SITES_STORES,		/* only the stores of a batch, through a second mapping */
-	SITES_BY_HAND,		/* mapping and rounds of a batch, with one store per round */
+	SITES_BY_HAND,		/* only a mapping, and rounds of a store and a synchronisation */
 };
 
 /**

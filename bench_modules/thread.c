@@ -25,7 +25,10 @@ struct bench_session bench_session = {
 	.config = { .blocks = 100, .seed = 1 },
 };
 
-/* Return true if the run must end: on request, or if a marker is enabled that must be disabled. */
+/*
+ * Return true if the run must end: on request, after an error, or because a marker is enabled.
+ * Ignore enabled markers while a group runs that enables markers.
+ */
 static bool must_stop_measuring(void)
 {
 	if (!bench_groups[bench_session.current_group]->arms &&

@@ -24,9 +24,9 @@ yes:
 }
 
 /*
- * Compare whatever number is in a register, because loading a number would take an instruction.
- * Without volatile, the compiler would merge the asm statements of all tests, and add instructions
- * that move the one number between registers.
+ * Compare the content of a register that is not initialised, because an initialisation would take
+ * an instruction.  Without volatile, the compiler would merge the asm statements of all tests, and
+ * add instructions that move the number between registers.
  */
 #define TEST_ANY_NUMBER(is_above)					\
 do {									\
