@@ -6,8 +6,8 @@
  * A function with the action "event" is enabled only while its trace event is enabled. An enabled
  * event holds a reference to this module, because each hit runs code of this module.
  *
- * The module kmarkers_events creates the events. This module is needed only after a command has
- * requested an event.
+ * The module kmarkers_events creates the events, and is needed only after a command has requested
+ * an event.
  */
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -40,8 +40,8 @@ static const struct kmarkers_event_calls *calls;
 static bool is_unloading;
 
 /*
- * True if the module of a table is live; events of other modules must not be offered. @table->ready
- * is not set if the module was live before the event source was registered.
+ * True if the module of a table is live; events of other modules must not be offered. A module that
+ * was live before the event source was registered has no @table->ready, so check its state, too.
  */
 static bool is_entry_module_live(const struct entry_table *table)
 {

@@ -18,11 +18,12 @@ static atomic_long_t unwatched;
 
 /*
  * NEXT_AT and CALLER_AT are the offsets from %rsp, in bytes, of the two return addresses that
- * entry_call() passes to entry_handle_hit(), after it has pushed the registers.
+ * entry_call() passes to entry_handle_hit().  The offsets are valid after entry_call() has pushed
+ * the registers.
  *
- * At an entry and at an exit the function has no stack frame.  In kernels that unwind by frame
- * pointers, FRAMES_BEGIN builds two frames: one with the return address into the caller, and
- * one with the return address into the function.  objtool cannot check two frames.
+ * At an entry and at an exit, a function has no stack frame.  So in kernels that unwind by frame
+ * pointers, FRAMES_BEGIN builds two frames: one with the return address into the caller, and one
+ * with the return address into the function.  objtool cannot check two frames.
  */
 #ifdef CONFIG_FRAME_POINTER
 #define NEXT_AT "80"
@@ -47,9 +48,9 @@ static atomic_long_t unwatched;
 
 /*
  * Save all caller-saved registers and call entry_handle_hit().  The compiler has emitted a nop, not
- * a call, so the registers are in use: at an entry they hold the arguments of the function, and at
- * an exit the return value or the arguments of a tail call.  The flags are not in use at entries
- * and exits.  The first bytes are an endbr64, because the address of entry_call() is taken.
+ * a call, so the function relies on these registers: at an entry they hold its arguments, and at an
+ * exit the return value or the arguments of a tail call.  No function relies on the flags at an
+ * entry or exit.  The first bytes are an endbr64, because the address of entry_call() is taken.
  */
 asm(".pushsection .text\n"
 	"	.balign 16\n"

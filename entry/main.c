@@ -13,10 +13,10 @@
 #include "tables.h"
 
 /*
- * The module notifier is called in three states of a module.  COMING: before the init function.
- * LIVE: after the init function; this matters for a module that was COMING when kmarkers_entry
- * was loaded.  GOING: after the exit function, or after the init function failed; the functions
- * that set the module's parameters may still run.
+ * The module notifier is called in three states of a module: in COMING before the init function, in
+ * LIVE after the init function, and in GOING after the exit function or a failed init function.  A
+ * module that was COMING when kmarkers_entry was loaded is registered in LIVE.  In GOING, the
+ * functions that set the module's parameters may still run.
  */
 static int handle_entry_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -28,10 +28,10 @@ static int handle_entry_module_state(struct notifier_block *nb, unsigned long ev
 }
 
 /*
- * With priority 3, this notifier runs before the notifier of kmarkers_events, which must find no
- * trace events offered by a module that is being unloaded.  It also runs before the kernel's
- * notifier (priority 1; in newer and in stable kernels 2) that registers kprobe events waiting for
- * the module: the patcher refuses a site that holds the int3 of a kprobe.
+ * With priority 3, this notifier runs before two other notifiers.  The notifier of kmarkers_events
+ * must find no trace events that a module being unloaded offers.  A notifier of the kernel
+ * (priority 1; in newer and in stable kernels 2) registers kprobe events that wait for the module;
+ * afterwards, the patcher would refuse a site that holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module_state,
@@ -60,7 +60,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* Keep the notifier until all sites are nops: it drops tables of modules being unloaded. */
+	/* The notifier drops tables of unloaded modules: keep it until all sites are nops. */
 	entry_unregister_all_modules();
 	unregister_module_notifier(&module_notifier);
 }

@@ -92,7 +92,7 @@ static void assign_symbols(struct entry_table *table, const struct function_symb
 /**
  * entry_find_symbols() - find the function symbol of each site of a table
  * @table: the table, with sorted sites; the field symbols is set, to be freed by kvfree().  The
- *	caller keeps the module, in MODULE_STATE_COMING or LIVE, from being freed
+ *	module is in MODULE_STATE_COMING or LIVE, and must not be freed during the call
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.

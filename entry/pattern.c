@@ -5,9 +5,8 @@
 #include "pattern.h"
 
 /*
- * For a pattern with n parts, element n is the part of a site's name that the first part of the
- * pattern matches.  A pattern of one part matches functions; a pattern of two or three parts begins
- * with a module.
+ * Element n is the part of a site's name with which a pattern of n parts begins: the function for a
+ * pattern of one part, the module for a pattern of two or three parts.
  */
 static const s8 first_part[ENTRY_PARTS + 1] = {
 	[1] = ENTRY_FUNCTION,

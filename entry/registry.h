@@ -39,8 +39,8 @@ enum {
  *	matches a site
  * @symbols: index in the module's symbol table of the function symbol of each site; 0 for none
  * @ready: true once the module is fully registered, so that trace events may be offered
- * @changed: true if a site may have to be enabled or disabled: after each change of the sites'
- *	actions or of the users of a trace event, and as long as a site could not be disabled
+ * @changed: true if a site may have to be enabled or disabled, because the actions of a site or the
+ *	users of a trace event have changed, or because a site could not be disabled
  */
 struct entry_table {
 	struct list_head node;

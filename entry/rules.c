@@ -75,8 +75,8 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 }
 
 /*
- * Set the bits of @plan in the data of each site of a table that matches a rule. Return the number
- * of these sites.
+ * Set the bits of @plan in the data of each matching site of a table. Return the number of these
+ * sites.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {

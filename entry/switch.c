@@ -21,8 +21,8 @@ static const u8 nop[ENTRY_INSN_LEN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
  * @pokes: array with a patcher_poke for each site
  * @stuck: array with a bool for each site, in the same order; NULL if the sites are to be enabled
  * @nr: number of sites
- * @actions: for entries and for exits, the actions for which a site has to be enabled: counting,
- *	and also recording a trace event if this event has users
+ * @actions: for entries and for exits, the actions that require an enabled site: ENTRY_COUNT, and
+ *	ENTRY_EVENT if the trace event has users
  */
 struct changes {
 	struct patcher_poke *pokes;
@@ -113,10 +113,9 @@ static void mark_enabled_sites(struct entry_table *table, const struct changes *
 }
 
 /*
- * Mark the sites of a table that were disabled, and those that could not be disabled.  @stuck has
- * an element for each site of the table that had to be disabled.  Set @newly_stuck to true if a
- * site is stuck that was not stuck before.  Return the address of the element of @stuck behind the
- * elements of this table.
+ * Mark each site of a table that had to be disabled as disabled or as stuck (not disabled).  The
+ * array @stuck has an element for each of these sites.  Set @newly_stuck to true if a site is stuck
+ * that was not stuck before.  Return the address behind the last element for this table.
  */
 static const bool *mark_disabled_sites(struct entry_table *table, const struct changes *changes,
 				       const bool *stuck, bool *newly_stuck)
@@ -155,7 +154,7 @@ static int enable_entry_sites(const struct changes *changes)
 	return 0;
 }
 
-/* Disable as many sites as possible. Return 0 if all sites that stay enabled were stuck before. */
+/* Disable as many sites as possible. Ignore an error at sites that could not be disabled before. */
 static int disable_entry_sites(const struct changes *changes)
 {
 	const bool *stuck = changes->stuck;
