@@ -43,8 +43,8 @@
 static DEFINE_HASHTABLE(kept, KEPT_BITS);
 
 /*
- * Module that an event gets in the trace core's data if the event must get no new references:
- * try_module_get() always fails for a module in MODULE_STATE_GOING.
+ * Module of events that must get no new references: try_module_get() always fails for a module in
+ * MODULE_STATE_GOING.
  */
 static struct module departed = { .state = MODULE_STATE_GOING };
 
@@ -76,7 +76,7 @@ static void print_record_text(struct trace_seq *to, const struct kmarkers_event 
 
 /*
  * Print a record, for the tracefs files trace and trace_pipe. A buffer may still hold records of a
- * removed event whose type number is now that of this event.  So check that the record can have the
+ * removed event that had the same type number as this event.  So check that the record can have the
  * layout of this event.
  */
 static enum print_line_t print_record(struct trace_iterator *iter, int flags,

@@ -37,8 +37,8 @@ struct record_layout;
  * @is_removed: true if the event is being removed, because no module offers it; it cannot be
  *	enabled
  * @orphan: true if no module offers the event but the event is still referenced: see orphans.c
- * @offered_by: module that offers the event, the owner if the owner still offers the event; NULL if
- *	no module offers the event.  Valid only while the offers of a source are updated
+ * @offered_by: a module that offers the event, preferably the owner; NULL if there is none.  Valid
+ *	only while the offers of a source are updated
  * @system: name of the event's system: the parent directory in tracefs
  * @format: marker format, such as "sector %llu", of the first offer
  * @name: name of the event

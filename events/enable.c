@@ -3,17 +3,17 @@
  * Enable or disable many events at once in the main trace buffer, for the control files of event
  * sources.
  *
- * For this purpose the trace core exports only trace_set_clr_event(), which walks over all events,
- * and switches either all events of one system or a single event.  To switch several events in a
- * single walk, this file changes the system of these events to SELECTED for the time of the call.
- * If another task switches all events of the original system during this call, the selected events
- * are not switched, as if that task had run before this call.  If another task switches a single
- * selected event, that task gets an error.
+ * To switch events, the trace core exports only trace_set_clr_event().  This function walks over
+ * all events, and switches either all events of one system or a single event.  To switch several
+ * events in a single walk, this file changes the system of these events to SELECTED for the time of
+ * the call.  If another task switches all events of the original system during this call, the
+ * selected events are not switched, as if that task had run before this call.  If another task
+ * switches a single selected event, that task gets an error.
  *
- * The system of a referenced event is not changed; such an event is switched in a walk of its own.
- * An event probe holds a reference to its event, and finds the event by system and name, also to
- * remove its trigger.  If the trace core did not find the event then, it would ignore the error and
- * free the probe, and the trigger would use freed memory.
+ * The system of a referenced event is not changed; each referenced event is switched in a separate
+ * walk.  An event probe holds a reference to its event.  To remove the trigger of the probe, the
+ * trace core finds the event by system and name.  If the trace core did not find the event, it
+ * would ignore the error and free the probe, and the trigger would use freed memory.
  *
  * The users that the trace core adds or removes during the walk are connected or disconnected as a
  * batch: see users.c.
@@ -73,8 +73,8 @@ static bool event_has_failed_user(struct kmarkers_event *event)
 /*
  * Select each event of @set for which @is_selected() returns true: change its system to SELECTED
  * or, if the event is referenced, set its bit in @set->referenced.  Return the number of events
- * with the system SELECTED.  No task can take a reference to one of these events by the original
- * system and name.
+ * with the system SELECTED.  No task can find an event with the system SELECTED by the original
+ * system and name, to take a reference to the event.
  */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*is_selected)(struct kmarkers_event *event))

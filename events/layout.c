@@ -63,7 +63,7 @@ static bool is_valid_field_name(const char *name)
 	return !*name;
 }
 
-/* Return a field other than @field, among the first @nr, that has the same name, or NULL. */
+/* Among the first @nr fields, return another field with the name of @field, or NULL. */
 static struct layout_field *find_field_of_same_name(struct record_layout *layout,
 						    const struct layout_field *field,
 						    unsigned int nr)
@@ -92,9 +92,9 @@ static const char *find_word_start(const char *text, const char *end)
 
 /*
  * Set the name of a field to the word in front of its conversion: sector for "sector %llu",
- * "sector=%llu" and "sector: 0x%llx".  A # followed by letters, which told LTTng the type to store,
- * is skipped: "ip #p%ld" gives ip.  The text in front of the conversion begins at @text and ends
- * before @end.  If this text has no usable word, the name stays empty.
+ * "sector=%llu" and "sector: 0x%llx".  A # with letters is skipped: "ip #p%ld" gives ip.  The
+ * letters are the type that LTTng stored.  The text in front of the conversion begins at @text and
+ * ends before @end.  If this text has no usable word, the name stays empty.
  */
 static void set_field_name(struct record_layout *layout, const char *text, const char *end)
 {
@@ -203,8 +203,8 @@ unsigned int kmarkers_field_get_alignment(const struct layout_field *field)
 }
 
 /*
- * Append a field: the caller has set the name and type of the element behind the last field.  Set
- * the offset of this element and increment the number of fields.  Return 0 or -E2BIG.
+ * Append a field, whose name and type are set in the element behind the last field.  Set the offset
+ * of this element, and increment the number of fields.  Return 0 or -E2BIG.
  */
 static int append_field(struct record_layout *layout)
 {

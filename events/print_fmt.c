@@ -56,7 +56,7 @@ static void write_quoted_char(struct writer *to, char c)
  * struct conversion_text - a conversion as it is written into print_fmt
  * @how: the conversion, parsed from the marker's format
  * @value: the record field that the conversion prints
- * @star: the record field that gives the width or the precision if that is written as *; else NULL
+ * @star: the record field that is the argument of a * for width or precision; NULL without a *
  * @prefix: "0x", "0X" or "", written as text in front of a number
  * @sign: '+' or ' ' to be printed in front of a number that is not negative, or NUL
  * @align: the flag "-" or "0" to be written, or ""
@@ -198,7 +198,7 @@ static void write_number_conversion(struct writer *to, const struct conversion_t
 
 /*
  * Write %ps or %pS for a pointer that is printed as a symbol, else %p.  Tracers do not support the
- * kernel's other forms of %p, or they read memory at the pointer as if it pointed into the record.
+ * kernel's other forms of %p, or read memory as if the pointer pointed into the record.
  */
 static void write_pointer_conversion(struct writer *to, const struct conversion_text *conv)
 {

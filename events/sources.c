@@ -124,10 +124,10 @@ static bool change_event_owner(struct kmarkers_event *event)
 }
 
 /*
- * Find a new owner for an event: another module that offers the event.  If there is none and the
- * event is referenced, make the event an orphan.  If the event is not referenced, remove the event:
- * at once if it was never added to the trace core, by the trace core if it was ever enabled, else
- * by the caller, by adding the event to the list @removed.
+ * Find a new owner for an event: another module that offers the event.  If there is none, make a
+ * referenced event an orphan, and remove an unreferenced event.  An event that is not in the trace
+ * core is freed here.  An event that was ever enabled is removed by the trace core.  Any other
+ * event is put into the list @removed, for the caller to remove.
  */
 static void change_owner_or_remove_event(struct kmarkers_event *event, struct list_head *removed)
 {
@@ -223,9 +223,8 @@ static int store_offering_module(void *data, const struct kmarkers_event_offer *
 }
 
 /*
- * Mark as offered the events of a source whose owners are being unloaded.  For each of these
- * owners, kmarkers_events_handle_module_going() will run later, and find a new owner or remove the
- * events.
+ * Mark an event of a source as offered if the owner of the event is being unloaded.  Later,
+ * kmarkers_events_handle_module_going() finds a new owner for the event or removes the event.
  */
 static void mark_events_of_going_modules_offered(const struct kmarkers_event_source *source)
 {
@@ -282,8 +281,8 @@ static void remove_unoffered_events(const struct kmarkers_event_source *source,
 }
 
 /*
- * Each event of the source whose owner no longer offers the event gets a new owner: a module that
- * still offers the event.
+ * If the owner of an event no longer offers the event, make a module that still offers the event
+ * the owner.
  */
 static void update_event_owners(const struct kmarkers_event_source *source)
 {

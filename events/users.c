@@ -150,8 +150,8 @@ static int add_event_user(struct kmarkers_event *event, struct trace_event_file 
  * Wait for a grace period and free the users that were disconnected.  Log and disable the users
  * that could not be disconnected, and do not free these users, because hits may still read them.
  *
- * Before the trace core of newer kernels frees a buffer, it waits for readers of a kind of RCU that
- * hits do not use.  So wait here until no hit uses the buffer.
+ * The trace core of newer kernels waits for SRCU readers before it frees a buffer.  But hits only
+ * disable preemption, so wait here until no hit uses the buffer.
  */
 static void free_disconnected_users(const struct kmarkers_event_link *links, unsigned int nr)
 {
@@ -246,8 +246,8 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 		user->failed = err;
 	}
 	/*
-	 * The caller disables the events.  For an event that a trigger has enabled meanwhile, the
-	 * queued check connects the user later.
+	 * The caller now disables the events of the users.  An event that a trigger has enabled
+	 * meanwhile stays enabled, and the queued check connects its user later.
 	 */
 	if (err && nr)
 		kmarkers_event_queue_check();

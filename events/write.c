@@ -60,8 +60,8 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
 }
 
 /*
- * Return true if a user records hits now.  For a user with a file, do not read the event: if the
- * user could not be disconnected, the event may have been removed.  Then the file is soft-disabled.
+ * Return true if a user records hits now.  For a user with a file, read only the file.  If the user
+ * could not be disconnected, the event may have been removed, but the file is soft-disabled.
  */
 static __always_inline bool is_user_recording(const struct event_user *user,
 					      struct trace_event_file *file)
