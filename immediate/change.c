@@ -108,7 +108,7 @@ static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 		return -ENOMEM;
 	collect_pokes_in_all_tables(changes, nr, pokes, &intact);
 	err = patcher_apply(imv_owner, pokes, count);
-	/* If the cause of -EINVAL may be unexpected bytes in a site, return -EILSEQ instead. */
+	/* If a site holds unexpected bytes, return -EILSEQ instead of -EINVAL. */
 	if (err == -EINVAL && !intact)
 		err = -EILSEQ;
 	if (!err)

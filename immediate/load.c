@@ -58,8 +58,8 @@ static int compare_site_variables(const void *a, const void *b)
 }
 
 /*
- * Fill in @table->by_var, and reserve a counter of changes for each variable.  The patcher has
- * already sorted the records to which by_var points, so these records no longer move.
+ * Fill @table->by_var with pointers to the sites, sorted by variable, and add a counter of changes
+ * for each variable.  The patcher has already sorted the sites, so the pointers stay valid.
  */
 static int sort_sites_by_variable(struct imv_table *table)
 {
@@ -135,10 +135,9 @@ int imv_add_table(struct module *module, const struct kmarkers_span *span)
  * imv_unregister_module_sites() - unregister the sites of a module
  * @module: the module being unloaded
  *
- * The functions that set the module's parameters may still run; for them, immediate values keep the
- * values that the sites hold now.  Breakpoint handlers may use the sites until an RCU grace period
- * has passed.  The kernel waits for a grace period before it frees the module's memory, in
- * free_module() and after a failed load.
+ * Functions that set the module's parameters may still run, and read the values that the sites hold
+ * now.  Breakpoint handlers may still use the sites.  The kernel waits for an RCU grace period
+ * before it frees the module's memory, in free_module() and after a failed load.
  *
  * Context: may sleep.
  */

@@ -20,9 +20,7 @@ DEFINE_SHOW_ATTRIBUTE(imv_list);
 
 static struct dentry *dir;
 
-/*
- * Return text for the log that names the macro of a site; the name of the immediate value follows.
- */
+/* Return the words of a log line that name the macro of a site, such as "imv_read() of". */
 static const char *describe_reading_macro(const struct patcher_site *site)
 {
 	if (site->flags & IMV_COMPARE)
@@ -105,10 +103,10 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
 }
 
 /*
- * With priority 3, this notifier runs after the notifier of kmarkers_markers (priority 4), which
- * sets immediate values of the module being loaded.  This notifier then patches all sites of the
- * module in one batch.  This notifier also runs before the kernel's notifier (priority 1; in newer
- * and in stable kernels 2) that registers kprobe events waiting for the module: a table is refused
+ * Priority 3 orders this notifier between two others.  The notifier of kmarkers_markers (priority
+ * 4) runs first and sets immediate values of the module being loaded, so this notifier patches all
+ * sites of the module in one batch.  The kernel's notifier that registers kprobe events waiting for
+ * the module (priority 1; in newer and in stable kernels 2) runs last, because a table is refused
  * if one of its sites holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {

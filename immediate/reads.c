@@ -13,9 +13,9 @@
 #define SHORT_LEN	4
 
 /*
- * Return the size in bytes of the immediate in a site's mov or cmp.  Values of 1 or 2 bytes are
- * read with a 32-bit mov, except for values of 1 byte in modules built with older headers.  Values
- * of 1 or 2 bytes are compared by a 32-bit cmp, except for values of 1 byte compared with bytes.
+ * Return the size in bytes of the immediate in a site's mov or cmp.  A value of 1 or 2 bytes has a
+ * 32-bit immediate.  Two instructions that read a value of 1 byte have an 8-bit immediate: a mov in
+ * a module built with older headers, and a cmp with a byte.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {
@@ -67,7 +67,7 @@ static bool is_value_cmp(const struct patcher_site *site, const u8 *insn)
 	return before <= 3 && insn[0] == (size == 1 ? 0x80 : 0x81) && (insn[1] & 0xf8) == 0xf8;
 }
 
-/* Return true if @insn is an instruction that reads a value, of the kind in the site's flags. */
+/* Return true if @insn is the branch, conditional jump, cmp or mov that the site's flags name. */
 static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
 {
 	if (site->flags & IMV_BRANCH)
@@ -81,12 +81,11 @@ static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
 }
 
 /*
- * Fill in the poke that makes a site read @value.
+ * Fill in the poke that makes a site read @value.  The function reads the bytes of the site only
+ * once, because kprobes may be armed or disarmed meanwhile.
  *
- * The function reads the bytes of the site only once, because kprobes may be armed or disarmed
- * meanwhile.  If the bytes are not an instruction that reads a value, the function returns false,
- * and makes @poke->old differ from the bytes of the site.  The patcher then refuses the batch.  If
- * the cause is a kprobe at the site, the patcher logs this kprobe.
+ * If the bytes are not an instruction that reads a value, invert @poke->old[0] and return false.
+ * The patcher then refuses the batch, and if a kprobe is at the site, logs the kprobe.
  */
 bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {

@@ -121,8 +121,8 @@ static const struct imv_settable *find_settable(const char *wanted_name)
 }
 
 /*
- * Run a line "MODULE.NAME NUMBER".  The lock is held while the value is set: unloading the module
- * that contains the value waits for this lock.
+ * Run a line "MODULE.NAME NUMBER".  The function holds the mutex "lock" while it sets the value, so
+ * the module that contains the value is not unloaded meanwhile.
  */
 static int run_set_command(char *line)
 {

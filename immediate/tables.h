@@ -23,11 +23,11 @@ struct imv_table {
 	const struct patcher_site **by_var;
 };
 
-/* Owner of all sites of immediate values.  The patcher compares the address of this string. */
+/* Owner of all sites of immediate values.  The patcher compares owners by address. */
 extern const char *const imv_owner;
 
 struct imv_tables {
-	struct mutex lock;	/* taken before patcher_lock(); also protects the variables */
+	struct mutex lock;	/* protects the list and all values; taken before patcher_lock() */
 	struct list_head list;
 };
 

@@ -73,10 +73,9 @@ static void sum_worker_counters(unsigned long *requests, unsigned long *too_big)
 }
 
 /*
- * Let the workers run for a while, and print their results.  @title is the name of the phase.
- * @marker_on is true if the marker is on, @limit_low if the limit is below the largest request.
- * Return true if the results are right: the probe was called if and only if @marker_on, and
- * requests exceeded the limit if and only if @limit_low.
+ * Let the workers run for a while, and print their results after @title, the name of the phase.
+ * Return true if the results are right.  If @marker_on is true, the probe must have been called,
+ * else not.  If @limit_low is true, requests must have exceeded the limit, else not.
  */
 static bool run_phase(const char *title, bool marker_on, bool limit_low)
 {
