@@ -22,12 +22,11 @@
 #endif
 
 /*
- * Called after cond_synchronize_rcu(@state): return true if a grace period has ended since @state
- * was read.  In the kernel the result is always true.  poll_state_synchronize_rcu() cannot be used
- * instead, because it may return false even then: since dd04140531b5 ("rcu: Make polled
+ * Return true unless the preceding cond_synchronize_rcu(@state) timed out.  Only in user space can
+ * it time out: see native/include/linux/rcupdate.h.  poll_state_synchronize_rcu() is not used,
+ * because it may return false after a full grace period: since dd04140531b5 ("rcu: Make polled
  * grace-period API account for expedited grace periods"), v6.0, a normal and an expedited grace
- * period that overlap count as one.  In user space cond_synchronize_rcu() can time out, and
- * the result is then false: see native/include/linux/rcupdate.h.
+ * period that overlap count as one.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 
@@ -101,9 +100,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 
 /*
  * Free the memory of a filter.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"),
- * v6.2 and some stable kernels: before v6.2, the filter is emptied instead, because an empty filter
- * holds no memory, either.  Emptying a filter needs memory for a short time, so the call is
- * repeated until it succeeds.
+ * v6.2 and some stable kernels: before v6.2, the filter is emptied, because an empty filter holds
+ * no memory.  Emptying a filter fails while memory is short, so the call is repeated.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {
@@ -117,9 +115,9 @@ static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 
 /*
  * a25d036d939a ("ftrace: Reverse what the RECURSION flag means in the ftrace_ops"),
- * v5.11: FTRACE_OPS_FL_RECURSION enables the guard of a callback against recursion; before, it
- * disabled the guard.  94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS accesses"),
- * v6.2: arguments can be read without FTRACE_OPS_FL_SAVE_REGS.
+ * v5.11: FTRACE_OPS_FL_RECURSION enables the guard of a callback against recursion; before v5.11,
+ * this flag disabled the guard.  94d095ffa0e1 ("ftrace: abstract DYNAMIC_FTRACE_WITH_ARGS
+ * accesses"), v6.2: arguments can be read without FTRACE_OPS_FL_SAVE_REGS.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 #define COMPAT_FTRACE_FLAGS	FTRACE_OPS_FL_RECURSION

@@ -28,7 +28,7 @@ static inline bool compat_event_is_referenced(struct trace_event_call *call)
 }
 
 /*
- * From now on, count references to an event in the event's own member refcnt, which is in a union
+ * Let the kernel count the references to an event in the event's member refcnt, which is in a union
  * with the member module.
  */
 static inline void compat_event_use_own_count(struct trace_event_call *call, struct module *module)
@@ -54,8 +54,8 @@ static inline void compat_event_use_own_count(struct trace_event_call *call, str
 #endif
 
 /*
- * From now on, count each reference to an event as a reference to @module.  The event must have no
- * references now.
+ * Let the kernel count each reference to an event as a reference to @module.  The event must be
+ * unreferenced.
  */
 static inline void compat_event_use_module_count(struct trace_event_call *call,
 						 struct module *module)
