@@ -15,8 +15,9 @@
  * A new variant needs a BENCH_OPS() and a BENCH_ROW().  A new group needs a struct bench_group
  * and a line in groups.c; a group outside this repository needs only a BENCH_GROUP(), in a
  * module or a program.
- * Such a module is loaded after kmarkers_bench; the files of kmarkers_bench in debugfs then
- * measure its group.  Such a program is linked with libkmbench.a, and used like kmbench:
+ * A module with a BENCH_GROUP() is loaded after kmarkers_bench, and is measured by the debugfs
+ * files of kmarkers_bench.  A program with a BENCH_GROUP() is linked with libkmbench.a, and is used
+ * like kmbench:
  *
  *	static unsigned long hash;
  *
@@ -97,8 +98,8 @@ struct bench_variant {
 /**
  * struct bench_group - the variants of a benchmark, which are measured together
  * @name: name of the benchmark, and of its directory; must not be a command of bench/control
- * @variants: baseline, A/A clone, then the others.  If @block is set, the variants are only names
- *	of samples, and none need be a baseline
+ * @variants: baseline, A/A clone, then the others.  If @block is set, a variant only gives samples
+ *	a name, and no baseline is required
  * @nr_variants: number of variants
  * @loops: loop counts of every variant, ascending.  If all are 0, the harness chooses loop counts
  *	for each variant before the first block, such that a window takes 10 to 30 microseconds
@@ -204,8 +205,8 @@ module_exit(id##_unregister)
  * bench_register() - add a group to the benchmarks of a program
  * @group: the group; must stay valid
  *
- * Context: before main() begins.  A group that cannot be used is reported when the program
- * runs, and nothing is measured.
+ * Context: before main() begins.  If a group is not valid, the program prints why when it runs, and
+ * measures nothing.
  */
 void bench_register(const struct bench_group *group);
 

@@ -17,11 +17,10 @@
 
 /*
  * Maximum number of layouts of a variant.  A layout is the offset of a loop in a cache line of 64
- * bytes: an instruction at the end of a line may cost an additional cycle.  A program, which is
- * measured until its variants can be distinguished, has layouts at every second byte.  A module,
- * which must stay small, has layouts at every eighth byte.  Code that is compiled only to be
- * checked, for instance by a sanitizer, defines BENCH_UNTIMED.  All 8 layouts of a variant are then
- * one function, because a function for each layout takes long to compile.
+ * bytes: an instruction at the end of a line may cost an additional cycle.  A program has a layout
+ * at every second byte; a module has a layout at every eighth byte, to stay small.  Code that is
+ * compiled only to be checked, for instance by a sanitizer, defines BENCH_UNTIMED: then all 8
+ * layouts of a variant are one function, because a function for each layout takes long to compile.
  */
 #if defined(__KERNEL__) || defined(BENCH_UNTIMED)
 #define BENCH_LAYOUTS		8
@@ -33,9 +32,9 @@
 void bench_let_tasks_run(void);
 
 /*
- * Read the time stamp counter between two LFENCE, which wait for all instructions
- * before them and let none after them begin (Intel SDM vol. 2; on AMD if LFENCE is
- * dispatch serialising, as Linux configures it).
+ * Read the time stamp counter between two LFENCE.  An LFENCE waits for all instructions before it,
+ * and no instruction after it begins earlier (Intel SDM vol. 2).  On AMD, LFENCE does so because
+ * Linux configures it as dispatch serialising.
  */
 static __always_inline u64 bench_tsc(void)
 {
@@ -72,10 +71,11 @@ static __always_inline u64 bench_tsc(void)
  * Place this macro before the loop, and BENCH_HEAD() in the loop.  Between the two macros the
  * compiler emits code that prepares the loop.  The length of this code depends on the variant.  The
  * assembler computes this length from the labels 8800 and 8801, and shortens the padding by this
- * length.  If the compiler copies the loop, 8801f is the head of the same copy.  If the compiler
- * aligned the head itself, GNU as would not terminate: the kernel's flags, and elsewhere
- * BENCH_NO_ALIGN, prevent that.  Clang's assembler cannot compute the length, so with clang the
- * code before the loop is placed at the offset instead.
+ * length.  If the compiler copies the loop, 8801f is the head of the same copy.
+ *
+ * The compiler must not align the head itself, because GNU as would then not terminate.  The
+ * kernel's compiler flags prevent this alignment; in user space BENCH_NO_ALIGN does.  Clang's
+ * assembler cannot compute the length: with clang, the code before the loop is at the offset.
  */
 #define BENCH_ALIGN_HEAD(layout)	__BENCH_ALIGN_HEAD(layout)
 
@@ -95,8 +95,8 @@ static __always_inline u64 bench_tsc(void)
  * BENCH_BEGIN() - disable interrupts at a moment when no other task is waiting to run
  * @irqs: variable for local_irq_restore()
  *
- * If a task were waiting, each statement in the window that enables preemption would execute one or
- * two more instructions.
+ * While a task is waiting, each preempt_enable() in the window executes one or two additional
+ * instructions.
  */
 #define BENCH_BEGIN(irqs)						\
 do {									\
@@ -163,8 +163,9 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * @unseen: number of untimed passes before the first timed one
  * @prepare: statement that is executed before each pass, and not timed
  *
- * The empty asm makes the compiler compute @start before the statements.  Otherwise it would
- * compute @start after them in some variants, which would add to the measured time.
+ * The empty asm makes the compiler compute @start before the timed statements.  Without the asm,
+ * the compiler computes @start after the timed statements in some variants, which adds to the
+ * measured time.
  */
 #define BENCH_OP_EACH_AFTER(id, layout, unseen, prepare, ...)		\
 static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
@@ -297,10 +298,9 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
  * @unseen: number of untimed passes
  * @prepare: statement that is executed before each pass, and not timed
  *
- * If other variants have trained the branch predictors, the first pass of a window costs more
- * than later passes.  If this extra cost were the same in all windows, it would cancel out in the
- * slope.  But the extra cost is highest in the first of a variant's three windows, whose loop count
- * is random, so it would spread the slopes.
+ * The first pass of a window costs more than later passes if other variants have trained the branch
+ * predictors.  This extra cost does not cancel out in the slope, because it differs between the
+ * three windows of a variant: it is highest in the first window, whose loop count is random.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)
