@@ -6,13 +6,13 @@
  *
  * The compiler begins each function with "call __fentry__", and with
  * -minstrument-return=call it writes "call __return__" before each return and each tail
- * call.  The assembler macro named call replaces these two calls by a nop of 5 bytes and a
- * record, and leaves all other calls unchanged.
+ * call.  The assembler macro named call replaces each call of __fentry__ and __return__ by a nop of
+ * 5 bytes and a record, and leaves all other calls unchanged.
  *
- * The records are found as described in <kmarkers/table.h>, with one difference: the head
- * refers to no symbol of kmarkers, so the client can be loaded without the modules of
- * kmarkers and holds no reference to them.  Therefore the parameter that holds the table's address
- * uses the kernel's param_ops_string, with a maximum length of 0, so that it cannot be set.
+ * The table has a head, and a module parameter that points to the head: see <kmarkers/table.h>.
+ * But this head refers to no symbol of kmarkers, so the client can be loaded without the modules of
+ * kmarkers, and holds no reference to those modules.  The parameter uses the kernel's
+ * param_ops_string, with a maximum length of 0, so that the parameter cannot be set.
  */
 #if !defined(KMARKERS_ENTRY_RECORD_H) && !defined(__ASSEMBLER__)
 #define KMARKERS_ENTRY_RECORD_H
@@ -43,8 +43,9 @@ asm(".macro kmarkers_entry_site data\n"
 #define KMARKERS_ENTRY_TEXT(x)		KMARKERS_ENTRY_TEXT_OF(x)
 
 /*
- * The head, a struct kmarkers_chunk, and the parameter, a struct kernel_param.  The kernel also
- * reads the head as a struct kparam_string, with a maximum length of 0.
+ * Emit the head of the table, a struct kmarkers_chunk, and the module parameter that points to the
+ * head, a struct kernel_param.  The kernel also reads the head as a struct kparam_string, with a
+ * maximum length of 0.
  */
 asm(".pushsection .discard_kmarkers_entry, 0, \"aw\", @progbits\n"
 	"	.balign 4\n"

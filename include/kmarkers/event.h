@@ -93,13 +93,14 @@ struct kmarkers_event_link {
  * struct kmarkers_event_source - an event source
  * @node: link in the list of sources; private to kmarkers_events
  * @ready: called when a module is live and the module notifiers of all other subsystems have
- *	run.  Return true if the source has objects in the module, which it offers from now on
+ *	run.  Return true if the source has objects in the module, and offer these objects from
+ *	now on
  * @visit: call a function for each offer of a ready module or, if the module is NULL, for each
  *	offer of all ready modules.  If the function returns a value other than 0, stop and
  *	return this value
- * @find: call a function for one offer with the wanted system, name and format; if the wanted
- *	format is NULL, with any format.  Return the function's return value, or 0 if there is
- *	no such offer
+ * @find: call a function for one offer that has the wanted system, name and format; a wanted
+ *	format of NULL matches any format.  Return the function's return value, or 0 if no offer
+ *	matches
  * @connect: from now on, call write() or probe() for each hit.  Return 0 or an error
  * @disconnect: stop these calls.  Return 0, or an error, in which case the calls continue.  After 0
  *	was returned and an RCU grace period has passed, no call is in progress
@@ -127,8 +128,9 @@ struct kmarkers_event_source {
  * @join: register a source.  This creates no events: if the source has offers already, it must
  *	call update() afterwards.  Return 0; or -ENOENT if this kernel has no trace events for
  *	modules
- * @leave: unregister a source, and remove its events.  An event that is enabled or referenced is
- *	removed only when it is neither, and records no hits before a source offers it again
+ * @leave: unregister a source, and remove its events.  An enabled or referenced event is removed
+ *	later, once it is disabled and unreferenced.  Until then it records no hits, unless a
+ *	source offers the event again
  * @update: create the events that a source offers, and remove the events that it no longer offers.
  *	Return 0; or, if an event to be removed is enabled or referenced, -EBUSY, in which case no
  *	event is changed

@@ -85,7 +85,7 @@
 #define IMV_PLAIN
 #endif
 
-/* Tables of values refer to this symbol, so they need kmarkers_immediate; its value is unused. */
+/* Tables of values refer to this symbol, so modules that have one depend on kmarkers_immediate. */
 extern const u8 imv_tables_need_immediate;
 
 #ifndef IMV_PLAIN
@@ -102,8 +102,8 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 
 /*
- * In user space, the variables are hidden, because otherwise the compiler would not treat their
- * addresses as constants, as the asm operands of the sites must be.
+ * The asm operands of the sites must be constants.  In user space, the compiler treats the address
+ * of a variable as a constant only if the visibility of the variable is hidden.
  */
 #ifdef __KERNEL__
 #define __IMV_EXTERN			extern
@@ -241,10 +241,9 @@ on:
 
 /*
  * Two other forms of branch, of two instructions each, which were tried in 2006 and 2008.  The
- * first instruction sets ZF: it compares a register with itself, or clears a register with xor.
- * The second instruction is a jne while the branch is off: because ZF is set, the jne is never
- * taken.  To switch the branch on, one byte is changed, which turns the jne into a je, always
- * taken.
+ * first instruction sets ZF: a cmp of a register with itself, or an xor that clears a register.
+ * The second instruction is a jne while the branch is off, and is never taken because ZF is set.
+ * A change of one byte turns the jne into a je, which is always taken: the branch is on.
  */
 static __always_inline bool __imv_cmp_flip(const void *var)
 {
@@ -289,12 +288,12 @@ on:
 #define imv_xor_flip(name)	__imv_xor_flip(&name##__imv)
 
 /*
- * Define the functions that compare @x with the value of a variable and return true if the jump
- * with the condition @cc is taken: one for 8 bits, and one for 32 bits, to which smaller values
- * are extended.
+ * Define two functions that compare @x with the value of a variable, and return true if the jump
+ * with the condition @cc is taken.  One function compares 8 bits.  The other function compares 32
+ * bits; smaller values are extended to 32 bits.
  *
- * An assembler stores a small constant in 8 bits, which the CPU extends to 32.  Therefore the
- * compiled constant is the largest signed number, which needs all 32 bits.
+ * The compiled constant is the largest signed number, because the assembler would store a small
+ * constant of 32 bits in 8 bits.
  */
 #define __IMV_DEFINE_COMPARISON(cc)					\
 static __always_inline bool __imv_compare_8_##cc(u8 x, const void *var)	\
@@ -336,8 +335,9 @@ __IMV_DEFINE_COMPARISON(ge)
 	 __builtin_types_compatible_p(__typeof__(x), __typeof__(name##__imv)))
 
 /*
- * Compare @x with a value.  The code is a cmp and a jump, on the condition @greater if the numbers
- * are signed, else @above.  For 8 bytes, the operator @op compares @x with an imv_read().
+ * Compare @x with a value by a cmp and a conditional jump.  The condition of the jump is @greater
+ * for signed numbers, and @above for unsigned numbers.  Numbers of 8 bytes are compared with an
+ * imv_read(), by the operator @op.
  */
 #define __IMV_COMPARE(x, name, op, above, greater)			\
 ({									\
@@ -380,8 +380,8 @@ __IMV_DEFINE_COMPARISON(ge)
  * @x: the number; evaluated once
  * @name: name of the immediate value; an integer, enum or bool
  *
- * The code and the types are those of imv_equal().  Numbers of a signed type are compared as signed
- * ones.
+ * imv_equal() describes the code and the allowed types.  Numbers of a signed type are compared as
+ * signed numbers.
  *
  * Return: true if @x is less.
  */

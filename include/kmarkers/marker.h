@@ -103,7 +103,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/table.h>
 
-/* Tables of markers refer to this symbol, so they need kmarkers_markers; its value is unused. */
+/* Tables of markers refer to this symbol, so modules that have one depend on kmarkers_markers. */
 extern const u8 marker_tables_need_markers;
 
 KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
