@@ -73,10 +73,9 @@
  *
  * A probe is always called with the private data it was registered with.  After
  * marker_synchronize_unregister() returned, no probe unregistered before this call still runs.  A
- * marker whose format differs from the one registered under its name stays off; a log line reports
- * it.  If a module is unloaded and has not unregistered its probes, the probes are disconnected; a
- * log line reports this, too.  A probe that hits its own marker recurses without end: there is no
- * recursion guard.
+ * marker stays off, and is logged, if its format differs from the format registered for its name.
+ * The probes of a module that is unloaded without unregistering them are disconnected and logged.
+ * A probe that hits its own marker recurses without end: there is no recursion guard.
  *
  * WHERE MARKERS ARE FORBIDDEN
  *
@@ -337,10 +336,11 @@ do {									\
  * @args: arguments of the marker
  *
  * The callback is connected to the tracepoint while any marker in the callback has probes.  A
- * callback may contain several markers, or several copies of a marker in an inline function.  Other
- * code must not connect the callback with NULL as data.  While other code has done so, registering
- * a probe returns -EEXIST, and a module whose marker has a registered probe is not loaded; the log
- * names the marker, the callback and the tracepoint.
+ * callback may contain several markers, or several copies of a marker in an inline function.
+ *
+ * Other code must not connect the callback with NULL as data.  While the callback is connected in
+ * this way, registering a probe returns -EEXIST, and a module whose marker has a registered probe
+ * is not loaded.  The log names the marker, the callback and the tracepoint.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\
@@ -360,12 +360,13 @@ do {									\
 
 /**
  * DEFINE_MARKER() - define a marker, at file scope
- * @args: one argument: the name of a typed marker, see <kmarkers/typed.h>; two arguments:
- *	  name and format of a marker without a place in the code, as in 2.6.28-2.6.31
+ * @args: either the name of a typed marker, see <kmarkers/typed.h>; or the name and the format of a
+ *	  marker that the code hits by calling marker_probe_call(), as in 2.6.28-2.6.31
  *
- * A marker defined with two arguments is GET_MARKER(name).  It is hit by marker_probe_call(), with
- * the address of GET_MARKER(name), call_private, the format and the arguments.
- * The number of arguments is not recorded: probes of 2006 get the format only.
+ * GET_MARKER(name) is the marker defined by a name and a format.  The arguments of
+ * marker_probe_call() are the address of GET_MARKER(name), call_private, the format and the
+ * arguments of the marker.  The number of arguments is not recorded: probes of 2006 get the format
+ * only.
  */
 #define DEFINE_MARKER(args...)						\
 	__MARKER_BY_COUNT(__DEFINE_MARKER_, __MARKER_COUNT(args))(args)

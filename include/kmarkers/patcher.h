@@ -162,10 +162,10 @@ static inline unsigned long patcher_compact_addr(const struct patcher_compact_si
  * @module: the module whose text holds the sites; NULL in user space and for core text
  * @owner: name of the only owner that may change the sites; compared by address
  * @trap: trap function, called when a CPU has executed an int3 at a site and the int3 does not
- *	belong to a batch.  It runs in the context of the breakpoint, which may be an NMI.
- *	For a permanent breakpoint, it handles the hit, sets @regs to where execution
- *	continues and returns true; for another int3 it returns false.  NULL if the table
- *	has no permanent breakpoints
+ *	belong to a batch.  Returns false if the int3 is not a permanent breakpoint.  Otherwise
+ *	handles the hit, sets @regs to where execution continues, and returns true.  Runs in the
+ *	context of the breakpoint, which may be an NMI.  NULL if the table has no permanent
+ *	breakpoints
  * @core: private: true if the sites are in core text; set only by the functions of
  *	<kmarkers/redirect.h>, false for all other callers
  * @node: link in the patcher's list; private

@@ -4,16 +4,21 @@
  *
  * OVERVIEW
  *
- * Core text is changed only if all of these conditions hold: the caller gives the name of the
- * function; ftrace can trace the function and kprobes can probe it, so the function is neither
- * entry code nor noinstr; the function does not run between a breakpoint and patcher_handle_int3();
- * and the bytes are not used by ftrace, a jump label, a static call or a kprobe, whether armed,
- * disabled or about to be optimised.  Functions of the kernel check these conditions before each
- * change; the bytes are compared once more under the kernel's text_mutex.
+ * Core text is changed only if all of these conditions hold:
+ *
+ * - the caller gives the name of the function;
+ * - ftrace can trace the function and kprobes can probe it, so the function is neither entry code
+ *   nor noinstr;
+ * - the kernel does not call the function between a breakpoint and patcher_handle_int3();
+ * - the bytes are not used by ftrace, a jump label or a static call;
+ * - the bytes are not used by a kprobe, whether armed, disabled or about to be optimised.
+ *
+ * Functions of the kernel check these conditions before each change; the bytes are compared once
+ * more under the kernel's text_mutex.
  *
  * Other code may register a kprobe on a site after the site was changed.  The kprobe executes
- * a copy of the changed instruction, and writes the copy back when it is disarmed: this is
- * harmless until the next change of the site.  That change is refused with -EBUSY until the
+ * a copy of the changed instruction, and writes the copy back when the kprobe is disarmed: this is
+ * harmless until the next change of the site.  The next change is refused with -EBUSY until the
  * kprobe is unregistered, and afterwards with -EILSEQ if the kprobe left other bytes.
  *
  * If several functions have the same name, the patcher changes the function that a kprobe by this
@@ -54,8 +59,8 @@
 /**
  * struct patcher_core_site - an instruction in a function of the kernel
  *
- * The owner puts the original bytes back before it calls patcher_core_unregister(),
- * which refuses a site that holds other bytes: check its return value.
+ * The owner puts the original bytes back before it calls patcher_core_unregister(), and checks the
+ * return value of patcher_core_unregister(): a site that holds other bytes is refused.
  *
  * @function: the function's name
  * @offset: offset of the instruction in the function, in bytes
@@ -86,7 +91,7 @@ int __must_check patcher_core_unregister(struct patcher_core_site *core);
  * @callee: the function that is called; the first call to it is redirected
  * @replacement: the function to call instead, with the same arguments and result type; it must
  *	not sleep, so that a tasks-RCU grace period waits for it
- * @module: the module that contains the replacement, NULL if the kernel does; it cannot
+ * @module: the module that contains the replacement, or NULL for the kernel; the module cannot
  *	be unloaded while the call is redirected
  * @core: private
  * @node: private
@@ -107,7 +112,7 @@ int patcher_restore_call(struct patcher_redirect *redirect);
  * struct patcher_detour - a whole function that is redirected, through ftrace
  * @function: the function's name
  * @replacement: the function that runs instead, with the rules of struct patcher_redirect
- * @module: the module that contains the replacement, NULL if the kernel does; it cannot
+ * @module: the module that contains the replacement, or NULL for the kernel; the module cannot
  *	be unloaded while the function is redirected
  * @ops: private; zero before the first use
  */

@@ -219,7 +219,7 @@ static inline const struct sdt_probe *sdt_hit_probe(const struct sdt_hit *hit)
  * @hit: the hit
  *
  * Context: any.
- * Return: the address; that of the site's first copy, if the compiler made copies.
+ * Return: the address of the site, or of its first copy if the compiler made copies.
  */
 static inline unsigned long sdt_hit_ip(const struct sdt_hit *hit)
 {
@@ -273,8 +273,8 @@ int sdt_promote(const char *pattern, bool on);
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
 /*
- * Probes are hidden in clang's position-independent code, because there only the addresses of
- * hidden symbols are constants, as the asm operands of the sites must be.
+ * The asm operands of the sites must be constants.  In clang's position-independent code, the
+ * address of a probe is a constant only if the visibility of the probe is hidden.
  */
 #if defined(__clang__) && defined(__PIC__)
 #define __SDT_LOCAL			__attribute__((__visibility__("hidden")))

@@ -60,8 +60,8 @@
  * @a4: an argument
  *
  * The macro expands to one of SDT_PROBE1() to SDT_PROBE5(), up to the last argument that is not a
- * constant 0.  If all are constant zeros, it expands to SDT_PROBE0() if the probe has no argument,
- * else to SDT_PROBE1().
+ * constant 0.  If all arguments are constant zeros, the macro expands to SDT_PROBE0() for a probe
+ * without arguments, else to SDT_PROBE1().
  */
 #define SDT_PROBE(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
 	__SDT_PROBE_PADDED(SDT_FLAVOUR, prov, mod, func, probe, a0, a1, a2, a3, a4)

@@ -105,8 +105,8 @@
 	(__builtin_classify_type(a) >= 1 && __builtin_classify_type(a) <= 5)
 
 /*
- * False for an integer of over 64 bits.  The operator ?: makes sizeof possible for every argument:
- * it converts an array to a pointer, and promotes a bit-field.
+ * False for an integer of over 64 bits.  sizeof does not accept a bit-field, so the operator ?:
+ * promotes it; the operator also converts an array to a pointer.
  */
 #define __SDT_FITS(a)			(sizeof(1 ? (a) : (a)) <= sizeof(long) || !__SDT_IS_WORD(a))
 

@@ -25,7 +25,7 @@
 #define __SDT_NOTE_IS_RECORD
 KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
-/* Asm constraint for constants: in a module, addresses of its own objects are constants, too. */
+/* Asm constraint for constants; "i" also accepts the addresses of the module's objects. */
 #define __SDT_NOTE_CONSTANT		"i"
 #else
 #define __SDT_NOTE_CONSTANT		"n"
@@ -49,7 +49,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 float: (void)0, double: (void)0,			\
 		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
 
-/* sparse would warn about the 0 beside a pointer in __SDT_NOTE_TYPE(). */
+/* Convert an argument to its type; not for sparse, which warns about a 0 beside a pointer. */
 #ifdef __CHECKER__
 #define __SDT_NOTE_VALUE(a)		__SDT_NOTE_RAW(a)
 #else
@@ -63,10 +63,11 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 long: -8, long long: -8, default: 8)
 
 /*
- * Constraint of an argument: a constant, a register or, in modules compiled by gcc, memory.  clang
- * would store every argument in memory if memory were allowed.  In user space, tracers may not find
- * an argument in memory: gdb cannot read a static or thread-local variable, and other tracers look
- * a variable up by its name, which may not be unique.
+ * Constraint of an argument: a constant, a register or, in modules compiled by gcc, memory.  For
+ * clang, memory is not allowed, because clang would store every argument in memory.  In user space,
+ * memory is not allowed, because tracers may not find an argument there: gdb cannot read a static
+ * or thread-local variable, and other tracers look a variable up by its name, which may not be
+ * unique.
  */
 #if defined(__clang__) || !defined(__SDT_NOTE_IS_RECORD)
 #define __SDT_NOTE_OPERAND		__SDT_NOTE_CONSTANT "r"

@@ -80,12 +80,14 @@ __SDT_DECLARE_FIRE(7);
 
 /*
  * The target of a site: the code that the jump of the site leads to.  The first asm statement in a
- * target emits a struct sdt_target and loads the address of the struct, which identifies the site
- * of a hit.  A compiler may copy a site together with its target or alone.  It may also merge the
- * targets of several copies.  sdt/copies.c finds the target of each site.  Copies that are inlined
- * into one function can be distinguished only if their targets are not merged.  gcc merges asm
- * statements unless their operands differ, so for gcc the label is an operand.  clang merges no asm
- * statements, and would not inline a function that uses the address of a label.
+ * target emits a struct sdt_target and loads the address of the struct.  This address identifies
+ * the site of a hit.
+ *
+ * A compiler may copy a site with or without its target, and may merge the targets of several
+ * copies.  sdt/copies.c finds the target of each site.  Copies that are inlined into one function
+ * can be distinguished only if their targets are not merged.  gcc merges asm statements with equal
+ * operands, so for gcc the label, which differs, is an operand.  clang merges no asm statements,
+ * and would not inline a function that uses the address of a label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -197,8 +199,8 @@ __SDT_EAGER(7)
 		__sdt_check_##id(0, ## args)
 
 /*
- * Each site uses the constant of its flavour, so that an unknown flavour is named in the compiler's
- * error.
+ * Each site uses the constant of its flavour.  For an unknown flavour, the compiler reports that
+ * the constant, whose name contains the flavour, is undeclared.
  */
 enum {
 #ifndef SDT_NOTES_ONLY
@@ -223,9 +225,9 @@ do {									\
 
 #ifndef SDT_NOTES_ONLY
 /*
- * clang before 17 assumes that one asm statement may jump to the labels of all others in the
- * function, and refuses jumps into the scope of a variable that has a cleanup or a variable
- * length.  So this asm statement is in a function of its own.
+ * clang before 17 assumes that an asm goto statement may jump to the labels of every asm goto
+ * statement in the function.  clang refuses such a jump into the scope of a variable that has a
+ * cleanup or a variable length.  So the asm goto statement of a site is in a function of its own.
  */
 #ifdef __clang__
 static __always_inline bool __sdt_is_on(struct sdt_origin *origin, int flags)

@@ -17,8 +17,8 @@
  * argument and no file in sysfs.  The parameter cannot be set.  In user space the
  * linker's __start_ and __stop_ symbols bound the section of heads.
  *
- * The section names begin with .discard, so that objtool skips these sections; otherwise it would
- * take the code that the records point at for targets of indirect branches.  No dot follows
+ * The section names begin with .discard, so that objtool skips these sections.  Otherwise objtool
+ * would regard the code that a record points at as a target of indirect branches.  No dot follows
  * .discard in the names, because the linker script of modules drops sections named .discard.*.
  */
 #ifndef KMARKERS_TABLE_H
@@ -33,7 +33,7 @@
 /**
  * struct kmarkers_chunk - head of the records of one translation unit
  * @needs: address of a symbol of the module that uses the records
- * @bytes: size of all these records in bytes
+ * @bytes: size of all records of the translation unit in bytes
  * @record: size of one record in bytes
  * @version: KMARKERS_TABLE_VERSION of the header that was compiled
  * @first: address of the first record, relative to this field

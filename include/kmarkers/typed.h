@@ -100,9 +100,9 @@ typedef void marker_typed_func(void);
  * @nothing: probe of the marker's type that does nothing
  * @stub: address of the first instruction of the marker's stub, which sites call; or NULL
  * @array: the array of @probes; private to the registry, protected by the registry's lock
- * @idle: state from get_state_synchronize_rcu(): after that grace period no CPU executes the
- *	instructions of the stub that follow the first one
- * @direct: true while the stub's instructions after the first one call a single probe
+ * @idle: state from get_state_synchronize_rcu(): once this grace period has ended, no CPU executes
+ *	the last two instructions of the stub
+ * @direct: true while the last two instructions of the stub call a single probe
  * @raw: the marker's raw tracepoint; NULL in user space, and on kernels without BPF programs for
  *	tracepoints
  */
@@ -170,8 +170,8 @@ asm(".pushsection " __MARKER_STUB_TEXT "\n"			\
 	export(__marker_stub_##mark)
 
 /*
- * Return any value as the first argument of a stub, because the stub loads %rdi itself.  Returning
- * the present contents of %rdi takes no instruction.
+ * Return a value for the first parameter of a stub.  The stub ignores the value, because it loads
+ * %rdi itself.  Returning the present contents of %rdi takes no instruction.
  */
 static __always_inline void *__marker_unused_data(void)
 {
@@ -266,7 +266,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* Both acquires pair with the release in append_probe().  No published array is empty. */ \
+	/* smp_load_acquire() pairs with append_probe().  No published array is empty. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	if (__probe) {							\
 		__func = smp_load_acquire(&__probe->func);		\
@@ -289,7 +289,7 @@ static inline void __marker_nothing_##mark(probe_proto)			\
 									\
 __DECLARE_MARKER_RAW(mark, MARKER_PROTO(probe_proto), MARKER_ARGS(args)) \
 									\
-/* Call the stub; a site does so while the marker is on. */		\
+/* Call the stub.  Sites call this function while the marker is on. */	\
 static __always_inline void __marker_call_##mark(proto)			\
 {									\
 	void *__data;						\

@@ -48,10 +48,10 @@
  * the other.  If there is no memory for the copy, the child exits with a message and exit
  * code 127.
  *
- * Only marker_synchronize_unregister() and sdt_synchronize() wait for running probes.  So a
- * program that holds a lock which its probes take may call all other functions, and fork.
- * Only these two functions are cancellation points, before they wait.  A thread that is
- * cancelled in another function ends after that function, and no lock stays locked.
+ * Only marker_synchronize_unregister() and sdt_synchronize() wait for running probes, and only
+ * these two functions are cancellation points, before they wait.  A program that holds a lock
+ * which its probes take may call all other functions, and fork.  A thread that is cancelled
+ * in another function ends after that function, and no lock stays locked.
  * A hit does not change errno, unless a probe of trace_mark() does.
  *
  * ERRORS

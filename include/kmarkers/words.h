@@ -29,8 +29,8 @@ int patcher_parse_number(const char *text, bool is_signed, u64 *value);
 /**
  * struct patcher_verb - a command for the objects that match a pattern
  * @word: the verb
- * @run: function that runs the command, with @on false if a dash precedes the verb.  Returns 0;
- *	-EINVAL for a malformed pattern, or if the verb cannot be used with this @on; or another
+ * @run: function that runs the command; @on is false if a dash precedes the verb.  Returns 0;
+ *	-EINVAL for a malformed pattern, or for an @on that the verb does not support; or another
  *	error
  */
 struct patcher_verb {

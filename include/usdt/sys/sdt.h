@@ -130,9 +130,9 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 	 __USDT_IS_SIGNED(a) ? -__USDT_SIZE(a) : __USDT_SIZE(a))
 
 /*
- * Up to six arguments are in registers or constants, because not every tracer finds a static or a
- * thread-local variable in memory.  If there are more, arguments may be in memory, because the
- * registers do not suffice.
+ * A probe with up to six arguments has them in registers or constants, because not every tracer
+ * finds a static or a thread-local variable in memory.  Registers do not suffice for seven or more
+ * arguments, so these may be in memory.
  */
 #define __USDT_IN(operand, a)	"n" (__USDT_CODE(a)), operand (__USDT_VALUE(a))
 #define __USDT_ALL_1(operand, a)		__USDT_IN(operand, a)
@@ -162,8 +162,8 @@ __USDT_INLINE double __usdt_value(long double a) { return (double)a; }
 #define __USDT_IN_12(args...)	__USDT_ALL_12("nor", args)
 
 /*
- * Text of one argument, SIZE@OPERAND.  @code and @value are numbers of asm operands: __USDT_CODE()
- * of the argument, and the argument itself.
+ * Text of one argument, SIZE@OPERAND.  @code is the number of the asm operand that holds
+ * __USDT_CODE() of the argument; @value is the number of the asm operand that holds the argument.
  */
 #define __USDT_TEXT(code, value)					\
 	"	.if %c" #code " > 100\n"				\
