@@ -134,10 +134,12 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
 }
 
 /*
- * Remove a probe from an array that has other probes, too.  If the array has few probes, or at
- * least half of its elements are removed probes, copy the array without the probe.  Otherwise, or
- * if there is no memory for the copy, remove the probe in place: replace its func by @noop.
- * Return the array that the caller must publish.
+ * Remove a probe from an array that has other probes, too.  Return the array that the caller must
+ * publish.
+ *
+ * If the array has few probes, or at least half of its elements are removed probes, copy the array
+ * without the probe.  If the array was not copied, remove the probe in place: replace its func by
+ * @noop.
  */
 static struct probe_array *remove_one_of_many_probes(struct probe_array *array, unsigned int index,
 						     marker_probe_func *noop)

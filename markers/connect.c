@@ -160,8 +160,8 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 
 /*
  * Remove a probe from its name.  Return 0; -ENOENT if the probe is not connected; or an error of
- * patcher_apply(), in which case the probe stays connected.  patcher_apply() is called only if the
- * stub of a typed marker calls the probe's register probe (see stubs.h) directly.
+ * patcher_apply(), in which case the probe stays connected.  Only a stub that calls the probe
+ * directly, through its register probe (see stubs.h), must be patched.
  */
 static int remove_linked_probe(struct marker_link *link)
 {

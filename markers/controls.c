@@ -97,7 +97,7 @@ static int connect_count_probes(struct marker_control **names, unsigned int nr,
 	return err;
 }
 
-/* Disconnect the probe "count" from all names in @names.  On return no such probe is running. */
+/* Disconnect the probe "count" from all names in @names, and wait for its running calls. */
 static void disconnect_count_probes(struct marker_control **names, unsigned int nr,
 				    struct marker_link *links)
 {
@@ -202,9 +202,8 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *	modules that are loaded later
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed.  -ENOENT is for a command that only
- * disables and finds nothing to disable: @pattern matches no name, and it matches no rule that
- * enables what the command disables.
+ * Return: 0; or an error, in which case nothing is changed: -ENOENT if @command only disables, but
+ * @pattern matches neither a name nor a rule that enables what @command disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
@@ -350,7 +349,7 @@ static void collect_controls_without_marker(struct list_head *removed)
 	hash_for_each_safe(controls.names, bucket, next, control, node) {
 		if (marker_exists(control->name, NULL))
 			continue;
-		hash_del(&control->node);	/* marker_control_apply() now returns -ENODEV */
+		hash_del(&control->node);	/* makes marker_control_apply() return -ENODEV */
 		controls.nr--;
 		list_add_tail(&control->list, removed);
 	}
@@ -375,8 +374,7 @@ static void disconnect_removed_count_probes(struct list_head *removed)
 
 /**
  * marker_controls_remove_without_markers() - remove the controls of names without markers
- * @removed: list to which these controls are added.  On return, the probe "count" of each of them
- *	is disconnected
+ * @removed: list to which the removed controls are added, with the probe "count" disconnected
  *
  * Context: may sleep.
  */

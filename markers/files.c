@@ -127,7 +127,7 @@ static int enable_show(struct seq_file *m, void *unused)
 
 static int control_stats_show(struct seq_file *m, void *unused)
 {
-	/* The counters are allocated once, and freed after this file has been removed. */
+	/* The counters are never replaced, and freed only after the file "stats" was removed. */
 	unsigned long __percpu *hits = READ_ONCE(((struct marker_control *)m->private)->hits);
 	unsigned long sum = 0;
 	int cpu;
@@ -149,9 +149,9 @@ DEFINE_SHOW_STORE_ATTRIBUTE(probe);
 DEFINE_SHOW_ATTRIBUTE(control_stats);
 
 /*
- * Return true if a marker name can be the name of a directory in debugfs.  The name must be an
- * identifier, which is not checked when markers are registered, and must not be the name of a file
- * in the same parent directory.
+ * Return true if a marker name can be the name of a directory in debugfs: an identifier that is not
+ * too long, and not the name of a file in the parent directory.  The marker registry accepts any
+ * name.
  */
 static bool is_valid_directory_name(const char *name)
 {

@@ -27,8 +27,8 @@ static noinline void call_probe_with_many_args(marker_probe_2006 *probe, const c
 }
 
 /*
- * Call a probe of the 2006 API, whose address is in @private, with the arguments of the hit.  This
- * function is registered as the probe instead.  The number of arguments is in struct marker; the
+ * Call the probe of the 2006 API at the address @private, with the arguments of the hit.  Markers
+ * call this function instead of the 2006 probe.  The number of arguments is in struct marker; the
  * format is not parsed.
  */
 void marker_call_2006_probe(void *private, void *call_private, const char *fmt, va_list *args)

@@ -83,9 +83,10 @@ static struct module *find_module_at(unsigned long addr)
 }
 
 /*
- * Set the owner of a function marker: the module at @addr, which must be in MODULE_STATE_LIVE, or
- * this module for a function of the kernel.  A module in this state while the caller holds the lock
- * of functions.c is not freed before marker_functions_detach_from_module() has detached the marker.
+ * Set the owner of a function marker: the module at @addr, or this module for a function of the
+ * kernel.  Fail if the module at @addr is not in MODULE_STATE_LIVE.  The caller holds the lock of
+ * functions.c, so a live module is not freed before marker_functions_detach_from_module(), which
+ * takes this lock, has detached the marker.
  */
 static int set_owner_module(struct function_marker *function, unsigned long addr,
 			    const char *symbol)
@@ -166,7 +167,7 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 		return 0;
 	/*
 	 * Either @symbol is an alias, or the module was freed and another module is at @addr now.
-	 * In the second case, looking up @symbol once more does not give @addr.
+	 * A second lookup of @symbol yields @addr only if @symbol is an alias.
 	 */
 	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;
