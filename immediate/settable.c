@@ -228,7 +228,7 @@ void imv_settable_init(struct dentry *dir)
 	patcher_control_open(&control);
 }
 
-/* Close the parameter control: on return no value can be set through it. */
+/* Close the parameter control: on return no value can be set through this parameter. */
 void imv_settable_exit(void)
 {
 	patcher_control_close(&control);

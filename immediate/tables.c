@@ -25,7 +25,7 @@ static unsigned long get_site_variable(const void *by_var, unsigned int i)
 	return patcher_site_key(((const struct patcher_site *const *)by_var)[i]);
 }
 
-/* Return the index in by_var of the first site whose variable is at address @var or higher. */
+/* Return the index in @table->by_var of the first site whose variable is at @var or higher. */
 unsigned int imv_find_first_site(const struct imv_table *table, unsigned long var)
 {
 	lockdep_assert_held(&imv_tables.lock);

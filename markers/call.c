@@ -69,7 +69,8 @@ EXPORT_SYMBOL_GPL(marker_call_probes);
  * @call_private: passed to the probes as call_private
  * @fmt: the marker's format
  *
- * trace_mark_flavour() calls this function while the marker is on, if its call_data is not NULL.
+ * trace_mark_flavour() calls this function while the marker is on, unless its argument call_data is
+ * the constant NULL.
  *
  * Context: any.
  */

@@ -202,8 +202,8 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *	modules that are loaded later
  *
  * Context: may sleep.
- * Return: 0; or an error, in which case nothing is changed: -ENOENT if @command only disables, but
- * @pattern matches neither a name nor a rule that enables what @command disables.
+ * Return: 0; or an error, in which case nothing is changed.  The error is -ENOENT if @command only
+ * disables, but @pattern matches neither a name nor a rule that enables what @command disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {

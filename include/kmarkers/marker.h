@@ -202,7 +202,7 @@ struct marker_call {
 
 /**
  * marker_of_args() - return the marker that called a probe
- * @args: as passed to the probe; not a copy
+ * @args: the pointer that was passed to the probe, not a pointer to a copy
  *
  * Return: the marker, which is valid until the probe returns.
  */

@@ -12,8 +12,8 @@
 
 #ifndef SDT_NOTES_ONLY
 /*
- * Emit an instruction and its struct patcher_site.  The first three operands of the asm statement
- * are the probe or the struct sdt_origin, the flavour, and the flags.
+ * Emit an instruction and its struct patcher_site.  The operands 0 to 2 of the asm statement are
+ * the address of the probe or of the struct sdt_origin, the flavour, and the flags.
  */
 #define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
 

@@ -13,7 +13,7 @@
  * @key_at: function that returns the key of the element at an index.  It must be __always_inline if
  *	the caller, such as the breakpoint handler, must not call functions
  *
- * Return: the index of that element; @nr if all keys are below @key.
+ * Return: the index of the element; @nr if all keys are below @key.
  */
 static __always_inline unsigned int
 kmarkers_lower_bound(const void *array, unsigned int nr, unsigned long key,
