@@ -22,8 +22,8 @@ struct marker_typed;
 
 /**
  * struct marker_raw - the raw tracepoint of a typed marker
- * @known: the tracepoint; its functions call the attached programs
- * @probe: probe that calls these functions; cast from the marker's type
+ * @known: the tracepoint; the functions connected to it call the attached BPF programs
+ * @probe: probe that calls the functions of @known; cast from the type of the marker's probes
  * @wanted: true while programs are attached; written under the kernel's lock of tracepoints
  * @connected: true while @probe is connected; guarded by the registry's lock
  */
