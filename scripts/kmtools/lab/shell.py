@@ -89,8 +89,8 @@ def build_kmarkers_modules(kernel: str) -> int:
 
 
 def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return the first example command of the welcome text, and a pattern that matches the markers
-    of the module in this command. `clients` are the modules that the user has built for this
+    """Return the first example command of the welcome text, and a pattern for the markers of the
+    module that the command names. `clients` are the modules that the user has built for this
     shell."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
@@ -113,11 +113,10 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel, and connect a shell in the guest to this terminal until the shell exits.
 
     Of `request`, only `kernel`, `cpus`, `memory` and `additions` (files for the initramfs) are
-    used. The modules in `folders` are built and loaded after the kmarkers modules, in the order of
-    `folders`. Modules of the kernel's package that the modules in `folders` need are loaded first.
-    Raise UnableError if there is no terminal or if another shell of this checkout is open,
-    FailedError if modules cannot be built. A warning in the kernel's log makes the result a
-    failure.
+    used. The modules in `folders` are built. The guest loads the kmarkers modules, then
+    dependencies from the kernel's package, then the modules in `folders`, in this order. Raise
+    UnableError if there is no terminal or if another shell of this checkout is open, FailedError if
+    modules cannot be built. A warning in the kernel's log makes the result a failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
@@ -181,7 +180,8 @@ def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
                     timeout=math.inf,
                     cpus=request.cpus,
                     memory=request.memory,
-                    # Do not inspect the CPUs: a shell without input is silent.
+                    # 0: never inspect the CPUs of a silent guest, because a shell without input is
+                    # silent.
                     silence=0.0,
                     terminal=True,
                 )

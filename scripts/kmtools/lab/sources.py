@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the package archive (mirror) of a Debian or Ubuntu suite.
 
-If this machine runs the distribution of the suite, the mirror is the one in its apt configuration,
-else the one in KMARKERS_DEBIAN or KMARKERS_UBUNTU.
+If this machine runs the distribution of the suite, the machine's apt configuration names the
+mirror. On other machines, the environment variable KMARKERS_DEBIAN or KMARKERS_UBUNTU names the
+mirror.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ DEBIAN, UBUNTU = "debian", "ubuntu"
 # another distribution; and the keyring that verifies the signature of Debian's archive.
 DEBIAN_SETTING, UBUNTU_SETTING = "KMARKERS_DEBIAN", "KMARKERS_UBUNTU"
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
-# Debian 13 has a package with Ubuntu's keyring. The package is unpacked to a directory like a
-# suite's tree.
+# The package of Debian 13 with Ubuntu's keyring, and the directory to which the package is
+# unpacked.
 UBUNTU_KEYS_SUITE, UBUNTU_KEYS_PACKAGE = "trixie", "ubuntu-keyring"
 UBUNTU_KEYS_TREE = f"{UBUNTU_KEYS_SUITE}-{UBUNTU_KEYS_PACKAGE}"
 
@@ -87,7 +88,7 @@ def parse_deb822_sources(text: str) -> list[Source]:
         if fields.get("enabled", "yes").strip().lower() in ("no", "false"):
             continue
         components = tuple(fields.get("components", "").split())
-        # The field may also contain the key itself, which is not a file name.
+        # Signed-By contains the key itself or the name of a key file; only a file name is used.
         keyring = fields.get("signed-by", "").strip()
         keyring = keyring if keyring.startswith("/") else ""
         for uri in fields.get("uris", "").split():

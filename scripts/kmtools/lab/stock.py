@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds, in the package of a test kernel, the modules on which other modules depend, such as a
-user's."""
+"""Finds, in a test kernel's package, the dependencies of other modules, such as modules of a
+user."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def copy_module_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: P
     order: dict[str, Path] = {}
 
     def add_module_dependencies(module_file: bytes) -> None:
-        # modprobe finds the modules that implement an algorithm by its alias. Here, NAME_generic is
-        # used: the module with the generic C implementation.
+        # A soft dependency may be an algorithm. modprobe finds the modules of an algorithm by
+        # alias; this code uses the module NAME_generic, the generic C implementation.
         soft = [
             name if name in files else f"{name}_generic"
             for name in list_soft_dependencies(module_file)

@@ -3,14 +3,16 @@
 causes.
 
 QEMU may execute a translated int3 long after the byte was replaced, and sometimes crashes stock
-kernels without any module of kmarkers. A crash is attributed to QEMU only if its trace contains no
-code of kmarkers; then the boot is repeated. Code of unloaded modules has no symbols, so an address
-without a symbol counts as code of kmarkers. A hang is attributed to QEMU only if a CPU executed, in
-core kernel text, an int3 that is not in memory.
+kernels without any module of kmarkers. After a failure that is attributed to QEMU, the boot is
+repeated. A crash is attributed to QEMU if its trace contains no code of kmarkers. Code of unloaded
+modules has no symbols, so an address without a symbol counts as code of kmarkers. A hang is
+attributed to QEMU if a CPU endlessly executes an int3 that is not in memory, in core kernel text or
+with interrupts disabled.
 
-A crash at an int3 in core kernel text is attributed to QEMU if memory has a nop or a jump there,
-whatever else is in the trace. Such addresses are static keys and function entries of the kernel.
-kmarkers never patches them, and the nop or jump shows that the kernel has already removed its int3.
+A crash at an int3 in core kernel text is attributed to QEMU, even if the trace contains code of
+kmarkers, if memory has a nop or a jump at the address. The address is then a static key or a
+function entry of the kernel. kmarkers patches neither, and the nop or jump shows that the kernel
+has already removed its int3.
 """
 
 from __future__ import annotations
@@ -80,7 +82,7 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
         return "the emulator exited with an error"
     faults = logscan.scan_log(result.console)
     if not result.status.strip():
-        # The job has no output yet, so no module of kmarkers was loaded.
+        # Without output from the guest's job, no module of kmarkers was loaded.
         return faults[0].strip() if faults else "the kernel did not boot"
     if place := find_stale_breakpoint(result.console):
         return f"a breakpoint at {place}, where memory holds none"

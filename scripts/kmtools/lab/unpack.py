@@ -30,7 +30,7 @@ from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_ver
 from kmtools.lab.cache import hold_cache_lock
 from kmtools.lab.catalogue import Entry, Kernel, find_unpacked_kernel, get_kernel_dir
 
-# Packages of the programs that Kbuild runs. The compiler is a dependency of the headers.
+# Packages of the programs that Kbuild runs, without the compiler.
 BUILD_TOOLS = (
     *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
     *("gzip", "xz-utils", "mawk", "perl-base"),
@@ -98,7 +98,7 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
     """Return the kernel of an entry if the kernel, the tree of its suite and its QEMU are unpacked,
     else None."""
     kernel = find_unpacked_kernel(entry.name)
-    # The entry in kernels.txt may have changed since the kernel was unpacked.
+    # Reject a kernel that does not match its entry in kernels.txt, which may have changed.
     fits = (
         kernel is not None and kernel.suite == entry.suite and entry.matches_package(kernel.package)
     )
@@ -108,8 +108,8 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
-    """Download and unpack the newest kernel on the mirror that matches `entry`. If the kernel
-    `unpacked` is not older than this kernel, return `unpacked` instead."""
+    """Download, unpack and return the newest kernel on the mirror that matches `entry`. If the
+    kernel `unpacked` is at least as new, return `unpacked` instead."""
     with hold_fetch_lock(NEEDED_BYTES):
         print_step(f"{entry.name}: asking the mirror for {entry.suite}")
         if sources.is_ubuntu(entry.suite):
@@ -265,7 +265,7 @@ def unpack_packages(debs: Collection[Path], tree: Path) -> None:
     for name in USR_MERGED:
         (tree / "usr" / name).mkdir(parents=True)
         (tree / name).symlink_to(f"usr/{name}")
-    # The package base-files replaces these links by its own, so it is unpacked first and alone.
+    # Unpack base-files first and alone, because it replaces the symbolic links made above.
     base = [deb for deb in debs if deb.name.startswith("base-files_")]
     for deb in base:
         unpack_package(deb, tree)
@@ -282,7 +282,7 @@ def unpack_package(deb: Path, tree: Path) -> None:
             command, stdin=source.stdout, capture_output=True, text=True, check=False
         )
     if source.returncode != 0 or done.returncode != 0:
-        # The package file is kept: the next download verifies its size and digest.
+        # Do not remove the package file: the next download verifies its size and digest.
         said = done.stderr.strip().splitlines() or [f"dpkg-deb: exit code {source.returncode}"]
         full = "; free some space and run the command again" if "No space left" in said[0] else ""
         raise UnableError(f"cannot unpack {deb.name}: {said[0]}{full}")
@@ -303,7 +303,7 @@ def _remove_incomplete_trees() -> None:
     """Remove incomplete trees of killed processes.
 
     The caller holds the lock `fetch`, so no other process fills the tree of a suite or of a QEMU.
-    If another process is compiling a kernel, it holds the lock of this kernel; the tree is kept.
+    The tree of a kernel is kept if another process holds the build lock of the kernel.
     """
     for tree in get_cache_dir().glob(f"*/{UNFINISHED}*"):
         if tree.parent != get_kernel_dir(tree.name).parent:

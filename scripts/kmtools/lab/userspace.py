@@ -16,9 +16,9 @@ INSTALL_COMPILER = "apt-get install gcc make libc6-dev"
 def build_make_command(
     *targets: object, out: Path | None = None, extra: str = "", tree: Path = ROOT
 ) -> list[object]:
-    """Return the make command that builds targets of native/ into `out` with extra compiler flags.
-    The command waits while another one builds into the same folder, which is made if it does not
-    exist."""
+    """Create the folder `out`, and return the make command that builds targets of native/ into
+    `out` with the compiler flags `extra`. The command waits for other make commands with the same
+    `out`."""
     folder = out or tree / "build" / "native"
     folder.mkdir(parents=True, exist_ok=True)
     lock = ["flock", "--no-fork", folder / ".lock"]
@@ -29,8 +29,8 @@ def build_make_command(
 
 
 def find_compiler_obstacle() -> str:
-    """Return the reason why programs cannot be compiled on this machine, with the remedy; empty if
-    they can."""
+    """Return the reason why programs cannot be compiled on this machine, with the remedy; "" if
+    gcc, make and the C headers are installed."""
     for program in ("gcc", "make"):
         if not shutil.which(program):
             return f"{program} is missing: {INSTALL_COMPILER}"

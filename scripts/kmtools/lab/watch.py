@@ -126,8 +126,8 @@ class Watch:
 
 
 def format_stack(cpu: Cpu) -> list[str]:
-    """Return lines for the log of inspections: the words of a CPU's stack that may be code
-    addresses, and, if the CPU handles an int3, the bytes in memory at its address."""
+    """Return lines for the log of inspections: the code addresses on a CPU's stack. If the CPU
+    handles an int3, also return the bytes in memory at the int3."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]
     lines = (
         [f"int3 entry code: {cpu.entry:x}", "code addresses on the stack:", *code] if code else []
