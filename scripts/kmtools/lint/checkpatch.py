@@ -34,7 +34,7 @@ IGNORED = {
         *("COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "MACRO_WITH_FLOW_CONTROL"),
         "EMBEDDED_FUNCTION_NAME",
     ),
-    # User space: these files define the macros that checkpatch recommends in the modules' sources.
+    # Files for user space define the macros that checkpatch recommends to the modules.
     **dict.fromkeys(
         ("native/", "tests/native/", "examples/user/"),
         (
@@ -45,8 +45,9 @@ IGNORED = {
     ),
     # Test data: formats of markers, and the formats of their trace events.
     "tests/native/layout": ("SPLIT_STRING", "PRINTF_L"),
-    # Stress tests have barriers without comments. Tests declare assembler labels as extern. Search
-    # patterns contain character sets.
+    # MEMORY_BARRIER: barriers in stress tests have no comments. AVOID_EXTERNS: tests declare
+    # assembler labels as extern. MSLEEP: tests sleep for a few milliseconds.
+    # QUOTED_WHITESPACE_BEFORE_NEWLINE: sets of characters contain a space before a newline.
     "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
     "bench_modules/sites.c": ("AVOID_EXTERNS",),
     # checkpatch takes a function-pointer parameter for the definition of a function.
@@ -62,10 +63,10 @@ IGNORED = {
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
     # A macro defines the functions.
     "sdt/hit.c": ("EXPORT_SYMBOL",),
-    # Some kernels have no macro for the attribute.
+    # Some kernels have no macro for the attribute no_caller_saved_registers.
     "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),
     # Macros have empty arguments, as in FreeBSD's sources. Macros contain parts of a list, of an
-    # inline function and of _Generic. Prototypes are completed by another macro.
+    # inline function and of _Generic. One macro begins a prototype, and another macro completes it.
     "include/kmarkers/sdt": (
         *("SPACING", "TRAILING_SEMICOLON", "SINGLE_STATEMENT_DO_WHILE_MACRO", "INDENTED_LABEL"),
         "FUNCTION_ARGUMENTS",
@@ -82,7 +83,7 @@ IGNORED = {
     "tests/kernel/readers": (
         *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
     ),
-    # Macros define a hundred probes.
+    # The macros that define a hundred probes end each definition with a semicolon.
     "tests/kernel/sdt_forms": ("TRAILING_SEMICOLON",),
     # This header is for C and C++ programs, which have no macros of the kernel.
     "include/usdt/": (
@@ -130,9 +131,9 @@ def _extract_checkpatch(deb: Path, scratch: Path) -> None:
 def make_checkpatch_commands(
     script: Path, paths: Iterable[Path], typedefs: Path
 ) -> Iterator[list[str]]:
-    """Yield the commands with which the checkpatch.pl at `script` checks the files `paths`: one for
-    all files with the same disabled warnings, because checkpatch takes long to start. Also write
-    TYPEDEFS to the file `typedefs`, which these commands read."""
+    """Yield the commands with which the checkpatch.pl at `script` checks the files `paths`. Files
+    with the same disabled warnings share a command, because checkpatch takes long to start. Also
+    write TYPEDEFS to the file `typedefs`, which the commands read."""
     typedefs.write_text("".join(f"{name}\n" for name in TYPEDEFS))
     files: dict[str, list[str]] = {}
     for path in paths:

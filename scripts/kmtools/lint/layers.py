@@ -52,8 +52,8 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each two names with an edge that is part of a cycle. `edges` are (user,
-    used) pairs."""
+    """Yield a line for each pair of names whose edge is part of a cycle. `edges` are pairs (user,
+    used)."""
     uses: dict[str, set[str]] = {}
     for user, used in edges:
         uses.setdefault(user, set()).add(used)

@@ -230,8 +230,8 @@ def run_linters(linters: Iterable[str] = ()) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return a list of one suite, which runs the requested linters. If tests were requested by
-    name, the output of the linters is shown while they run."""
+    """Return the requested linters as one suite, in a list. If the user named the tests to run, the
+    output of the linters is shown while they run."""
     tools = suite_request.get_choices("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", suite_request.form == "named"
     run = partial(run_linters, tools)
