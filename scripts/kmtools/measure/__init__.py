@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the tiers (measurement environments) of a run, and manages its folder."""
+"""Measures the tiers (measurement environments) of a run, and manages the folder of the run."""

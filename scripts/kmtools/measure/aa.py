@@ -33,7 +33,8 @@ def ignore_progress(*_words: object, **_more: Any) -> None:
 
 
 def measure_run(run_number: int, plan: RunSettings, steering: Steering) -> collect.RawDir:
-    """Measure a run and return its samples; runs of different numbers share no seed."""
+    """Measure a run and return its samples. Runs with different values of `run_number` share no
+    seed."""
     seed = run_number * steering.most
     cache = RunCache()
     with contextlib.ExitStack() as stack:

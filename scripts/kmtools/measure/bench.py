@@ -33,13 +33,12 @@ DEFAULT_TIERS = ("native", "vm", "icount")
 HOST_TIERS = ("native", "metal")
 GUEST_TIERS = ("vm", "icount")
 
-# The numbers of blocks that a full run measures in each tier; in
-# `native`, in each of `processes` processes. On the real CPU, these numbers give intervals that are
-# a fraction of a cycle wide. Under emulation, only orders of magnitude are meaningful, so `vm` has
-# the fewest blocks that location.py needs for its batches. Exact counts need two blocks, which must
-# agree. Live benchmarks (see LIVE) run a program against the kernel's own code. The times of live
-# benchmarks in emulated ticks mean nothing, so `vm live` is small: 20 blocks took half of the time
-# for which the test kernel ran.
+# The number of blocks that a full run measures in each tier. Each of `processes` processes measures
+# `native` blocks. On the real CPU, these numbers give intervals that are a fraction of a cycle
+# wide. Under emulation, only orders of magnitude are meaningful, so `vm` has the fewest blocks that
+# location.py needs for its batches. Exact counts need two blocks, which must agree. Live benchmarks
+# (see LIVE) run a program against the kernel's own code. `vm live` is small: the emulated ticks of
+# live benchmarks mean nothing, and 20 blocks took half of the time for which the test kernel ran.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
@@ -107,9 +106,9 @@ class LiveView(Protocol):
 
 @dataclass(frozen=True)
 class Steering:
-    """The interim analyses of a run in user space. `begin` is called with the planned number of
-    processes, the cache of the run, and functions that write events and lines; `most` is the
-    largest number of processes."""
+    """The interim analyses of a run in user space. `most` is the largest number of processes. The
+    arguments of `begin` are the planned number of processes, the cache of the run, a function that
+    writes an event, and a function that writes a line."""
 
     begin: Callable[[int, RunCache, Callable[..., None], Callable[[str], None]], native.Steer]
     most: int
@@ -126,11 +125,10 @@ class Bench:
         steering: Steering | None,
         make_live_view: Callable[[str], LiveView | None],
     ) -> None:
-        """Store the run, and the objects and functions that the steps use. `show` prints the table
-        of a tier from the samples so far, before the next tier is
-        measured. Without `steering` the number of processes in user space is fixed.
-        `make_live_view` returns the live view of a tier for a terminal; if it returns None, only a
-        line of progress is shown."""
+        """Store the run and the functions that the steps call. `show` prints the table of a tier
+        from the samples so far, before the next tier is measured. If `steering` is None, the number
+        of processes in user space is fixed. `make_live_view` returns the live view of a tier for a
+        terminal, or None to show only a line of progress."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -375,7 +373,8 @@ class Bench:
 
 
 def copy_built_modules(target: Path) -> Path:
-    """Copy the modules that `make modules` built to the directory `target`, and return it."""
+    """Copy the modules that bench.sh loads to the directory `target`; return `target`. `make
+    modules` builds these modules in the source tree."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for directory in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):

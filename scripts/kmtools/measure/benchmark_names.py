@@ -25,7 +25,7 @@ Names = Mapping[str, Sequence[str]]
 
 def get_benchmark_space(tier: str) -> str:
     """Return the space in which the benchmarks of the tier `tier` run: KERNEL, or NATIVE for user
-    space. Both are values of the column `found` of the table."""
+    space. Both are values of the column `found` of benchmarks.csv."""
     return NATIVE if tier == NATIVE else KERNEL
 
 
@@ -48,9 +48,9 @@ def matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
 def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
-    """Check that each pattern in `benchmarks` and `variants` matches a name in `names`. If a
-    pattern matches none, raise UnableError with the pattern and all names; `where`, such as "user
-    space", is the phrase in the message that says where these names exist."""
+    """Check that each pattern in `benchmarks` and `variants` matches a name in `names`; otherwise
+    raise UnableError with the pattern and all names. An error about a benchmark also says where
+    these names exist: `where`, such as "user space"."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
@@ -79,8 +79,8 @@ def check_tier_patterns(
 
 
 def find_unlisted_variants(variants: Collection[tuple[str, str]], space: str) -> list[str]:
-    """Return the pairs in `variants`, each a benchmark and a variant, that the table lacks for the
-    space `space`: NATIVE or KERNEL."""
+    """Return the pairs in `variants` that benchmarks.csv lacks for `space` (NATIVE or KERNEL), as
+    BENCHMARK:VARIANT. Each pair is a benchmark and a variant."""
     there = read_benchmark_names({space})
     return sorted(
         f"{benchmark}:{variant}"

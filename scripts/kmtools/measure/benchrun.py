@@ -42,13 +42,14 @@ USER_FIELDS = ("benchmarks", "variants", "blocks", "budget", "program", "module"
 
 @dataclass(frozen=True)
 class Plan:
-    """The tiers (measurement environments), the kernel and the numbers of blocks of a run, and what
-    identifies its sources and its machine. All tiers of a run are measured under the same plan.
+    """The plan of a run: its tiers (measurement environments), kernel and numbers of blocks, and
+    the identity of the sources and of the machine. All tiers of a run are measured under the same
+    plan.
 
-    `benchmarks` and `variants` are patterns, none for all; `blocks` is the number that the user
-    chose, or 0; `budget` is the time to measure in user space in seconds, 0 for the default;
-    `program` is the path of an external program with benchmarks, `module` the source folder of an
-    external module with benchmarks; either may be empty.
+    `benchmarks` and `variants` are patterns; an empty list selects all. `blocks` is the number of
+    blocks that the user chose, or 0. `budget` is the time limit of the measurement in user space in
+    seconds, 0 for the default. `program` is the path of an external program with benchmarks,
+    `module` the source folder of an external module with benchmarks; either may be empty.
     """
 
     tiers: Sequence[str]

@@ -2,10 +2,10 @@
 """Compares the buffer of cold data with the last-level cache, and chooses the memory of test
 kernels for a buffer that is large enough.
 
-The benchmarks cold-branch* read random bytes of a buffer that should be BUFFER_TO_CACHE_RATIO times
-as large as the last-level cache; else part of the bytes that they should read from memory is in the
-cache. bench_modules/ops_cold_branch.c chooses the size of the buffer: at most MAX_BUFFER_BYTES
-bytes, and at most a quarter of the available memory.
+The benchmarks cold-branch* read random bytes of a buffer. The buffer should be
+BUFFER_TO_CACHE_RATIO times as large as the last-level cache, because bytes in the cache are not
+read from memory. bench_modules/ops_cold_branch.c chooses the size of the buffer: at most
+MAX_BUFFER_BYTES bytes, and at most a quarter of the available memory.
 """
 
 from __future__ import annotations

@@ -2,10 +2,11 @@
 """Merges the raw files of one or more tiers (measurement environments) into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json; or a folder process-N with the same files for each process that measured. All
-files are validated before an output file is written; an error names the broken or truncated file
-and the line. The run directory receives samples.csv and env.json. Once both files are in place and
-no tier is missing, the link `latest` beside the run directory is switched to the run.
+machines, vm.json. If a tier is measured in processes, its raw directory instead holds a folder
+process-N with these files for each process. All files are validated before an output file is
+written; an error names the broken or truncated file and the line. The run directory receives
+samples.csv and env.json. Once both files are in place and no tier is missing, the link `latest`
+beside the run directory is switched to the run.
 """
 
 from __future__ import annotations
@@ -140,9 +141,8 @@ class Reader:
 
     def load(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
         """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
-        the first `most_processes`. Processes that this object has read before are not read again,
-        and must be among the requested processes; the samples of the other processes are added to
-        the same RawDir."""
+        the first `most_processes`. The returned RawDir is kept; the next call adds only the samples
+        of processes that are not in it yet. `most_processes` must not decrease."""
         count = len(list(path.glob("process-*"))) if most_processes is None else most_processes
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
@@ -181,9 +181,9 @@ def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
 
 
 def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
-    """Return the description of the machine on which a run was measured: another machine if the raw
-    folders hold its properties, else this machine. RunError if the raw folders are of several
-    machines."""
+    """Return the description of the machine on which a run was measured: of another machine if the
+    raw folders contain a file MACHINE, else of this machine. Raise RunError if the raw folders are
+    of several machines."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
     if not told:

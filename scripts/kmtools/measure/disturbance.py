@@ -27,7 +27,7 @@ SUMMED = (
 # Indices of the fields with the times of programs, and of the field with steal time, in a CPU's
 # line of /proc/stat. The fields are in units of the kernel's clock tick (USER_HZ).
 RUNNING, STEAL = (0, 1, 2), 7
-# A suspension of the machine that is shorter is not detected, see was_suspended().
+# was_suspended() does not detect a shorter suspension of the machine.
 SHORTEST_SUSPENSION_SECONDS = 0.5
 # Keys of an env file: the TSC frequency that a process measured, in kHz; and, for a tier
 # (measurement environment), the difference between the highest and the lowest of these frequencies,
@@ -162,8 +162,8 @@ def format_env_lines(counters: Mapping[str, float]) -> str:
 
 def sum_disturbance_counters(envs: list[Mapping[str, str]]) -> dict[str, str]:
     """Return the sum of each counter over several env files, and the spread of the TSC frequency as
-    a share of the lowest. `envs` has the content of the files. Counters that any of the files lacks
-    are left out."""
+    a share of the lowest frequency. `envs` has the content of the files. Counters that any of the
+    files lacks are left out."""
     sums = {}
     for name in SUMMED:
         try:

@@ -3,7 +3,7 @@
 archive.
 
 Data of another machine are not trusted: an archive may hold files of certain names only, and
-collect.py checks each of them afterwards.
+collect.py later checks the content of each file.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
 
 
 def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
-    """Replace the date in `file`, which a machine reported, by the current date if it is wrong by
-    more than MAX_CLOCK_DIFFERENCE, because the history of runs relies on the date. A date in the
-    future is wrong; a date in the past is wrong only if the samples are `fresh`. `name` names the
-    samples in the message."""
+    """Replace a wrong date in `file`, which a machine reported, by the current date, because the
+    history of runs relies on the date. A date is wrong if it is invalid, more than
+    MAX_CLOCK_DIFFERENCE in the future or, for `fresh` samples, as much in the past. `name` names
+    the samples in the message."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)
     except (FileNotFoundError, UnicodeDecodeError):

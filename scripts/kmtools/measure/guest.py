@@ -95,10 +95,10 @@ def measure_in_test_kernel(
     `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code; if the
     program does not exist, live benchmarks are not measured. If `external_modules` is given, only
     the benchmarks of the modules in this folder are measured. `seconds` is the time limit for
-    booting and measuring, `memory` the size of the guest's memory in MiB. After a panic, a warning
-    in the kernel log or a hang no samples are kept, and FailedError is raised. Each call has a
-    folder of its own for its logs, which is kept only after a failure: several calls may run at the
-    same time.
+    booting and measuring, `memory` the size of the guest's memory in MiB. After a panic, a hang or
+    a warning in the kernel log, keep no samples and raise FailedError. Each call writes logs to its
+    own folder, so that several calls can run at the same time; the folder is kept only after a
+    failure.
     """
     logs = ROOT / "build" / "vm"
     logs.mkdir(parents=True, exist_ok=True)

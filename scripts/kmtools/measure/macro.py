@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the run time of a command under several kernels that the user builds and boots.
 
-A benchmark module cannot measure the cost of a change to the whole kernel, such as other LOCK
-prefixes or nops at all function entries. Each kernel is booted several times. In each boot the
+A benchmark module cannot measure the cost of a change to the whole kernel, such as nops at all
+function entries or changed LOCK prefixes. Each kernel is booted several times. In each boot the
 command is timed several times, and the times are added to one file. In the analysis, each boot is a
 cluster, because times in one boot are not independent.
 """

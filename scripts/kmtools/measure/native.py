@@ -68,10 +68,10 @@ STEERED_ENV_LINE = "looks=1\n"
 
 @contextmanager
 def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
-    """During the `with` block, if there are several CPUs, exclude the CPU `cpu`, on which kmbench
-    measures, from the affinity of this process. If `cpu` is None, exclude the last CPU. The yielded
-    function excludes another CPU instead. Start kmbench before the block: a process that is started
-    in the block inherits the affinity, and kmbench could not measure on the excluded CPU."""
+    """During the `with` block, exclude the CPU `cpu`, on which kmbench measures, from the affinity
+    of this process. If `cpu` is None, exclude the last CPU. Never exclude the only CPU. The yielded
+    function excludes its argument instead of the CPU excluded so far. Start kmbench before the
+    block, because a process that is started in the block cannot run on the excluded CPU."""
     allowed = os.sched_getaffinity(0)
 
     def keep_off(other: int) -> None:
@@ -188,8 +188,8 @@ def run_kmbench(
 
 
 def add_disturbances(env: Path, before: disturbance.CounterSnapshot, more_lines: str) -> None:
-    """After a process has ended, append what disturbed its CPU, and the lines `more_lines`, to its
-    env file `env`. `before` has the counters that were read before the process was started."""
+    """Append the disturbances of a process that has ended, and the lines `more_lines`, to `env`,
+    the env file of the process. `before` has the counters from before the process was started."""
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
@@ -248,12 +248,12 @@ def measure_processes(
     The first process chooses the CPU. Because the cores of a machine may differ, each later process
     uses the CPU of the process before it, unless another CPU is idler. The n-th process has seed
     `seed` + n - 1. Processes that an earlier call completed are not run again. The first process is
-    always run. A later process is not started if, taking as long as the process before it, it would
-    end after more than `budget` seconds. After each process, `ended` is called with the folder and
-    the number of the process, then `steer`. `say` prints a line. `program` replaces kmbench.
-    `planned` is the number of planned processes in the env file, by default `processes`. Return the
-    number of completed processes. Raise FailedError if a process fails, UnableError if no benchmark
-    can be measured on this machine.
+    always run. A later process is expected to take as long as the process before it, and is not
+    started if it would then end after more than `budget` seconds. After each process, `ended` is
+    called with the folder and the number of the process, then `steer`. `say` prints a line.
+    `program` replaces kmbench. `planned` is the number of planned processes in the env file, by
+    default `processes`. Return the number of completed processes. Raise FailedError if a process
+    fails, UnableError if no benchmark can be measured on this machine.
     """
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)

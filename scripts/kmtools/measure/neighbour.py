@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs a neighbour process: a load beside kmbench, for tests of measurements that it disturbs.
+"""Runs a neighbour process: a load beside kmbench that disturbs the measurement, for tests.
 
 `python neighbour.py LOAD SEED [CPU]` executes a load of LOADS, on any CPU or on the given one,
 until its standard input ends, at the latest when its parent exits.
@@ -82,8 +82,8 @@ class Neighbour:
     pinned: bool = False
 
 
-# If all CPUs are equally idle, kmbench measures on the last one. kmbench may move to another CPU,
-# unless it is pinned.
+# The neighbour processes by name. If all CPUs are equally idle, kmbench measures on the last one.
+# kmbench may move to another CPU, unless it is pinned.
 NEIGHBOURS = {
     "bursts": Neighbour("bursts"),
     "memory": Neighbour("memory", FIRST),

@@ -2,8 +2,8 @@
 """Measures the sizes of sites in objects that are compiled for this purpose, and disassembles the
 sites.
 
-An object with one function, which holds nothing but a site, is compiled, and then an object with
-COPIES further copies of the function. The size of a site is the growth of the object per copy,
+Two objects are compiled: one with a single function, which contains only a site, and one with
+COPIES further copies of this function. The size of the site is the growth of the object per copy,
 minus the growth per copy of a function without a site. Text before the first return counts as
 likely to be executed, the rest as unlikely. The heads of tables do not count, because a file has
 only one of each.
@@ -35,8 +35,8 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables", "-fno-optimize-sibling-calls",
 )  # fmt: skip
 INCLUDES = tuple(f"-I{ROOT / part}" for part in ("native/include", "include", "bench_modules"))
-# In user space, an SDT note has a nop at its site. SDT_NOTES_WITHOUT_NOP omits this nop, as in
-# modules.
+# An SDT note has a nop at its site in user space, but not in modules. SDT_NOTES_WITHOUT_NOP omits
+# the nop.
 HEAD = """
 #define SDT_NOTES_WITHOUT_NOP
 #include <linux/kernel.h>

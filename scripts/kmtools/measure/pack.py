@@ -86,8 +86,8 @@ def list_personal_names() -> Iterator[str]:
 
 
 def make_personal_detail_remover(personal_names: Sequence[str]) -> Hide:
-    """Return a function that replaces the names `personal_names`, and paths in personal folders, in
-    a text by REMOVED."""
+    """Return a function that replaces personal details in a text by REMOVED: the names
+    `personal_names`, and paths in personal folders."""
     names = "|".join(map(re.escape, personal_names))
     words = re.compile(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])") if names else None
 

@@ -23,8 +23,8 @@ from kmtools.base.progress import Progress
 
 
 class Events:
-    """Writes events. If the program that reads the pipe exits, the measurement continues, and no
-    more events are written."""
+    """Writes events to a file or a pipe. If the reader of the pipe exits, the measurement
+    continues, and no more events are written."""
 
     def __init__(self, path: str | None) -> None:
         """Open the file or pipe `path`; if `path` is None, no events are written. UnableError if

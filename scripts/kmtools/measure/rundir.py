@@ -104,7 +104,8 @@ def get_tier_order(tier: str) -> int:
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
-# The fields of env.json that every command reads.
+# The types of the fields of env.json that every command reads (ENV). OBJECT is a JSON object or
+# null.
 OBJECT = (dict, None)
 ENV = {
     "tiers": [

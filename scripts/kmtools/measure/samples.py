@@ -32,8 +32,8 @@ LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
 # The largest value of a counter of 64 bits, and the number of characters of the longest number.
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
-# The largest number of digits, in all numbers of a row of a CSV file together, that
-# make_sample_like() parses, because int() is slow for very many digits. Few rows have more.
+# make_sample_like() does not parse a row of a CSV file with this number of digits or more, because
+# int() is slow for very many digits. Few rows have more.
 MOST_DIGITS_PER_ROW = 120
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
@@ -217,9 +217,9 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
 
 
 def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
-    """Return the sample in the row `row` of a CSV file, which has the same names, unit and flags as
-    the sample `like`, so that only the numbers are parsed. Return None if a number is not plain
-    decimal digits or is out of range; then make_sample() checks the row field by field."""
+    """Return the sample in the row `row` of a CSV file. The row must have the same names, unit and
+    flags as the sample `like`, so that only the numbers are parsed. Return None if a number is not
+    plain decimal digits or is out of range; then make_sample() checks the row field by field."""
     loop = like.loops is not None
     core = row[14]
     cells = (row[2], *row[6:10], row[10 if loop else 11], row[12], core or "0")
