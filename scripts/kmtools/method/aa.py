@@ -7,8 +7,8 @@ variant's code, the original. A verdict is false if it contradicts one of these 
 - An A/A clone costs as much as its original. At most one clone in twenty may be judged slower or
   faster. In hot loops no clone may differ from its original by more than the margin. In the hottest
   loops, where a fraction of a cycle matters, the differences of all runs must lie within
-  MAX_SPREAD_CYCLES core cycles, if no neighbour process disturbs them; so core cycles must be
-  known, counted or estimated.
+  MAX_SPREAD_CYCLES core cycles, unless a neighbour process disturbs them. So core cycles must be
+  counted or estimated.
 - A variant adds the same cost in two runs, even if the state of the machine has changed between the
   runs. The first run is compared with the second, the third with the fourth and so on. At most one
   in twenty added costs may differ between two runs by more than the intervals explain.
@@ -61,7 +61,7 @@ def measure_results(number: int, plan: aa.RunSettings) -> list[Result]:
 
 def do_costs_differ(first: Result, second: Result) -> bool:
     """Return True if the added costs of a variant in two runs differ by more than their two
-    intervals explain. Costs without a bounded interval are never far apart."""
+    intervals explain; False if an interval is unbounded."""
     assert first.delta is not None and second.delta is not None
     assert first.delta_ci is not None and second.delta_ci is not None
     within = math.hypot(first.delta_ci.half_width, second.delta_ci.half_width)

@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests the estimator of analyse/location.py with simulated runs whose true location is known.
 
-The n-th simulation of each kind of noise has seed n, from 0 on. Intervals must cover the truth in
-93 % of the simulations. The mean width of the intervals is compared with the width of an oracle:
-intervals around the same estimates, all of one width, which is just large enough to cover the truth
-in 95 % of the simulations. Of variants whose true difference is zero, or exactly the margin, at
-most 5 % may be called slower or faster. The same limits, except for the width, hold for runs that
-end at the first look (interim analysis) with a resolved verdict (stopping.py), for windows of a
-core whose frequency changes (frequency.py; the costs are in core cycles), and for late windows
-(latewindows.py).
+The n-th simulation of each kind of noise has seed n, from 0 on. The limits are:
+
+- The intervals cover the truth in at least 93 % of the simulations.
+- The mean width of the intervals is at most MAX_WIDTH times the width of the oracle's intervals.
+  The oracle's intervals have the same centres and one common width, which is just large enough to
+  cover the truth in 95 % of the simulations.
+- Of variants whose true difference is zero, or exactly the margin, at most 5 % are called slower or
+  faster.
+
+The limits, except for the width, also hold for:
+
+- runs that end at the first look (interim analysis) with a resolved verdict (stopping.py)
+- windows of a core whose frequency changes, with costs in core cycles (frequency.py)
+- late windows (latewindows.py)
 """
 
 from __future__ import annotations
@@ -43,7 +49,7 @@ WINDOWS_DIVISOR, LATE_WINDOWS_DIVISOR, FEWER_RUNS_DIVISOR = 10, 25, 5
 MIN_COVERAGE, MAX_WIDTH, MAX_FALSE_SHARE = 0.93, 1.5, 0.05
 # The equivalence margin, in units of the noise of a single block.
 MARGIN = 0.25
-# The suffix of the printed kind of noise for runs that end early.
+# For runs that end early, this suffix is added to the kind of noise in the output.
 STOPPED = " stopped"
 # Score.width if the width is not judged: NaN is never larger than the limit.
 NO_WIDTH = math.nan
@@ -52,8 +58,8 @@ NO_WIDTH = math.nan
 @dataclass(frozen=True)
 class Score:
     """The score of the estimator in simulations of one kind of noise: coverage, mean width as a
-    multiple of the oracle's, share of false verdicts, bias, and the mean half-width of the
-    intervals."""
+    multiple of the oracle's (see the top of this file), share of false verdicts, bias, and the mean
+    half-width of the intervals."""
 
     kind: str
     runs: int
@@ -65,8 +71,9 @@ class Score:
     stopped: bool = False
 
     def list_missed_limits(self, slack: float = 0.0) -> list[str]:
-        """Return the limits that the score misses, as texts. `slack` is the tolerance for chance if
-        there are few simulations, in standard deviations of a share."""
+        """Return the limits that the score misses, as texts. `slack` is the number of standard
+        deviations by which a share may miss its limit, because few simulations may miss it by
+        chance."""
 
         def compute_tolerance(share: float) -> float:
             return slack * float(np.sqrt(share * (1 - share) / self.runs))
@@ -170,9 +177,8 @@ def get_clock_step(kind: str) -> float:
 
 def score_estimator_on_noise(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs of fixed length with noise of the
-    kind `kind`. The width is not judged for asymmetric noise: the oracle's intervals allow only for
-    the errors within the simulated runs, the estimator's intervals also for what a disturbance may
-    do in other runs."""
+    kind `kind`. The width is not judged for asymmetric noise: unlike the oracle's intervals, the
+    estimator's intervals also allow for what a disturbance may do in other runs."""
     step = get_clock_step(kind)
     found = [
         estimate_run(simulate_run(kind, seed).shorten(PROCESSES), step) for seed in range(runs)

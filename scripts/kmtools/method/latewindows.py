@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Simulates windows that are late, and analyses them with verdicts.compute_results().
 
-A pass of the baseline takes 24 ticks, and a tick is a core cycle. The intervals must contain the
-truth, which is the cost without the disturbance; analyse/lateness.py widens the intervals for that.
+A pass of the baseline takes 24 ticks, and a tick is a core cycle. The truth is the cost without the
+disturbance. analyse/lateness.py must widen the intervals so that they contain the truth.
 """
 
 from __future__ import annotations

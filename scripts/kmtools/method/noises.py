@@ -3,12 +3,14 @@
 
 Values are in units of the standard deviation of a single block. The true location of the kinds in
 KINDS is zero. In the kinds of ASYMMETRIC, a disturbance increases the cost of some blocks and
-reduces the cost of none, so the true location is not zero, but the usual cost, which
-Documentation/usual-cost.md defines. The usual cost is computed from the simulated costs, without
-the estimator: for each process, the mean of the middle half of the distribution of its blocks; then
-the mean over processes. If the disturbance starts and stops during the run, such as a neighbour
-process, the truth is the usual cost in that run. If the disturbance is decided at the start of each
-process, the truth is the mean over all processes that could have been started.
+reduces the cost of none. The true location of these kinds is the usual cost, which
+Documentation/usual-cost.md defines.
+
+The usual cost is computed from the simulated costs, without the estimator: for each process, the
+mean of the middle half of the distribution of its blocks; then the mean over processes. If the
+disturbance starts and stops during the run, such as a neighbour process, the truth is the usual
+cost in that run. If the disturbance is decided at the start of each process, the truth is the mean
+over all processes that could have been started.
 """
 
 from __future__ import annotations
@@ -120,8 +122,8 @@ def simulate_neighbour_noise(random: Random, length: int = LENGTH, *, dwell: int
 
 
 def simulate_drifting_noise(random: Random, length: int = LENGTH) -> Floats:
-    """Return differences of two costs with a large common drift, and a small drift of the variant
-    alone, whose mean is zero."""
+    """Return differences of two costs with a large common drift. The variant also has a small drift
+    of its own, whose mean is zero."""
     drift, apart = (
         np.cumsum(simulate_white_noise(random, length)) / math.sqrt(length) for _ in range(2)
     )
@@ -145,8 +147,8 @@ def simulate_cluster_noise(
 
 
 def simulate_stretch_noise(random: Random, length: int = LENGTH, *, cost: float) -> Floats:
-    """Return noise in which a loop costs `cost` more if it begins in one part of a cache line,
-    whose start and size are random."""
+    """Return noise in which a loop costs `cost` more if it begins in a certain part of a cache
+    line. The start and the size of this part are random."""
     begin, wide = LINE_BYTES * random.random(2)
     inside = (compute_offset_in_cache_line(get_block_layouts(length)) - begin) % LINE_BYTES < wide
     return np.asarray(simulate_white_noise(random, length) + cost * (inside - wide / LINE_BYTES))
@@ -190,8 +192,8 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
 # The distribution of the noise of one block, as values of equal probability.
 QUANTILES = np.array([NORMAL.inv_cdf((number + 0.5) / 32) for number in range(32)])
 # The cost of the disturbance in the kinds of ASYMMETRIC without a cost in their name; the share of
-# processes with an added cost; the share of pairs of a process and a layout with an added cost; and
-# the number of processes whose mean stands for the mean of all processes.
+# processes, and the share of pairs of a process and a layout, with an added cost; and the number of
+# simulated processes that stand for all processes that could be started.
 DISTURBANCE_COST, SHIFTED_SHARE, COSTLY_PAIR_SHARE, MANY_PROCESSES = 3.0, 0.2, 0.1, 4000
 
 
@@ -206,7 +208,8 @@ class SimulatedRun:
     usual: Floats
 
     def shorten(self, processes: int) -> SimulatedRun:
-        """Return a run of the first `processes` processes, with its true cost subtracted."""
+        """Return a run of the first `processes` processes. The true cost of these processes is
+        subtracted from all costs, so that the true cost of the returned run is zero."""
         length, usual = processes * BLOCKS, self.usual[:processes]
         return SimulatedRun(
             self.values[:length] - usual.mean(), self.layout[:length], usual - usual.mean()

@@ -40,15 +40,16 @@ from kmtools.measure import collect, native
 BENCHMARK = "planted"
 BLOCKS, PROCESSES, TRIES = 128, 6, 5
 PASS, FAIL, UNCLEAR = "pass", "FAIL", "too noisy to tell"
-# The largest distance of an end of the interval from the known cost, in core cycles: for added
-# costs, half of the cheapest instruction of the chain; and for a pass of the whole chain.
+# The largest distance of an end of the interval from the known cost, in core cycles. For added
+# costs, it is half the cost of the cheapest instruction of the chain; CHAIN_TOLERANCE is for a pass
+# of the whole chain.
 TOLERANCE, CHAIN_TOLERANCE = 0.5, 1.0
 # The largest distance of the known cost from the interval, as a share of the tolerance. The
 # interval should contain the known cost, but the instructions around may add a few hundredths of a
 # cycle.
 NEAR_SHARE = 0.2
-# The equivalence margin of the benchmark, 1 % of the baseline, in core cycles; and the tolerance
-# for the measured margin, and for an end of the interval that decides the verdict.
+# MARGIN is the equivalence margin of the benchmark in core cycles, 1 % of the baseline. SLACK is
+# the tolerance for the measured margin, and for an end of the interval in is_verdict_right().
 MARGIN, SLACK = 1.0, 0.02
 
 
@@ -66,9 +67,9 @@ class Planted:
     about: str = ""
 
 
-# One more add instruction costs as much as the margin. So the verdict is neither slower nor
-# equivalent, unless the interval is so narrow that a thousandth of a core cycle decides. The
-# latency of the first-level cache depends on the CPU model.
+# The variants `add` and `lea` cost as much as the margin. So their verdict is neither slower nor
+# equivalent, unless the interval is so narrow that a thousandth of a core cycle decides. The cost
+# of `load`, the latency of the first-level cache, depends on the CPU model.
 ROWS = (
     Planted("chain", 100, 100, (BASELINE,), CHAIN_TOLERANCE, "a pass of the baseline"),
     Planted("chain-clone", 0, 0, (EQUIVALENT,), about="the same code again"),
@@ -105,8 +106,8 @@ class JudgedRow:
 
 
 def is_verdict_right(planted: Planted, interval: Interval, verdict: str) -> bool:
-    """Return True if the verdict is one that the known cost allows or, for a cost as large as the
-    margin, one that follows from the interval."""
+    """Return True if the known cost allows the verdict. If the known cost is the margin, a verdict
+    that follows from the interval is also right."""
     if verdict in planted.verdicts:
         return True
     at_margin = planted.least == planted.most == MARGIN
@@ -172,9 +173,10 @@ def measure_planted_results(seed: int) -> list[Result]:
 
 
 def choose_decisive_try(tries: Sequence[JudgedRow]) -> JudgedRow:
-    """Return the try that decides about a row: the first that passed; else the last that failed if
-    more than half failed, because one interval in twenty misses the cost by chance; else the last
-    that was unclear. `tries` has the row in each try, in order."""
+    """Return the try that decides about a row: the first that passed; else, if more than half of
+    the tries failed, the last that failed; else the last that was unclear. A failed try in the
+    minority is ignored, because one interval in twenty misses the cost by chance. `tries` has the
+    row in each try, in order."""
     for one in tries:
         if one.outcome == PASS:
             return one
