@@ -65,8 +65,8 @@ def make_dormant_cost_rows(
     units: list[str] = []
     for place, several in CONTEXTS:
         if place == "hot" and rows:
-            # Loops with other instructions than markers were measured, so do not show the loops
-            # that contain only markers.
+            # Omit the loops that contain only markers, because loops with further instructions were
+            # measured.
             continue
         known = [
             row

@@ -44,7 +44,8 @@ MAX_SHOWN_BYTES = 300_000  # a larger file is offered for download
 # Folders of kernel modules: each gets a page about the functions that it exports.
 MODULES = ("patcher", "base", "immediate", "markers", "sdt", "entry", "events", "bench_modules")
 OUT = ROOT / "build" / "html"
-# The import statements of the theme furo of Debian 12, and the file that the second one names.
+# The import statements in the script and in the style sheet of the theme furo of Debian 12, and the
+# file that the style sheet imports.
 THEME_IMPORT = 'import Gumshoe from "./gumshoe-patched.js";\n'
 NORMALIZE_IMPORT = "@import url(/javascript/normalize.css/normalize.css);"
 NORMALIZE = Path("/usr/share/javascript/normalize.css/normalize.css")
@@ -102,13 +103,13 @@ class Handbook:
         self.files: set[Path] = set()
 
     def write_page(self, path: Path, text: str) -> None:
-        """Write a page with the text `text` to `path` in the folder."""
+        """Write a page with the text `text` to the path `path` in the folder that Sphinx reads."""
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / path).write_text(text, encoding="utf-8")
 
     def copy_raw_file(self, path: Path) -> Path:
-        """Copy the file `path`, which a page includes or links to, to the folder; return the path
-        of the copy."""
+        """Copy the file `path` to the folder that Sphinx reads, because a page includes it or links
+        to it; return the path of the copy."""
         copy = Path("raw") / path
         (self.folder / copy).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / path, self.folder / copy)
@@ -247,9 +248,9 @@ def read_command_help(*words: str) -> str:
 
 
 def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[str]:
-    """Yield a hidden table of contents for each section of the first page, whose text is `text`. A
-    table lists the pages to which its section links; the table of the section Reference also lists
-    the generated pages."""
+    """Yield a hidden table of contents for each section of `text`, the text of the first page. The
+    table lists the pages to which the section links. The table of the section Reference also lists
+    the pages `generated`."""
     sections = SECTION.split(text)[1:]
     for title, body in zip(sections[::2], sections[1::2], strict=True):
         pages = [page for _, page, _ in LINK.findall(body) if page.endswith(".md")]
@@ -274,8 +275,8 @@ def find_kernel_doc() -> Path:
 
 
 def find_sphinx() -> str:
-    """Return the path of the distribution's program sphinx-build. No other one is used, because the
-    theme and the parser of Markdown are packages of the distribution."""
+    """Return the path of the distribution's program sphinx-build. Another sphinx-build is not used,
+    because the theme and the parser of Markdown are packages of the distribution."""
     if program := shutil.which("sphinx-build", path="/usr/bin"):
         return program
     raise UnableError("Sphinx is missing: run scripts/setup --html")

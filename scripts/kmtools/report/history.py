@@ -97,7 +97,7 @@ def format_refusals(refused: dict[str, str]) -> str:
 
 
 def format_shift_table(rows: Sequence[Sequence[str]]) -> list[str]:
-    """Return the table of shifts as lines. If they are wider than the terminal, each row is split
+    """Return the table of shifts as lines. If a line is wider than the terminal, each row is split
     into three lines: run, variant, numbers."""
     lines, width = align_table(rows, {5, 6}), get_terminal_width()
     if max(map(len, lines)) <= width:

@@ -28,8 +28,8 @@ CALL = "getppid-pressure"
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value, and half the width of its interval or its standard deviation (`half`), in the same
-    unit."""
+    """A value and its error `half`: half the width of the value's interval, or its standard
+    deviation."""
 
     value: float
     half: float

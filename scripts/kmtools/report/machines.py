@@ -2,8 +2,9 @@
 """Groups the runs of many machines by properties of the machines, to compare each group with the
 first group.
 
-A machine is dead if it has no run, refused if its samples cannot be used, and slow if its baselines
-cost at least SLOW_RATIO times the median of its group (in the median over all baselines).
+A machine is dead if it has no run, and refused if its samples cannot be used. A machine is slow if
+its baselines cost, in the median, at least SLOW_RATIO times as much as the same baselines in its
+group.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ class LoadedRows:
     refused: dict[str, str] = field(default_factory=dict)
 
     def add_run_rows(self, name: str, path: Path) -> None:
-        """Add the rows of a run, except rows about switching sites. If the run is refused, add the
-        reason instead."""
+        """Add the rows of a run, except rows about switching sites, to `entries`. If the run is
+        refused, add the reason to `refused` instead."""
         try:
             rows = estimates.load_estimates(path).rows
         except FailedError as error:
@@ -183,9 +184,9 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
 
 
 def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
-    """Merge each group into one run to compare, without slow machines. The other groups are
-    compared with the first returned one: the group whose name contains `against`, by default the
-    largest group."""
+    """Merge each group, without slow machines, into one run to compare. The first returned run is
+    the one with which the others are compared: the group whose name contains `against`, or the
+    largest group if `against` is None."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]

@@ -53,8 +53,8 @@ class MarkerCost:
     `unit`, or None if it was not measured.
 
     `place` names the kind of code in a table, `short` inside a sentence; `how` names the benchmark,
-    or is the reason why there is no value; `then` is the published counterpart. `why` says what
-    limits the verdict, or why there is none, and what would help.
+    or is the reason why there is no value; `then` is the published counterpart. `why` explains a
+    missing verdict or the limits of a verdict, and says what would help.
     """
 
     place: str

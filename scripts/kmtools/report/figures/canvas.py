@@ -118,8 +118,8 @@ def wrap_remark(part: Part, width: float) -> list[str]:
 
 
 def split_pair(part: Part, narrow: bool) -> list[Part]:
-    """Return the parts to draw for a part: in a narrow figure, a pair becomes two panels, one below
-    the other."""
+    """Return `part` in a list. In a narrow figure, return the two panels of a pair instead, which
+    are drawn one below the other."""
     return [part.then, part.now] if isinstance(part, Pair) and narrow else [part]
 
 
@@ -143,8 +143,8 @@ def measure_part(
 
 
 def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
-    """Draw one part. `axes_box` is the rectangle of its axes, in fractions of the figure's size. A
-    pair has two axes instead, which are drawn `top` units below the upper edge of the figure."""
+    """Draw one part in the rectangle `axes_box`, in fractions of the figure's size. A pair ignores
+    `axes_box` and is drawn `top` units of font.size / 13 below the upper edge of the figure."""
     if isinstance(part, Pair):
         costs.draw_pair(figure, part, top)
         return None

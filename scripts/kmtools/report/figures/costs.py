@@ -53,9 +53,10 @@ class RowPositions:
 def compute_row_positions(
     panel: Panel, labels_above: bool, room: float, show_names: bool = True
 ) -> list[RowPositions]:
-    """Return the positions of all rows. If `labels_above`, labels are above the axis and `room` is
-    the full width; otherwise `room` is the width of the names. `show_names` is false if no names
-    are drawn; the text `blank` of a row then reserves the space of a caveat."""
+    """Return the positions of all rows. If `labels_above`, labels are above the axis, and `room` is
+    the full width; otherwise `room` is the width of the names. Caveats are wrapped to the width
+    `room`. If `show_names` is false, no names are drawn, and a row without a caveat reserves space
+    for its text `blank`."""
     found, y = [], 0.0
     for row in panel.rows:
         caveat = row.caveat if show_names else row.caveat or row.blank
@@ -92,10 +93,9 @@ def wrap_axis_unit(panel: Panel, room: float) -> list[str]:
 def measure_panel(
     panel: Panel, labels_above: bool, room: float, unit_room: float
 ) -> tuple[float, float]:
-    """Return the height of the rows of a panel, and the height of the ticks and the unit below
-    them; lengths are in units of font.size / 13. If `labels_above`, labels are above the axis and
-    `room` is the full width; otherwise `room` is the width of the names. `unit_room` is the width
-    for the unit."""
+    """Return the height of the rows of a panel, and the height of the ticks and the unit below the
+    rows, in units of font.size / 13. `labels_above` and `room` are those of
+    compute_row_positions(). `unit_room` is the width for the unit."""
     rows = compute_row_positions(panel, labels_above, room)
     below = UNITS + look.LINE * len(wrap_axis_unit(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below
@@ -257,7 +257,7 @@ def draw_costs(
     """Draw the rows of a panel from top to bottom: costs with intervals, or exact counts as bars.
     Names and numbers are outside the axes: on both sides, or above each row if the figure is
     narrower than 500 units. If `show_names` is false, the names are omitted. `unit_room` is the
-    width for the unit below the axis; by default it extends to the right edge of the figure."""
+    width for the unit below the axis, by default up to the right edge of the figure."""
     figure = axes.get_figure()
     assert isinstance(figure, Figure)
     labels_above, room = look.is_narrow(figure), measure_label_width(axes)
@@ -303,7 +303,7 @@ def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
 
 def draw_pair(figure: Figure, pair: Pair, top: float = 0.0) -> None:
     """Draw published costs and the costs of this run side by side, `top` units below the upper end
-    of a figure that is at least 500 units wide and high enough for both."""
+    of a figure. The figure must be at least 500 units wide, and high enough for all rows."""
     width, whole = (
         look.get_figure_width(figure),
         figure.get_figheight() * 72 / look.get_points_per_unit(),

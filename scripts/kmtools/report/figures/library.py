@@ -20,9 +20,9 @@ def find_drawing_fault() -> str:
     """Return the reason why no figure can be drawn, with the name of the package; "" if figures can
     be drawn."""
     try:
-        # matplotlib may have been installed after this program started, and may print errors on
-        # import.
+        # matplotlib may have been installed after this program started.
         importlib.invalidate_caches()
+        # matplotlib may print errors on import.
         with redirect_stderr(io.StringIO()):
             version = importlib.import_module("matplotlib").__version__
             found = tuple(int(part) for part in re.findall(r"\d+", version)[:2])

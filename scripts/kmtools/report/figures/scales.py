@@ -41,7 +41,7 @@ class Scale:
         return min(max(value, self.low), self.high)
 
     def choose_ticks(self, most: int) -> list[float]:
-        """Return the positions of at most about `most` labels."""
+        """Return the positions of the ticks with labels, about `most` or fewer."""
         if self.linear is None:
             return choose_even_ticks(self.low, self.high, most)
         if not self.linear:
@@ -81,8 +81,9 @@ def choose_power_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def make_signed_scale(values: Sequence[float], floor: float) -> Scale:
-    """Return an axis that includes zero and all finite values; values smaller than `floor` are
-    insignificant."""
+    """Return an axis that includes zero and all finite values. If a value exceeds LINEAR_REACH
+    times `floor`, the size of insignificant values, the axis is linear near zero and logarithmic
+    beyond."""
     finite = [value for value in values if math.isfinite(value)]
     reach = max((abs(value) for value in finite), default=0.0)
     floor = floor if math.isfinite(floor) and floor > 0 else reach or 1.0

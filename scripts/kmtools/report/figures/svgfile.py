@@ -33,7 +33,8 @@ PIXELS = 4 / 3
 SIZE = 13.0
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
-# A step of a path (a letter and coordinates), a translation, and a font size.
+# Patterns for attributes of SVG elements: a step of a path (a letter and coordinates), a
+# translation, and a font size.
 STEP = re.compile(r"([MLQCz])([-+\d.e\s]*)")
 MOVED = re.compile(r"translate\(([-\d.e]+)[ ,]+([-\d.e]+)\)")
 FONT_SIZE = re.compile(r"([\d.]+)px")

@@ -57,8 +57,8 @@ class OurCost:
 
 @dataclass(frozen=True)
 class MatchedCost:
-    """A published cost and the corresponding costs of this run. Each is the difference from the
-    same kind of reference variant."""
+    """A published cost and the corresponding costs of this run. Each of these costs is the
+    difference from the same kind of reference variant."""
 
     then: PublishedNumber
     now: tuple[OurCost, ...]
@@ -75,7 +75,7 @@ class MatchedCost:
 
 
 def find_counterpart(result: Result, reference: str) -> OurCost | None:
-    """Return the cost that the result's variant adds to the variant `reference` of the same
+    """Return the cost that the variant of `result` adds to the variant `reference` of the same
     benchmark; None if this cost is unknown."""
     own = (result.tier, result.unit, result.margin or 0.0)
     if result.baseline == reference and result.delta is not None and result.delta_ci is not None:
