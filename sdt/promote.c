@@ -134,8 +134,8 @@ static void report_unchanged_site(const struct patcher_site *site, const struct 
 
 /*
  * After an attempt to promote sites to jumps and to demote sites to breakpoints, set @promoted of
- * each enabled site according to its actual mode. Log each site that could not be changed, unless
- * the previous attempt had failed, too.
+ * each enabled site according to its actual mode. Log each site whose change failed, unless the
+ * previous change of that site failed, too.
  */
 static void update_promoted_flags(void)
 {
@@ -153,8 +153,8 @@ static void update_promoted_flags(void)
 		if (state->mode != SDT_OFF)
 			state->promoted = state->mode == SDT_CALLED;
 		/*
-		 * If no change was tried, keep @change_failed: the kprobe that made an earlier
-		 * change fail may still be there.
+		 * If no change of the site was tried, keep @change_failed: the kprobe that made an
+		 * earlier change fail may still be registered.
 		 */
 		if (failed || state->was_promoted != state->promoted)
 			state->change_failed = failed;

@@ -38,8 +38,8 @@ enum sdt_mode {
  * @change_failed: true if the last attempt to promote or demote the site failed
  * @counted: number of hits that the command "count" has counted; the state of the first copy of a
  *	site counts the hits of all copies
- * @hits: number of hits since the last call of sdt_promote_hot_sites(), if the site is of the
- *	flavour that is promoted; the state of the first copy of a site counts the hits of all
+ * @hits: number of hits of a site of the flavour breakpoint since the last call of
+ *	sdt_promote_hot_sites(); the state of the first copy of a site counts the hits of all
  *	copies; hits on several CPUs at the same time may be counted as one
  * @to_first: index of the first copy of the site in the table, minus the index of this copy
  * @to_next: index of the next copy of the site in the table, minus the index of this copy; the
@@ -165,8 +165,8 @@ static inline bool sdt_is_branch(const struct patcher_site *site)
 }
 
 /*
- * Return the probe of a site. If the site is a branch, its key is the address of a struct
- * sdt_origin; otherwise its key is the address of the probe.
+ * Return the probe of a site. The field key of the site's record refers to the probe or, if the
+ * site is a branch, to a struct sdt_origin.
  */
 static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *site)
 {

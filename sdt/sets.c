@@ -20,7 +20,7 @@
 
 static LIST_HEAD(sets);
 
-/* While a handler is being attached: the new set of sites that had no set before. Else NULL. */
+/* The new set of sites that had no set before, while a handler is being attached; else NULL. */
 static struct sdt_set *grown_from_none;
 
 /* The function that replaces a removed handler in a set. */
@@ -55,9 +55,9 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
 }
 
 /*
- * Return what a hit of a site with the handlers @set calls: the only handler, or a function that
- * calls all handlers.  For a site that is promoted from a breakpoint to a jump if it is hit often,
- * the function also counts the hit.
+ * Return the handler that a hit of @site calls: the only handler of @set, or one that calls all
+ * handlers of @set.  Sites of the flavour breakpoint are promoted to jumps if they are hit often:
+ * the handler of such a site also counts the hit.
  */
 static const struct sdt_call *choose_call(const struct patcher_site *site,
 					  const struct sdt_set *set)
@@ -74,8 +74,9 @@ static const struct sdt_call *choose_call(const struct patcher_site *site,
 }
 
 /*
- * Replace the handler set of a site by @set, or by none if @set is NULL. If @set is the present set
- * of the site, only update the handler that hits call, as choose_call() returns it.
+ * Replace the handler set of a site by @set, or by none if @set is NULL. A call with the present
+ * set of the site updates the handler that hits call, because handlers of the set may have been
+ * removed.
  */
 void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {

@@ -106,7 +106,7 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* If a breakpoint was stored over a jump, a change to a nop writes the other bytes, too. */
+	/* A change from a breakpoint over a jump to a nop writes more than the first byte. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
@@ -157,8 +157,8 @@ static void update_site_modes(const struct changes *changes)
 }
 
 /*
- * Fill in the poke of each change. The mode of a site must be SDT_TRAPPED before a breakpoint is
- * written, and until no CPU can hit that breakpoint any more.
+ * Fill in the poke of each change. The mode of a site must be SDT_TRAPPED while any CPU can hit a
+ * breakpoint at the site, so this mode is set before a breakpoint is written.
  */
 static void prepare_site_changes(const struct changes *changes)
 {
@@ -174,8 +174,8 @@ static void prepare_site_changes(const struct changes *changes)
 }
 
 /*
- * Mark the sites that could not be disabled as stuck. Return @err, the error of the patcher, if one
- * of these sites was not stuck before, else 0.
+ * Mark the sites that could not be disabled as stuck. Return the patcher's error @err if at least
+ * one site was not stuck before, else 0.
  */
 static int mark_stuck_sites(const struct changes *changes, int err)
 {
@@ -210,11 +210,7 @@ static void drop_changes_of_probed_sites(struct changes *changes)
 	changes->nr = kept;
 }
 
-/*
- * Apply @changes.  Changes that enable sites are applied all or none.  Of changes that disable
- * sites, or that promote hot sites to jumps and demote others to breakpoints, as many as possible
- * are applied.
- */
+/* Apply @changes: as many as possible if @to_off or @is_hot is set, else all or none. */
 static int apply_site_changes(struct changes *changes)
 {
 	patcher_apply_function *apply = changes->is_store ? patcher_store_traps : patcher_apply;
@@ -261,8 +257,7 @@ static int switch_sdt_sites(struct changes changes)
  *
  * Context: may sleep; the registry's lock is held.
  * Return: 0, -ENOMEM, or an error of the patcher or of register_kprobe().  After an error, some
- * sites may have been switched, with their state up to date; the next call switches the other
- * sites.
+ * sites may have been switched; the next call switches the other sites.
  */
 int sdt_enable_sites_with_handlers(void)
 {

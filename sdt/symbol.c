@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Look up the function of an address, in the kernel. */
+/* Look up the function that contains an address, in the kernel. */
 #include <linux/string.h>
 
 #include "../base/symbols.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Lookup of the function of an address: sdt/symbol.c in the kernel, native/symbol.c in user space.
+ * Lookup of the function that contains an address: sdt/symbol.c in the kernel, native/symbol.c in
+ * user space.
  */
 #ifndef SDT_SYMBOL_H
 #define SDT_SYMBOL_H
