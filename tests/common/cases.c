@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The list of all test cases that run both in a module and in a program. */
+/* The list of all test cases that run both in a module and in user space. */
 #include <linux/kernel.h>
 
 #include "cases.h"

@@ -62,9 +62,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Emit @copies copies of four sites.  Behind each site is an instruction that adds @step to the
- * site's own register; a site that holds a jump skips this add.  The add has three bytes: 83, the
- * register and @step.
+ * Emit @copies copies of four sites.  Each of the four has a register.  An add of @step to that
+ * register follows the site; a site that holds a jump skips the add.  The add has three bytes: 83,
+ * the register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -91,8 +91,8 @@ RECORDS(prefixes);
 })
 
 /*
- * Use two bits of the result for each copy of the sites, so that an add that is executed twice is
- * detected.
+ * Each copy of a site has two bits of the result: executing the add once sets the lower bit,
+ * executing the add twice sets the upper bit.
  */
 static noinline u64 execute_branches(void)
 {
@@ -233,9 +233,9 @@ static noinline u64 execute_register_loads(void)
 }
 
 /*
- * Compare a register whose bytes are all 0x80.  The first instruction of the site compares it with
- * bytes 0x7f, which sets AF and OF; the second compares it with bytes 0x80, which sets ZF and PF.
- * lahf loads SF ZF AF PF CF, and bit 1 of the flags, which is always set.
+ * Compare a register whose bytes are all 0x80.  The site holds a comparison with bytes 0x7f, which
+ * sets AF and OF, or a comparison with bytes 0x80, which sets ZF and PF.  lahf loads SF ZF AF PF
+ * CF, and bit 1 of the flags, which is always set.
  */
 #define COMPARE_REG(seen, nr, name, bytes)				\
 do {									\
@@ -268,8 +268,8 @@ static noinline u64 execute_comparisons(void)
 }
 
 /*
- * Execute nops of lengths that no other site has, each followed by an increment, and return the
- * number of increments.
+ * Execute nops of 1, 3, 4, 7, 8 and 9 bytes, each followed by an increment.  Return the number of
+ * increments.
  */
 static noinline u64 execute_nops(void)
 {
@@ -299,8 +299,7 @@ noinline u64 kinds_callee(u64 value)
 
 /*
  * Execute sites that are nops or calls of kinds_callee(), and return the number of calls.  Calls
- * are tested only in the kernel, because emulating a call pushes to the stack, where a program has
- * its red zone.
+ * are tested only in the kernel: in user space, emulating a call would overwrite the red zone.
  */
 static noinline u64 execute_calls(void)
 {

@@ -38,7 +38,7 @@ enum kind {
 /**
  * struct kinds_record - a site in the code of kinds.c
  * @addr: offset of the site from this field
- * @kind: enum kind; for a prefix: 0 for the LOCK prefix, 1 for the DS prefix
+ * @kind: enum kind; in test_prefixes: 0 for the LOCK prefix, 1 for the DS prefix
  */
 struct kinds_record {
 	s32 addr;

@@ -90,7 +90,7 @@ static noinline void NAMED(bits)(void)
 	WRITE_ONCE(notes_sink, notes_global);
 }
 
-/* Pass more values than there are registers. */
+/* Pass 16 values to notes: more values than there are free registers. */
 static noinline void NAMED(many)(long seed)
 {
 	long a = seed, b = seed + 1, c = seed + 2, d = seed + 3, e = seed + 4, f = seed + 5;

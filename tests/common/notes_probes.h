@@ -33,6 +33,6 @@ noinline void fill_notes_frame(struct notes_frame *frame, long seed)
 		frame->few[i] = -1000 * (int)(i + seed);
 		frame->text[i] = 250 + i;
 	}
-	/* Hide the stored values from the compiler, so that they are no constants in callers. */
+	/* Hide the stored values from the compiler, so that callers must load the values. */
 	barrier();
 }

@@ -101,7 +101,7 @@ bool test_wrong_page_is_unchanged(void);
 /* Return true if only one CPU is online. */
 bool test_has_one_cpu(void);
 
-/* Return true if the patcher can wait for preempted tasks: in the kernel, not in programs. */
+/* Return true if the patcher can wait for preempted tasks: in the kernel, not in user space. */
 bool test_can_wait_for_tasks(void);
 
 #endif /* TESTS_COMMON_TEST_H */

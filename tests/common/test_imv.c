@@ -104,9 +104,9 @@ const char *imv_branches(void)
 	(((x) == (y)) | ((x) < (y)) << 1 | ((x) <= (y)) << 2 | ((x) > (y)) << 3 | ((x) >= (y)) << 4)
 
 /*
- * Define an immediate value of @type, and the function compare_@id().  The function sets the
- * immediate value to its argument value, and compares the immediate value twice with its argument
- * number: converted to @type, and converted to the type to which C promotes @type.
+ * Define an immediate value of @type, and the function compare_@id(value, number).  The function
+ * sets the immediate value to value, and compares number with the immediate value twice: first as
+ * a @type, then as the type to which C promotes @type.
  */
 #define DEFINE_COMPARISON(id, type)					\
 static DEFINE_IMV(type, limit_##id);					\

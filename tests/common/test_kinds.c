@@ -125,9 +125,9 @@ static unsigned long started, done;
 static unsigned int first_pass, end_pass;
 
 /*
- * Execute each pass and check its result: each site must hold one of its two instructions.  If
- * @started after the pass equals @done before the pass, no site has changed during the pass, and
- * the result must be the expected one.
+ * Execute each pass and check that each site held one of its two instructions.  If @started after
+ * the pass equals @done before the pass, no site has changed meanwhile: the pass must return the
+ * expected result.
  */
 static void check_passes_during_flips(void)
 {
@@ -174,7 +174,10 @@ static void check_runs(void)
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-/* Return the chunk size of batch @i with @size sites: every 8th batch has 2 to 4 chunks. */
+/*
+ * Return the chunk size of batch @i, which has @size sites: every 8th batch has up to 4 chunks, all
+ * others have one.
+ */
 static unsigned int choose_chunk(unsigned int i, unsigned int size)
 {
 	return i % 8 ? size : 1 + size / (2 + i / 8 % 3);
@@ -187,8 +190,8 @@ static unsigned long get_ms_since(u64 start)
 
 /*
  * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
- * seconds.  A batch changes up to FEW sites if there are fewer than MANY and @pass is
- * check_passes_during_flips(); otherwise a batch changes all sites.
+ * seconds.  A batch changes all sites, except in tests of check_passes_during_flips() with fewer
+ * than MANY sites: there, a batch changes up to FEW sites.
  */
 static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {
@@ -211,7 +214,10 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 		/* Wait until tasks that were preempted inside a run have left the run. */
 		if (pass == check_runs)
 			test_wait_for_pass();
-		/* After some batches, let each thread make a whole pass without a change. */
+		/*
+		 * After some batches, change no site until each thread has made a whole pass, whose
+		 * result can be compared with @expected.
+		 */
 		if (pass == check_passes_during_flips && i % (few ? 256 : 32) < 2)
 			test_wait_for_whole_pass();
 		first = (first + size) % all;
@@ -248,7 +254,7 @@ static const char *check_both_states(void)
 		first[i] = kinds_execute(i);
 	EXPECT(!flip_all_sites());
 	EXPECT(!check_passes_without_flips());
-	/* The results of the two states differ, except for nops and, in programs, for calls. */
+	/* The results of the two states differ, except for nops and, in user space, for calls. */
 	for (i = 0; i < PASS_MANY; i++)
 		EXPECT((kinds_execute(i) == first[i]) ==
 		       (i == PASS_NOPS ||
@@ -360,7 +366,7 @@ static const char *check_lock_prefix(u8 *prefix)
 	return NULL;
 }
 
-/* Wrong bytes, owners, addresses, lengths and numbers of pokes are refused. */
+/* A change with a wrong byte, owner, address, length or number of pokes is refused. */
 static const char *check_refused_prefixes(u8 *prefix)
 {
 	struct patcher_stats before, after;
@@ -383,7 +389,10 @@ static const char *check_refused_prefixes(u8 *prefix)
 
 const char *patcher_prefixes(void)
 {
-	/* The compiler may emit the two functions in either order, so check the record's kind. */
+	/*
+	 * The compiler may emit kinds_add_locked() and kinds_add_unlocked() in either order: find
+	 * the record of each by its kind.
+	 */
 	const struct kinds_record *second = test_prefixes + !test_prefixes->kind;
 	u8 *prefix = kinds_get_addr(test_prefixes + test_prefixes->kind);
 	struct patcher_stats before, after;

@@ -134,7 +134,7 @@ const char *legacy_2006(void)
 	EXPECT(!strcmp(subsys_format, SUBSYS_EVENT_FORMAT));
 	EXPECT(marker_list_probe(probe_subsys_event) == 2);
 
-	/* Register a probe with the interface of 2.6.25 for the same markers, and unregister it. */
+	/* Beside the probe of 2006, register and unregister one with the interface of 2.6.25. */
 	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[0]));
 	subsys_event(51, text);
 	EXPECT(subsys_calls == 4 && subsys_value == 52 && calls[0] == 2);
@@ -177,7 +177,7 @@ const char *legacy_2006_errors(void)
 	subsys_event(1, "");
 	EXPECT(subsys_calls == 2);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
-	/* The calls of marker_set_probe() that failed have not set the format of the name. */
+	/* The failed calls of marker_set_probe() have set no format for the name test_2006. */
 	EXPECT(marker_set_probe("test_2006", "%ld %s", variadic_probe_without_args) == 1);
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
 	return NULL;

@@ -113,8 +113,8 @@ static u64 time_registration_in_parts(void)
 /*
  * Check that registering MANY probes at once takes less than MOST times as long as registering the
  * same number in MANY / FEW = 8 parts of FEW probes.  If the time of one registration were
- * proportional to the number of probes, MANY at once would take about eight times as long.  Both
- * times are minima of several tries, because other load can only increase the times.
+ * proportional to the number of registered probes, the ratio would be about eight.  Both times are
+ * minima of several tries, because other load can only increase the times.
  */
 static const char *check_registration_scales(void)
 {

@@ -126,7 +126,7 @@ static noinline void ignore_caller(void *private, const struct sdt_hit *hit)
 	barrier();
 }
 
-/* Attach record_caller() first.  While two handlers are attached, a loop calls record_caller(). */
+/* Check that a loop calls record_caller() only while a second handler is attached. */
 static const char *check_callers(void)
 {
 	const void *alone;
@@ -179,7 +179,7 @@ static noinline void hit_named(long number)
 	SDT_PROBE1(test, given, written, named, number);
 }
 
-/* A function that is inlined twice: each copy is a site of the function that contains it. */
+/* A function that is inlined twice: each copy of the site belongs to the calling function. */
 static __always_inline void hit_inlined(int number)
 {
 	SDT_PROBE1(test, , , inlined, number);
@@ -206,7 +206,7 @@ const char *sdt_functions_of_inlined_copies(void)
 	sdt_inlined_two(2);
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1 && seen[1].last.args[0] == 2);
 	EXPECT(sdt_hit_ip(&seen[0].last) != sdt_hit_ip(&seen[1].last));
-	/* The module named in the definition is matched, not the module that contains the site. */
+	/* A pattern matches the module named in the probe's definition, not the site's module. */
 	EXPECT(!sdt_attach("given::named", record_hit, &first));
 	hit_named(7);
 	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 7);
@@ -332,10 +332,7 @@ const char *sdt_rounds(void)
 	EXPECT(count_rounds() == before + 3);
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	EXPECT(count_rounds() == before + 3 + 3 + 1);
-	/*
-	 * The pattern "inlined" changes no site: its sites are enabled by "test:::*" before and
-	 * after.
-	 */
+	/* The next two calls change no site: "test:::*" keeps all sites of test enabled. */
 	EXPECT(!sdt_attach("inlined", record_hit, &first));
 	EXPECT(!sdt_detach("none", record_hit, &first));
 	EXPECT(count_rounds() == before + 7);

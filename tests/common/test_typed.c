@@ -142,7 +142,7 @@ const char *typed_call_probes(void)
 	EXPECT(!marker_unregister_test_typed(second_probe, &records[1]));
 	hit_marker(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
-	/* Call the stub like a CPU that executed the site before the site was switched off. */
+	/* Call the stub, as a CPU may do that executed the site before the site was disabled. */
 	__marker_call_test_typed(5, 512, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 

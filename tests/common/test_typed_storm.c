@@ -113,9 +113,9 @@ const char *typed_storm(void)
  * typed_storm_waits() tests that the stub of a marker is rewritten only when no CPU can be
  * executing the stub.  A site calls the stub with preemption disabled.  In this test, a thread
  * disables preemption for up to HOLD_NS, which is longer than a few batches of the patcher take.
- * Meanwhile the only probe of the marker is replaced.  In the kernel, the replacement must wait for
- * the thread before it rewrites the stub.  In a program, the wait is limited: if it times out, the
- * stub must not be rewritten, and the iterator calls the new probe.
+ * Meanwhile the only probe of the marker is replaced.  In the kernel, the stub must not be
+ * rewritten before the thread enables preemption.  In user space, the wait for the thread is
+ * limited: after a timeout the stub must not be rewritten, and the iterator calls the new probe.
  */
 #ifdef __KERNEL__
 #define HOLD_NS		4000000000ULL
@@ -148,7 +148,7 @@ static void disable_preemption_if_wanted(void)
 }
 
 /*
- * Let a thread disable preemption, and wait until the thread has.  Return false after 4 * HOLD_NS.
+ * Let a thread disable preemption, and wait for this.  Return false after 4 * HOLD_NS.
  */
 static bool wait_for_disabled_preemption(void)
 {
