@@ -4,11 +4,15 @@
 
 usage: mark.py SOURCES KMARKERS
 
-Each file with a MODULE_LICENSE() gets an inline function with a marker, and two calls of that
-function; a module parameter whose setter hits a marker and reads an immediate value; and a marker
-before a return statement of an existing function. Each makefile of modules includes kmarkers.mk and
-entry.mk, also one that a Perl script of the package writes. Folders named configure contain small
-modules that test the kernel for features, and are not changed.
+Each C file with a MODULE_LICENSE() gets:
+
+- an inline function with a marker, and two calls of that function;
+- a module parameter whose setter hits a marker and reads an immediate value;
+- a marker before a return statement of an existing function.
+
+Each makefile of modules gets include lines for kmarkers.mk and entry.mk. So does each Perl script
+of the package that writes a makefile of modules. Folders named configure contain small modules that
+test the kernel for features, and are not changed.
 """
 
 from __future__ import annotations
@@ -54,8 +58,8 @@ RETURN = re.compile(r"(?<=[;}]\n)(?=(?:[ \t]*\n)?\treturn\b)")
 def insert_own_marker(text: str, stem: str) -> str:
     """Insert a marker into the first suitable function of a file; return the new text.
 
-    A function is suitable if it is called through a pointer, because then it is not in init text,
-    which is freed. Without a suitable function, the text is returned unchanged.
+    A suitable function is called through a pointer, so it is not in init text, where trace_mark()
+    is not allowed. Without a suitable function, the text is returned unchanged.
     """
     for found in FUNCTION.finditer(text):
         name = found[1]
@@ -84,8 +88,8 @@ def mark_file(path: Path) -> None:
 
 
 def main() -> None:
-    """Insert markers into the C files of a package that contain MODULE_LICENSE(), and include lines
-    into the package's makefiles."""
+    """Insert markers into C files that contain MODULE_LICENSE(), and include lines into the
+    makefiles of modules."""
     sources, includes = Path(sys.argv[1]), INCLUDES.format(kmarkers=sys.argv[2])
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):

@@ -259,8 +259,8 @@ static void toggle_probe_by_name(int marker)
 }
 
 /*
- * Check where a stub jumps.  The @last stub of a marker jumps directly to the marker's probe if the
- * marker has one probe and the probe is in reach.  All other stubs jump to the iterator.
+ * Check that a stub jumps to the iterator, or directly to the marker's only probe if the probe is
+ * in reach and the stub is the last one of the marker (@last).
  */
 static void check_stub(const struct stub *stub, bool last)
 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose __init function reads an immediate value with imv_read() and by a comparison, which
- * make patch sites in init text.  Loading the module must fail.  _imv_read(), a plain load, is allowed
- * in init text.
+ * A module whose __init function contains two patch sites of an immediate value: imv_read() and a
+ * comparison.  Loading the module must fail.  _imv_read(), a plain load, is allowed in init text.
  */
 #include <linux/module.h>
 

@@ -9,16 +9,16 @@
  *	restore				undo redirect
  *	detour FUNCTION			make FUNCTION return 4343
  *	undetour			undo detour
- *	far FUNCTION CALLEE		redirect the call to an address out of its reach
- *	left FUNCTION CALLEE		unregister a changed site, which must fail
+ *	far FUNCTION CALLEE		redirect the call to an address out of reach of a call
+ *	left FUNCTION CALLEE		unregister the site of a redirected call, which must fail
  *	claims FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread tries to register a site inside the call
  *	detour-race FUNCTION		two threads redirect FUNCTION at the same time
  *	forget-race FUNCTION OFFSET	two threads unregister one site at the same time
  *	race FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread takes and releases text_mutex
- *	nothing				make requests with a missing or wrong field each; all
- *					must fail
+ *	nothing				make requests that each have a missing or wrong field;
+ *					all must fail
  *	site FUNCTION OFFSET LEN	register a site and unregister it
  *	bytes ADDRESS LEN		answer: the bytes in memory
  *	scan ADDRESS LEN VALUE MASK	answer: offsets of the bytes b with (b & MASK) == VALUE
@@ -244,7 +244,7 @@ static int repeat_unregister_race(char **words)
 	return err;
 }
 
-/* Make requests with a missing or wrong field each.  Return 0 if all of them return -EINVAL. */
+/* Make requests that each have a missing or wrong field.  Return 0 if all return -EINVAL. */
 static int make_incomplete_requests(char **words)
 {
 	static const char name[] = "getpid";

@@ -73,9 +73,9 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Add a form to the branch @site: an instruction with which the function always returns @result.
- * The instruction is a nop if @result is @not_taken, the result when the branch is not taken;
- * otherwise a jump.  A jump is added only if the branch has 2 bytes.
+ * Add a form to the branch @site: a nop or a jump with which the function always returns @result.
+ * @not_taken is the result with a nop; any other result needs a jump.  A jump is added only if the
+ * branch has 2 bytes.
  */
 static void add_unconditional_form(struct changed *site, unsigned long result,
 				   unsigned long not_taken)
@@ -146,8 +146,8 @@ static int find_int_pow_constant(struct changed *site)
 }
 
 /*
- * Call the changed function once.  If at most one change ran meanwhile, the result must be that of
- * the form before or after the change.
+ * Call the changed function once.  If at most one change ran meanwhile, the function must return
+ * the result of the form before or after the change.
  */
 static void check_result(struct changed *site)
 {
@@ -172,7 +172,7 @@ static void check_both_sites(void)
 		check_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* Replace both instructions in one batch: each by its form @number, modulo its number of forms. */
+/* In one batch, replace the instruction of each site by the site's form @number % site->nr. */
 static int change_both_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Macros that expand the macro @what ten times: for @n followed by each of the digits 0 to 9. */
+/* Macros that expand the macro @what ten times, each time with another digit appended to @n. */
 #ifndef TESTS_KERNEL_EACH_H
 #define TESTS_KERNEL_EACH_H
 

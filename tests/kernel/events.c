@@ -52,7 +52,7 @@ static void hit_pointers(void)
 	trace_mark(ev_pointers, "%ps %p", hit_plain, &lock);
 }
 
-/* Pass pointers that are no strings: to user space, non-canonical, and unmapped. */
+/* Pass three invalid string pointers: one to user space, one non-canonical, one unmapped. */
 static void hit_bad_strings(void)
 {
 	trace_mark(ev_bad_strings, "%s %s %s", (char *)0x1234, (char *)0xdead000000000000,
@@ -153,9 +153,9 @@ static int add_breakpoint(void)
 }
 
 /*
- * Handler of a kprobe on kmarkers_layout_compute_size(): hit a marker while a hit of ev_outer is in
- * that function, before the hit reserves its record.  This kprobe uses ftrace, so the handler runs
- * in the context of the caller.
+ * Hit ev_nested during a hit of ev_outer.  This is the handler of a kprobe on
+ * kmarkers_layout_compute_size(), which a hit calls before it reserves a record.  The kprobe uses
+ * ftrace, so the handler runs in the context of the caller.
  */
 static int on_compute_size(struct kprobe *probe, struct pt_regs *regs)
 {

@@ -74,9 +74,9 @@ static unsigned int count_foreign_ops(const struct module *module)
 }
 
 /*
- * Count the parameters with kernel_param_ops in another module, in all live modules.  The kernel's
- * list of modules is not exported, so the walk begins at the entry of this module.  The head of the
- * list is not in a module: it is in the kernel's data.
+ * In all live modules, count the parameters whose kernel_param_ops are in another module.  The
+ * kernel's list of modules is not exported, so the walk begins at the entry of this module.  The
+ * walk skips the head of the list, which is in the kernel's data, below MODULES_VADDR.
  */
 static int get_foreign_ops(char *buffer, const struct kernel_param *param)
 {

@@ -39,7 +39,7 @@ static struct bench_group second = {
 
 static bench_op *const lacks_layouts[BENCH_LAYOUTS] = { base_0 };
 
-/* Variants without code to execute, of a group that measures in its own block function. */
+/* Variants without code to execute: the group's own block function measures. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },

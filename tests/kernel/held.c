@@ -29,10 +29,10 @@
 #define DS		0x3e
 
 /*
- * The task is kept from running until the thread that changes the run is asleep: until CHECKS
- * checks in a row, at intervals of 1 ms, have found this thread asleep.  The task is kept from
- * running for at most LIMIT_MS, which is less than the time after which the kernel throttles
- * real-time threads.  On a slow machine, several of the TRIES may fail.
+ * The task is kept from running until CHECKS checks in a row, at intervals of 1 ms, have found the
+ * thread that changes the run asleep.  This takes at most LIMIT_MS, which is less than the time
+ * after which the kernel throttles real-time threads.  On a slow machine, several of the TRIES
+ * attempts may fail.
  */
 #define CHECKS		20
 #define LIMIT_MS	700
@@ -337,7 +337,7 @@ static const char *change_prefix_while_preempted(void)
 
 	number = 5;
 	EXPECT(!register_site(get_held_prefix(), 1, PATCHER_SITE_PREFIX));
-	/* In later calls, the prefix is LOCK already. */
+	/* If this case has run before, the prefix is LOCK already. */
 	EXPECT(READ_ONCE(*get_held_prefix()) == DS || READ_ONCE(*get_held_prefix()) == LOCK);
 	failed = preempt_task_and_change(execute_held_prefix, change_prefix);
 	if (failed)

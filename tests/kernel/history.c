@@ -66,7 +66,7 @@ static const struct kernel_param_ops list_ops = { .set = set_list };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
-/* Hit a marker whose name is also used by a module that is loaded later.  Call a probe directly. */
+/* Hit example_tick, whose name a module that is loaded later also uses, and history_defined. */
 static int set_tick(const char *unused, const struct kernel_param *kp)
 {
 	trace_mark(example_tick, "tick %lu", hits);

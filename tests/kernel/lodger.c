@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A marker of the tracepoint module_get, whose callback is defined in another module. */
+/* A trace_mark_tp() marker whose tracepoint callback is defined in another module. */
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <trace/events/module.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counts mappings in the kernel's page tables, at addresses above the direct map.  In the direct
- * map, the kernel itself keeps text read-only.
+ * Counts mappings in the kernel's page tables, at addresses above the direct map.  The direct map
+ * is not checked, because the kernel itself keeps text read-only there.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>

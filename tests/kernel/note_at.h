@@ -9,8 +9,8 @@
 #include <kmarkers/sdt.h>
 
 /*
- * Write the record of an SDT note at @label, of the struct sdt_probe @probe with @nr arguments.
- * @codes are the encoded locations of the arguments.
+ * Write the record of an SDT note at @label.  @probe is the note's struct sdt_probe, @nr the number
+ * of arguments, and @codes are the encoded locations of the arguments.
  */
 #define NOTE_AT(label, probe, nr, codes)				\
 	KMARKERS_RECORD(sdtnote,					\

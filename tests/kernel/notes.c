@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Notes, which are SDT sites without an instruction of their own, in functions that are compiled
- * with several options.  Writing o1, o2, o3 or fp to the parameter pass executes the functions
- * compiled with these options once, and "others" executes the functions below.  Writing N to repeat
- * executes the functions of all options N times.  While listen is 1, a handler stores the probe and
- * the arguments of each hit; seen shows the hits since the last write to pass.
+ * with several options.  The main parameters of the module are:
+ *
+ *	pass	write o1, o2, o3 or fp to execute the functions of this option once, "others" to
+ *		execute all other functions once
+ *	repeat	write N to execute the functions of all options N times
+ *	listen	while 1, a handler stores the probe and the arguments of each hit
+ *	seen	the hits since the last write to pass
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>

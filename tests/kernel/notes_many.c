@@ -20,7 +20,7 @@ SDT_PROBE_DEFINE0(nmany, , , lost);
 
 MANY_PROBES("sdt_provider_nmany");
 
-/* Define a function with a hundred notes, like that of SDT_PROBE1(nmany, , , p0000, value). */
+/* Define a function with a hundred notes like the note of SDT_PROBE1(nmany, , , p0000, value). */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\
 {									\

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module whose kmarkers table has version 1: a header in front of the records, which is found
- * through a local symbol.  Loading the module must fail.
+ * A module whose kmarkers table has version 1: the records follow a header, and a local symbol
+ * marks the header.  Loading the module must fail.
  */
 #include <linux/module.h>
 
@@ -37,7 +37,7 @@ static noinline int read_value(void)
 	return value;
 }
 
-/* Log that the module was loaded, which must not happen. */
+/* Report a failure of the test: the module was loaded. */
 static int __init old_table_init(void)
 {
 	pr_info("module loaded, although its table has version 1; its immediate value is %d\n",

@@ -63,8 +63,8 @@ static const struct bpf_raw_event_map *find_raw_event(const char *name)
 }
 
 /*
- * The attached functions, recorded because the kernel warns if a function that is not attached is
- * detached.
+ * The attached functions.  detach_program() detaches only these, because the kernel warns if a
+ * function is detached that is not attached.
  */
 static struct attached {
 	const char *name;
@@ -107,9 +107,9 @@ static int detach_program(const char *name, void *function, void *data)
 }
 
 /*
- * Wait for at most LIMIT_MS until the marker's raw tracepoint is connected if @on, disconnected if
- * not @on.  Return true if the tracepoint is then in that state.  If another task held the lock of
- * the marker registry, attach_program() returns before the tracepoint is connected.
+ * Wait until the marker's raw tracepoint is connected (@on is true) or disconnected (@on is false).
+ * Return false after LIMIT_MS.  If another task held the lock of the marker registry,
+ * attach_program() returns before the tracepoint is connected.
  */
 static bool wait_until_connected(const struct marker_typed *typed, bool on)
 {

@@ -24,7 +24,7 @@ DEFINE_PROVIDER(MANY_PROVIDER);
 MANY_PROBES("sdt_provider_" __stringify(MANY_PROVIDER));
 
 /*
- * Define a function with a thousand sites, like that of SDT_PROBE1(many, , , p0000, value).  The
+ * Define a function with a thousand sites like the site of SDT_PROBE1(many, , , p0000, value).  The
  * code at label 3 runs while the site is enabled.  The flavour breakpoint requires the argument in
  * rdi, the register of the first argument of a call.
  */

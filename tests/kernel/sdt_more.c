@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Probes of tsdt, a provider that kmarkers_test_sdt defines, too: one probe is equal in both
- * modules, one has an argument of another type, and one has an argument of each kind.  Writing N to
- * the parameter pass executes the sites N times; with first=N, the init function does so, too.
+ * SDT probes of the provider tsdt, which kmarkers_test_sdt defines, too.  io-start is equal in both
+ * modules, trapped has another type of argument here, and kinds has an argument of each kind.
+ * Writing N to the parameter pass executes the sites N times; with first=N, the init function does
+ * so, too.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads of the stress tests: one on each online CPU.  Also test_read_shared(). */
+/* Threads of the stress tests, one on each online CPU, and test_read_shared(). */
 #include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/export.h>
@@ -29,7 +29,8 @@ static int call_pass_repeatedly(void *data)
 		pass_function();
 		WRITE_ONCE(*count, *count + 1);
 		/*
-		 * Report a quiescent state of RCU Tasks, for which the replacement of a run waits.
+		 * Report a quiescent state to RCU Tasks: the replacement of a site of several
+		 * instructions waits for a grace period of RCU Tasks.
 		 */
 		cond_resched_tasks_rcu_qs();
 	}

@@ -154,7 +154,7 @@ static int te_calls_never_returns(void *unused)
 	te_never_returns();
 }
 
-/* Call a function that does not return, in a thread of its own. */
+/* Handle a write to the parameter never: call a function that does not return, in a new thread. */
 static int te_set_never(const char *text, const struct kernel_param *unused)
 {
 	struct task_struct *thread = kthread_run(te_calls_never_returns, NULL, "te_never");

@@ -5,7 +5,8 @@
  * is stored with its old value, so the functions do not change.
  *
  * Also measures, on a CPU that executes none of the functions, the longest gap between two readings
- * of the clock.  For comparison with the gap of a switch, the CPU can be interrupted alone.
+ * of the clock.  The parameter interrupt sends IPI rounds without stores, for comparison with the
+ * gap during a switch.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -181,7 +182,7 @@ static u64 record_longest_gap(u64 last)
 
 /*
  * Read the clock in a loop, and set gap_ns to the longest time between two readings.  The reading
- * after the loop is for an interruption that lasts until the thread is stopped.
+ * after the loop ends a gap that lasts until the thread is stopped.
  */
 static int watch_clock(void *unused)
 {
@@ -189,7 +190,7 @@ static int watch_clock(void *unused)
 
 	while (!kthread_should_stop()) {
 		last = record_longest_gap(last);
-		/* cond_resched() also lets stop_machine() take the CPU. */
+		/* Without kernel preemption, stop_machine() can run on this CPU only here. */
 		cond_resched();
 	}
 	record_longest_gap(last);
