@@ -34,8 +34,8 @@ VIOLATIONS = {
     "unclaimed": SearchResult.UNCLAIMED,
     "freed": SearchResult.FREED,
 }
-# Patterns of the values of instruction parts in a replay. format_replay() writes the word int3 for
-# the value that stands for a breakpoint.
+# Patterns that match the value of one part of an instruction in a replay. format_replay() writes
+# the word int3 for the value that stands for a breakpoint.
 VALUES = (
     re.compile(r"(?<=part \d := )\d+"),
     re.compile(r"(?<=part \d: )\d+"),
@@ -126,7 +126,7 @@ def classify_search_output(text: str) -> SearchResult:
 
 
 def format_replay(replay: str, int3: str) -> str:
-    """Return the steps of a replay, one per line, with the word int3 for the number `int3`."""
+    """Return the steps of a replay, one per line. Write the value `int3` as the word int3."""
     lines = []
     for raw in replay.splitlines():
         line = raw.strip()
@@ -244,8 +244,8 @@ def check_variants(chosen: Sequence[Variant], grounds: Sequence[Ground]) -> list
 
 
 def choose_variants(names: Sequence[str], long: bool) -> list[Variant]:
-    """Return the variants with the given names. Without names, return all variants, the large ones
-    only if `long` is true."""
+    """Return the variants with the given names. Without names, return PROTOCOL, MUTANTS and, if
+    `long` is true, LONG."""
     if not names:
         return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
     known = [*PROTOCOL, *MUTANTS, *LONG]

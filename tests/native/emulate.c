@@ -2,9 +2,9 @@
 /*
  * Compares the patcher's instruction emulator with the CPU, on random instructions with random
  * registers and flags.  Arguments: the number of comparisons, and a seed.  An instruction that the
- * decoder does not support is replaced by another instruction.  A timer sends signals meanwhile, as
- * in a fuzzer; no signal may be delivered while the stack pointer is random.  Some random stack
- * pointers are addresses in the handler's stack.
+ * decoder does not support is replaced by another instruction.  Some random stack pointers are
+ * addresses in the stack of oracle.c's signal handler.  A timer sends signals, as in a fuzzer:
+ * oracle.c must block these signals while the stack pointer is random.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +16,10 @@
 
 #include "oracle.h"
 
-/* Limit of generated cases per comparison.  The decoder supports most of the cases. */
+/*
+ * Maximum number of generated cases per comparison.  Cases that the decoder does not support are
+ * not compared; the decoder supports most cases.
+ */
 #define CASES_PER_COMPARISON	4
 
 static u64 state, wanted, generated;

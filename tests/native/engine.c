@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the patcher's batches in states that the public interface cannot cause in a program:
+ * Tests of the patcher's batches in states that the public interface cannot cause in user space:
  * tables of core text, and bytes that were changed without the patcher.
  */
 #include <pthread.h>
@@ -120,7 +120,7 @@ static const char *check_no_run_is_a_prefix(void)
 	return NULL;
 }
 
-/* Check that changes of core text are refused in a program: only the kernel has core text. */
+/* Check that changes of core text are refused in user space: only the kernel has core text. */
 static const char *check_no_core_text(void)
 {
 	prepare_table(0);

@@ -133,7 +133,7 @@ static const char *check_refused_formats(void)
 
 	for (i = 0; i < ARRAY_SIZE(bad); i++)
 		EXPECT(parse_all_conversions(bad[i]) == -EINVAL);
-	/* Printing such a format ends at the refused conversion. */
+	/* Printing a format ends at the first refused conversion. */
 	EXPECT(print_args(text, sizeof(text), "%d %n %d", 1, (int *)1, 2) == 2);
 	EXPECT(!strcmp(text, "1 "));
 	EXPECT(print_args(text, sizeof(text), "%") == 0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of the lists of values, markers, sites and samples, and of setup and teardown of a run. */
+/* Tests of setup and teardown of a benchmark run, and of lists: values, markers, sites, samples. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -239,9 +239,9 @@ static void count_teardown(void)
 }
 
 /*
- * measured_op() takes a sixth of a TSC cycle per loop, and more in the last of five blocks.  Before
- * the first block, measured_op() is called at each layout of two variants, to find loop counts and
- * to warm up.
+ * measured_op() takes a sixth of a TSC cycle per loop, and one cycle more per loop in the last of
+ * five blocks.  Before the first block, measured_op() is called twice at each layout of both
+ * variants: to find loop counts and to warm up.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
@@ -352,8 +352,8 @@ static const char *check_printed_sizes(void)
 }
 
 /*
- * Check the slopes of long windows: of half a second, where products in compute_slope() exceed 64
- * bits, and of days.
+ * Check the slopes that compute_slope() computes from windows of half a second, whose products
+ * exceed 64 bits, and from windows of days.
  */
 static const char *check_long_windows(void)
 {

@@ -140,7 +140,7 @@ static const char *check_one_batch(void)
 	return NULL;
 }
 
-/* Check that other probes of the same names stay connected. */
+/* Check that disconnecting links does not disconnect other probes of the links' names. */
 static const char *check_beside_other_probes(void)
 {
 	EXPECT(!marker_probe_register("many_value", "%d", count_call, &calls[4]));
@@ -196,7 +196,10 @@ static const char *check_connect_without_memory(void)
 	return NULL;
 }
 
-/* Check that no probe is called after disconnecting without memory; some sites may still be on. */
+/*
+ * Check that disconnecting works if an allocation fails: no probe is called, although some sites
+ * may still be enabled.
+ */
 static const char *check_disconnect_without_memory(void)
 {
 	bool failed = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes allocations fail.  The linker replaces calloc() by __wrap_calloc().  In programs,
+ * Makes allocations fail.  The linker replaces calloc() by __wrap_calloc().  In user space,
  * kvcalloc(), kzalloc() and similar functions call calloc().
  */
 #include <stdlib.h>
