@@ -10,9 +10,9 @@
 #define ORACLE_MAX	15
 
 /**
- * struct oracle_case - one instruction and the registers before it
+ * struct oracle_case - an instruction, and the registers before its execution
  * @code: bytes of the instruction, followed by other bytes
- * @offset: offset of the instruction in the sandbox, 0 .. ORACLE_OFFSETS - 1
+ * @offset: offset of the instruction in the sandbox (two pages), 0 .. ORACLE_OFFSETS - 1
  * @regs: all registers and flags; oracle_run() sets ip and, for a call, sp
  */
 struct oracle_case {
@@ -21,7 +21,7 @@ struct oracle_case {
 	struct pt_regs regs;
 };
 
-/* Number of possible offsets, in two pages: instructions may cross the page boundary. */
+/* Number of offsets in the sandbox: two pages, so that an instruction can cross a boundary. */
 #define ORACLE_OFFSETS	(2 * 4096 - ORACLE_MAX)
 
 /* Stack of the signal handler.  A case whose sp points into this stack is executed with sp = 0. */
@@ -31,7 +31,7 @@ extern u8 oracle_stack[ORACLE_STACK_BYTES];
 /* Fill in the next case.  Return false if there is no further case. */
 typedef bool oracle_next(struct oracle_case *test);
 
-/* Number of compared, refused and different cases, and the first difference. */
+/* Numbers of compared, refused and differing cases, and the case in which results differ. */
 struct oracle_result {
 	u64 compared;
 	u64 refused;	/* cases with instructions that the decoder does not support */
@@ -42,13 +42,13 @@ struct oracle_result {
 };
 
 /*
- * Emulate and execute cases until @next returns false or a result differs.  Meanwhile SIGTRAP,
- * SIGSEGV, SIGILL and SIGBUS have other handlers.  Only one thread may call this function.  Return
- * 0 or a negative errno.
+ * Emulate and execute cases until @next returns false or the results of emulator and CPU differ.
+ * Meanwhile SIGTRAP, SIGSEGV, SIGILL and SIGBUS have other handlers.  Only one thread may call this
+ * function.  Return 0 or a negative errno.
  */
 int oracle_run(oracle_next *next, struct oracle_result *result);
 
-/* Print the first difference to stderr. */
+/* Print to stderr the case in which results differ. */
 void oracle_print(const struct oracle_result *result);
 
 #endif /* TESTS_NATIVE_ORACLE_H */

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the exchange of an instruction's prefix while a thread is held at the instruction.  The
- * instruction adds to memory that cannot be accessed, so it raises a signal.  The thread is held in
- * the signal handler, and then returns to the instruction, as a preempted task does.
+ * Tests of replacing an instruction's DS prefix by LOCK while a thread is held at the instruction.
+ * The instruction adds to memory that cannot be accessed, so it raises a signal.  The thread is
+ * held in the signal handler, and then returns to the instruction, as a preempted task does.
  *
- * With a DS prefix the thread returns to the prefix, which may have become LOCK.  With a nop
- * instead of the prefix the thread returns behind the nop, and adds without the LOCK prefix that
- * all other threads already use.
+ * The thread returns to the DS prefix, which may have become LOCK.  If the prefix were a nop, the
+ * thread would return behind the nop, and add without LOCK although other threads use LOCK.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -115,7 +114,7 @@ static void fill_lock_poke(struct patcher_poke *poke, u8 *addr)
 	poke->new[0] = LOCK;
 }
 
-/* Store LOCK at both prefixes, in one batch. */
+/* Store LOCK over the prefixes of both sites, in one batch. */
 static int store_locks(void)
 {
 	struct patcher_poke pokes[2] = { };
@@ -183,8 +182,8 @@ static const char *check_held_thread(void)
 	EXPECT(*prefixes_first == LOCK && *prefixes_second == LOCK);
 	EXPECT(*standing.memory == 6 && add_at_second_site(standing.memory) == 6);
 	/*
-	 * The thread that is held at the xadd returns behind the nop: it would not execute a LOCK
-	 * prefix that is stored over the nop meanwhile.
+	 * The thread that is held at the xadd returns behind the nop.  If LOCK replaced the nop
+	 * meanwhile, the thread would not execute LOCK.
 	 */
 	EXPECT(change_while_held(add_behind_nop, change_nothing) == 7);
 	EXPECT(standing.ip == (unsigned long)prefixes_nop + 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Test cases of prefixes.c: exchange of an instruction's prefix while a thread is held there. */
+/* Test cases of prefixes.c: changes of an instruction's prefix while a thread is held there. */
 #ifndef TESTS_NATIVE_PREFIXES_H
 #define TESTS_NATIVE_PREFIXES_H
 

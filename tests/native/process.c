@@ -37,7 +37,7 @@ static noinline void read_value(void)
 	__atomic_fetch_add(&passes, 1, __ATOMIC_RELAXED);
 }
 
-/* Change the value @nr times. */
+/* Change the immediate value @nr times. */
 static int change_repeatedly(unsigned int nr)
 {
 	unsigned int i;
@@ -49,8 +49,8 @@ static int change_repeatedly(unsigned int nr)
 }
 
 /*
- * Change the value test_batches times while three threads execute @run, which returns when stop is
- * set.
+ * Change the immediate value test_batches times while three threads execute @run.  @run returns
+ * when stop is set.
  */
 static const char *change_while_running(void *(*run)(void *))
 {

@@ -62,9 +62,10 @@ static const char *check_steps(void)
 	return NULL;
 }
 
+/* inside: a hook delays its caller.  returned: the function under test has returned. */
 static bool inside, returned;
 
-/* Set inside for @ms milliseconds, or until returned is set. */
+/* Delay the caller of a hook: set inside for @ms milliseconds, or until returned is set. */
 static void set_inside_for_ms(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -82,7 +83,7 @@ static void delay_handler(void)
 	set_inside_for_ms(100);
 }
 
-/* Wait for at most 5 s until inside is set.  Return true if inside is set. */
+/* Wait for at most 5 s until a hook sets inside.  Return true if inside is set. */
 static bool wait_until_inside(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -225,8 +226,8 @@ static void begin_batch(void)
 }
 
 /*
- * Check a batch that begins after the handler has searched the current batch for the address, and
- * before the handler reads the byte in memory.
+ * Check a breakpoint whose address is not in the current batch.  While the handler looks up the
+ * site, a new batch stores a breakpoint at this address: the handler must return to the site.
  */
 static const char *check_breakpoint_of_new_batch(void)
 {
@@ -265,8 +266,8 @@ static bool refuse_stored_again(const struct patcher_table *table, const struct 
 }
 
 /*
- * Check a permanent breakpoint that is removed and restored before the handler reads the byte in
- * memory.
+ * Check a permanent breakpoint that is removed and restored during its handler, before the handler
+ * reads the byte in memory: the handler must return to the site.
  */
 static const char *check_trap_stored_again(void)
 {
@@ -312,9 +313,8 @@ static void trap_at_site(void)
 }
 
 /*
- * Check that a breakpoint that a thread hits directly after the store is handled at once.  This
- * holds for a breakpoint that enables a site, and for a breakpoint that replaces the jump of a
- * site.
+ * Check that a hit directly after the store of a breakpoint is handled, not retried.  The
+ * breakpoint enables a site at first, and replaces the jump of the site later.
  */
 static const char *check_first_trap(void)
 {
@@ -357,8 +357,8 @@ static void pause_3_ms(void)
 }
 
 /*
- * Check that the histogram counts the duration of a batch of three rounds, each delayed by 3 ms, in
- * a right bucket: not below the bucket of 9 ms, nor above the bucket of the time measured here.
+ * Check in which bucket of the histogram a batch is counted.  Each of three rounds is delayed by
+ * 3 ms, so the batch takes at least 9 ms, and at most the time measured here.
  */
 static const char *check_durations(void)
 {

@@ -30,12 +30,11 @@ int protocol_register(void);
 int protocol_change(const u8 *old, const u8 *new);
 void protocol_cleanup(void);
 
-/*
- * Trap function of the table, to be set before protocol_register(), and a function that stores or
- * removes a permanent breakpoint at the first site.
- */
+/* Trap function of the table; a test sets it before protocol_register(). */
 extern bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
 			     struct pt_regs *regs);
+
+/* Store or remove a permanent breakpoint at the first site. */
 int protocol_store_trap(const u8 *old, const u8 *new);
 
 /* Hook that is called after each round of a batch. */
@@ -44,7 +43,7 @@ extern void (*protocol_after_round)(void);
 /* Hook that the breakpoint handler calls before it emulates an instruction. */
 extern void (*protocol_in_handler)(void);
 
-/* Hook that is called once, by the breakpoint handler when it looks up a site in the tables. */
+/* Hook that the breakpoint handler calls once, when the handler looks up a site in the tables. */
 extern void (*protocol_in_lookup)(void);
 
 #endif /* TESTS_NATIVE_PROTOCOL_STAND_H */

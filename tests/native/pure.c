@@ -102,7 +102,7 @@ static const char *check_decoder(void)
 
 		EXPECT(!patcher_insn_decode(e->bytes, sizeof(e->bytes), &insn));
 		EXPECT(insn.len == e->len && insn.kind == e->kind);
-		/* A truncated instruction is refused. */
+		/* Truncated bytes are refused, or decoded as a shorter instruction. */
 		for (max = 0; max < e->len; max++)
 			EXPECT(patcher_insn_decode(e->bytes, max, &insn) || insn.len <= max);
 	}
@@ -269,7 +269,7 @@ static unsigned long compare_on_cpu(unsigned int size, u32 a, u32 b)
 	return flags & STATUS_FLAGS;
 }
 
-/* Compare an emulated cmp and each conditional jump behind it with the CPU. */
+/* Compare the emulation of a cmp, and of each conditional jump after the cmp, with the CPU. */
 static const char *check_one_cmp(const u8 *code, unsigned int len, unsigned int slot,
 				 unsigned int shift, u32 a, u32 b)
 {

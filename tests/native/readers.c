@@ -74,7 +74,7 @@ static int run_in_child(int (*run)(void))
 	return process_reap(child);
 }
 
-/* Take the lock, and start a thread that is in a probe until the lock is released. */
+/* Take the lock, and start a thread whose probe waits for the lock. */
 static int start_reader(pthread_t *thread)
 {
 	unsigned int before = entered;
@@ -129,7 +129,7 @@ static int fork_with_lock(void)
 	return marker_probe_unregister("readers_hit", probe_that_waits, NULL);
 }
 
-/* Check that changes and forks do not wait for a thread whose probe waits for a held lock. */
+/* Check that changes and fork() return although a probe waits for a lock of the program. */
 static const char *check_fork_with_lock(void)
 {
 	EXPECT(run_in_child(fork_with_lock) == 0);
@@ -195,8 +195,8 @@ static int fork_often(void)
 }
 
 /*
- * Check fork() while a probe waits for a lock that handlers of pthread_atfork() take, too.  The
- * lock of a log is an example.
+ * Check fork() while a probe waits for a lock that handlers of pthread_atfork() also take.  An
+ * example is the lock of a log.
  */
 static const char *check_fork_handlers(void)
 {
@@ -258,7 +258,7 @@ static void *fork_once(void *unused)
 	return NULL;
 }
 
-/* Not inlined: AddressSanitizer does not track the stack frames that a cancelled thread leaves. */
+/* Not inlined: AddressSanitizer does not notice that a cancelled thread leaves its stack frames. */
 static noinline int set_value_to_seven(void)
 {
 	return imv_set(value, 7);
@@ -291,7 +291,10 @@ static int cancel_change_waiting_for_fork(void)
 	return result || ended != PTHREAD_CANCELED || forked || check_changes() ? 2 : 0;
 }
 
-/* Check the cancellation of a thread whose change waits for a fork that waits for a held mutex. */
+/*
+ * Cancel a thread while its change waits for a fork() of another thread.  The fork() waits until
+ * the test unlocks a mutex.
+ */
 static const char *check_cancelled_waiting_change(void)
 {
 	EXPECT(run_in_child(cancel_change_waiting_for_fork) == 0);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of probes that are registered by name and have a register probe: a second function, which
- * gets the arguments in registers.  A typed marker calls the register probe while it has no
- * other probe, and otherwise the probe itself; never both.
+ * gets the arguments in registers.  While a typed marker has a single probe, the marker calls the
+ * register probe instead of the probe.  With several probes, it calls no register probe.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ DECLARE_MARKER(regs_marker, MARKER_PROTO(unsigned long number, u32 word),
 	       MARKER_ARGS(number, word), FORMAT);
 DEFINE_MARKER(regs_marker);
 
-/* Numbers of calls of a probe and its register probe, and of wrong arguments. */
+/* Numbers of calls of a probe and of its register probe, and of calls with wrong arguments. */
 struct seen {
 	atomic_ulong by_name;
 	atomic_ulong by_registers;
@@ -213,8 +213,8 @@ static const char *check_failed_disconnect(void)
 #define OTHERS	64
 
 /*
- * Call @change for many other names.  The order of names in the registry is unspecified, but of so
- * many names, some probably precede and some follow the name of the test.
+ * Call @change for OTHERS further names.  The order of the registry is unspecified, but some of so
+ * many names probably precede the name of the test, and some follow it.
  */
 static int change_others(int (*change)(const char *name))
 {
@@ -240,8 +240,8 @@ static int disconnect_plain_probe(const char *name)
 }
 
 /*
- * Check a probe that stays connected to one name, because the stub cannot be patched: the probe is
- * disconnected from the other names, and the error is not -ENOENT.
+ * Unregister a probe from several names while the stub of one name cannot be patched.  The probe
+ * stays connected to this name only, and the next attempt returns -EILSEQ, not -ENOENT.
  */
 static const char *check_failed_disconnect_of_one_name(void)
 {

@@ -16,7 +16,10 @@
 
 static enum bench_cycles cycles_source;
 
-/* Check the ratio of core cycles to TSC cycles: 3 with a counter of three times the rate. */
+/*
+ * Check the ratio of core cycles to TSC cycles: 3 if cycles are counted, because the counter of
+ * this file has three times the rate of the TSC.
+ */
 static const char *check_cycles_ratio(void)
 {
 	const u64 one = 1 << BENCH_CYCLES_SHIFT;
@@ -33,7 +36,7 @@ static const char *check_cycles_ratio(void)
 	return NULL;
 }
 
-/* Define the layouts of a BENCH_ROW() as the same function at every layout. */
+/* Define the array of functions for BENCH_ROW(), with the same function for every layout. */
 #define AT_EACH_LAYOUT(code)						\
 static bench_op *const code##_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = code }
 
@@ -81,9 +84,9 @@ void __wrap_bench_delay(u32 iterations)
 
 /*
  * Check the random order of a run.  Each variant has each position equally often.  Each layout is
- * used equally often, and each eight blocks use layouts in all eighths of a cache line.  Each loop
- * count is the first, second and last of three windows in more than a sixth of all cases.  Each
- * window is delayed by a random number of iterations of an empty loop, less than 1024.
+ * used equally often, and eight successive blocks use layouts in all eighths of a cache line.  Each
+ * of the three loop counts is measured first, second and last, each in more than a sixth of the
+ * cases.  A random number of iterations of an empty loop, below 1024, delays each window.
  */
 static const char *check_random_order(void)
 {
@@ -128,11 +131,11 @@ static const char *check_random_order(void)
 	return NULL;
 }
 
-/* A simulated clock, which advance_clock() advances: a pass takes .pass picoseconds. */
+/* A simulated clock, which advance_clock() advances; a pass takes .pass picoseconds. */
 static struct {
 	bool used, stands;
 	u64 ns, pass;
-	unsigned int spoilt;	/* if N is not 0: of N windows, all but one take 100 us more */
+	unsigned int spoilt;	/* N > 0: all windows but every Nth take 100 us more */
 	unsigned int windows;
 } simulated;
 
@@ -178,7 +181,7 @@ static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 	return err;
 }
 
-/* Check that windows take 10 to 30 us, or the minimum that three different loop counts allow. */
+/* Check that windows take 10 to 30 us, or longer if three different loop counts need longer. */
 static const char *check_loop_counts(void)
 {
 	static const u64 passes[] = { 250, 777, 1000, 4096, 39999, 433000, 5000000, 2000000000 };
@@ -252,7 +255,7 @@ static const char *check_long_windows(void)
 	return NULL;
 }
 
-/* CPU and number of context switches that the run reads: the benchmarks below change both. */
+/* The CPU and the number of context switches that a run reads; the benchmarks below change both. */
 static unsigned int on_cpu;
 static u64 switches;
 static bool fake_cpu;
@@ -292,7 +295,7 @@ static u64 simulate_migration_and_preemption(u32 loops)
 
 AT_EACH_LAYOUT(simulate_migration_and_preemption);
 
-/* Check that a sample has the flags of migration and preemption, and the CPU of its beginning. */
+/* Check that a sample has the flags of its disturbances, and the CPU on which the window began. */
 static const char *check_flags(void)
 {
 	static const struct bench_variant variants[] = {

@@ -9,7 +9,7 @@
 #include "../../sdt/types.h"
 #include "sdt_types.h"
 
-/* Return true if the format for @types is the field of the site, followed by @wanted. */
+/* Return true if the format of the event for @types is "site %pS", followed by @wanted. */
 static bool fmt_is(unsigned int nr, const char *types, const char *wanted)
 {
 	const struct sdt_probe probe = { .types = types, .nr = nr };

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of kmarkers_start() without memory, file descriptors or other resources.  Also tests of
- * batches without the handler of SIGTRAP or the system call membarrier(), which were available at
- * the start but no longer are.
+ * batches that lack the handler of SIGTRAP or membarrier() after a successful start.
  */
 #include <errno.h>
 #include <fcntl.h>

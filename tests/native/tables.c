@@ -162,7 +162,7 @@ static const char *check_refused_comparisons(void)
 			EXPECT(add_and_drop(refused[i], refused[i + 1], size,
 					    IMV_COMPARE) == -EINVAL);
 	EXPECT(!memcmp(before, tables_cmp_short, bytes));
-	/* Wrong sizes and flags, and other instructions that read values. */
+	/* Wrong sizes and flags are refused, also for other instructions that read values. */
 	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 8, IMV_COMPARE) == -EINVAL);
 	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 4, IMV_COMPARE) == -EINVAL);
 	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 2, IMV_COMPARE) == -EINVAL);
@@ -299,8 +299,8 @@ static noinline u8 read_scaled(void)
 }
 
 /*
- * Measure how long it takes to set a value, which has one site, SETS times.  Return the minimum of
- * several tries in ns, or 0 on error.
+ * Measure the time to set the value of read_scaled() SETS times.  Return the minimum of several
+ * tries in ns, or 0 on error.
  */
 static u64 measure_set_time(void)
 {

@@ -168,7 +168,7 @@ static const char *check_under_uprobes(void)
 	return NULL;
 }
 
-/* Store a breakpoint.  On the nop, also store other bytes, as in the kernel's change to a call. */
+/* Store a breakpoint.  At the long nop, also store other bytes of a call, as a uprobe does. */
 static bool store_breakpoint(pid_t child, u8 *addr)
 {
 	u8 bytes[sizeof(long)] = { KMARKERS_INT3, 1, 2, 3, 4 };
