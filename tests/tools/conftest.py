@@ -47,6 +47,6 @@ def programs() -> None:
 
 @pytest.fixture(scope="session")
 def reference_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Copy the reference run, and make the report of the copy, which takes long. Tests must not
-    change the copy."""
+    """Copy the reference run, and make its report once for all tests, because a report takes long.
+    Tests must not change the copy."""
     return pages.make_reference_run(tmp_path_factory.mktemp("reference"))

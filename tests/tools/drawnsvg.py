@@ -84,7 +84,7 @@ def find_difference(one: str, other: str) -> str:
 
 
 def select_coordinates(part: SvgElement) -> tuple[float, ...]:
-    """Return the coordinates to compare: of a text all, but of a path only the first point, because
+    """Return the coordinates to compare: all of a text, but only the first point of a path, because
     other points differ between versions of matplotlib."""
     if part.kind == "text":
         return part.places

@@ -20,9 +20,10 @@ TOKEN = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|\x1b\[?[?\d;]*$|[\r\n]|[^\x1b
 
 
 class Terminal:
-    """Runs a program on a pseudoterminal. `screen` is the visible text, `said` all output,
-    `beyond` the number of columns by which the longest line exceeds the width. `other`, `cursor`
-    and `wraps` are modes: the alternate screen, a visible cursor, automatic line wrap."""
+    """Runs a program on a pseudoterminal. `screen` is the visible text, and `said` is all output.
+    `beyond` is the number of columns by which the longest line exceeds the width. `other` is true
+    if the alternate screen is shown, `cursor` if the cursor is visible, and `wraps` if long lines
+    are wrapped."""
 
     def __init__(self, words: Sequence[str], env: Mapping[str, str], size: tuple[int, int]) -> None:
         """Start the program `words`; `size` is width and height."""

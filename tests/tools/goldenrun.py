@@ -70,8 +70,8 @@ def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> I
 
 
 def simulate_switching(seed: int) -> Iterator[Line]:
-    """Yield, for each mechanism of WAYS, simulated times to switch sites, and simulated gaps: for
-    how long another CPU is stopped during a switch."""
+    """Yield simulated samples of each mechanism of WAYS: the time to switch sites, and the gap,
+    which is the time for which another CPU is stopped by a switch."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         for way, (start, each) in WAYS.items():

@@ -53,8 +53,8 @@ def list_indexed_names(site: Path) -> set[str]:
 
 
 def list_documented_names() -> Iterator[str]:
-    """Yield the names of exported functions with a kernel-doc comment, and of all functions, macros
-    and structures with a kernel-doc comment in the public headers."""
+    """Yield the documented names: functions, macros and structures of the public headers with a
+    kernel-doc comment, and exported functions of modules with a kernel-doc comment."""
     for path in sorted(ROOT.glob("include/kmarkers/*.h")):
         yield from DOCUMENTED.findall(path.read_text(encoding="utf-8"))
     for module in handbook.MODULES:

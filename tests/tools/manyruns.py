@@ -91,8 +91,8 @@ def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> 
 
 
 def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") -> None:
-    """Write runs of different days. Runs from number `since` on have the second CPU model, with
-    which the variant of COSTLIER costs 1 % more. The directories are called `name`-NUMBER."""
+    """Write `count` runs of different days to directories called `name`-NUMBER. From run `since`
+    on, the CPU has the second model, with which the variant in COSTLIER costs 1 % more."""
     writer = RunWriter(folder)
     for number in range(count):
         later = number >= since

@@ -15,7 +15,7 @@ import pytest
 from kmtools.base.paths import ROOT
 from kmtools.lab import build, catalogue, chroot
 
-# Only another header can include a header with this line.
+# A header with this #error may be included only by another header.
 PART = '#error "include <'
 PROGRAMS = {"user.h"}
 INCLUDED = re.compile(r"^\s*#\s*include <([^>]+)>", re.MULTILINE)
@@ -73,7 +73,8 @@ PREFIXED = re.compile(
 
 @pytest.fixture(scope="module")
 def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Run `scripts/install dev`; return the installed directory with the headers."""
+    """Run `scripts/install dev`; return the directory share/kmarkers of the installation, which has
+    the headers."""
     # Build both libraries, because other tests may have built only one.
     nativeprograms.build_programs("libkmarkers.a", "libkmbench.a")
     root = tmp_path_factory.mktemp("installed")
@@ -154,8 +155,8 @@ def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
 
 
 def test_headers_compile_in_a_driver_with_conflicting_names(share: Path, tmp_path: Path) -> None:
-    """Each header for modules compiles in a source that defines the names of DRIVER, except
-    <linux/marker.h>, which defines MARK(), as some drivers do."""
+    """Headers for modules compile before and after the definitions of DRIVER. <linux/marker.h> is
+    left out, because it defines MARK(), as DRIVER does."""
     names = [name for name in list_module_headers(share) if name != "linux/marker.h"]
     includes = "".join(f"#include <{name}>\n" for name in names)
     end = 'MODULE_LICENSE("GPL");\n'

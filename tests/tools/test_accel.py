@@ -100,7 +100,7 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
         f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or"
     )
     monkeypatch.setattr("os.access", lambda *_: False)
-    # The message must not refer to the log of an earlier trial boot.
+    # Make the folder with the log of an earlier trial boot, to which the message must not refer.
     accel.get_trial_folder("a").mkdir(parents=True)
     assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"

@@ -251,7 +251,7 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
 
 
 def test_help_takes_little_cpu_time() -> None:
-    """The fastest of seven runs of `kmarkers --help` takes at most 0.15 s of CPU time, which
+    """The fastest of seven runs of `kmarkers --help` takes at most 0.15 s of CPU time. CPU time
     depends less on the load of the machine than elapsed time."""
     python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
     seconds = []

@@ -78,8 +78,8 @@ PAGE = 271
 
 def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
     """Return simulated blocks of three windows (a, b, c), in which a pass takes `cost`
-    instructions. For each block, `longer` has the letter of the window in which a page of the ring
-    buffer fills up, which takes more instructions; "-" stands for no such window."""
+    instructions. `longer` has a letter for each block: the window of this letter takes more
+    instructions, because a page of the ring buffer fills up. "-" means that no window does."""
     return [
         [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
         for i, letter in enumerate(longer)
@@ -92,8 +92,8 @@ def test_instructions_of_a_full_ring_buffer_page_are_not_counted(longer: str) ->
 
 
 def test_blocks_with_different_slopes_have_no_common_slope() -> None:
-    """If no slope occurs in all blocks, the set of slopes is empty. Blocks of two windows are
-    ignored."""
+    """If no slope (instructions per pass) occurs in all blocks, there is no common slope. Blocks of
+    two windows are ignored."""
     assert counts.find_common_slopes([*make_blocks(576, "---"), *make_blocks(900, "-")]) == set()
     assert counts.find_common_slopes([block[:2] for block in make_blocks(576, "aaaa")]) == set()
     flagged = [block[1:] if i == 3 else block for i, block in enumerate(make_blocks(576, "cccc"))]
@@ -105,17 +105,18 @@ def test_blocks_with_different_slopes_have_no_common_slope() -> None:
 
 
 def test_two_boots_leave_one_common_slope() -> None:
-    """If the same window is longer in all blocks of a boot, the blocks of this boot have three
-    common slopes. Only the true slope also occurs in the other boot."""
+    """If the same window is longer in each block of a boot, each pair of windows gives the same
+    slope in all blocks, so there are three common slopes. Only the true slope is common to both
+    boots."""
     first = counts.find_common_slopes(make_blocks(576, "cccc"))
     assert len(first) == 3
     assert first & counts.find_common_slopes(make_blocks(576, "aaaa")) == {576}
 
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
-    """Judge the counts of two simulated boots, in which a marker event takes `cost` instructions
-    and a tracepoint event 595; return the failures. `marker` and `event` are pairs: the argument
-    `longer` of make_blocks() in the first boot and in the second."""
+    """Judge the counts of two simulated boots; return the failures. A marker event takes `cost`
+    instructions, and a tracepoint event takes 595. `marker` and `event` have the argument `longer`
+    of make_blocks() for each boot."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}

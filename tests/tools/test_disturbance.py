@@ -165,8 +165,8 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
 
 
 def make_stretch(blocks: range, factor: float) -> list[Sample]:
-    """Return 200 blocks of two variants. The windows in `blocks` take `factor` times as long: if
-    `factor` is 2 or more, the windows of one variant, otherwise of both variants."""
+    """Return 200 blocks of two variants. In `blocks`, windows take `factor` times as long: the
+    windows of both variants if `factor` is below 2, else the windows of variant a."""
     return [
         make_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),

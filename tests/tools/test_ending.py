@@ -156,8 +156,8 @@ PLAIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
 def run_in_shell(
     run: Path, name: str, after: str, **env: str
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the kmarkers command `name` in a shell with `after`, such as a redirection, appended. The
-    output of the command is buffered."""
+    """Run the kmarkers command `name` in a shell; `after` is appended to the command, for example a
+    redirection. The output of the command is buffered."""
     words = [word.replace("RUN", str(run)) for word in ENDS[name]]
     # PYTHONUNBUFFERED, which may be set for pytest, would disable buffering.
     clean = {key: text for key, text in os.environ.items() if key != "PYTHONUNBUFFERED"}
@@ -286,8 +286,8 @@ def test_whole_output_is_shown_on_a_terminal(
 
 
 def make_change(percent: int, verdict: str, tier: str = "native", kernel: str = "6.1") -> Change:
-    """Return a row with long names and a note, compared between two runs; its cost changed by
-    `percent`."""
+    """Return the change of a row between two runs: `percent` is the change of its cost. The row has
+    long names and a note."""
     long = "a-name-that-is-quite-long-for-a-terminal"
     name = RowName(tier, f"{long}-{percent}", f"{long}-{percent}")
     row = Row(name, kernel, "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})

@@ -89,7 +89,7 @@ class LinkedProgram:
         return self.text[start : start + size]
 
     def list_offsets(self, function: str, kind: int) -> list[int]:
-        """Return the offsets in a function of its entry (kind 0) or of its exits (kind 1)."""
+        """Return the offsets of records in a function: of entries (kind 0) or of exits (kind 1)."""
         start, size = self.functions[function]
         offsets = [addr - start for addr, data in self.records if data == kind]
         return [offset for offset in offsets if 0 <= offset < size]

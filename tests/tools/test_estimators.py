@@ -32,8 +32,8 @@ def test_intervals_contain_the_true_cost(kind: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
-    """If the share `share` of the blocks of a process costs 3 more, compute_usual_costs() returns
-    the midmean of many simulated blocks with noise and with the same share."""
+    """compute_usual_costs() returns the midmean (mean of the middle half) of blocks with noise, if
+    the share `share` of the blocks of a process costs 3 more."""
     dear = (np.arange(noises.BLOCKS) < round(share * noises.BLOCKS)) * 3.0
     random = np.random.default_rng(0)
     drawn = np.sort((dear + random.standard_normal((4000, noises.BLOCKS))).reshape(-1))
@@ -57,8 +57,9 @@ def test_usual_costs_agree_with_the_documented_table() -> None:
 
 @pytest.mark.parametrize("kind", noises.ASYMMETRIC)
 def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
-    """The true cost lies between zero and the largest offset. In a kind named stays-SHARE-BLOCKS, a
-    neighbour process runs in SHARE of the blocks, each time for BLOCKS blocks on average."""
+    """A disturbance adds an offset of zero or more to each block, so the true cost is at least
+    zero, and below the largest offset. In the kind of noise stays-SHARE-BLOCKS, a neighbour process
+    runs in SHARE of the blocks, for BLOCKS blocks in a row on average."""
     random = np.random.default_rng(1)
     layout = noises.permute_layouts(random, 400 * noises.LENGTH)
     offsets = noises.ASYMMETRIC[kind](random, layout)
@@ -131,8 +132,8 @@ def test_short_second_state_is_not_noted(disturbed: int, noted: bool) -> None:
 
 
 def simulate_brief_neighbour(seed: int, processes: int = 16) -> np.ndarray:
-    """Return blocks that cost 0, but 1 in one to three stretches of 64 to 200 blocks. The standard
-    deviation of a block is 0.01."""
+    """Return blocks that cost 0, except one to three stretches of 64 to 200 blocks that cost 1. The
+    noise of a block has a standard deviation of 0.01."""
     random = np.random.default_rng(seed)
     dear = np.zeros(processes * 128)
     for _ in range(random.integers(1, 4)):
@@ -159,8 +160,9 @@ def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
 
 
 def test_the_interval_of_two_states_holds_the_estimate() -> None:
-    """Blocks next to a change of the state count for the estimate, but not for the costs in the
-    states, so the estimate may be below both costs. Here, cheap blocks precede costly blocks."""
+    """The estimate includes the blocks next to a change of the state. The costs in the two states
+    do not, so the estimate may be below both costs, as here, where cheap blocks precede costly
+    blocks."""
     x = np.zeros(noises.LENGTH)
     for begin in (0, 5 * noises.BLOCKS):
         x[begin + 56 : begin + 96] = -0.3
@@ -213,7 +215,8 @@ def test_noise_of_layouts_is_not_removed() -> None:
 
 
 def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
-    """If blocks have two states, the interval still includes the interval over processes."""
+    """If blocks of few processes have two states, the interval contains the whole interval that is
+    computed from the differences between processes."""
     process = np.repeat([1, 2, 3], 128)
     x = simulate_brief_neighbour(4, 3)
     found = location.estimate_location(x, process, np.arange(len(x)) % 8)
@@ -254,8 +257,9 @@ def test_the_estimate_is_inside_its_interval(kind: str) -> None:
 def test_note_has_the_mean_over_time_if_the_usual_cost_leaves_out_blocks(
     every: int, noted: bool
 ) -> None:
-    """If one block of ten costs 40 more, the usual cost leaves these blocks out, and the note has
-    the mean over time. If no block (0) or every block (1) costs 40 more, there is no note."""
+    """If one block of ten costs 40 more, the usual cost leaves out the costly blocks, and the note
+    has the mean over time. There is no note if no block (`every` is 0) or every block (1) costs 40
+    more."""
     offsets = 40.0 * (np.arange(noises.LENGTH) % every == 0) if every else 0.0
     x = offsets + np.random.default_rng(1).standard_normal(noises.LENGTH)
     found = location.estimate_location(x, noises.PROCESS, noises.LAYOUT)
@@ -353,7 +357,7 @@ THEIRS = {"together": 0.0974, "spread": 0.0017}
     ("ours", "said"),
     [
         ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
-        # It is sufficient if each of the two costs agrees in one of several attempts.
+        # Each of the two costs must agree with nopcost in only one of several attempts.
         (
             [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
             "2 passed, 0 failed",

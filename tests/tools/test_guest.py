@@ -81,9 +81,9 @@ def test_init_does_nothing_outside_a_test_kernel() -> None:
 
 
 def find_wrong_settings(tmp_path: Path, settings: dict[str, object], change: str = "") -> str:
-    """Write the files of a guest with `settings`, and check the settings as scripts/guest/init
-    does; return the settings that init reports as wrong. `change` is a shell command that changes
-    a setting before this check."""
+    """Write the files that give `settings` to a guest. Execute the shell command `change`, which
+    changes a setting, then the check of scripts/guest/init. Return the settings that this check
+    reports as wrong."""
     request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
     places = {where: str(path) for path, where in machine.write_guest_files(request, tmp_path)}
     text = (ROOT / "scripts" / "guest" / "init").read_text()

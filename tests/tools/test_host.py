@@ -156,7 +156,7 @@ def test_hint_names_the_package_manager_of_the_distribution(
     [
         ("exit 0", "echo linux-headers-1", "apt-get install linux-headers-"),
         ("exit 1", "echo linux-headers-1", "no package has the headers of kernel "),
-        # apt has no package lists.
+        # Without package lists of apt, the hint is to install the headers package.
         ("exit 1", ":", "apt-get install linux-headers-"),
     ],
 )

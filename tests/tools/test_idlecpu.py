@@ -86,8 +86,8 @@ def write_stat(path: Path, ticks: int, idle: tuple[int, int]) -> None:
 def run_with_idle_cpus(
     library: Path, pilot: tuple[int, int], later: tuple[int, int], *words: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run kmbench on a machine whose two CPUs are idle for `pilot` percent of ten ticks, and for
-    `later` percent of a minute after that."""
+    """Run kmbench on a machine with two CPUs. `pilot` and `later` are the idle shares of the CPUs
+    in percent: during ten ticks at the start, and during the next minute."""
     folder = library.parent
     write_stat(folder / "BEFORE", 0, pilot)
     write_stat(folder / "AFTER", 10, pilot)
@@ -102,8 +102,8 @@ def run_with_idle_cpus(
 
 
 def choose_cpu(library: Path, idle: tuple[int, int], *words: str) -> tuple[int, str]:
-    """Run `kmbench env` on a machine whose two CPUs are idle for `idle` of ten ticks; return the
-    CPU that kmbench chooses, and the messages on stderr."""
+    """Run `kmbench env` on a machine with two CPUs, which are idle for `idle` of ten ticks; return
+    the CPU that kmbench chooses, and the messages on stderr."""
     first, last = idle
     done = run_with_idle_cpus(library, (10 * first, 10 * last), (0, 0), "env", *words)
     (cpu,) = re.findall(r"^cpu=(\d+)$", done.stdout, re.M)
@@ -144,8 +144,8 @@ def test_cpu_named_by_the_option_is_chosen(stat_library: Path) -> None:
 def test_the_preferred_cpu_is_kept_unless_another_is_idler(
     stat_library: Path, idle: tuple[int, int], place: int, said: bool
 ) -> None:
-    """With --prefer, kmbench chooses the preferred CPU and prints nothing about it. If the other
-    CPU is idler, kmbench chooses the other CPU and prints its number."""
+    """With --prefer, kmbench chooses the preferred CPU and prints no message about the choice. If
+    the other CPU is idler, kmbench chooses the other CPU and prints its number."""
     cpu, stderr = choose_cpu(stat_library, idle, "--prefer", str(ALLOWED[0]))
     assert cpu == ALLOWED[place]
     assert bool(CHOSEN.findall(stderr)) == said
@@ -207,8 +207,9 @@ def test_a_single_cpu_is_chosen_without_a_message() -> None:
 @needs_two_cpus
 @pytest.mark.parametrize("busy", ALLOWED)
 def test_a_busy_cpu_is_not_chosen(busy: int, tmp_path: Path) -> None:
-    """With a busy loop on one CPU, the other one is chosen, and its number is in the env file and
-    in each sample. Other programs may use the other CPU, too, so the best of TRIES tries counts."""
+    """If a busy loop keeps one CPU busy, kmbench chooses another CPU, whose number is in the env
+    file and in each sample. Other programs may use that CPU, too, so the best of TRIES tries
+    counts."""
     for number in range(TRIES):
         raw = tmp_path / str(number)
         with keep_cpu_busy(busy):

@@ -220,7 +220,8 @@ def test_successful_job_passes(laboratory: Path) -> None:
 
 
 def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:
-    """A boot whose output folder another boot uses changes nothing in this folder."""
+    """While a boot uses a folder, a second boot with this output folder is refused, and changes
+    nothing in the folder."""
     log = laboratory / "out/console.log"
     with hold_lock(laboratory / "out" / machine.LOCK, "unused"):
         log.write_text("of the first boot")

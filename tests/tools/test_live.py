@@ -138,7 +138,8 @@ def test_table_is_redrawn_after_a_resize(terminal: Terminal, folder: Path) -> No
         terminal.resize(width, height)
         terminal.read_until(lambda: terminal.said.endswith("\033[J"))
         if terminal.beyond > 0:
-            # The long lines were written before the size changed, so change the size once more.
+            # The program wrote lines for the old width before it noticed the change. Change the
+            # size once more, and check the new lines.
             terminal.said, terminal.beyond = "", 0
             terminal.resize(width, height - 1)
             terminal.read_until(lambda: terminal.said.endswith("\033[J"))

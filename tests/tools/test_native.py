@@ -303,7 +303,8 @@ PEERS = {"peer-lttng-ust.so": "lttng/tracepoint.h", "peer-sdt.so": "sys/sdt.h"}
 
 @pytest.mark.parametrize("present", [[], ["peer-lttng-ust.so"], ["peer-sdt.so"], list(PEERS)])
 def test_peer_is_built_only_with_its_header(present: list[str], tmp_path: Path) -> None:
-    """A peer is built if the compiler finds its header, which exists for the peers in `present`."""
+    """A peer is built only if the compiler finds its header. Only peers in `present` have
+    headers."""
     for peer in present:
         header = tmp_path / "include" / PEERS[peer]
         header.parent.mkdir(parents=True)

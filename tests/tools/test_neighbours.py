@@ -43,8 +43,8 @@ def make_planted_result(row: selftest.Planted, **changed: Any) -> Result:
 
 
 def make_run(changed: dict[str, dict[str, Any]]) -> list[Result]:
-    """Return the results of a run without faults, except for the fields in `changed`, which maps
-    the name of a variant to new values of fields."""
+    """Return the results of a run without faults. `changed` maps names of variants to fields of
+    their results that get other values."""
     planted = [make_planted_result(row, **changed.get(row.variant, {})) for row in selftest.ROWS]
     names = ("none-clone", *(f"marker-jump-{n}" for n in ("middle", "first", "x", "y", "z")))
     hot = [make_result("density-one", name, 0.0, **changed.get(name, {})) for name in names]
@@ -150,8 +150,8 @@ def test_every_kind_is_a_neighbour_process() -> None:
 
 @pytest.mark.parametrize("name", neighbour.NEIGHBOURS)
 def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
-    """While the `with` block runs, a pinned neighbour process also pins this process to the last
-    CPU. After the block, the neighbour process has ended."""
+    """A neighbour process runs until the `with` block ends. If the neighbour process is pinned,
+    this process runs on the last CPU meanwhile. Then the affinity of this process is restored."""
     allowed, began = os.sched_getaffinity(0), time.monotonic()
     with neighbour.run_neighbour_process(name, 1):
         kept = {max(allowed)} if neighbour.NEIGHBOURS[name].pinned else allowed

@@ -20,7 +20,8 @@ from kmtools.measure.rundir import RunError
 from kmtools.report import reference
 
 HOST, USER, SERIAL = "workshop7", "arabella", "PF-123456"
-# Fields of env.json, and values with personal details, which a packed run must not have.
+# Fields of env.json with values that contain personal details. A packed run must not contain these
+# details.
 DETAILS: dict[tuple[str, ...], Any] = {
     ("machine", "hostname"): HOST,
     ("machine", "serial"): {"board": SERIAL},
@@ -44,8 +45,8 @@ def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a run with simulated personal details, such as the names of machine and user; change to
-    an empty directory."""
+    """Make a run with simulated personal details, such as the names of machine and user. Make an
+    empty directory the working directory."""
     (made,) = manyruns.write_runs(tmp_path / "runs", 1)
     (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path / "empty")

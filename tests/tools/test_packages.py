@@ -230,8 +230,8 @@ def test_symvers_file_is_chosen_by_kernel_release(tmp_path: Path, programs: None
         return run_successfully(*words).strip()
 
     assert find_symvers("6.1.0-mine") == str(mine)
-    # For a release without Module.symvers, the path is that of a file that does not exist, so that
-    # modpost prints this path in its error message.
+    # A release without Module.symvers gets the path of a file that does not exist, so that modpost
+    # prints this path in its error message.
     assert find_symvers("6.1.0-other") == str(share / "Module.symvers")
 
 

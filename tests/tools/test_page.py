@@ -88,8 +88,8 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 def test_report_of_all_benchmarks_is_small_and_complete(
     tmp_path: Path, native_programs: None
 ) -> None:
-    """The page of a run with all benchmarks except switching sites has all its tables, and is
-    small enough for the tables of switching to fit, too."""
+    """The page of a run with all benchmarks except those of switching sites has all its tables. The
+    limit for the size of this page leaves space for the tables of switching."""
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = TagCollector()

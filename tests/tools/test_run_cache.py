@@ -45,7 +45,7 @@ def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> N
     reader = collect.Reader()
     for most in (2, 3, None):
         reader.load("native", raw, most)
-    # Like kmarkers, rename the directory after the last process; no file in it is read again.
+    # Rename the directory after the last process, as `kmarkers bench` does. No file is read again.
     reader.load("native", raw.rename(raw.with_name("native")))
     assert sorted(read) == sorted(["process-1", "process-2"] * 2 + ["process-3", "process-4"])
 

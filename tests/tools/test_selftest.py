@@ -37,7 +37,7 @@ FIXED, NOISE, BLOCKS = 60.0, 10.0, 32
 
 def simulate_results(seed: int, noise: float = NOISE, tier: Tier = TIER) -> list[Result]:
     """Return the results of simulated windows of the benchmark `planted`. The frequency of the core
-    differs from block to block, a window takes FIXED core cycles more than its passes, and `noise`
+    differs from block to block. A window takes FIXED core cycles in addition to the passes; `noise`
     is the standard deviation of a window in core cycles."""
     random = np.random.default_rng(seed)
     samples = []
@@ -73,7 +73,7 @@ def test_known_costs_pass(
 
 
 def skip_baseline_subtraction(variant: Sequence[Slope], _baseline: Sequence[Slope]) -> list[Slope]:
-    """Return the slopes of a variant, from which the baseline is not subtracted."""
+    """Return the slopes of a variant without subtracting the baseline."""
     return list(variant)
 
 
@@ -177,8 +177,8 @@ def test_the_whole_interval_must_be_close_to_the_known_cost(
 
 @pytest.mark.parametrize(("variant", "said"), [("nops", UNCLEAR), ("chain-clone", FAIL)])
 def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: str) -> None:
-    """The verdict "unresolved" on a row near zero passes for unclear, because the A/A clone may be
-    noisy. On the row of the clone itself, this verdict is a failure."""
+    """For a row with a cost near zero, the verdict "unresolved" gives the outcome UNCLEAR, because
+    the A/A clone may be noisy. For the row of the clone itself, this verdict is a failure."""
     row = Planted(variant, 0, 0, ("equivalent",))
     outcome = selftest.choose_outcome(row, 0.0, Interval(-0.1, 0.1), "unresolved")
     assert outcome == said

@@ -225,8 +225,8 @@ def test_difference_must_exceed_margin_and_noise_floor() -> None:
 
 
 def test_cost_equal_to_the_margin_is_a_difference() -> None:
-    """If the interval excludes 0 and contains the margin, the verdict is "differs" if the cost
-    exceeds the noise floor, else "unresolved"."""
+    """An interval excludes 0 and contains the margin. The verdict is "differs" if the cost exceeds
+    the noise floor, else "unresolved"."""
     for sign in (1, -1):
         ends = Interval(*sorted((sign * 0.24, sign * 0.26)))
         assert verdicts.decide_verdict(sign * 0.25, ends, 0.25, 0.1) == DIFFERS

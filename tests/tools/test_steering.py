@@ -114,7 +114,7 @@ def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: native.Steer
 def test_layout_effects_do_not_prolong_a_benchmark(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
-    """If more layouts, but not more processes, would resolve a row, the run ends; the row is
+    """If only more layouts, and not more processes, would resolve a row, the run ends. The row is
     unresolved, with a note."""
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}

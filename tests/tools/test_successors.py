@@ -55,7 +55,7 @@ def test_program_times_are_not_compared_with_cycles() -> None:
 
 @pytest.fixture(scope="module")
 def sites() -> dict[str, dict[str, int]]:
-    """Return the sizes in bytes of a site, for each form of a site and part of the object file."""
+    """Return the size of a site in bytes for each form of a site, by part of the object file."""
     return {site.form: dict(site.sizes) for site in objects.measure_all_site_forms()}
 
 
@@ -70,7 +70,8 @@ def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> Non
     jumps = dict.fromkeys(("sdt-jump", "sdt-breakpoint"), 28)
     assert tables == {**dict.fromkeys(tables, 12), **jumps}
     assert sites["sdt-jump"]["data"] == sites["sdt-breakpoint"]["data"] == 8
-    # The unlikely text of a marker has at most 24 bytes, and two moves for two arguments.
+    # The out-of-line text of a marker has at most 24 bytes, and a move of 3 bytes for each of two
+    # arguments.
     unlikely = {form: sizes["text-unlikely"] for form, sizes in sites.items()}
     assert max(unlikely[form] for form in sites if form.startswith("marker-")) <= 24 + 2 * 3
     for sizes in sites.values():

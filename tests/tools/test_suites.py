@@ -183,8 +183,8 @@ def test_calm_suites_run_after_all_others_alone(
 def test_output_of_the_second_process_is_not_lost_in_a_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A suite of the first process redirects its output to a log, and ends later than the suite of
-    the second process, whose output is printed all the same."""
+    """The output of a suite of the second process is printed, although a suite of the first process
+    redirects its own output to a log meanwhile, and ends later."""
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     main_process = os.getpid()

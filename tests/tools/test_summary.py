@@ -76,8 +76,8 @@ def test_schema_1_is_read(tmp_path: Path, full_summary: Json) -> None:
 
 
 def replace_field(list_name: str, field: str, value: object) -> Callable[[Json], object]:
-    """Return a function that sets `field` to `value` in the first entry of the list with this name
-    in a summary."""
+    """Return a function that sets `field` to `value` in the first entry of the list `list_name` of
+    a summary."""
     return lambda content: content[list_name][0].update({field: value})
 
 

@@ -70,8 +70,8 @@ def test_output_of_a_command_is_compared_with_the_tutorial(
 
 
 def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) -> None:
-    """The page passes as printed. With another number of two digits, it fails at the first
-    command."""
+    """The page passes as printed. If a number of two digits on the page is changed, the page fails
+    at the first command."""
     page, log = tmp_path / "page.md", tmp_path / "log"
     text = PAGE.format(file=tmp_path / "file")
     page.write_text(text)
