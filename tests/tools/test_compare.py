@@ -154,8 +154,8 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
 
 @pytest.mark.parametrize("rank", [0, 1])
 def test_one_percent_is_detected_in_real_data(rank: int) -> None:
-    """If a steady row costs 1 % more in one half of the reference run than in the other half, the
-    row is slower in at least 30 of 35 pairs of halves, and no other row raises an alarm."""
+    """A steady row costs 1 % more in one half of the reference run. The row is slower in at least
+    30 of 35 pairs of halves, and no other row raises an alarm."""
     name = find_steady_row(rank)
     found = 0
     for a, b in split_reference_run():

@@ -163,8 +163,8 @@ def test_figure_has_lines_as_long_as_intervals() -> None:
 def test_nonlinear_costs_of_passes_are_reported(
     passes: tuple[float, ...], verdict: str, said: str
 ) -> None:
-    """If the cost of a pass is not linear in its number of sites, the verdict is withheld, and the
-    note has the cost of a site between neighbouring numbers of sites, such as from 4 to 16."""
+    """If the cost of a pass is not linear in its number of sites, the verdict is withheld. The note
+    has the cost of a site between two measured numbers of sites, for example from 4 to 16."""
     random = np.random.default_rng(6)
     samples = [
         Sample(

@@ -143,8 +143,8 @@ def simulate_brief_neighbour(seed: int, processes: int = 16) -> np.ndarray:
 
 
 def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
-    """Stretches of blocks that contain a change of the state belong to neither state, so that the
-    ends of the interval remain near the costs in the two states."""
+    """Stretches of blocks that contain a change of the state belong to neither state. Thus the ends
+    of the interval remain near the costs in the two states."""
     noted = quiet = dear = 0
     for seed in range(FEW):
         found = location.estimate_location(

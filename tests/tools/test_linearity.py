@@ -93,8 +93,8 @@ def test_samples_of_two_counts_have_verdicts() -> None:
 
 @pytest.mark.parametrize(("more", "named"), [(1.0, True), (-1.0, True), (0.2, False)])
 def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
-    """Beyond the second of three loop counts, an operation of x costs `more` ticks more. The margin
-    is 0.25 ticks."""
+    """From the second of the three loop counts on, each further operation of x costs `more` ticks
+    more. The margin is 0.25 ticks."""
 
     def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)

@@ -17,9 +17,8 @@ TRUTH = 1.03
 
 
 def simulate_boots(chance: random.Random, truth: float, labels: int = 2) -> list[CommandTime]:
-    """Return simulated times: eight boots for each label, each with five measured times. A boot
-    shifts all its times by about 1 %; `truth` is the ratio of the other labels' times to the
-    times of label 0."""
+    """Return simulated times of eight boots for each label, five times for each boot. Boots differ
+    by about 1 %. `truth` is the ratio of the times of any other label to the times of label 0."""
     times = []
     for number in range(labels * 8):
         label = number % labels
@@ -57,7 +56,8 @@ def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[
 def test_a_boot_is_recorded_once_under_one_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The time of the first run is not recorded. In the same boot, another label is refused."""
+    """The first run of the program after `kmarkers macro` starts is not recorded. If a boot was
+    recorded with one label, another label is refused in this boot."""
     file, ran, boot = tmp_path / "times.csv", tmp_path / "ran", tmp_path / "boot"
     boot.write_text("one\n")
     monkeypatch.setattr(macro, "BOOT_ID", boot)

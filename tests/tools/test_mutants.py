@@ -44,8 +44,8 @@ def test_mutant_can_be_applied(mutant: Mutant) -> None:
 
 
 def make_result_patterns() -> list[re.Pattern[str]]:
-    """Return a pattern for each text in double quotes in tests/vm that may be the name of a result;
-    a variable of the shell stands for any text."""
+    """Return a pattern for each text in double quotes in tests/vm that may be the name of a result.
+    The pattern matches any text in place of a shell variable."""
     scripts = (path.read_text(encoding="utf-8") for path in (ROOT / "tests" / "vm").rglob("*.sh"))
     texts = {text for script in scripts for text in re.findall(r'"((?:\\.|[^"\\\n])*)"', script)}
     parts = [

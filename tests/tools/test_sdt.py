@@ -74,14 +74,14 @@ def disassemble_until_ret(name: str, built: Path) -> list[str]:
 
 
 def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -> None:
-    """The code of a site before ret is one instruction, or two for the flavour split. Exchanged
-    arguments need one or three more instructions."""
+    """A site needs one instruction before ret, or two with the flavour split. If the site passes
+    its two arguments in swapped order, an xchg or three moves are added."""
     done = compile_source(compiler, SOURCE, tmp_path)
     assert done.returncode == 0, done.stderr
     names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
     counts = {name: len(disassemble_until_ret(name, tmp_path / "probes.o")) - 1 for name in names}
-    # The arguments are in their registers already, except in `swapped`, where two are exchanged
-    # with a third register or with xchg.
+    # The arguments are in the right registers, except in `swapped`: it needs an xchg, or three
+    # moves through a third register.
     assert counts.pop("swapped") in (2, 4)
     assert counts == {
         "empty": 0,
@@ -135,7 +135,8 @@ def test_notes_have_the_locations_of_arguments(compiler: str, level: str, tmp_pa
 
 @pytest.mark.parametrize("without", [False, True])
 def test_a_note_is_a_nop_or_no_instruction(compiler: str, without: bool, tmp_path: Path) -> None:
-    """The site of a note is a nop or empty, and readelf parses the note."""
+    """A site of flavour note is a nop, or no instruction with SDT_NOTES_WITHOUT_NOP. readelf parses
+    the note of the site."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
     head = "#define SDT_NOTES_WITHOUT_NOP\n" * without + HEAD
     done = compile_source(compiler, f"{head}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)

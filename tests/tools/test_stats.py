@@ -195,8 +195,9 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("blocks", [40, 200])
 def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:
-    """The error rate is at most 5 %. If layout effects are far larger than the margin, the
-    error rate is exactly 5 %; so for this noise, two standard deviations more are allowed."""
+    """The error rate is at most 5 %. With the noise "layout-large", whose layout effects are far
+    larger than the margin, the error rate is exactly 5 %, so two standard deviations more are
+    allowed."""
     runs = 200
     allowed = 0.05 * runs + (2 * (0.05 * 0.95 * runs) ** 0.5 if name == "layout-large" else 0)
     clones, variants = count_verdicts(SHAPES[name], blocks, 0.0, runs)
