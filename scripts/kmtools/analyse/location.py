@@ -401,11 +401,11 @@ def estimate_stepped_location(
     """Return the location of values of a clock that advances in steps of `step`. If the
     interquartile range of the residuals is below one step, all values may be rounded in the same
     way, and the interval is widened by one step."""
-    found = estimate_location(x, process, layout, outside)
-    if step <= 0 or math.isnan(found.spread):
-        return found
-    if found.spread >= step:
+    if step <= 0 or len(x) == 0:
+        return estimate_location(x, process, layout, outside)
+    if estimate_batch_locations(x, layout, split_blocks_into_batches(process))[2] >= step:
         return estimate_location(dither_values(x, step), process, layout, outside)
+    found = estimate_location(x, process, layout, outside)
     return replace(
         found, interval=found.interval.widened(step), notes=(*found.notes, WIDENED_BY_STEP)
     )

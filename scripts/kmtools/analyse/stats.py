@@ -19,6 +19,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,7 +70,7 @@ def convert_to_floats(series: Sequence[Slope]) -> Floats:
 
 def compute_median(series: Sequence[Slope]) -> float:
     """Return the median of a series of slopes; NaN if the series is empty."""
-    return float(np.median(convert_to_floats(series))) if series else math.nan
+    return median(slope.top / slope.bottom for slope in series) if series else math.nan
 
 
 def compute_layout_medians(series: Sequence[Slope]) -> dict[int, float]:
