@@ -19,8 +19,8 @@
  * struct function_marker - a marker at the entry of a function
  * @node: link in the list of all function markers
  * @marker: the marker, as registered under its name
- * @record: offset from the address of this field to @marker.  It is the only record of the marker's
- *	struct marker_table
+ * @record: offset from the address of this field to @marker; the marker's struct marker_table has
+ *	only this record
  * @ops: ftrace operations, registered while the marker is on
  * @name: the marker's name
  * @function: the function's name in kallsyms

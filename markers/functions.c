@@ -18,7 +18,8 @@
 #include "list.h"
 #include "tables.h"
 
-static DEFINE_MUTEX(attaching);		/* taken before the locks of files.c and controls.c */
+/* Lock order: this lock, then the locks of files.c and controls.c. */
+static DEFINE_MUTEX(attaching);
 static LIST_HEAD(attached);
 
 static int detach_function_marker(struct function_marker *function)

@@ -61,9 +61,9 @@ static const struct marker *find_marker_by_state_addr(const struct kmarkers_span
 }
 
 /*
- * Refuse a module with a marker in its init text, which is freed after init.  Compilers also inline
- * functions with markers into init text.  kmarkers_immediate would refuse the module later, but
- * could not log the marker's name and source line.
+ * Refuse a module with a marker in its init text, which is freed after init.  The compiler may have
+ * inlined the marker's function into an init function.  kmarkers_immediate would refuse the module
+ * later, but could not log the marker's name and source line.
  */
 static int refuse_markers_in_init_text(struct module *module, const struct kmarkers_span *markers)
 {
@@ -163,11 +163,11 @@ static struct notifier_block module_notifier = {
 
 /*
  * Second module notifier.  In MODULE_STATE_COMING it connects callbacks of the module to
- * tracepoints, which may call the callbacks from then on.  So it runs after the notifier of
- * immediate values, which must patch the module's text before any of that text runs.  It also runs
- * after the kernel's notifiers of priority 1 and 0: before these have run, enabling a static key of
- * the module does not patch the jumps of the key, and disabling the key later would crash the
- * kernel.
+ * tracepoints, which may call the callbacks at once.  Therefore it runs after
+ *
+ * - the notifier of immediate values, which patches the module's text before the text runs, and
+ * - the kernel's notifiers of priority 1 and 0.  If a static key of the module were enabled before,
+ *   the jumps of the key would not be patched, and disabling the key would crash the kernel.
  *
  * In MODULE_STATE_LIVE this notifier enables trace events, so it runs after the notifier of
  * kmarkers_events, which has priority -1 and adds these events.

@@ -47,7 +47,7 @@ static void replace_name_buckets(struct hlist_head *names, unsigned int order)
 
 /*
  * If there are as many names as hash buckets, double the number of buckets.  If there is no memory,
- * keep the buckets; the function is called once more for the next new name.
+ * keep the buckets: the next new name causes another attempt.
  */
 static void grow_name_buckets(void)
 {
@@ -103,8 +103,8 @@ struct marker_entry *marker_name_get(const char *name)
 }
 
 /*
- * If a name has no probes, clear the format of the name; if it has no markers either, free the
- * name.
+ * If a name has no probes, clear the format of the name.  If the name has neither probes nor
+ * markers, free the name.
  */
 void marker_name_put(struct marker_entry *entry)
 {
@@ -120,7 +120,10 @@ void marker_name_put(struct marker_entry *entry)
 	kfree(entry);
 }
 
-/* Set the format of a name without one.  Markers and probes added later must have this format. */
+/*
+ * Set the format of a name, unless the format is set already.  Markers and probes added later must
+ * have this format.
+ */
 int marker_name_set_format(struct marker_entry *entry, const char *format)
 {
 	lockdep_assert_held(&marker_registry.lock);

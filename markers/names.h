@@ -17,8 +17,7 @@ struct probe_array;
  * @node: link in the hash table of names
  * @markers: list of struct marker
  * @probes: array of the connected probes, NULL if there are none
- * @format: format that markers and probes of this name must have.  NULL if the name has no probes,
- *	or if it has no markers and its probes were registered without a format
+ * @format: format that markers and probes of this name must have; NULL while any format is accepted
  * @name: the name
  */
 struct marker_entry {
@@ -46,7 +45,8 @@ struct marker_table {
 };
 
 struct marker_registry {
-	struct mutex lock;		/* taken before the lock of immediate values */
+	/* Lock order: this lock, then the lock of immediate values. */
+	struct mutex lock;
 	struct hlist_head *names;	/* 1 << @order buckets */
 	unsigned int order;
 	unsigned int nr_names;

@@ -88,12 +88,12 @@ int marker_probe_unregister(const char *name, marker_probe_func *probe, void *pr
 EXPORT_SYMBOL_GPL(marker_probe_unregister);
 
 /**
- * marker_probe_unregister_private_data() - disconnect a probe from a name that need not be given
+ * marker_probe_unregister_private_data() - disconnect a probe without giving the marker name
  * @probe: as registered
  * @probe_private: as registered
  *
- * If the probe is registered with this data under several names, it is disconnected from one of
- * them.
+ * If the probe is registered with this data under several names, the probe is disconnected from one
+ * of these names.
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if there is no such registration; or another error of
@@ -110,7 +110,7 @@ int marker_probe_unregister_private_data(marker_probe_func *probe, void *probe_p
 		one = disconnect_probe_with_data(entry, probe, probe_private);
 		if (one == -ENOENT)
 			continue;
-		/* After another error the probe stays connected to this name: try the next name. */
+		/* After a failure the probe stays connected to this name: try the next name. */
 		err = one;
 		if (!err)
 			goto out;
@@ -192,7 +192,7 @@ static unsigned int disconnect_matching_probes(struct marker_entry *entry,
 			return count;
 		}
 		count++;
-		/* In a new array, probes may be at other positions, so begin at the start. */
+		/* The array may be a new one, with probes at other indices: begin at the start. */
 		i = 0;
 	}
 	return count;

@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* Argument of patcher_pattern_parse(): the only part of a pattern matches part 0 of a name. */
+/* For patcher_pattern_parse(): a pattern of one part is matched against part 0 of a name. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);
@@ -65,9 +65,9 @@ unsigned int marker_rules_get_enabled(const char *name)
 }
 
 /*
- * Clear the bits of @mask in the field enabled of @rule, and of each other rule whose pattern, as a
- * text, matches the pattern of @rule.  Free each other rule that enables nothing any more; @rule is
- * not freed.  Return true if a bit was cleared.
+ * Clear the bits of @mask in the field enabled of @rule, and of each other rule whose pattern text
+ * matches the pattern of @rule.  Free the other rules that then enable nothing.  Return true if a
+ * bit was cleared.
  */
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {

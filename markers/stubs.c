@@ -154,7 +154,10 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 	return first ? container_of(first, struct probe_array, probe[0]) : NULL;
 }
 
-/* Set @slot to the register probe of the only probe in @array.  Return false if there is none. */
+/*
+ * Set @slot to the register probe (see stubs.h) of the only live probe in @array.  Return false if
+ * that probe has no register probe.
+ */
 static bool fill_slot_with_register_probe(const struct probe_array *array,
 					  struct marker_probe *slot)
 {
@@ -168,8 +171,8 @@ static bool fill_slot_with_register_probe(const struct probe_array *array,
 }
 
 /*
- * Set @slot to the function that the stub of a marker with only one probe can call directly: the
- * probe if it is a typed probe, or the register probe of a probe that is registered by name.
+ * Set @slot to the function that the stub of a marker can call instead of the iterator.  For a
+ * single typed probe, this is the probe; for a single probe registered by name, its register probe.
  * Return false if the marker has no probe or several, or if the probe has no register probe.
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
@@ -234,7 +237,7 @@ static int fill_iterator_poke(struct patcher_poke *poke, const struct patcher_si
 			     (unsigned long)get_site_marker(site)->iterator);
 }
 
-/* Patch each stub of a new table to jump to the marker's iterator; on error, patch no stub. */
+/* Patch each stub of a new table to jump to the iterator of its marker; on error, patch no stub. */
 static int patch_new_stubs(const struct patcher_table *table)
 {
 	const struct patcher_site *site = table->sites;
@@ -255,8 +258,8 @@ static int patch_new_stubs(const struct patcher_table *table)
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
 		/*
-		 * Replace the initial 0, which may stand for a future grace period, because the
-		 * counter of RCU starts below 0.
+		 * Until now idle is 0, which may stand for a future grace period, because RCU's
+		 * counter of grace periods starts below 0.
 		 */
 		typed->idle = idle;
 	}

@@ -97,7 +97,7 @@ static int connect_marker_to_probes(struct marker *marker, struct marker_switch 
 		marker_name_log_format_mismatch(entry, marker);
 		return 0;
 	}
-	/* The marker's code does not run yet: the array may be published before the site is on. */
+	/* The marker's code does not run yet: publish the probes before the site is on. */
 	rcu_assign_pointer(marker->probes, entry->probes->probe);
 	marker_switch_add(batch, marker, true);
 	return marker_switch_hook(marker, true);
