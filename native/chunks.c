@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* User-space implementation of chunks.h: anonymous mappings, whose page size madvise() sets. */
+/* Implementation of chunks.h in user space: buffers whose page size is set by madvise(). */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -24,9 +24,9 @@ struct native_count {
 int native_open_perf_counter(const struct native_counter *counter);
 
 /*
- * Return the events per loop iteration (the slope between two loop counts, averaged over all
- * layouts), or NAN.  Set @running_share to the share of a window, from 0 to 1, during which the
- * counter ran: the minimum over all windows of the variant.
+ * Return the events per loop iteration, or NAN: the slope of the events between two loop counts,
+ * averaged over all layouts.  Set @running_share to the smallest share of any window, from 0 to 1,
+ * during which the counter ran.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
 				double *running_share);

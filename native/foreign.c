@@ -54,11 +54,13 @@ static bool is_call_to_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * Return the number of bytes that a tracer has written at @memory, which points to text whose first
- * byte differs from @file, the same text in the program's file.  Return 0 if the difference has
- * another cause.  @size is the number of bytes up to the end of the text, and @addr is the address
- * of @memory in the program.  A nop that begins with an int3 counts as a whole: while the kernel
- * replaces a nop by a call, the bytes behind the int3 may be those of the nop or of the call.
+ * Return the number of bytes that a tracer has written at @memory; 0 if no tracer has.  A nop that
+ * begins with an int3 counts as a whole: while the kernel replaces a nop by a call, the bytes
+ * behind the int3 may be those of the nop or of the call.
+ * @memory: text of the program, whose first byte differs from @file
+ * @file: the same text in the program's file
+ * @size: number of bytes up to the end of the text
+ * @addr: address of @memory in the program
  */
 static size_t count_tracer_bytes(const u8 *memory, const u8 *file, size_t size, unsigned long addr)
 {

@@ -24,7 +24,7 @@ static sigset_t mask;
 
 /*
  * Prepare for fork().  native_gate_close() waits until no thread holds a mutex, so no batch runs
- * during fork().  rcu_read_lock() allocates this thread's RCU reader, if it has none.  The child
+ * during fork().  rcu_read_lock() gives this thread an RCU reader, unless it has one.  The child
  * keeps this reader and drops all others.
  */
 static void prepare_for_fork(void)

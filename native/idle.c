@@ -18,8 +18,8 @@
 /* Minimum time between two readings of /proc/stat while benchmarks run. */
 #define LOOK_SECONDS	1
 /*
- * CPUs are equally idle if their shares of idle time differ by less than 20 percentage points, that
- * is, two ticks of PILOT_MS.  Of equally idle CPUs the one with the highest number is chosen, so
+ * CPUs are equally idle if their shares of idle time differ by less than 20 percentage points: two
+ * of the ten ticks in PILOT_MS.  Of equally idle CPUs the one with the highest number is chosen, so
  * that all runs on a quiet machine use the same CPU.
  */
 #define EQUAL		20

@@ -15,9 +15,9 @@
 int native_find_idlest_cpu(int preferred, char *why, size_t size);
 
 /*
- * If other programs used @current, the CPU of the calling thread, since the last check, return the
- * idlest CPU in @allowed, and set @why to the reason, as text.  Else return @current.  The CPUs are
- * checked at most once a second; other calls return @current.
+ * Return @current, the CPU of the calling thread, unless other programs used this CPU since the
+ * last check.  If they did, return the idlest CPU in @allowed, and set @why to the reason, as text.
+ * The CPUs are checked at most once a second; other calls return @current.
  */
 int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, size_t size);
 

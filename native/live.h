@@ -7,7 +7,7 @@
 
 #include <kmarkers/bench.h>
 
-/* The open file DIR/live, to which a run writes lines of key=value for the file env. */
+/* The file "live" in the output directory: lines of key=value, appended to the file env later. */
 extern FILE *native_live_env;
 
 int native_select_live_variant(const char *benchmark, const char *variant);

@@ -9,7 +9,7 @@
 /* Return true if the TSC runs at one frequency in every state of the core. */
 bool native_machine_has_invariant_tsc(void);
 
-/* Print lines of key=value; tsc_khz only if the TSC is invariant. */
+/* Print the machine's properties as lines of key=value; tsc_khz only if the TSC is invariant. */
 void native_machine_show(FILE *file, bool invariant_tsc);
 
 #endif /* NATIVE_MACHINE_H */

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The most frequent operations of the benchmarks of 2006 and 2008, over the loopback interface: an
- * echo request and its reply, as in a flood of pings; and a message of 100 bytes from one socket to
- * another, as in hackbench.  Each packet executes the netfilter hook of
- * bench_modules/live_packets.c.  The benchmarks compare the variants of this hook.
+ * Benchmarks macro-ping and macro-hackbench time operations over the loopback interface: an echo
+ * request and its reply, as in a flood of pings; and a message of 100 bytes from one socket to
+ * another, as in hackbench.  These operations are the most frequent ones of the benchmarks of 2006
+ * and 2008.  Each packet executes the netfilter hook of bench_modules/live_packets.c.  The
+ * benchmarks compare the variants of this hook.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,7 +24,7 @@
 
 #define LIVE_NAME	"packets-live"
 #define HITS		"/sys/kernel/debug/kmarkers/bench/hits"
-/* With these loop counts, all windows of a variant end before the coarse clock ticks again. */
+/* The windows of a variant must end before the next clock tick: see select_hook_variant(). */
 #define LOOPS		{ 2, 4, 8 }
 #define CHECKS		64	/* number of operations in which hook executions are counted */
 #define SECOND_NS	1000000000ULL
@@ -127,8 +128,8 @@ static u64 read_hook_hits(const char *name)
 
 /*
  * Write the number of hook executions per operation of each variant to the file env.  Fail if the
- * variant "original", which has no hook, has a number above zero, or another variant a number below
- * one.  Packets of other programs are counted, too.
+ * hook runs in the variant "original", which has none, or less than once per operation in another
+ * variant.  Packets of other programs are counted, too.
  */
 static int check_hook_hits(const struct bench_group *group)
 {

@@ -65,8 +65,8 @@ struct options {
 };
 
 /*
- * NULL if the user has chosen the CPU.  Otherwise the configuration of the run, in which kmbench
- * may change the CPU, between blocks, to another CPU of allowed_cpus.
+ * The configuration of the run; NULL if the user has chosen the CPU.  Between blocks, kmbench may
+ * change the CPU in the configuration to another CPU of allowed_cpus.
  */
 static struct bench_config *movable;
 static cpu_set_t allowed_cpus;
@@ -92,7 +92,10 @@ static void move_from_busy_cpu(void)
 	fprintf(stderr, "\nkmbench: measuring on CPU %d, no longer on CPU %d, %s\n", cpu, old, why);
 }
 
-/* Called between two blocks: show the progress, and move to another CPU if this one is busy. */
+/*
+ * Return true if the run was interrupted.  Called between two blocks: also show the
+ * progress, and move to another CPU if this CPU is busy.
+ */
 static bool should_stop_run(void)
 {
 	native_progress_show();

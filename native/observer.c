@@ -13,8 +13,9 @@ static pthread_t thread;
 static bool stop;
 
 /*
- * Main function of the thread.  A program cannot count the interrupts of a CPU, so the measured
- * gaps include gaps that interrupts cause.  The variant idle-stall shows how long such gaps are.
+ * Main function of the thread, which measures gaps: times between two readings of the clock.  A
+ * program cannot count the interrupts of a CPU, so interrupts also cause gaps.  The variant
+ * idle-stall, in which no site is switched, shows how long these gaps are.
  */
 static void *run_observer_thread(void *unused)
 {

@@ -7,7 +7,7 @@
 
 /*
  * Create the directory, unless it exists.  Return 0, or -EIO if the directory cannot be created or
- * contains another run.
+ * contains the files of another run.
  */
 int native_create_output_dir(const char *dir);
 

@@ -5,10 +5,10 @@
  * dependent instructions, which take one core cycle each.  A variant executes one more instruction
  * in the chain, or nops in addition.  scripts/kmtools/method/selftest.py has the expected costs.
  *
- * The result of the chain is zero, so that the load can use the register as an offset.  `and $0`
- * waits for the earlier value of its register, while `xor` and `sub` of a register with itself do
- * not.  No instruction of the chain adds a small constant, because some cores eliminate such
- * additions.
+ * The result of the chain is zero, so that the variant "load" can use the register as an offset.
+ * `and $0` waits for the earlier value of its register, while `xor` and `sub` of a register with
+ * itself do not.  No instruction of the chain adds a small constant, because some cores eliminate
+ * such additions.
  */
 #include <linux/kernel.h>
 #include <linux/stringify.h>
@@ -18,7 +18,7 @@
 
 /*
  * Length of the chain, in instructions of one cycle.  One more add instruction costs 1 % of the
- * baseline, which is the margin of the verdict.
+ * baseline, as much as the equivalence margin of the verdict.
  */
 #define CHAIN		100
 #define NOP		".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Implementation of sites_peers.h in user space, where static keys and stop_machine() do not
- * exist.  The methods here make only the indispensable steps of a batch, without the patcher, in
+ * exist.  The functions make only the indispensable steps of a batch, without the patcher, in
  * shared memory that is mapped twice.
  */
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 static unsigned char *region;
 
-/* Map the first @bytes of the region a second time, writable, as patcher_text_map() does. */
+/* Map the first @bytes of the shared memory a second time, writable, as patcher_text_map() does. */
 static unsigned char *map_writable_view(size_t bytes)
 {
 	unsigned char *view;

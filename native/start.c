@@ -118,9 +118,9 @@ static int start_kmarkers_once(void)
 }
 
 /*
- * fork() waits until no thread holds a mutex: see native/lock.c.  So the mutex keeps other threads
- * from forking while the text is moved.  Otherwise a child could share the moved text with its
- * parent, and each would execute what the other patches.
+ * The mutex also keeps other threads from forking while the text is moved, because fork() waits
+ * until no thread holds a mutex (see native/lock.c).  A child that is forked meanwhile could share
+ * the moved text with its parent, and each would execute what the other patches.
  */
 int kmarkers_start(void)
 {

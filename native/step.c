@@ -100,9 +100,9 @@ void __real_patcher_text_sync(void);
 void __wrap_patcher_text_sync(void);
 
 /*
- * Synchronise.  The linker replaces all calls of patcher_text_sync() by calls of this function.
- * While the site is replaced, show the site after each round; the thread continues to execute the
- * site.
+ * Wrapper of patcher_text_sync(): the linker (--wrap) makes all callers call this function instead.
+ * While the instruction at the site is being replaced, show the site after each round of
+ * synchronisation; the thread continues to execute the site.
  */
 void __wrap_patcher_text_sync(void)
 {

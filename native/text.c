@@ -64,8 +64,8 @@ static void *map_writable_alias(void *pages, size_t size)
 
 /*
  * Check, before the first store of a batch, that everything that kmarkers_start() set up still
- * works.  clone(2) and vfork(2) do not run the handlers of pthread_atfork(), so the child executes
- * the text of its parent, and must not write this text.
+ * works.  A child of clone(2) or vfork(2) is refused, because it executes the text of its parent:
+ * these calls do not run the handlers of pthread_atfork().
  */
 static int check_patching_prerequisites(void)
 {
@@ -187,8 +187,8 @@ static const ElfW(Phdr) *find_text_segment(void)
  * Copy the present text into new executable shared memory.  Return NULL if there is no memory.
  * The memory has no file, so limits on descriptors and files do not apply.  No mapping is writable
  * and executable at the same time.
- * @segment: program header of the text, if it is still mapped from the file: then the breakpoints
- * of tracers are removed from the copy; NULL if the text was moved before
+ * @segment: program header of the text, to remove the breakpoints of tracers from the copy; NULL if
+ * the text was moved before
  */
 static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 {
