@@ -80,10 +80,13 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 }
 
 /*
- * Return the number of pokes at the start of @pokes for which all of this is true: each replaces
- * the next site of @table, from index @first on; neither poke nor site has flags; and
- * patcher_is_common_insn() accepts the new instruction.  @compact is true if the table is compact;
- * the function is inlined into each caller, where @compact is a constant.
+ * Return the number of common pokes at the start of @pokes.  A poke is common if
+ *
+ * - it replaces the next site of @table, from index @first on,
+ * - neither the poke nor the site has flags, and
+ * - patcher_is_common_insn() accepts the new instruction.
+ *
+ * @compact is true if the table is compact, and a constant in the calls, which are inlined.
  */
 static __always_inline unsigned int count_common_pokes(const struct patcher_table *table,
 						       unsigned int first,
@@ -107,9 +110,9 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 }
 
 /*
- * Skip the pokes at the start of @pokes that need no check_poke(), as nearly all pokes do (see
- * count_common_pokes()): move @cursor behind the sites of these pokes, and return their number.
- * The caller has checked the owner of cursor->table.
+ * Skip the common pokes at the start of @pokes (see count_common_pokes()), which need no
+ * check_poke(): move @cursor behind their sites, and return their number.  Nearly all pokes are
+ * common.  The caller has checked the owner of cursor->table.
  */
 static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
 				      const struct patcher_poke *pokes, unsigned int nr)
@@ -331,8 +334,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  The poke must change only the first
- * byte, from or to int3.  If it sets the breakpoint, the old bytes must be exactly one instruction,
- * else the new bytes.
+ * byte, from or to int3.  The bytes without the int3, old or new, must be exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)
@@ -397,8 +399,8 @@ static unsigned int *sort_pokes_and_return_order(struct patcher_poke *pokes, uns
  * @apply: function that makes a number of replacements as one batch
  * @owner: the owner in the tables of all sites
  * @pokes: the replacements
- * @order: for each element of @pokes, the index of the replacement in @stuck; NULL if both indices
- *	are equal
+ * @order: for each element of @pokes, the index of the same replacement in @stuck; NULL if @pokes
+ *	and @stuck have the same order
  * @stuck: set to true for each replacement that cannot be made
  */
 struct split_batch {
@@ -443,8 +445,8 @@ static int apply_poke_range(const struct split_batch *batch, unsigned int first,
  * @owner: the owner in the tables of all sites
  * @pokes: the replacements; sorted in place
  * @nr: number of replacements, at least 1
- * @stuck: array of @nr elements, all false.  The element with the index that a replacement had in
- *	the unsorted @pokes is set to true if this replacement was not made
+ * @stuck: array of @nr elements, all false, in the order of the unsorted @pokes.  The element of
+ *	each replacement that was not made is set to true
  *
  * The replacements are first tried as one batch.  If a batch fails, each half of the batch is tried
  * as a batch of its own.  So a single bad site costs few further batches, and all other sites are
@@ -496,7 +498,7 @@ static int check_prefix_pokes(const char *owner, const struct patcher_poke *poke
 	return 0;
 }
 
-/* Return true if a batch stores a DS prefix, which is safe only while one CPU is online. */
+/* Return true if a batch stores DS instead of LOCK, which is safe only while one CPU is online. */
 static bool pokes_remove_lock_prefix(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;

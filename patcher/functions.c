@@ -125,7 +125,7 @@ static unsigned long read_call_target(unsigned long addr)
 }
 
 /*
- * Find the start of a function.  This function is not inlined, because a second struct
+ * Find the start of the function @name.  Not inlined, because a second struct
  * kmarkers_extent would make the stack frame of patcher_find_call() too large.
  */
 static noinline int find_function_start(const char *name, unsigned long *start)
@@ -139,10 +139,10 @@ static noinline int find_function_start(const char *name, unsigned long *start)
 
 /*
  * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
- * builds a direct call may skip the ENDBR.  With call depth tracking (retbleed=stuff), calls lead
- * to tracking code in the padding before the function.  An int3 may be the breakpoint of a kprobe
- * on such a call, so an int3 is accepted in place of the opcode of the call:
- * patcher_check_core_write() later refuses to change that call, and logs the reason.
+ * builds the target may lie behind the ENDBR.  With call depth tracking (retbleed=stuff), the
+ * target is tracking code in the padding before the function.  An int3 is accepted in place of the
+ * opcode of the call, because a kprobe may be on the call: patcher_check_core_write() later refuses
+ * to change that call, and logs the reason.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {

@@ -146,10 +146,10 @@ find_jump_into_kprobe(unsigned long kprobe_addr, const struct patcher_poke *poke
 }
 
 /*
- * Return true if the kernel may optimise a kprobe, now or later, without another check of the text.
- * Such a kprobe is an aggregate (struct optimized_kprobe) with a buffer for the instructions that
- * its jump replaces.  The list of an aggregate is empty only if its kprobes were unregistered but
- * its jump is still in memory.
+ * Return true if the kernel may optimise a kprobe, now or later, without another check of the text:
+ * the kprobe is an aggregate (struct optimized_kprobe) with a buffer for the instructions that its
+ * jump replaces.  An aggregate with an empty list has KPROBE_FLAG_OPTIMIZED: its kprobes were
+ * unregistered, but its jump is still in memory.
  */
 static bool can_kprobe_be_optimised(const struct kprobe *kp)
 {
@@ -280,8 +280,8 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 EXPORT_SYMBOL_GPL(patcher_find_probed);
 
 /*
- * The post_handler of a guard.  It runs only if the guard is hit before add_guard_kprobe() disables
- * the guard.
+ * The post_handler of a guard, which runs only if the guard is hit before add_guard_kprobe()
+ * disables the guard.
  */
 static void guard_post_handler(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {
@@ -313,8 +313,8 @@ static int add_guard_kprobe(kprobe_opcode_t *addr)
 }
 
 /*
- * Return the address of a kprobe that the kernel might optimise although a new jump leads into the
- * optimised kprobe.  If there is no such kprobe, return NULL, and set @err to the result of
+ * Return the address of a kprobe that needs a guard, because a new jump leads behind the first byte
+ * of the kprobe.  If no kprobe needs a guard, return NULL, and set @err to the result of
  * patcher_check_for_kprobes().
  */
 static kprobe_opcode_t *find_kprobe_at_jump_target(const struct patcher_poke *pokes,

@@ -223,10 +223,9 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 }
 
 /*
- * Set or remove permanent breakpoints, each with one store.  A handler of an earlier breakpoint
- * may read an int3 that is set here; because the batch number has changed, is_foreign_int3()
- * returns false for this int3.  The bytes are stored twice, because an emulator may miss the
- * removal of an int3.
+ * Set or remove permanent breakpoints, each with one store.  The batch number is incremented first,
+ * so that is_foreign_int3() returns false when a handler that already runs reads an int3 set here.
+ * The bytes are stored twice, because an emulator may miss the removal of an int3.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
@@ -296,15 +295,18 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * false, the breakpoint was not armed at that time.  If the breakpoint is armed later, the number
  * is incremented between the call of the trap function and the store of the int3.
  *
- * If the byte is not int3, it was replaced since the CPU fetched it, by a batch or by other code
- * that removed its breakpoint.  Suppose the byte is the int3 of a batch.  Then the batch had not
- * ended at step 3 and was not published at step 2, so the batch was published between steps 2 and
- * 3.  The number is incremented after the batch is published and before the int3 is written, thus
- * between steps 1 and 4, so the numbers of steps 1 and 4 differ.  If the numbers differ, the int3
- * may belong to a batch, and the handler returns to the site, so that the CPU executes the site
- * once more.  If the numbers are equal, the int3 was set by other code.  This conclusion is right
- * wherever and however long the handler is interrupted, as a signal handler may be.  The CPU does
- * not return to the site endlessly, because each return needs another batch to begin.
+ * If the byte is not int3, the int3 that the CPU fetched was replaced since, by a batch or by other
+ * code that removed its breakpoint.
+ *
+ * Suppose the byte is the int3 of a batch.  Then the batch had not ended at step 3 and was not
+ * published at step 2, so the batch was published between steps 2 and 3.  The number is incremented
+ * after the batch is published and before the int3 is written, thus between steps 1 and 4, so the
+ * numbers of steps 1 and 4 differ.
+ *
+ * So if the numbers are equal, the int3 was set by other code.  If the numbers differ, the int3 may
+ * belong to a batch, and the handler returns to the site, so that the CPU executes the site once
+ * more.  The CPU does not return endlessly, because each return needs another batch to begin.  All
+ * this is true wherever and however long the handler is interrupted; a signal handler may be.
  *
  * No step can be omitted.  If only the byte were read, the result would be wrong in two cases: a
  * batch begins between step 2 and a later read of the byte; or a batch ends between an earlier read

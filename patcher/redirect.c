@@ -27,8 +27,8 @@ static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
 /*
- * Return true if a replacement is in text that is not freed after init, either of @module or, if
- * @module is NULL, of the kernel itself.
+ * Return true if a replacement is in text that is not freed after init.  The text must belong to
+ * @module, or to the kernel itself if @module is NULL.
  */
 static bool is_permanent_text(const void *replacement, struct module *module)
 {
@@ -255,12 +255,12 @@ static int register_detour(struct patcher_detour *detour)
  *	patcher_restore_function()
  *
  * A function's entry belongs to ftrace, so an ftrace callback changes the instruction
- * pointer there, as for live patches.
+ * pointer there, as for live patches.  Functions of modules are refused, because the function of a
+ * freed module would stay in the filter.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no
- * such traceable function (functions of modules are refused: when a module is freed, its
- * function would stay in the filter); -EPERM if the function may run while a breakpoint is
+ * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no function of
+ * that name, or ftrace cannot trace it; -EPERM if the function may run while a breakpoint is
  * handled; -EBUSY if other code redirects the function, @detour is in use or kernel.ftrace_enabled
  * is 0; -ENOMEM; or another error of ftrace.
  */

@@ -58,11 +58,11 @@ static int check_and_register_table(struct patcher_table *table, bool is_permitt
  * accepts, except for sites with PATCHER_SITE_RUN or PATCHER_SITE_PREFIX.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if a site does not hold such an instruction, has both of these flags, or
- * overlaps another site of the table; -EBUSY if the table is registered already, or a site overlaps
- * a site of another table; -EPERM if a site is outside the module's text or in text freed after
- * init, or is a run while patcher_text_can_wait_for_tasks() is false, or if the table or a site is
- * marked as core text.
+ * Return: 0; -EINVAL if a site holds other bytes, has both flags PATCHER_SITE_RUN and
+ * PATCHER_SITE_PREFIX, or overlaps another site of the table; -EBUSY if the table is registered
+ * already, or a site overlaps a site of another table; -EPERM if a site is outside the module's
+ * text or in text freed after init, has PATCHER_SITE_RUN while patcher_text_can_wait_for_tasks() is
+ * false, or if the table or a site is marked as core text.
  */
 int patcher_register(struct patcher_table *table)
 {
@@ -118,7 +118,7 @@ void patcher_unregister_table_locked(struct patcher_table *table)
  * @table: as registered
  *
  * Context: may sleep; waits for an RCU grace period, after which no breakpoint
- * handler uses @table.  For core text it waits for two grace periods.
+ * handler uses @table; for core text, waits for two grace periods.
  */
 void patcher_unregister(struct patcher_table *table)
 {

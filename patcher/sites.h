@@ -23,7 +23,7 @@ static __always_inline unsigned long patcher_get_site_addr(const struct patcher_
 			      patcher_site_addr(&table->sites[i]);
 }
 
-/* Return the record of site @i; for a compact table, &table->alike, which holds no address. */
+/* Return the record of site @i; sites of a compact table share one record, without an address. */
 static __always_inline const struct patcher_site *
 patcher_get_site(const struct patcher_table *table, unsigned int i)
 {

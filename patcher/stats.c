@@ -7,7 +7,8 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-static struct patcher_stats counters;	/* under patcher_lock(); .hits and .stale are unused */
+/* Protected by patcher_lock().  The fields hits and stale are unused. */
+static struct patcher_stats counters;
 static atomic_long_t hits;
 static atomic_long_t stale;
 

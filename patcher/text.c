@@ -42,10 +42,10 @@ bool patcher_is_text_unexecuted(const struct module *module)
  *
  * Newer kernels merge small pages of module text into large ones and free the page table that
  * mapped the small ones.  A page table walk should therefore hold a lock of init_mm, but the kernel
- * does not export init_mm.  The kernel frees the page table after a TLB flush on every CPU.  If the
- * flush uses IPIs, it waits for a walk that is made with interrupts off, as this one is.  If the
- * flush uses no IPIs (AMD's INVLPGB), the walk may read a table that has been reused, and return a
- * wrong page.  So pfn_valid() checks the result of the walk, and check_old_bytes() compares the
+ * does not export init_mm.  The kernel frees the page table after a TLB flush on every CPU.  A
+ * flush by IPIs waits for this walk, because the walk is made with interrupts off.  A flush without
+ * IPIs (AMD's INVLPGB) does not wait, so the walk may read a table that has been reused, and return
+ * a wrong page.  So pfn_valid() checks the result of the walk, and check_old_bytes() compares the
  * bytes in the page before they are written.
  */
 static struct page *find_text_page(unsigned long addr)
@@ -203,13 +203,14 @@ static bool are_on_same_page(const u8 *a, const u8 *b)
 }
 
 /*
- * Store the first byte of each poke a second time if QEMU emulates this machine.  With a thread
- * for each CPU, QEMU misses a store to a page between the moment when a thread fetches the page's
- * bytes and the moment when that thread registers their translation.  A thread that finds no
- * translation in the page (notdirty_write()) may also mark the page as free of code after
- * another thread has registered a translation there.  QEMU then misses all stores of the first
- * thread to the page, until the first thread looks up the mapping of the page once more.  INVLPG
- * forces this look-up.
+ * Store the first byte of each poke a second time if QEMU emulates this machine.  If QEMU has a
+ * thread for each CPU, it misses stores to a page in two cases:
+ *
+ * - A thread has fetched the page's bytes, but has not yet registered their translation.
+ * - A storing thread has found no translation in the page, and marks the page as free of code
+ *   (notdirty_write()), but another thread has registered a translation meanwhile.  QEMU then
+ *   misses all stores of the storing thread to the page, until this thread looks up the mapping of
+ *   the page once more.  INVLPG forces this look-up.
  */
 void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned int nr)
 {

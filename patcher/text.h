@@ -58,9 +58,9 @@ void patcher_text_unlock(bool core_text);
 /*
  * Check that no kprobe is registered on the text that the pokes change, and that no new jump leads
  * into a kprobe.  The pokes are sorted by address.  Return 0, -EBUSY or -ENOMEM.
- * @locked: true if the caller holds patcher_text_lock(): the result is then valid until the caller
- *	releases that lock.  If false, the function registers a guard kprobe for each kprobe into
- *	which a new jump leads, see kprobes.c
+ * @locked: true if the caller holds patcher_text_lock(); the result is valid until the caller
+ *	releases that lock.  If false, register a guard (see kprobes.c) for each kprobe into which a
+ *	new jump leads
  */
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
