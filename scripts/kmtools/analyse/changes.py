@@ -9,11 +9,11 @@ single process, the interval is extended to contain the interval over code layou
 interval is widened by one step of the clock of each run.
 
 Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is
-the absolute change of its A/A clone; with a single process it is the largest distance from zero in
-the interval of that change. So a row is slower or faster only if its whole interval lies beyond the
-margin and its change exceeds the change of the clone. Slower and faster are decided by the interval
-that holds for all rows at once, because a false alarm in any of many rows is an error of the
-comparison. Equivalent is decided by the 95 % interval of the row alone, as in a report. Exact
+the absolute change of its A/A clone or, if a run has a single process, the largest distance from
+zero in the interval of the clone's change. A row is slower or faster only if its whole interval
+lies beyond the margin and its change exceeds the noise floor. Slower and faster are decided by the
+interval that holds for all rows at once, because a false alarm in any of many rows is an error of
+the comparison. Equivalent is decided by the 95 % interval of the row alone, as in a report. Exact
 counts are compared as numbers. If the grade of a benchmark is poor in one of the runs, the verdicts
 of its rows are withheld, as in the report of that run.
 
@@ -75,8 +75,8 @@ class Change:
 
 
 def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the first of `rows` (results of variants) that was measured in `kernel`. If there is
-    none and `rows` has a single row, return this row; else return None."""
+    """Return the first of `rows` (results of variants) that was measured in `kernel`. If no row
+    was, return the only row, or None if there is not exactly one row."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
@@ -147,8 +147,8 @@ def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Inte
 
 
 def compute_layout_change_interval(a: Row, b: Row, fallback: Interval) -> Interval:
-    """Return the 95 % interval of the change from row `a` to row `b`, computed from the changes at
-    the single code layouts that both rows have. If the rows share fewer than two layouts, return
+    """Return the 95 % interval of the change from row `a` to row `b`, computed from one change for
+    each code layout that both rows have. If the rows share fewer than two layouts, return
     `fallback`."""
     both = sorted(set(a.layouts) & set(b.layouts))
     ratios = [b.layouts[n] / a.layouts[n] - 1 for n in both if a.layouts[n] > 0]
@@ -212,8 +212,8 @@ def make_incomparable_change(a: Row | None, b: Row | None, margin: float) -> Cha
 
 def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
     """Return the noise floor of each benchmark in percent: the absolute change of the A/A clone
-    between the runs of a pair. If a run has a single process, no interval contains the variance
-    between processes; the floor is then the largest distance from zero in the clone's interval."""
+    from run A to run B. If a run has a single process, no interval contains the variance between
+    processes, so the floor is the largest distance from zero in the clone's interval."""
     found = {}
     for a, b in pairs:
         if a.is_clone and a.kind == SHARE:
@@ -265,9 +265,9 @@ def compare_rows(
     wholes: bool = False,
     comparisons: int = 1,
 ) -> list[Change]:
-    """Return the change of every row from run A to run B, in the order of the rows in tables.
-    `margin` is in percent; if `wholes` is true, whole rows (see rows.py) are judged, too;
-    `comparisons` is the number of pairs of runs that are judged at once."""
+    """Return the change of every row from run A to run B: first the rows of A, then those that only
+    B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged, too.
+    `comparisons` is the number of pairs of runs that share FAMILY_WISE_ERROR."""
     pairs = pair_rows(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)
