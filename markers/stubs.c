@@ -135,7 +135,7 @@ static int patch_stub_slot(struct marker_typed *typed, const struct marker_probe
 	return patcher_apply(owner, pokes, 2);
 }
 
-/* Return the first live probe of an array: one that was not removed.  The array must have one. */
+/* Return the first live (not removed) probe of an array, which must have a live probe. */
 static const struct marker_probe *get_first_live_probe(const struct probe_array *array,
 						       marker_probe_func *noop)
 {

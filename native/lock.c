@@ -41,8 +41,8 @@ static void admit_next_thread(void)
 }
 
 /*
- * Enter the gate.  Cancellation is disabled, because the wait and functions that are called inside
- * may be cancellation points.
+ * Enter the gate.  Cancellation is disabled, because the wait for the gate and functions that are
+ * called inside the gate may be cancellation points.
  */
 void native_gate_enter(void)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * empty-loop-peers: the cost of a marker in an empty loop, compared to the probes of other
+ * Benchmark empty-loop-peers: the costs, in an empty loop, of a marker and of the probes of other
  * user-space tracers (peers), disabled and enabled.  Each peer is a shared object, which is built
  * with kmbench if its package is installed.  Missing peers are reported on stderr.
  */

@@ -52,8 +52,8 @@ static bool is_equal_to_file(const struct native_program *program, unsigned long
 }
 
 /*
- * Return true if the program was mapped from this file.  Then the program headers and the notes of
- * the file equal those in memory; one of the notes is the build ID.
+ * Return true if program->file is the file that the program was mapped from: its program headers
+ * and notes equal those in memory.  One of the notes is the build ID.
  */
 static bool is_program_file(const struct native_program *program)
 {

@@ -79,7 +79,7 @@ bool native_is_trap_handler_installed(void)
 /*
  * Install the handler.  While the handler runs, all signals but SIGTRAP are blocked, as interrupts
  * are in the kernel, because a batch waits for running handlers.  SIGTRAP is not blocked, because
- * the previous handler, which is called from this one, may contain patch sites.  SA_ONSTACK lets a
+ * the previous handler, which this handler calls, may contain patch sites.  SA_ONSTACK lets a
  * thread with a small stack use an alternate signal stack.
  */
 int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))

@@ -67,8 +67,8 @@ NOKPROBE_SYMBOL(bytes_have_no_effect);
 /*
  * Choose the instruction to emulate at a breakpoint: the new bytes if they are one
  * instruction.  Else, if the site holds several instructions (PATCHER_SITE_RUN) and the new or the
- * old bytes have no effect, choose a nop of the site's length.  Return 0, or -EINVAL if neither is
- * possible.
+ * old bytes have no effect, choose a nop of the site's length.  Return 0, or -EINVAL if there is no
+ * instruction to emulate.
  */
 int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher_insn *insn)
 {

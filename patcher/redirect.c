@@ -86,9 +86,9 @@ static int find_and_redirect_call(struct patcher_redirect *redirect)
 }
 
 /*
- * Return true if @redirect is in use, or if another redirect has the same function and callee.
- * For the same function and callee, patcher_find_call() would skip the redirected call and find
- * the next call to the callee.
+ * Return true if @redirect is in use, or if another redirect has the same function and callee.  A
+ * second redirect would affect another call: patcher_find_call() skips the call that is redirected
+ * already, and finds the next call to the callee.
  */
 static bool is_call_redirected(const struct patcher_redirect *redirect)
 {

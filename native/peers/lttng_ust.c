@@ -70,7 +70,7 @@ static bool create_snapshot_session(void)
 	return run_lttng_command("create --snapshot kmbench-%d");
 }
 
-/* If scripts/setup unpacked the commands and libraries, set the search paths to them. */
+/* If scripts/setup unpacked LTTng to LTTNG_ROOT, set the search paths of LTTng to LTTNG_ROOT. */
 static void set_lttng_paths(void)
 {
 	static const struct {

@@ -4,7 +4,7 @@
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #ifdef NATIVE_BUILD
-/* Defined only in builds of this tree, because other programs may use __attribute__((noinline)). */
+/* Only in builds of this tree: the macro breaks __attribute__((noinline)) in other programs. */
 #define noinline		__attribute__((__noinline__))
 #endif
 #define __rcu

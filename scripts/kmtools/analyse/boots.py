@@ -55,8 +55,8 @@ def compute_welch_half_width(base: Sequence[float], other: Sequence[float]) -> f
 
 
 def compute_time_ratios(times: Sequence[CommandTime]) -> list[KernelTime]:
-    """Return the mean time of the command under each kernel, and its ratio to the time under the
-    first kernel."""
+    """Return the mean time of the command under each kernel, and the ratio of this mean to the mean
+    under the first kernel."""
     logs = compute_boot_means(times)
     found = []
     for label, own in logs.items():
