@@ -45,7 +45,8 @@ def find_integer_clock_step(values: NDArray[np.int64]) -> float:
         if not out[step] and np.mean(values % step == 0) >= LEAST_SHARE_OF_WINDOWS:
             found = step
         else:
-            # A multiple of this step divides at most as many values, so skip all multiples.
+            # This step divides too few values, so each multiple of it does, too: skip all
+            # multiples.
             out[step::step] = True
     return float(found)
 
@@ -70,9 +71,9 @@ def refine_step(gaps: Floats, step: float) -> float:
 
 
 def compute_share_of_multiples(gaps: Floats, step: float) -> float:
-    """Among the gaps of at most LONGEST_GAP_IN_STEPS steps, return the share that are multiples of
-    the step within the rounding error; 0 if there are fewer than FEWEST_GAPS gaps of this
-    length."""
+    """Return the share of `gaps` that are multiples of `step` within the rounding error. Gaps
+    longer than LONGEST_GAP_IN_STEPS steps are left out; if fewer than FEWEST_GAPS remain, return
+    0."""
     few = gaps[gaps <= LONGEST_GAP_IN_STEPS * step]
     if len(few) < FEWEST_GAPS:
         return 0.0
@@ -80,18 +81,17 @@ def compute_share_of_multiples(gaps: Floats, step: float) -> float:
 
 
 def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the distinct values among `values`, the durations of windows. If at least half of the
-    windows have a duration that occurs more than once, return only durations that occur more than
-    once."""
+    """Return the distinct `values` (durations of windows). If at least half of the windows have a
+    repeated duration, leave out durations that occur only once."""
     different, counts = np.unique(values, return_counts=True)
     again = counts > 1
     return different[again] if 2 * counts[again].sum() >= len(values) else different
 
 
 def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
-    """Return the largest step of which most gaps between neighbouring `values` are multiples,
-    within the rounding error; 1 if there is no such step. Gaps of one tick are ignored as rounding
-    errors."""
+    """Return the largest step such that most gaps between neighbouring `values` are multiples of
+    the step, within the rounding error; 1 if there is none. Gaps of one tick are ignored as
+    rounding errors."""
     gaps = np.diff(select_frequent_values(values)).astype(np.float64)
     gaps = gaps[gaps > 1]
     likely, counts = np.unique(gaps[gaps <= LONGEST_STEP], return_counts=True)

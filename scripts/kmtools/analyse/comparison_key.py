@@ -27,8 +27,8 @@ Key = tuple[Any, ...]
 def describe_layout_difference(
     layouts: Collection[int], other_layouts: Collection[int]
 ) -> tuple[str, str]:
-    """Return two texts that name two different sets of code layouts, `layouts` and `other_layouts`:
-    by the numbers of the layouts or, if the sets differ in size, by their sizes."""
+    """Return a text for each of two different sets of code layouts: the size of the set if the two
+    sizes differ, else the numbers of the layouts."""
     if len(layouts) != len(other_layouts):
         return f"{len(layouts)} code layouts", str(len(other_layouts))
     words = [", ".join(map(str, sorted(one))) for one in (layouts, other_layouts)]
@@ -36,10 +36,10 @@ def describe_layout_difference(
 
 
 def make_layouts_key(layouts_mask: int) -> int:
-    """Return the comparison key of a set of layouts, given as a bit mask. A process with few blocks
-    measures a random subset of the 32 layouts, which differs from process to process. So if a set
-    has layouts beyond the first eight, the key has only the eighths of a cache line in which the
-    layouts lie."""
+    """Return the comparison key of a set of layouts, given as a bit mask. The mask itself is the
+    key if it has only the first eight layouts. Otherwise the key has only the eighths of a cache
+    line that contain a layout, because each process with few blocks measures another random subset
+    of the 32 layouts."""
     eighths = (1 << EIGHTHS) - 1
     if layouts_mask <= eighths:
         return layouts_mask
@@ -72,9 +72,9 @@ def make_row_key(entry: Entry) -> Key:
 
 
 def make_measurement_key(row: Row) -> tuple[int, bool]:
-    """Return the comparison key of the code layouts of a row (the results of a variant), and
-    whether the row has too few blocks to tell its layouts apart. Rows can be compared if both
-    values are equal."""
+    """Return a key that is equal for rows (results of variants) that can be compared: the
+    comparison key of the row's code layouts, and whether the row has too few blocks to tell its
+    layouts apart."""
     return make_layouts_key(make_layouts_mask(row.places)), row.crowded
 
 
@@ -84,8 +84,9 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """Return, for each row identity, a row with the measurement key that most runs have. If several
-    runs have a row with this key, return the row that was measured at the most layouts."""
+    """Return one row for each row identity. First find the measurement key that is most frequent
+    among the runs; of the rows with this key, return the row that was measured at the most
+    layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
     for entry in select_timed_entries(entries):
@@ -109,8 +110,8 @@ def find_incomparable_runs(
     entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
 ) -> dict[str, str]:
     """Return the runs that have a row which cannot be compared with the row of the same identity in
-    `references`, each run with the reason in words. In the reason, `reference_name` stands for the
-    run or the runs that have the reference rows."""
+    `references`, each run with the reason in words. The reason calls the runs of the reference rows
+    `reference_name`."""
     found: dict[str, str] = {}
     for run, row in select_timed_entries(entries):
         like = references[make_row_key((run, row))]

@@ -5,8 +5,8 @@ of sites in the pass.
 In the benchmarks density-* and cold-icache-*, the name of a variant ends with the number of its
 sites: marker-jump-16. The baseline has no site. A superscalar core executes a single site in issue
 slots that are idle anyway, so a pass with one site does not show the cost of a site. If the costs
-of passes are not on a line, the slope is not the cost of a site either: the verdict is withheld,
-and the note gives the cost of a site between successive numbers of sites.
+of passes are not on a line, the slope is not the cost of a site either. Then no verdict is given,
+and a note lists the cost of a site from each number of sites to the next.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 # Patterns of the benchmarks whose variants differ in the number of sites in a loop pass.
 BENCHMARKS = ("density-*", "cold-icache-*")
-# Largest permitted bend of the costs of passes over the number of sites (a deviation from a line),
-# as a share of the cost of a site. If the margin is larger, the margin is the limit.
+# The costs of passes may deviate from a line over the number of sites (bend) by this share of the
+# cost of a site, or by the equivalence margin if the margin is larger.
 LARGEST_BEND_SHARE = 0.05
 # Matches the name of a variant: its flavour and its number of sites, as in marker-jump-16.
 VARIANT_WITH_SITE_COUNT = re.compile(r"(.+)-([1-9][0-9]*)")
@@ -49,8 +49,8 @@ KHZ = re.compile(r"[1-9][0-9]*")
 @dataclass(frozen=True)
 class SiteCost:
     """The cost of a site of one flavour (marker-jump, marker-generic, ...), in `unit`. `pass_cost`
-    is the cost of a pass without sites; `note` is the reason why the verdict is withheld, or empty;
-    `caveat` says what else limits the verdict."""
+    is the cost of a pass without sites; `note` is the reason why no verdict is given, `caveat` a
+    report of many late windows; either may be empty."""
 
     tier: str
     kernel: str
@@ -75,8 +75,8 @@ class SiteCost:
 
     @property
     def verdict(self) -> str:
-        """The verdict on `cost`: its interval is compared with `margin`, which is a site's share of
-        the margin of a pass. The verdict is withheld if there is a note."""
+        """The verdict on `cost`, from its interval and `margin` (the equivalence margin of a pass,
+        divided by the largest number of sites). The verdict is withheld if there is a note."""
         return WITHHELD if self.note else decide_verdict(self.cost, self.ci, self.margin, None)
 
     @property
@@ -140,10 +140,10 @@ def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
 def describe_bend_over_sites(
     passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, outside: float
 ) -> str:
-    """If the costs of passes are not on a line over the number of sites, return a note with the
-    cost of a site between successive numbers; otherwise an empty text. A bend is computed in each
-    block, for three successive numbers: the slope between the last two minus the slope between the
-    first two. The costs are not on a line if the interval of a bend is wholly above `most_bend` or
+    """Return a note if the costs of passes are not on a line over the number of sites, else an
+    empty text. The note lists the cost of a site from each number of sites to the next. A bend is
+    the slope to the next larger number of sites minus the slope from the next smaller number, in
+    each block. The costs are not on a line if the interval of a bend is wholly above `most_bend` or
     wholly below -`most_bend`. The error probability `outside` is divided among all bends."""
     counts = sorted(passes)
     steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
@@ -167,8 +167,9 @@ def estimate_slope_location(
     resolution: float,
     outside: float = location.ERROR_PROBABILITY,
 ) -> tuple[float, Interval]:
-    """Return the location of the slopes in `series`, and the interval of the location: the median
-    and the range if the slopes are `exact` counts, else the estimates of location.py."""
+    """Return the location of the slopes in `series`, and the interval of the location. If the
+    slopes are `exact` counts, return their median and their range; else location.py estimates
+    both."""
     if exact and series:
         return stats.compute_median(series), stats.find_value_range(series)
     found = location.estimate_series_location(series, resolution, outside)
@@ -230,9 +231,10 @@ def compute_all_site_costs(
     poor_benchmarks: Mapping[tuple[str, str, str], str] = MappingProxyType({}),
 ) -> list[SiteCost]:
     """Return the cost of a site of each flavour, in the order of `results`. Flavours without a
-    slope in any block are left out, and so are tiers (measurement environments) whose ticks come
-    from an emulator, because such ticks do not measure single instructions. `poor_benchmarks` has
-    the benchmarks that get no verdict, each with the reason; see find_poor_benchmarks()."""
+    slope in any block are left out. Tiers (measurement environments) with emulated ticks are left
+    out, because emulated ticks do not measure single instructions. `poor_benchmarks` has the
+    benchmarks that get no verdict because of a poor grade, each with the reason; see
+    find_poor_benchmarks()."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     costs = []
     for key, group in groupby(results, lambda r: (r.tier, r.kernel, r.benchmark)):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Adds to results the data that figures need from samples: the distribution of paired differences,
-and the differences from the reference variants of published costs. Figures can then be drawn from
-summary.json alone."""
+"""Adds to results the data that figures need from samples: the distribution of paired differences
+and, for variants that repeat a published measurement, the differences from reference variants.
+Figures can then be drawn from summary.json alone."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, estimate_difference
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
 
-# The number of points of a drawn distribution, and how far it is drawn beyond either quartile, in
-# interquartile ranges.
+# The number of points of a drawn distribution; and the length of the drawn tail beyond either
+# quartile, in interquartile ranges.
 POINTS, TAIL_LENGTH = 48, 3.0
 # The fewest values of which a distribution is drawn.
 FEWEST_VALUES = 20
 # Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
-# The reference variants of published costs, by the benchmark and variant of kmarkers that repeat
-# the measurement of the cost. A published cost is the difference from the reference variant.
+# For each (benchmark, variant) of kmarkers that repeats the measurement of a published cost: the
+# reference variants, whose time is subtracted to get the cost.
 ReferenceVariants = dict[tuple[str, str], set[str]]
 
 
@@ -50,9 +50,9 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 
 def find_reference_variants() -> ReferenceVariants:
-    """Return, by (benchmark, variant), the reference variants of each variant of kmarkers that
-    repeats the measurement of a published cost. The cost is the time of the variant minus the time
-    of a reference variant."""
+    """Return the reference variants for each (benchmark, variant) of kmarkers that repeats the
+    measurement of a published cost. A published cost is the time of a variant minus the time of a
+    reference variant."""
     names = read_successors()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():

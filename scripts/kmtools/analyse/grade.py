@@ -3,9 +3,8 @@
 
 Each check returns a reason for a lower grade, or None. The worst reason decides the grade. If the
 grade of a benchmark is poor, its rows get the reason and a remedy instead of a verdict. To add a
-check, write a function and add it to TIMED_CHECKS. grade_evidence() grades a whole tier (an
-environment of measurement), or a single benchmark if the evidence holds the results of this
-benchmark alone.
+check, write a function and add it to TIMED_CHECKS. grade_evidence() grades a tier (measurement
+environment) or a single benchmark: whatever results the evidence holds.
 """
 
 from __future__ import annotations
@@ -40,14 +39,14 @@ from kmtools.measure.rundir import Tier
 # Shares of flagged windows among the timed windows: above the first share the grade is fair, above
 # the second poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# Shares of the time of the measurement above which the grade is poor. The grade is fair above the
-# limits in lateness.py. STEAL: steal time. OTHER: the time that other programs used the same CPU.
+# If steal time (STEAL), or the time that other programs used the same CPU (OTHER), exceeds this
+# share of the measuring time, the grade is poor. lateness.py has the limits of a fair grade.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
 # The share of late windows among all windows above which the grade is poor, if most of the late
 # windows are in the same blocks.
 TOO_MANY_LATE = 0.3
-# If more than this share of the benchmarks has more noise than the margin allows, the grade is
-# poor.
+# If the noise exceeds the equivalence margin in more than this share of the benchmarks, the grade
+# is poor.
 MANY_NOISY_CLONES = 1 / 3
 # Largest permitted difference of the clock's rate between processes, as a share of the rate, which
 # is measured to a few parts per million.
@@ -59,8 +58,9 @@ SLOW_OPTIONS = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
 
 class Level(IntEnum):
-    """Grades of measured numbers. FAIR numbers are valid with their intervals, for this machine in
-    this state; POOR numbers only show that the benchmarks work, and must not be quoted."""
+    """Grades of measured numbers. FAIR numbers hold for this machine in its present state, if
+    quoted with their intervals; POOR numbers only show that the benchmarks work, and must not be
+    quoted."""
 
     GOOD = 0
     FAIR = 1
@@ -75,7 +75,8 @@ class Level(IntEnum):
 @dataclass(frozen=True)
 class Reason:
     """A reason for a lower grade and its remedy; both are clauses without a full stop. `judged` is
-    True if the rule of verdicts.py already accounts for the reason, so that verdicts are kept."""
+    True if verdicts.py already accounts for the reason; then even a poor grade withholds no
+    verdict."""
 
     level: Level
     words: str
@@ -229,11 +230,11 @@ def check_flagged_windows(evidence: Evidence) -> Reason | None:
 
 
 def check_late_windows(evidence: Evidence) -> Reason | None:
-    """Return a reason for a lower grade if many timed windows took over a microsecond longer than
-    usual. Late windows widen the intervals, so the grade is fair, and verdicts are kept. The grade
-    is poor if more than TOO_MANY_LATE of the windows are late, most of them in the same blocks:
-    intervals then cover the true cost too rarely, as method/latewindows.py shows. The cause and the
-    remedy are taken from the benchmark with the most late windows."""
+    """Return a reason for a lower grade if many timed windows are late: over a microsecond longer
+    than usual. The grade is fair and verdicts are kept, because late windows widen the intervals.
+    But if more than TOO_MANY_LATE of the windows are late, most of them in the same blocks, the
+    grade is poor: intervals then cover the true cost too rarely, as method/latewindows.py shows.
+    The cause and the remedy are taken from the benchmark with the most late windows."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:
@@ -251,9 +252,9 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
 def grade_share_of_time(
     evidence: Evidence, counter: str, fair_above: float, poor_above: float
 ) -> tuple[Level, float] | None:
-    """Return a grade, and the share of the measuring time that was counted by `counter`, the name
-    of a counter of seconds in measure/disturbance.py. The grade is poor if the share is above
-    `poor_above`, otherwise fair. Return None if the share is at most `fair_above`."""
+    """Return a grade, and the share of the measuring time that `counter` counted, a counter of
+    seconds in measure/disturbance.py. The grade is poor if the share is above `poor_above`, else
+    fair. Return None if the share is at most `fair_above`."""
     share = compute_share_of_time(evidence.tier.env, counter)
     if share is None or share <= fair_above:
         return None
@@ -372,8 +373,9 @@ def withhold_verdicts(
 
 
 def withhold_verdict(result: Result, note: str) -> Result:
-    """Withhold the verdict of a result and add the note. If the note is empty, or if the result is
-    an A/A clone or has no verdict to withhold, return the result unchanged."""
+    """Withhold the verdict of a result, and put `note` before the note of the result. Return the
+    result unchanged if `note` is empty, if the result is an A/A clone, or if it has no verdict to
+    withhold."""
     if not note or result.is_clone or result.verdict not in TIMED_VERDICTS:
         return result
     return replace(result, verdict=WITHHELD, note="; ".join(filter(None, (note, result.note))))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the blocks (groups of consecutive timed loops) of a benchmark that a result is computed
-from, and the blocks that were planned.
+"""Counts the blocks (groups of consecutive timed loops) of a benchmark: the blocks that were
+planned, that were measured, and that are kept for a result.
 
 A block is missing for one of two reasons: so many of its windows are flagged that it has no slope,
 or the time limit of the benchmark was reached before it was measured.
@@ -51,8 +51,8 @@ class KeptBlocks:
         return ", ".join(causes)
 
     def describe_missing_blocks(self) -> str:
-        """Return the numbers and the reasons as a note; an empty text if more than NOTED_SHARE of
-        the planned blocks was kept."""
+        """Return a note with the numbers of kept and planned blocks and the reasons for missing
+        blocks; an empty text if more than NOTED_SHARE of the planned blocks was kept."""
         if self.share > NOTED_SHARE:
             return ""
         return f"{self.kept} of {self.planned} blocks: {self.causes}"
@@ -61,9 +61,9 @@ class KeptBlocks:
 def count_kept_blocks(
     tier: Tier, benchmark: str, samples: Iterable[Sample], kept: int | None = None
 ) -> KeptBlocks:
-    """Return the numbers of blocks of a benchmark, whose samples are `samples`. `kept` is the
-    number of blocks that a result is computed from; None for all measured ones. Without a time
-    limit, all planned blocks were measured."""
+    """Return the numbers of blocks of a benchmark, from its `samples`. `kept` is the number of
+    blocks that a result is computed from; None if all measured blocks are kept. If the benchmark
+    has no time limit, all planned blocks were measured."""
     blocks = {(sample.process, sample.block) for sample in samples}
     measured = planned = len(blocks)
     seconds = 0

@@ -36,17 +36,18 @@ MANY_LATE, MUCH_STEAL, MUCH_OTHER, STEADY_CORE = 0.01, 0.005, 0.05, 0.05
 # less than SHARED_CORE times as long as usual: a core that executes two threads gives each more
 # than half of the throughput that one thread alone would have.
 TOGETHER, SHARED_CORE = 0.5, 2.2
-# The longest duration of a window in seconds. If there are n interrupts per second, one of them
-# hits a window with a probability of at most n * LONGEST_WINDOW_SECONDS.
+# The longest duration of a window in seconds. At n interrupts per second, the probability that an
+# interrupt hits a window is at most n * LONGEST_WINDOW_SECONDS.
 LONGEST_WINDOW_SECONDS = 30e-6
 
 
 @dataclass(frozen=True)
 class Lateness:
-    """The number of late windows of a variant (`late`), and the blocks in which it has one
-    (`blocks`). The other numbers describe the whole benchmark: the share of windows that are late
-    (`share`); how many times as long as usual late windows took, as a median (`ratio`); and the
-    share of late windows in blocks in which most windows are late (`together`)."""
+    """`late` is the number of late windows of a variant, `blocks` are the blocks in which the
+    variant has a late window. The other numbers describe the whole benchmark. `share` is the share
+    of windows that are late. `ratio` is the median of the times of late windows, each divided by
+    the usual time. `together` is the share of late windows that are in blocks in which most windows
+    are late."""
 
     late: int = 0
     blocks: frozenset[int] = frozenset()
@@ -94,9 +95,9 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
-    variant, loop count, layout and process. A disturbance may last for most of a process. So if a
-    process is slower than the others by more than a tenth in most variants, its usual times are
-    scaled to the usual times of the others."""
+    variant, loop count, layout and process. A disturbance may last for most of a process. So if
+    most variants are slower in one process than in the median process, by more than a tenth, the
+    usual times of this process are divided by the slowdown."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(
@@ -172,9 +173,9 @@ def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
 
 def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
     """Return the cause of the late windows `found` of a benchmark. `env` has the counters of the
-    tier (measurement environment), `core_spread` is the range of the core's frequency over blocks,
-    as a share. Time in which others had the CPU (steal time, other programs) is checked first,
-    because a window that others interrupt is late in any case."""
+    tier (measurement environment); `core_spread` is the range of the core's frequency over blocks,
+    as a share of the frequency. Steal time and other programs are checked first, because they make
+    every window late that they interrupt."""
     stolen = compute_share_of_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"

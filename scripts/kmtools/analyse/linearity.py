@@ -3,9 +3,10 @@
 counts.
 
 Only if the windows lie on a line is its slope the cost of an operation. In each block with three
-windows, the bend is the slope over the two larger counts minus the slope over the two smaller
-counts. A variant is bent if the whole interval of the location of its bends (location.py) lies
-beyond the margin and beyond LARGEST_BEND_SHARE of its cost.
+windows, the bend is the slope over the two larger loop counts minus the slope over the two smaller
+loop counts. location.py estimates the location of the bends of all blocks. The windows are not on a
+line if the whole interval of this location lies beyond two limits: the equivalence margin, and
+LARGEST_BEND_SHARE of the cost.
 """
 
 from __future__ import annotations
@@ -17,8 +18,8 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# Largest permitted bend, as a share of the cost of an operation. If the margin is larger, the
-# margin is the limit.
+# The windows may deviate from a line (bend) by this share of the cost of an operation, or by the
+# equivalence margin if the margin is larger.
 LARGEST_BEND_SHARE = 0.01
 
 

@@ -9,24 +9,25 @@ noise does not explain it; the blocks of each process are taken as one batch, or
 are few processes; and the midmeans of all batches are averaged. The midmean, a 25 % trimmed mean,
 is robust against disturbed windows, and resolves less than a step of the clock.
 
-The variance of that location is the sum of two parts:
-- over time, computed from the batches alone, because blocks of one batch may depend on each other.
-  It is the average of the first squared cosine coefficients of the series of batches, which
-  includes slow changes (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated to
-  slower ones by a first-order autoregression, whose bias is corrected in part (Kendall 1954);
-- over layouts, as far as layouts differ by more than blocks do. The measured layouts are a sample
-  of all offsets in a cache line, and a loop may cost one more cycle at several neighbouring
-  offsets. If there are many layouts, they are evenly spaced, and the variance of the mean of such a
-  sample is estimated from differences between neighbours (von Neumann, Kent, Bellinson and Hart
-  1941; Wolter 2007, "Introduction to variance estimation", systematic samples). If neighbours are
-  alike, this estimate is rather too large than too small. Fewer than MANY_LAYOUTS layouts are taken
-  as a simple random sample.
-The quantile is Student's with the degrees of freedom of the sum (Satterthwaite 1946).
+The variance of the location is the sum of two parts:
+- the variance over time, computed from the batches alone, because blocks of one batch may depend on
+  each other. It is the average of the first squared cosine coefficients of the series of batches,
+  which includes slow changes (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated
+  to slower changes by a first-order autoregression, whose bias is corrected in part (Kendall 1954);
+- the variance over layouts, as far as layouts differ by more than blocks do. The measured layouts
+  are a sample of all offsets in a cache line, and a loop may cost one more cycle at several
+  neighbouring offsets. Many layouts are evenly spaced: the variance of their mean is estimated from
+  differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941; Wolter 2007,
+  "Introduction to variance estimation", systematic samples). If neighbours are alike, this estimate
+  is rather too large than too small. Fewer than MANY_LAYOUTS layouts are taken as a simple random
+  sample.
+The interval uses the quantile of Student's t distribution with the degrees of freedom of the sum
+(Satterthwaite 1946).
 
 If the processes are of two groups, a cheap and a costly one, the number of costly processes is
-binomial, and a variance estimated from a few of them is too small. The interval then also contains
-the interval of the mean over processes that follows from the exact interval of the share of costly
-processes (Clopper and Pearson 1934).
+binomial, and a variance estimated from a few costly processes is too small. The exact interval of
+the share of costly processes (Clopper and Pearson 1934) then gives a second interval of the mean
+over processes, and the result contains both intervals.
 
 The variance cannot be estimated if the machine changed its state only a few times. If all batches
 are in one of two states, with only a few changes between the states, the interval is the smallest
@@ -58,8 +59,8 @@ Integers = NDArray[np.int64]
 ERROR_PROBABILITY = 1 - CONFIDENCE
 # The approximate number of batches into which the blocks of all processes are split.
 BATCHES = 16
-# The fewest blocks in a batch; the fewest batches for an interval; and the number of processes
-# below which the interval over processes is added.
+# FEWEST_BLOCKS: the fewest blocks in a batch. FEWEST_BATCHES: the fewest batches for an interval.
+# FEWEST_PROCESSES: if a run has fewer processes, the interval over processes is added.
 FEWEST_BLOCKS, FEWEST_BATCHES, FEWEST_PROCESSES = 4, 6, 6
 # For the variance over time: the number of cosine coefficients that are averaged; the share of the
 # bias of the autoregression coefficient that is corrected; and the largest autoregression
@@ -69,11 +70,11 @@ BIAS_SHARE = 0.75
 LARGEST_AUTOCORRELATION = 0.9
 # The share of the values that a midmean leaves out at either end.
 TRIMMED_SHARE = 0.25
-# Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks: the
-# number of blocks in a part (TOGETHER); the smallest share of the parts' variance that two states
-# must explain (EXPLAINED); the largest number of changes between the states (FEW_CHANGES), because
-# with more changes the estimated variance suffices; and the share of the time (BRIEF) below which a
-# state is a disturbance that hardly moves the mean.
+# Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks.
+# TOGETHER: the number of blocks in a part. EXPLAINED: the smallest share of the variance of the
+# midmeans that two states must explain. FEW_CHANGES: the largest number of changes between the
+# states; with more changes, the estimated variance suffices. BRIEF: a state that lasts for a
+# smaller share of the time is a disturbance, which hardly moves the mean.
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
 # Notes on the interval of a location.
@@ -88,12 +89,12 @@ KNOWN_VARIANCE_RATIO = 10
 
 @dataclass(frozen=True)
 class Location:
-    """A location and its interval. `over_time` is the interval that the variance over time alone
-    would give, `over_layouts` the one from the variance over layouts alone (None for a single
-    layout). `endless` is the interval that would remain in an endless run, from layouts alone; None
-    if the noise of blocks hides the variance over layouts. `spread` is the interquartile range of
-    the residuals. `mean` is the mean over time, of all blocks; `left_out` is the interval of the
-    difference `mean` minus `value`, None if it cannot be estimated."""
+    """A location and its interval. `over_time` is the interval from the variance over time alone,
+    `over_layouts` the interval from the variance over layouts alone (None for a single layout).
+    `endless` is the interval of an endless run, in which only layouts differ; None if the noise of
+    blocks hides the variance over layouts. `spread` is the interquartile range of the residuals.
+    `mean` is the mean over time, of all blocks; `left_out` is the interval of the difference `mean`
+    minus `value`, None if it cannot be estimated."""
 
     value: float
     interval: Interval
@@ -216,12 +217,11 @@ def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
 
 
 def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Floats] | None:
-    """Return the midmeans of the parts of the blocks in each of two states of the machine, a cheap
-    and a costly one, with only a few changes between the two; None if there are no two states. At
-    least one change must lie within a process: changes at the start of a process are differences
-    between processes. The two parts next to a change are left out, because one of them may have
-    blocks of both states; but if a state has no other parts, the part with the most extreme midmean
-    is returned."""
+    """Find two states of the machine, a cheap and a costly one, with only a few changes between the
+    two. Return the midmeans of the parts of the blocks in each state; None if there are no two
+    states. At least one change must lie within a process: changes at the start of a process are
+    differences between processes. The two parts next to a change are left out, because a change may
+    lie within a part; but if a state has no other parts, return its most extreme midmean."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]
@@ -252,10 +252,10 @@ def compute_interval_of_both_states(
     freedom: float,
     outside: float,
 ) -> Interval:
-    """Return the smallest interval that contains the intervals of the costs in two states, whose
-    error probability is `outside`. `states` has the midmeans of the parts in each state;
-    `part_variance` is the variance of the midmean of a part, `more_variance` the variance over
-    layouts, `freedom` the degrees of freedom."""
+    """Return the smallest interval that contains the intervals of the costs in both states of the
+    machine. `outside` is the error probability of each interval, `states` has the midmeans of the
+    parts in each state. `part_variance` is the variance of the midmean of a part, `more_variance`
+    the variance over layouts; `freedom` are the degrees of freedom."""
     cheap, costly = (
         compute_mean_interval(
             float(own.mean()), part_variance / len(own) + more_variance, freedom, outside
@@ -277,17 +277,16 @@ def compute_mean_interval(
 def compute_process_interval(
     batches: Floats, owners: Integers, value: float, outside: float
 ) -> Interval:
-    """Return the interval of the mean over processes, around `value`. The mean of the batches of
-    each process is one observation; `owners` has the process of each batch."""
+    """Return the confidence interval of the mean over processes, centred at `value`. The mean of
+    the batches of each process is one observation; `owners` has the process of each batch."""
     means = np.array([batches[owners == number].mean() for number in np.unique(owners)])
     variance = float(np.var(means, ddof=1)) / len(means)
     return compute_mean_interval(value, variance, len(means) - 1, outside)
 
 
 def compute_interval_of_two_groups(x: Floats, process: Integers, outside: float) -> Interval | None:
-    """If each process is cheap or costly from its start to its end, return the interval of the mean
-    over processes that follows from the exact interval of the share of costly processes; else
-    None."""
+    """Return the interval of the mean over processes, computed from the exact interval of the share
+    of costly processes; None unless each process is cheap or costly from its start to its end."""
     numbers = np.unique(process)
     if len(numbers) < FEWEST_PROCESSES:
         return None
@@ -305,9 +304,9 @@ def compute_interval_of_two_groups(x: Floats, process: Integers, outside: float)
 
 
 def remove_layout_effects(x: Floats, layout: Integers) -> tuple[Floats, Floats]:
-    """Return the effects of the layouts, and the values without these effects. Only the share of
-    the effects' variance that noise does not explain is removed (James and Stein 1961): removing
-    noise would blur the distribution of the values, of which the midmean is taken."""
+    """Return the effects of the layouts, and the values without the effects. Each effect is removed
+    in part: by the share of the variance of the effects that noise does not explain (James and
+    Stein 1961). Removing noise would blur the distribution of the values, and so their midmean."""
     effects, in_block = compute_layout_effects(x, merge_sparse_layouts(layout))
     level = x - in_block
     if len(effects) < 2 or not (variance := float(np.var(effects, ddof=1))):
@@ -329,9 +328,9 @@ def compute_residuals(
 def estimate_batch_locations(
     x: Floats, layout: Integers, batch_slices: Sequence[slice]
 ) -> tuple[Floats, Floats, float]:
-    """Return the effects of the layouts on the values `x` of the blocks, the estimate of each
-    batch, and the interquartile range of the residuals. `layout` has the layout of each block,
-    `batch_slices` the blocks of each batch."""
+    """Return the effects of the layouts on the values `x` of the blocks, the midmean of each batch
+    without the effects, and the interquartile range of the residuals. `layout` has the layout of
+    each block, `batch_slices` the blocks of each batch."""
     effects, level = remove_layout_effects(x, layout)
     batches = compute_midmeans([level[part] for part in batch_slices])
     return effects, batches, compute_residuals(level, batches, batch_slices)[1]
@@ -387,10 +386,9 @@ def estimate_location(
 
 
 def dither_values(x: Floats, step: float) -> Floats:
-    """Return the values of a clock that advances in steps of `step`, after adding a different
-    fraction of a step to each value. Without these fractions, there would be only a few distinct
-    values, between which midmeans would jump. Multiples of the golden ratio fill the step
-    evenly."""
+    """Return the values after adding a different fraction of `step`, the step of the clock, to
+    each. Without the fractions, there would be only a few distinct values, and a midmean would jump
+    from one to the next. Multiples of the golden ratio fill the step evenly."""
     turns = np.arange(1, len(x) + 1) * ((math.sqrt(5) - 1) / 2)
     return np.asarray(x + step * (turns % 1 - 0.5))
 
@@ -399,8 +397,8 @@ def estimate_stepped_location(
     x: Floats, process: Integers, layout: Integers, step: float, outside: float = ERROR_PROBABILITY
 ) -> Location:
     """Return the location of values of a clock that advances in steps of `step`. If the
-    interquartile range of the residuals is below one step, all values may be rounded in the same
-    way, and the interval is widened by one step."""
+    interquartile range of the residuals is below one step, the interval is widened by one step,
+    because the rounding error may be the same in all values."""
     if step <= 0 or len(x) == 0:
         return estimate_location(x, process, layout, outside)
     if estimate_batch_locations(x, layout, split_blocks_into_batches(process))[2] >= step:

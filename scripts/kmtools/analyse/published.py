@@ -6,10 +6,10 @@ aliases.csv names, for each published (source, benchmark, variant), the benchmar
 kmarkers that repeat its measurement (its successor), or the reason why there is none. If a cost was
 published as the difference from another published variant, the column `over` names this variant, as
 benchmark:variant; the difference is computed again from the published totals. The column `apart`
-names a tier (measurement environment) in which the successor measures something else: markers of
-2006 disabled preemption, but in user space they enter an RCU read-side section. The column `found`
-says where the successor is measured: `kernel` in kernels alone, `objects` in object files (see
-objects.py), "" in user space and perhaps also in kernels.
+names a tier (measurement environment) in which the successor measures something else. For example,
+markers of 2006 disabled preemption, but markers in user space enter an RCU read-side section. The
+column `found` says where the successor is measured. `kernel`: only in kernels; `objects`: in object
+files (see objects.py); empty: in user space and perhaps also in kernels.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Name = tuple[str, str, str]
 @dataclass(frozen=True)
 class PublishedNumber:
     """One published number: the value, its standard deviation and deltas, all in `unit`. A delta is
-    the difference from the published row `over`: `delta_stated` as published, `delta` computed from
-    the published values."""
+    the difference from the published row `over`. `delta_stated` is the published delta; `delta` is
+    computed from the published values."""
 
     source: str
     date: str
@@ -139,9 +139,9 @@ def read_published_numbers() -> list[PublishedNumber]:
 
 
 def find_missing_successors(variants: Collection[tuple[str, str]], measured_in: str) -> list[str]:
-    """Return the successors in aliases.csv (variants that repeat published measurements) that are
-    missing in `variants`, which has pairs of a benchmark and a variant. Only successors whose
-    column `found` is `measured_in` are examined."""
+    """Return the successors (variants that repeat published measurements) that aliases.csv names
+    and `variants` lacks; `variants` has pairs of a benchmark and a variant. Only rows of
+    aliases.csv whose column `found` is `measured_in` are examined."""
     return [
         f"{row['benchmark']}:{row['variant']}"
         for row in read_csv_table(ALIASES)

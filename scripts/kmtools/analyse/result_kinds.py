@@ -13,7 +13,8 @@ from kmtools.analyse.verdicts import BASELINE, NO_BASELINE, Result
 
 DORMANT, COLD, ENABLED, OTHER = KINDS = ("dormant", "cold", "enabled", "other")
 
-# Pattern of the benchmark, pattern of the variant, and kind; the first row that matches is used.
+# The kind of each result: pattern of the benchmark, pattern of the variant, and kind. The first row
+# that matches is used.
 PATTERNS: tuple[tuple[str, str, str], ...] = (
     ("*", "*-on", ENABLED),
     ("peer-*", "*-off", DORMANT),

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes the rows of a run that can be compared with the rows of another run.
 
-A row is a variant of a benchmark in a tier (measurement environment). Because clocks and machines
-differ, most rows are shares: the cost of the variant divided by the cost of the baseline in the
-same block. A whole row is an absolute cost in the unit of the tier: the cost of a baseline, or the
-time to switch sites on or off. An exact row is a count of instructions.
+A row is a variant of a benchmark in a tier (measurement environment). There are three kinds of
+rows. Because clocks and machines differ, most rows are shares: the cost of the variant divided by
+the cost of the baseline in the same block. A whole row is an absolute cost in the unit of the tier:
+the cost of a baseline, or the time to switch sites on or off. An exact row is a count of
+instructions.
 
 A cost is estimated once for each cluster, by the method of location.py: the effect of each code
 layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the
-processes of a run; with a single process they are stretches of neighbouring blocks. If a run has
-too few blocks to tell its layouts apart, the layouts in an eighth of a cache line are merged; such
-a row is not compared with one that has enough blocks.
+processes of a run or, if there is only one process, stretches of neighbouring blocks. If a run has
+too few blocks to tell its layouts apart, the layouts in an eighth of a cache line are merged; a row
+with merged layouts is not compared with a row that has enough blocks.
 """
 
 from __future__ import annotations
@@ -61,10 +62,10 @@ class RowName:
 @dataclass(frozen=True)
 class Row:
     """A row of one run: the results of a variant. `cost` is the median cost per operation or per
-    switch, in `unit`. `values` are the estimates of the clusters, and `layouts` the estimates of
-    the layouts, both as shares or in `unit`. `resolution` is one step of the clock as a share of
-    the cost, 0 if it does not limit the precision. `lo` and `hi` are the smallest and the largest
-    of several exact counts."""
+    switch, in `unit`. `values` has the estimate of each cluster (process), `layouts` the estimate
+    of each code layout; the estimates are shares of the cost of the baseline, or in `unit`.
+    `resolution` is one step of the clock as a share of the cost, 0 if it does not limit the
+    precision. `lo` and `hi` are the smallest and the largest of several exact counts."""
 
     name: RowName
     kernel: str
@@ -187,7 +188,8 @@ def make_switch_row(tier: Tier, name: RowName, samples: Sequence[Sample]) -> Row
 def make_run_rows(
     samples: Iterable[Sample], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Row]:
-    """Make all rows of a run, sorted as in tables, from its samples and their results."""
+    """Make all rows of a run from its samples and from the results of the samples; sort the rows as
+    in tables."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     loops: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:

@@ -41,7 +41,8 @@ class Slope(NamedTuple):
         return Fraction(self.top, self.bottom)
 
 
-# Windows without a flag, as pairs of loop count and value, by variant, block, layout and process.
+# For each (variant, block, layout, process): the windows without a flag, as pairs of loop count and
+# value.
 Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 
 

@@ -95,10 +95,11 @@ def compute_sign_test_rank(n: int) -> int:
 
 
 def estimate_correlation_time(series: Sequence[Slope]) -> float:
-    """Return the autocorrelation time, in blocks, of the signs around each layout's median: the
-    variance of the sum of the signs, divided by the variance for independent blocks without ties.
-    The time is 1 for independent blocks, and more if neighbouring blocks resemble each other.
-    Values below 1, which many ties would give, are raised to 1."""
+    """Return the autocorrelation time, in blocks, of the signs of the blocks: whether a block costs
+    more or less than the median of its layout. The time is the variance of the sum of the signs,
+    divided by this variance for independent blocks without ties: 1 for independent blocks, and more
+    if neighbouring blocks resemble each other. Values below 1, which many ties would give, are
+    raised to 1."""
     medians = compute_layout_medians(series)
     signs = np.sign(
         convert_to_floats(series) - np.array([medians[slope.layout] for slope in series])
@@ -118,10 +119,10 @@ def estimate_correlation_time(series: Sequence[Slope]) -> float:
 
 
 def compute_sign_test_interval(series: Sequence[Slope]) -> Interval:
-    """Return the 95 % sign-test interval of the median, widened if blocks are correlated. The ranks
-    of the interval's ends are computed for n / tau independent observations, where tau is the
-    autocorrelation time, and scaled to all n blocks. The interval is the whole range if n / tau is
-    too small, and unbounded if there are fewer than 6 blocks."""
+    """Return the 95 % sign-test interval of the median, widened if blocks are correlated. The ends
+    of the interval are order statistics. Their ranks are computed for n / tau independent
+    observations, and scaled to all n blocks; tau is the autocorrelation time. The interval is the
+    whole range if n / tau is too small, and unbounded if there are fewer than 6 blocks."""
     n = len(series)
     if compute_sign_test_rank(n) == 0:
         return UNBOUNDED
@@ -134,10 +135,10 @@ def compute_sign_test_interval(series: Sequence[Slope]) -> Interval:
 def estimate_clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
     """Return one step of the clock as a cost per operation, for each variant of a benchmark.
 
-    A TSC that software scales or emulates advances in steps of many ticks. Two windows then resolve
-    costs only to a step divided by the difference of their loop counts; if processes have different
-    counts, the smallest difference is used. Flagged windows are left out. The result is empty if
-    there are too few windows to find the step."""
+    A TSC that software scales or emulates advances in steps of many ticks. The resolution of a cost
+    is a step, divided by the difference of the largest and the smallest loop count. If processes
+    have different loop counts, the process with the smallest difference counts. Flagged windows are
+    left out. The result is empty if there are too few windows to find the step."""
     kept = [sample for sample in samples if not sample.flags]
     loops: dict[tuple[str, int], set[int]] = defaultdict(set)
     for sample in kept:

@@ -2,8 +2,8 @@
 """Decides at interim analyses of a run in user space which benchmarks are measured further.
 
 A benchmark is measured until more time would resolve none of its rows, or until the time limit.
-stopping.py defines these analyses (looks) by the number of processes. Benchmarks that measure how
-long it takes to switch sites have no verdicts, and end with the first look.
+stopping.py defines after how many processes an interim analysis (look) is made. Benchmarks that
+measure how long it takes to switch sites have no verdicts, and end with the first look.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ Report = Callable[..., None]
 
 @dataclass(frozen=True)
 class InterimLook:
-    """The outcome of an interim analysis: the benchmarks to measure further (`unresolved`), and
-    three numbers of rows: unresolved rows (`open_rows`), rows that code layouts leave unresolved
-    however long the run is (`layout_limited_rows`), and all rows."""
+    """The outcome of an interim analysis: `unresolved` has the benchmarks to measure further.
+    `rows` is the number of rows, `open_rows` the number of unresolved rows, and
+    `layout_limited_rows` the number of unresolved rows that a longer run would not resolve, because
+    code layouts differ."""
 
     unresolved: Sequence[str]
     open_rows: int
@@ -104,8 +105,8 @@ class Steering:
         self._print_line = print_line
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """Return the benchmarks of the next process, after `processes` processes have ended; None
-        if the benchmarks stay the same, an empty list if more time would resolve no row."""
+        """Return the benchmarks of the next process, after `processes` processes have ended: None
+        for the same benchmarks as before, an empty list if more time would resolve no row."""
         if processes == stopping.PILOT_PROCESSES:
             found = compute_results_of_first_processes(self._cache, raw, processes)
             report_detectable_differences(found, self._planned, self._write_event, self._print_line)

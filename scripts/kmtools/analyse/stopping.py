@@ -32,7 +32,7 @@ LOOKS_KEY = "looks"
 
 def get_look_error_probability(processes: int) -> float:
     """Return the error probability of the intervals of a benchmark after `processes` processes: the
-    one that the next look spends."""
+    error probability that the next look spends."""
     for look, part in LOOKS.items():
         if processes <= look:
             return part
@@ -43,7 +43,8 @@ def choose_error_probability(
     env: Mapping[str, str], samples: Iterable[Sample], without_looks: float
 ) -> float:
     """Return the error probability of the intervals that are computed from a benchmark's samples.
-    If the run had no looks, its length is fixed, and the error probability is `without_looks`."""
+    `without_looks` is the error probability in a run of fixed length, without looks (interim
+    analyses)."""
     if LOOKS_KEY not in env:
         return without_looks
     return get_look_error_probability(len({sample.process for sample in samples}))

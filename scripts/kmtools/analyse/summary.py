@@ -117,8 +117,8 @@ def make_interval_fields(
 def make_core_cycle_fields(
     core: CoreCycleRatio, median: float, delta: float | None, interval: Interval | None
 ) -> dict[str, Any]:
-    """Return the field core_cycles: the numbers of a result in core cycles. Values that are not
-    finite become None."""
+    """Return the content of the field core_cycles: the ratio of core cycles to TSC cycles, and the
+    cost and the difference of a result in core cycles. Values that are not finite become None."""
     return {
         "source": core.source,
         "per_tick": round_for_json(core.per_tick),
@@ -130,7 +130,7 @@ def make_core_cycle_fields(
 
 
 def make_figure_fields(result: Result) -> dict[str, Any]:
-    """Return the fields of an entry that only figures use, if the result has them."""
+    """Return the fields of an entry that only figures use, except fields that the result lacks."""
     found: dict[str, Any] = {}
     if result.distribution:
         found["distribution"] = [

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Computes how long it takes to switch many sites on or off: the time, its parts, the rounds of
-synchronisation, and the gaps of other CPUs, by number of sites and by method of switching.
+"""Computes how long it takes to switch many sites on or off, by number of sites and by method: the
+whole time, the times of parts of the work, the number of rounds of synchronisation, and the gaps
+(longest interruptions) of other CPUs.
 
 The numbers describe whole switches, which take milliseconds: the numbers are not divided by the
 number of sites, and no baseline is subtracted.
@@ -21,17 +22,19 @@ from kmtools.analyse.stats import Interval
 from kmtools.measure.rundir import Tier, get_tier_order
 from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 
-# The benchmarks that measure how long switching takes, and how long it interrupts another CPU.
+# SCALING: the benchmark that measures how long switching takes. STALL: the benchmark that measures
+# how long switching interrupts another CPU.
 SCALING, STALL = "arm-scaling", "arm-stall"
 # The end of the names of the variants of STALL: a method of switching precedes it.
 STALL_SUFFIX = "-stall"
-# Variants of SCALING: the number of rounds of synchronisation in a batch, our method of switching,
-# the work that a batch cannot avoid (its stores, its rounds), and the parts of the time of a batch.
+# Variants of SCALING. ROUND_COUNT: the number of rounds of synchronisation in a batch. OUR_METHOD:
+# switching in one batch. STORES_ALONE, ROUNDS_BY_HAND: the work that a batch cannot avoid.
+# BATCH_PARTS: the parts of the time of a batch.
 ROUND_COUNT = "batched-round-count"
 OUR_METHOD = "batched"
 STORES_ALONE, ROUNDS_BY_HAND = "stores-alone", "rounds-by-hand"
 BATCH_PARTS = ("batched-validate", "batched-map", "batched-rounds")
-# What tables and figures call each method of switching.
+# The names of the methods of switching in tables and figures.
 METHOD_NAMES = {
     "batched": "ours, one batch",
     "batched-chunk-1000": "ours, a thousand at a time",
@@ -52,7 +55,7 @@ METHOD_NAMES = {
 @dataclass(frozen=True)
 class SwitchPoint:
     """A quantity that was measured while `sites` sites were switched on or off by one method: its
-    median and 95 % interval, in `unit` per switch. `blocks` are the blocks of the whole
+    median and 95 % interval, in `unit` per switch. `blocks` has the numbers of blocks of the whole
     benchmark."""
 
     tier: str
@@ -89,8 +92,8 @@ class SwitchPoint:
 
 
 def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> SwitchPoint:
-    """Return the median of samples of one method and number of sites, and the interval of the
-    median; `blocks` are the blocks of their benchmark."""
+    """Return the median of `series` and its interval; `series` has the samples of one method and
+    number of sites, `blocks` the numbers of blocks of the benchmark."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return SwitchPoint(
@@ -139,14 +142,14 @@ def select_points_of_tier(
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
 
-# A function that computes a quantity from the points of a tier; None if
-# one of them is missing.
+# A function that computes a quantity from the points of a tier, and returns None if a point is
+# missing.
 Measure = Callable[[Sequence[SwitchPoint]], float | None]
 
 
 def find_largest_round_count(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the largest number of synchronisation rounds in a batch: the maximum, over all numbers
-    of sites, of the median number of rounds."""
+    """Return the maximum, over all numbers of sites, of the median number of synchronisation rounds
+    in a batch."""
     return max((p.median for p in points if p.measured == ROUNDS), default=None)
 
 
@@ -165,9 +168,9 @@ def divide_if_known(dividend: float | None, divisor: float | None) -> float | No
 
 
 def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return by how much a batch takes longer for one more site, divided by the time of bare stores
-    to one more site. The bare stores are measured separately, and made as in a batch: three stores
-    to each site, in three passes over the sites, through a second mapping."""
+    """Return the time that one more site takes in a batch, divided by the time that bare stores to
+    one more site take. The bare stores are measured separately, and made as in a batch: three
+    stores to each site, in three passes over the sites, through a second mapping."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 1000, 10_000)
@@ -177,16 +180,16 @@ def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None
 
 
 def compute_batch_to_manual_rounds_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the time of a batch of one site as a multiple of the time that mapping, three rounds
-    of synchronisation and unmapping take alone."""
+    """Return the time of a batch of one site, divided by the time of the work that the batch cannot
+    avoid: mapping, three rounds of synchronisation and unmapping."""
     ours, other = (find_point(points, SCALING, way, 1) for way in (OUR_METHOD, ROUNDS_BY_HAND))
     return divide_if_known(ours.median if ours else None, other.median if other else None)
 
 
 def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the time of one more site in a batch as a multiple of the time of its stores alone,
-    like compute_batch_to_stores_ratio(), but between a hundred thousand and a million sites. The
-    list of a million sites is larger than most caches, so the stores alone take longer, too."""
+    """Return the same ratio as compute_batch_to_stores_ratio(), but between a hundred thousand and
+    a million sites. A list of a million sites is larger than most caches, so bare stores take
+    longer, too."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 100_000, 1_000_000)
@@ -208,8 +211,8 @@ def make_batch_ratio_function(method: str) -> Measure:
 
 def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchPoint] | None:
     """Return two gaps (longest interruptions) of a CPU that executes no site: the gap while another
-    CPU applies a batch, and the gap in a time of the same length in which nothing is switched and
-    three interrupts are sent, as many as in a batch. Return None if a gap is missing."""
+    CPU applies a batch, and the gap while nothing is switched but three interrupts are sent, as in
+    a batch. Return None if a gap is missing."""
     ways = (OUR_METHOD, "interrupts")
     own, interrupts = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     return (own, interrupts) if own and interrupts else None
@@ -234,10 +237,9 @@ def compute_gap_to_interrupts_bounds(points: Sequence[SwitchPoint]) -> Interval:
 
 @dataclass(frozen=True)
 class SwitchingLimit:
-    """A limit of switching in one tier. If `most` is true, the value of
-    `measure` must be at most `limit`, else at least `limit`. If `compute_bounds` is given, the
-    value must be at most `limit`, and the outcome is unresolved if the limit is inside the bounds
-    of the value."""
+    """A limit of switching in one tier. The value that `measure` returns must be at most `limit` if
+    `most` is true, else at least `limit`. `compute_bounds`, allowed only if `most` is true, returns
+    the bounds of the value; the outcome is unresolved if `limit` is within the bounds."""
 
     tier: str
     words: str
@@ -265,13 +267,14 @@ class SwitchingLimit:
         return [self.words, bound, f"{got:.4g}", self.judge_value(got, points)]
 
 
-# The last cell of a limit that was exceeded, and of one for which the noise is too large to say.
+# The last cell in the table row of a limit. BROKEN: the limit is violated. UNRESOLVED: the noise is
+# too large to say.
 BROKEN, UNRESOLVED = "BROKEN", "unresolved"
 
 
 def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
-    """Return the limits in a kernel. They are a number of rounds and comparisons of two durations
-    within one run, so they are the same on a processor and under an emulator."""
+    """Return the limits for switching in a kernel: for a number of rounds, and for ratios of two
+    durations in one run. The limits are the same on a processor and under an emulator."""
     limits = [
         SwitchingLimit(tier, "rounds of a batch of any size", find_largest_round_count, True, 3)
     ]

@@ -2,9 +2,9 @@
 """Finds the change points of a row over many runs, and their sizes.
 
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
-spread of neighbouring runs. A proposed change point counts if the runs before it and the runs after
-it, each up to the next proposed point, differ by the rule of changes.py. The error probability is
-divided by the number of rows and of runs.
+spread of neighbouring runs. A proposed change point counts if the runs since the previous proposed
+point and the runs up to the next proposed point differ by the rule of changes.py. The error
+probability is divided by the number of rows and of runs.
 """
 
 from __future__ import annotations

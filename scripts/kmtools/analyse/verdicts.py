@@ -11,12 +11,12 @@ zero in that interval for the A/A clone, a second copy of the baseline's own cod
   its difference is beyond the noise floor: it costs about as much as the margin,
 - unresolved otherwise: the data show neither a difference nor equivalence.
 
-Where core cycles are known, all of this is computed from slopes in core cycles, and converted to
-TSC cycles by one ratio for each benchmark, see corecycles.py. The verdict is withheld if the
-windows of a variant are not on a line over their loop counts, see linearity.py, or if longer loops
-of the variant or of its baseline took no longer. The clone itself is judged by the margin alone,
-because its difference never exceeds its own noise floor. Instruction counts are exact and compared
-as integers: identical, more or fewer.
+Where core cycles are known, slopes are in core cycles; one ratio for each benchmark converts the
+estimates to TSC cycles, see corecycles.py. The verdict is withheld if the windows of a variant are
+not on a line over their loop counts, see linearity.py, or if longer loops of the variant or of its
+baseline took no longer than short ones. The clone itself is judged by the margin alone, because its
+difference never exceeds its own noise floor. Instruction counts are exact and compared as integers:
+identical, more or fewer.
 """
 
 from __future__ import annotations
@@ -81,18 +81,19 @@ LIMITED_BY_LAYOUTS = "code layouts differ, and more time does not help"
 # Documentation/usual-cost.md.
 MEAN_OVER_TIME = "mean over time"
 
-# Equivalence margins: (unit, benchmark patterns, absolute in core cycles per operation, share of
-# the baseline). The margin is the larger of these two; the first row that matches is used. Margins
-# are the same for all runs; quoted verdicts need data measured after the last change of this table.
+# Equivalence margins: unit, patterns of benchmarks, a number of core cycles per operation, and a
+# share of the cost of the baseline. The first row that matches is used; the margin is the larger of
+# its core cycles and its share. Margins are the same for all runs; quoted verdicts need data
+# measured after the last change of this table.
 # - Hot loops: a quarter of a core cycle, less than any instruction costs on a dependent path. At
 #   3 GHz, this is 8 % of the time of a loop that makes 10^9 iterations a second.
 # - Whole operations: one percent, less than the costs change from one build of a kernel to the next
 #   because of the layout of code and data. A smaller cost does not decide about instrumentation.
 # - Emulated ticks: 5 %, because only rough ratios of whole operations are meaningful.
-# History: wider margins for cold-* and getppid-* were removed after a first look at native numbers.
-# The removal turned a cold branch's +0.6 cycles from equivalent into slower. 2 % under cache
-# pressure, a percent for hot loops, and absolute margins in TSC cycles were removed later, because
-# instructions take core cycles.
+# History: wider margins for cold-* and getppid-* were removed after a first look at native numbers;
+# the verdict on a cold branch that costs 0.6 cycles then changed from equivalent to slower. Three
+# margins were removed later, because instructions take core cycles: 2 % under cache pressure, one
+# percent for hot loops, and margins in TSC cycles.
 HOT_LOOPS = ("empty-loop*", "memcpy-4096", "nop-encodings", "density-*", "cold-icache-l1")
 MARGINS: tuple[tuple[str, tuple[str, ...], float, float], ...] = (
     (rundir.UNIT_TSC, HOT_LOOPS, 0.25, 0.0),
@@ -191,8 +192,8 @@ def decide_verdict(
 
 
 def decide_exact_verdict(interval: Interval) -> str:
-    """Return the verdict on a difference of exact counts: more or fewer if the differences of all
-    blocks have the same sign, identical if all are zero, else unresolved."""
+    """Return the verdict on a difference of exact counts: more if the differences of all blocks are
+    positive, fewer if all are negative, identical if all are zero, else unresolved."""
     if interval.lo == interval.hi == 0:
         return IDENTICAL
     if interval.lo > 0:
@@ -235,8 +236,9 @@ def estimate_difference(
 ) -> Difference:
     """Return the location of the paired differences with its intervals of error probability
     `outside`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
-    of copies of the variant's code, 0 if each layout has its own copy. The interval also contains
-    the interval of the blocks outside `late_blocks`, see lateness.py."""
+    of copies of the variant's code, 0 if each layout has its own copy. The field `wide` is an
+    interval that contains two intervals: of all blocks, and of the blocks outside `late_blocks`;
+    see lateness.py."""
     deltas = subtract_baseline(variant, baseline)
     if copies:
         deltas = [
@@ -257,10 +259,10 @@ def widen_for_late_blocks(
     interval: Interval, series: Sequence[Slope], resolution: float, outside: float,
     late_blocks: frozenset[int],
 ) -> Interval:  # fmt: skip
-    """Return the smallest interval that contains `interval`, which is the interval of a series of
-    slopes, and the interval of the blocks of the series outside `late_blocks`. If these blocks are
-    too few for an interval, but more than half of all, the returned interval contains their
-    estimate."""
+    """Return the smallest interval that contains `interval`, the interval of all slopes in
+    `series`, and the interval of the slopes outside `late_blocks`. If the slopes outside
+    `late_blocks` are too few for an interval, but more than half of all slopes, their estimate
+    replaces their interval."""
     others = [slope for slope in series if slope.block not in late_blocks]
     if len(others) == len(series):
         return interval
@@ -272,8 +274,8 @@ def widen_for_late_blocks(
 
 @dataclass(frozen=True)
 class BenchmarkGroup:
-    """The data of one benchmark in one tier, from which the verdicts on
-    its variants are computed."""
+    """The data of one benchmark in one tier, from which the verdicts on its variants are
+    computed."""
 
     tier: Tier
     benchmark: str
@@ -383,7 +385,7 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
     floor = None if is_clone else group.noise.wide.max_distance_from_zero
     verdict = decide_verdict(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
-    # An endless run would have no noise, so its interval is judged without a noise floor.
+    # The verdict that an endless run would give: without noise, hence without a noise floor.
     endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(LIMITED_BY_LAYOUTS)
@@ -411,9 +413,9 @@ def compute_smallest_detectable_difference(
     noise: Interval, margin: float, outside: float = location.ERROR_PROBABILITY
 ) -> float:
     """Return the smallest difference that is detected with a probability of POWER, in a variant as
-    noisy as the A/A clone, whose interval is `noise` with error probability `outside`. This
-    difference exceeds the smallest estimate that gets a verdict by the POWER quantile of the
-    estimate's error."""
+    noisy as the A/A clone. `noise` is the interval of the clone, with the error probability
+    `outside`. The result is the sum of the smallest estimate that gets a verdict and the POWER
+    quantile of the error of an estimate."""
     short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
     return max(margin + noise.half_width, noise.max_distance_from_zero) + short * noise.half_width
 
@@ -517,8 +519,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
 
 
 def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
-    """Return the results of all variants, ordered by tier, kernel and
-    benchmark."""
+    """Return the results of all variants, ordered by tier, kernel and benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     groups: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for sample in samples:

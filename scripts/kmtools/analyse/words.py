@@ -23,7 +23,7 @@ CHANGED = (SLOWER, FASTER, MORE, FEWER)
 # Arguments of --fail-on, and the verdicts that each stands for.
 FAIL_ON_VERDICTS = {
     **{verdict: (verdict,) for verdict in (*CHANGED, DIFFERS, UNRESOLVED, WITHHELD, MISSING)},
-    # A row that cannot be compared counts as missing from the second run.
+    # --fail-on missing also stands for rows that cannot be compared.
     MISSING: (MISSING, NOT_COMPARABLE),
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
