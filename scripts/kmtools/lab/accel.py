@@ -34,8 +34,8 @@ HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
 # The first words of Result.reason if the kernel printed nothing during a trial boot.
 SILENT = "it printed nothing"
 
-# The accelerators that this process chose, by host and kernel. A choice caused by a time-out is
-# stored only here, not in the cache file.
+# The accelerators that this process chose, by host and kernel. A choice after a time-out is stored
+# only here, not in the cache file.
 _found: dict[str, Accel] = {}
 
 
@@ -62,11 +62,11 @@ def choose_accel(
     """Return KVM if the kernel `kernel` boots under KVM on this machine, else QEMU's emulator and
     the reason.
 
-    `release` is the kernel's release. `boot` boots the kernel under KVM; it is called once for each
-    QEMU, kernel and host, and the result is cached. A time-out is not written to the cache file,
-    because a busy host may have caused it. If a kernel printed nothing at all, no kernel is tried
-    under KVM again. If KMARKERS_ACCEL is kvm, the emulator is never used instead: failures in the
-    cache file are ignored, and if KVM does not work, UnableError gives the reason."""
+    `release` is the kernel's release. `boot` boots the kernel under KVM. It is called once for each
+    QEMU, kernel and host; the result is written to a cache file, except a time-out, which a busy
+    host may have caused. If a kernel printed nothing at all, KVM is not tried again for any kernel.
+    If KMARKERS_ACCEL is kvm, failures in the cache file are ignored, and if KVM does not work,
+    UnableError gives the reason."""
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
     if wanted not in ("", "tcg", "kvm"):
@@ -87,7 +87,7 @@ def choose_accel(
 
 def get_trial_folder(kernel: str) -> Path:
     """Return the folder for the log of the trial boot of a kernel under KVM. The folder is in the
-    cache directory, like the result of the trial boot, because both are used by all checkouts."""
+    cache directory, because all checkouts use the result of the trial boot."""
     return get_cache_dir() / "kvm" / kernel
 
 
@@ -104,8 +104,8 @@ def _check_kvm_device(kvm: Path) -> Accel | None:
 
 
 def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | None:
-    """Return the accelerator that this process or the cache file has recorded under one of `keys`
-    after an earlier trial boot; None if there was no trial boot. With `ignore_failures`, failed
+    """Return the accelerator that an earlier trial boot recorded under one of `keys`, in this
+    process or in the cache file; None if there was no trial boot. With `ignore_failures`, failed
     trial boots in the cache file are ignored, so that KVM is tried again."""
     for key in keys:
         if key in _found:
@@ -116,8 +116,9 @@ def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | Non
 
 
 def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. Record
-    the result under the first of `keys` if it applies to all kernels, else under the second."""
+    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. Record the
+    result under keys[0], the key of every kernel, if the kernel printed nothing; else under
+    keys[1], the key of this kernel."""
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
@@ -136,8 +137,8 @@ def _make_accel(kvm_fault: str) -> Accel:
 
 
 def _read_verdicts(record: Path) -> dict[str, str]:
-    """Return the verdicts in the cache file `record`: for each key the reason why KVM fails, or ""
-    if KVM works. Entries in another format are ignored."""
+    """Return the results of trial boots in the cache file `record`: for each key the reason why KVM
+    fails, or "" if KVM works. Entries in another format are ignored."""
     try:
         kept = json.loads(record.read_text())
     except (OSError, ValueError):
@@ -168,6 +169,6 @@ def read_hypervisor_name() -> bytes:
 
 
 def are_instructions_emulated(accelerator: str) -> bool:
-    """Return True if the instructions of a test kernel are emulated: because `accelerator` is not
-    KVM, or because the hypervisor of this machine is itself QEMU's emulator."""
+    """Return True if the instructions of a test kernel are emulated: `accelerator` is not KVM, or
+    this machine itself runs under QEMU's emulator."""
     return accelerator != "kvm" or read_hypervisor_name() == EMULATOR

@@ -2,8 +2,9 @@
 """Adds kernels that kernels.txt does not list, from packages or directories.
 
 An added kernel is unpacked into the cache directory, like the kernels of kernels.txt. A record in
-its tree names the Debian suite whose compiler builds modules for the kernel, and the suite whose
-QEMU boots it. Tests run in an added kernel only if the user names the kernel.
+the kernel's tree names two Debian suites: the suite whose compiler builds modules for the kernel,
+and the suite whose QEMU boots the kernel. Tests run in an added kernel only if the user names the
+kernel.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ KBUILD_PATTERN = "usr/lib/linux-kbuild-*"
 
 
 def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
-    """Raise UnableError if the name of a new kernel, one of its source directories and packages, or
-    its suite cannot be used."""
+    """Raise UnableError if a new kernel cannot be added because of its name, its suite, or one of
+    its sources (directories and packages)."""
     if not NAME.fullmatch(name):
         raise UnableError(
             f"{name!r} is no name of a kernel, which consists of letters, digits and . _ + -"
@@ -61,8 +62,8 @@ def list_kernel_folders(source: Path) -> Iterator[str]:
 
 
 def copy_kernel_folders(source: Path, tree: Path) -> None:
-    """Copy the kernel, modules and headers in the directory `source` into `tree`, whose lib is a
-    link to usr/lib."""
+    """Copy the kernel, modules and headers in the directory `source` into `tree`. In `tree`, lib is
+    a link to usr/lib."""
     names = list(list_kernel_folders(source))
     if not names:
         raise UnableError(f"{source} holds none of: {', '.join(KERNEL_FOLDERS)}")

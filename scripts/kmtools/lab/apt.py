@@ -28,7 +28,7 @@ ABSENT = re.compile(
     "  404  Not Found| File not found - |does not have a Release file|No packages found"
     "|Unable to locate package|held broken packages|has no installation candidate"
 )
-# The beginnings of messages of apt that sum up earlier messages, and give no reason themselves.
+# The beginnings of summaries: error messages of apt that give no reason themselves.
 SUMMARIES = ("E: Some index files failed", "E: Unable to fetch some archives")
 
 
@@ -41,8 +41,8 @@ class NotOnMirrorError(FetchError):
 
 
 def make_fetch_error(failed_command: str, apt_output: str) -> FetchError:
-    """Return the exception for the messages of a failed apt command: NotOnMirrorError if all
-    reasons match ABSENT, else FetchError."""
+    """Return the exception for a failed apt command: NotOnMirrorError if all error messages except
+    summaries match ABSENT, else FetchError."""
     errors = [line for line in apt_output.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)

@@ -38,10 +38,10 @@ CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUND
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
 
-# Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 the cache directory, which
-# is the lower directory of an overlay, or empty; $4 the upper directory of this overlay; then the
-# command. overlayfs refuses an upper directory that is itself on an overlay. In that case the upper
-# directory is a tmpfs, whose content is lost when the command ends.
+# Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 cache directory, or empty;
+# $4 directory for files that are written to the cache directory; then the command. $3 and $4 are
+# the lower and the upper layer of an overlay. overlayfs refuses an upper layer that is itself on an
+# overlay. In that case the upper layer is a tmpfs, whose content is lost when the command ends.
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }
@@ -65,15 +65,15 @@ class Root:
     cache: Path | None  # the cache directory with test kernels: the lower layer of an overlay
 
     def make_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
-        """Return the environment of a command in this root, with `variables` added. With `user`,
-        the command runs as an ordinary user, else as the superuser."""
+        """Return the environment of a command in this root, with `variables` added. The command
+        runs as an ordinary user if `user` is true, else as the superuser."""
         found = {**select_network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
         found["HOME"] = "/home/user" if user else "/root"
         return found | ({"KMARKERS_CACHE": "/srv/cache"} if self.cache else {})
 
     def make_command_line(self, command: str, user: bool) -> list[str]:
-        """Return the command line that runs a shell command in this root: with `user` as an
-        ordinary user, else as the superuser."""
+        """Return the command line that runs a shell command in this root, as an ordinary user if
+        `user` is true, else as the superuser."""
         upper = self.path.with_name(f"{self.path.name}.cache")
         upper.mkdir(exist_ok=True)
         who = ["setpriv", f"--reuid={UID}", f"--regid={UID}", "--clear-groups"] if user else []
@@ -144,8 +144,8 @@ def read_network_apt_options() -> str:
 
 
 def ensure_root_tarball(suite: str) -> Path:
-    """Return the tarball with the root (minimal system) of a suite; make the tarball if there is
-    none, or if it is older than a week."""
+    """Return the tarball with the minimal system of a suite; make the tarball if there is none, or
+    if it is older than a week."""
     path = get_cache_dir() / "roots" / f"{suite}.tar"
     with hold_cache_lock(f"root-{suite}"):
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < TARBALL_MAX_AGE_SECONDS:
@@ -235,9 +235,9 @@ def _copy_network_settings(path: Path) -> None:
 def start_command(
     root: Root, command: str, variables: Mapping[str, str], user: bool = False
 ) -> subprocess.Popen[bytes]:
-    """Start a shell command in the root directory `root`, with `variables` in its environment: with
-    `user` as an ordinary user, else as the superuser. The caller reads stdout and stderr from one
-    pipe."""
+    """Start a shell command in the root directory `root`, with `variables` in its environment. The
+    command runs as an ordinary user if `user` is true, else as the superuser. The caller reads
+    stdout and stderr from one pipe."""
     return subprocess.Popen(
         root.make_command_line(command, user),
         # The variables are not on the command line, where every user could read a proxy's

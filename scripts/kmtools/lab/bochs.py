@@ -27,13 +27,13 @@ PACKAGES = (
 LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinux.c32")
 # The number of instructions, and of TSC ticks, in one second of Bochs's clock.
 INSTRUCTIONS_PER_SECOND = 100_000_000
-# Kernel parameters: no KASLR; trust the TSC without a watchdog clock; and use this TSC frequency.
-# Otherwise the kernel would use the TSC frequency that CPUID reports, which is that of the real
-# processor and not of Bochs, and each timeout would take up to 35 times as long.
+# Kernel parameters: no KASLR; trust the TSC without a watchdog clock; and use the TSC frequency of
+# Bochs. CPUID reports the TSC frequency of the real processor, with which each timeout would take
+# up to 35 times as long.
 APPEND = f"nokaslr tsc=reliable tsc_early_khz={INSTRUCTIONS_PER_SECOND // 1000}"
 # The exit code of Bochs when the guest powers off.
 POWERED_OFF = 1
-# The mount points of the scratch directory and of the log directory in the tree with Bochs.
+# The mount points of the scratch directory and of the log directory in the chroot of Bochs.
 WORK, LOGS = "src", "out"
 
 BOOT_MENU = """SERIAL 0 115200

@@ -36,8 +36,8 @@ def build_modules(
     Return 0, or 1 if make failed.
 
     The output of make is written to the file `log`, if given. If the modules use kmarkers,
-    `kmarkers_source` is the source tree of kmarkers, which must already be built for this kernel.
-    `more_binds` are further directories to mount, with their mount points in the suite's tree.
+    `kmarkers_source` is the source tree of kmarkers, already built for this kernel. `more_binds`
+    are further directories to mount, each with its mount point in the suite's tree.
     """
     require_root("building in a suite's tree")
     kernel = require_kernel(name)
@@ -46,7 +46,7 @@ def build_modules(
     # Each object directory has a lock of its own, because builds of different trees may run in
     # parallel.
     with hold_cache_lock(f"build-{objects.parent.name}-{objects.name}"):
-        # Remove the modules of an earlier build, also if this build fails.
+        # Remove the modules of an earlier build first, so that none is left if this build fails.
         copy_modules([], out)
         update_source_copy(src, objects)
         binds = [*more_binds]
@@ -104,16 +104,15 @@ def build_client_modules(
 
 
 def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
-    """Return the object directory for the kernel `name` and the source tree `src`. Each tree has a
-    directory of its own. `flavour` is a suffix that selects a separate directory, for a build with
-    other make arguments."""
+    """Return the object directory for the kernel `name` and the source tree `src`. `flavour` is a
+    suffix that selects another directory, for a build with other make arguments."""
     parent = get_cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
     return parent / flatten_path(src)
 
 
 def list_kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
-    """Return the bind mounts of a kernel's headers and build programs: source, mount point in the
-    suite's tree."""
+    """Return the bind mounts of a kernel's headers and build programs, each as a source and a mount
+    point in the suite's tree."""
     kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
     return [
         *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),
@@ -140,7 +139,7 @@ def run_make(
         # No debug information: it makes the modules several times as large, so that compiling them
         # and loading them into an emulated kernel take longer. The code is the same.
         "CONFIG_DEBUG_INFO=",
-        # No BTF: Kbuild would run pahole if the headers include a vmlinux.
+        # No BTF: if the headers include a vmlinux, Kbuild would run pahole to generate BTF.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *kernel.make_args,
         *make_args,

@@ -56,8 +56,8 @@ def claim_cache() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # Look for the tag after listing the files. Another process writes the tag before all its other
-    # files, so if the list has one of those files, the tag exists now.
+    # Look for the tag after listing the files: another process may be filling the directory. It
+    # writes the tag first, so if the list has a file of that process, the tag exists now.
     if is_cache_tagged():
         return
     # An untagged directory with kernels was made by an earlier version of kmarkers.

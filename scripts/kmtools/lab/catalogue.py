@@ -36,14 +36,15 @@ class Entry:
 
     @property
     def debug_kinds(self) -> tuple[str, ...]:
-        """The parts of a debug kernel's role, such as kasan and kcsan; empty for other kernels."""
+        """The kinds of debugging in the role of a debug kernel: kasan and kcsan for
+        debug:kasan+kcsan. Empty for other kernels."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
 
     @property
     def fragments(self) -> tuple[str, ...]:
-        """The names of the configuration fragments of a kernel that is built from source; else
-        empty."""
+        """The names of the configuration fragments of a kernel; empty if the kernel is not built
+        from source."""
         if self.role == UPSTREAM:
             return (UPSTREAM,)
         return ("base", *self.debug_kinds) if self.debug_kinds else ()
@@ -56,7 +57,8 @@ class Entry:
 
 @dataclass(frozen=True)
 class Kernel:
-    """An unpacked kernel. The file kernel.json in its tree stores these fields."""
+    """An unpacked kernel. The file kernel.json in the kernel's tree stores the fields of this
+    class."""
 
     name: str
     suite: str
@@ -83,8 +85,8 @@ class Kernel:
         return found[0] if found else self.tree / f"boot/config-{self.release}"
 
     def save_record(self, tree: Path) -> None:
-        """Write this record to kernel.json in a tree, which is renamed to its final name
-        afterwards."""
+        """Write this record to kernel.json in `tree`, the kernel's tree before it is renamed to its
+        final name."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 

@@ -2,8 +2,8 @@
 """Runs a command in a chroot: a suite's tree, which is an unpacked Debian or Ubuntu release.
 
 The mounts are in a private mount namespace, which ends with the last process of the command. Each
-command gets a tmpfs on /tmp, because make derives the name of a temporary file from its process ID,
-which may be the same in several PID namespaces.
+command gets a tmpfs on /tmp, because make derives the names of temporary files from its process ID,
+and commands in different PID namespaces may have the same process ID.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from pathlib import Path
 from kmtools.base import processes
 from kmtools.base.errors import UnableError, require_root
 
-# Arguments: $1 tree; $2 number of bind mounts; a source and a mount point for each; the command.
+# Arguments: $1 tree; $2 number of bind mounts; for each bind mount, its source and its mount point;
+# then the command.
 MOUNT_AND_RUN = """
 tree=$1 count=$2; shift 2
 fail() { echo "chroot: cannot mount $1 in $tree" >&2; exit 125; }
@@ -65,7 +66,7 @@ def run_in_chroot(
     code = processes.run_program(build_chroot_command(tree, binds, command), log)
     if code == 0:
         return 0
-    # If even `true` fails in the chroot, the cause is the mounts and not the command.
+    # The command failed. If `true` fails in the chroot, too, the mounts are the cause.
     done = processes.capture_output(build_chroot_command(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(

@@ -2,9 +2,9 @@
 """Writes compile_commands.json, the compilation database of clangd and other tools.
 
 The modules, also those of tests, are built for a test kernel in a chroot, so the paths in the
-commands are translated to paths of this machine. Programs are compiled in this checkout. A file
-that is compiled for a module and for a program has two entries, first the entry of the module. Only
-options that affect parsing are kept, because clang rejects some options of gcc.
+commands are translated to paths of this machine. User-space programs are compiled in this checkout.
+A file that is compiled for a module and for a program has two entries, first the entry of the
+module. Only options that affect parsing are kept, because clang rejects some options of gcc.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from kmtools.lab.unpack import resolve_in_tree
 NAME = "compile_commands.json"
 # The line with the compiler command in a .cmd file. Kbuild writes such a file for each object.
 SAVED = re.compile(r"^(?:saved)?cmd_\S+ := +(.*)$", re.M)
-# The options that are kept: options whose argument is the next word, and the prefixes of options
-# that are a single word.
+# The options that are kept. PAIRS: options whose argument is the next word. KEPT: the beginnings of
+# options that are a single word.
 PAIRS = ("-include", "-isystem", "-idirafter")
 KEPT = (
     *("-D", "-U", "-I", "-std=", "-nostdinc", "-O", "-m64", "-mcmodel=", "-mno-sse", "-mno-mmx"),
@@ -87,7 +87,8 @@ def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Comm
             for x in kept
         ]
         path = Path(translate_chroot_path(kernel, source))
-        # Since Linux 6.13, Kbuild runs in the directory of the sources, with relative paths.
+        # The path is relative since Linux 6.13, because Kbuild then runs in the directory of the
+        # sources.
         beside = not path.is_absolute()
         path = ROOT / path
         if path.is_file():

@@ -71,8 +71,9 @@ def find_missing_options(wanted: dict[str, str], config_text: str) -> list[str]:
 
 
 def find_complete_kernel(entry: Entry) -> Kernel | None:
-    """Return the unpacked kernel of an entry if the fragments have not changed since the kernel was
-    built, and if its compiler and its QEMU are unpacked; else None."""
+    """Return the unpacked kernel of an entry; None if the source package or the fragments have
+    changed since the kernel was built, or if the kernel, its compiler or its QEMU is not
+    unpacked."""
     kernel = find_unpacked_kernel(entry.name)
     if kernel is None or kernel.package != entry.image:
         return None
@@ -81,8 +82,8 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
 
 
 def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
-    """Return True if a kernel has all options that the fragments set now, and was not built with an
-    option that the fragments no longer set."""
+    """Return True if a kernel has all options that the fragments set now, and the fragments of its
+    build set no other option."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
@@ -92,8 +93,8 @@ def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
-    """Build the kernel of `entry` from the newest source on the mirror. If the kernel `unpacked` is
-    not older than this source, return `unpacked` instead.
+    """Return the kernel of `entry`, built from the newest source on the mirror. If the kernel
+    `unpacked` is not older than this source, build nothing, and return `unpacked`.
 
     The lock `fetch` is released before the compilation, so that other processes can download.
     """
@@ -126,8 +127,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
 
 
 def _unpack_source(tree: Path) -> None:
-    """Unpack the archive of the kernel source in usr/src of `tree` to usr/src/linux of `tree`, and
-    remove the archive."""
+    """In `tree`, unpack the archive of the kernel source from usr/src to usr/src/linux, and remove
+    the archive."""
     (archive,) = (tree / "usr/src").glob("linux-source-*.tar.xz")
     print_step(f"unpacking {archive.name}")
     target = tree / "usr/src/linux"
@@ -141,7 +142,7 @@ def _unpack_source(tree: Path) -> None:
 
 def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) -> str:
     """Configure and build a kernel in its source directory below `tree`, with the compiler in the
-    chroot `suite`; return its release."""
+    chroot `suite`; return the release of the kernel."""
     source = tree / "usr/src/linux"
     log = get_cache_dir() / f"{entry.name}.log"
     log.unlink(missing_ok=True)
@@ -167,8 +168,8 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
 
 
 def _install_kernel(tree: Path, release: str, vmlinuz: str) -> None:
-    """Copy the image and the configuration to the paths that they have in a package of the
-    distribution, and remove sources that are no longer needed."""
+    """Copy the image and the configuration to the paths that a package of the distribution uses,
+    and remove sources that builds of modules do not need."""
     source = tree / "usr/src/linux"
     (tree / "boot").mkdir()
     shutil.copy(source / "arch/x86/boot/bzImage", tree / vmlinuz)

@@ -60,9 +60,9 @@ def _make_emulator(command: tuple[str, ...], environment: Mapping[str, str]) -> 
 def make_accelerator_options(
     accel: str, tier: str, cpus: int, one_thread: bool = False, model: str = "max"
 ) -> list[str]:
-    """Return QEMU's options for an accelerator and an environment of measurement (tier): "vm", or
-    "icount", in which QEMU counts instructions. With `one_thread`, a single thread emulates all
-    CPUs. `model` is the emulated processor."""
+    """Return QEMU's options for an accelerator and an environment of measurement (tier): "vm" or
+    "icount". In the tier icount, QEMU counts instructions. With `one_thread`, a single thread
+    emulates all CPUs. `model` is the emulated processor."""
     if tier == "icount":
         # Each instruction advances the virtual time by one nanosecond; nothing else does.
         return [

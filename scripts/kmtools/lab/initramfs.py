@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes the initramfs of a test kernel: a cpio archive with a static busybox, job and modules."""
+"""Writes the initramfs of a test kernel: a cpio archive with a static busybox, the job (a shell
+script) and the modules."""
 
 from __future__ import annotations
 

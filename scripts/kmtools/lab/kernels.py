@@ -28,7 +28,7 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
     require_root(f"{work} a kernel")
     with cache.hold_cache_lock(unpack.get_build_lock_name(entry.name)):
         unpack.ensure_qemu(entry)
-        # Another process may have unpacked the kernel while this one waited.
+        # Another process may have unpacked the kernel while this process waited for the lock.
         kernel = part.find_complete_kernel(entry)
         if kernel is None or update:
             kernel = part.make_newest_kernel(entry, kernel)
@@ -59,7 +59,7 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
 
 def print_kernels() -> None:
     """Print a table of all kernels: the suite, the version, the release if the kernel is unpacked,
-    and the suite of its QEMU."""
+    and the suite whose QEMU boots the kernel."""
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
     for entry in catalogue.load_kernels():
         kernel = catalogue.find_unpacked_kernel(entry.name)
@@ -70,8 +70,8 @@ def print_kernels() -> None:
 
 
 def find_mirror_version(entry: Entry) -> str:
-    """Return the version that `lab fetch` would unpack, from the downloaded package lists; "?" if
-    there are no lists or apt fails, "gone" if the mirror has no such kernel."""
+    """Return the version that `lab fetch` would unpack, according to the downloaded package lists;
+    "?" if there are no lists or apt fails, "gone" if the mirror lacks the kernel."""
     apt = PrivateApt(entry.suite)
     if not apt.has_lists:
         return "?"

@@ -7,10 +7,10 @@ guest. A series of inspections distinguishes a hang from a long computation.
 A CPU in an endless int3 loop has the same saved address and registers in each inspection. If memory
 has no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when
 a CPU stores to its code, but another CPU may translate the old byte again before the store
-completes. In core kernel text this is a fault of QEMU. In the code of a module, kmarkers repeats
-the store after the last round of synchronisation, and this second store removes the stale
-translation. So a hang in a module is a fault of QEMU only if interrupts were disabled at the int3:
-then this CPU never takes part in that round.
+completes. In core kernel text, a stale translation is a fault of QEMU. In the code of a module,
+kmarkers repeats the store after the last round of synchronisation, and this second store removes
+the stale translation. So a hang in a module is a fault of QEMU only if interrupts were disabled at
+the int3: the CPU in the loop then never takes part in the last round.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ VECTOR = 3
 ENTRY_BYTES = 16
 # The maximum length of the kernel's entry code for int3 (asm_exc_int3), in bytes.
 ENTRY_CODE_BYTES = 0x100
-# The numbers of words on the stack above the return address into the entry code: first REGISTERS
-# (15 registers and an error code), then PUSHED (the interrupt frame, which the CPU pushed).
+# Above the return address into the entry code, the stack has REGISTERS words (15 registers and an
+# error code), then PUSHED words (the interrupt frame, which the CPU pushed).
 REGISTERS = 16
 PUSHED = 5
 STACK_WORDS = 192
@@ -55,8 +55,9 @@ class Cpu:
     """The state of one CPU in one inspection.
 
     `rip` is the instruction pointer. `entry` is the address of the kernel's entry code for int3.
-    `trap` has the registers that the CPU and this code saved, if the CPU handles an int3.
-    `memory_bytes` are the byte in memory before the saved instruction pointer and the byte at it.
+    `trap` has the registers that the CPU and the entry code saved, if the CPU handles an int3.
+    `memory_bytes` has two bytes of memory: the byte before the saved instruction pointer, and the
+    byte at the saved instruction pointer.
     """
 
     number: int
@@ -82,8 +83,8 @@ class Cpu:
         if len(self.memory_bytes) < 2 or self.memory_bytes[0] == BREAKPOINT:
             return self.saved_int3_address
         before, at = self.memory_bytes
-        # The int3 is at the saved pointer, not before it, if the byte there is an int3, or if only
-        # the byte before is unreadable.
+        # No int3 was read before the saved pointer. So the int3 is at the saved pointer if the byte
+        # there is an int3, or if only the byte there can be read.
         return self.saved_int3_address + (
             at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE)
         )
@@ -224,8 +225,8 @@ def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
 
 
 def is_near_int3(cpu: Cpu, address: int) -> bool:
-    """Return True if a CPU is at the int3 at `address` or in the kernel's entry code for int3,
-    where the trap frame is not complete yet or was already removed."""
+    """Return True if a CPU without a complete trap frame is at the int3 at `address`, or in the
+    kernel's entry code for int3."""
     if cpu.trap:
         return False
     entering = cpu.entry <= cpu.rip < cpu.entry + ENTRY_CODE_BYTES
@@ -233,8 +234,8 @@ def is_near_int3(cpu: Cpu, address: int) -> bool:
 
 
 def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
-    """Return the saved registers without the instruction pointer, which the handler may
-    decrement."""
+    """Return the saved registers without the instruction pointer, because the handler may have
+    decremented it."""
     return cpu.trap[:REGISTERS] + cpu.trap[REGISTERS + 1 :]
 
 
@@ -245,8 +246,7 @@ def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     places = sorted({cpu.rip for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > MAX_STUCK_ADDRESSES:
         return None
-    # A CPU at a low address is decompressing the kernel. Interrupts are disabled meanwhile, which
-    # is no sign of a hang.
+    # A CPU at a low address is decompressing the kernel, with interrupts disabled: this is no hang.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{rip:x}" for rip in places)

@@ -76,11 +76,11 @@ class Request:
     accel: str | None = None
     # The number of NMIs sent to the guest per second.
     nmi: float = 0.0
-    # True if one thread of the emulator runs all CPUs. A single thread is slower, but no CPU can
-    # then translate a byte that another CPU is overwriting. Meant for guests that patch core kernel
-    # text all the time.
+    # True if one thread of the emulator runs all CPUs, for guests that patch core kernel text all
+    # the time. A single thread is slower, but no CPU can then translate a byte that another CPU is
+    # overwriting.
     one_thread: bool = False
-    # The path of another monitor socket, for use by the caller.
+    # The path of a further monitor socket of QEMU, which the caller uses.
     control: Path | None = None
     # The CPUs are inspected after this number of seconds without new output; 0 for never.
     silence: float = SILENCE_SECONDS
@@ -105,7 +105,7 @@ class Request:
 
 
 def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
-    """Boot a kernel, run the job, and return the verdict. `show` is called with each line of the
+    """Boot a kernel, run the job, and return the result. `show` is called with each line of the
     status channel. Raise UnableError if another boot writes to the same output folder."""
     if request.tier not in emulator.TIERS:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
@@ -135,8 +135,8 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         if request.nmi:
             status = request.out / "status.log"
             stack.enter_context(inject_nmis(scratch / NMI_SOCKET, request.nmi, status))
-        # Never inspect CPUs if QEMU counts instructions (tier icount), because that would change
-        # the counts, or under Bochs, which has no monitor.
+        # Never inspect CPUs in two cases: if QEMU counts instructions (tier icount), because an
+        # inspection would change the counts; and under Bochs, which has no monitor.
         silence = 0.0 if request.tier == "icount" or request.bochs else request.silence
         logs = _list_serial_logs(request.out)
         watch = Watch(scratch / WATCH_SOCKET, logs, silence, request.out / LOOK_LOG)
@@ -250,9 +250,10 @@ def _prepare_boot_files(request: Request, kernel: Kernel, scratch: Path) -> Boot
 
 
 def write_guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
-    """Write the files for /etc of the guest: its settings, and the patterns of logscan. Return
-    additions for an initramfs. The settings are written as a shell script and as plain text; before
-    the job, the guest's init compares the variables that the script set with the text."""
+    """Write the files for /etc of the guest: its settings, and the patterns of logscan. Return the
+    files as additions for an initramfs. The settings are written twice: as a shell script that sets
+    variables, and as plain text. Before the job, the guest's init compares the variables with the
+    plain text."""
     exports = [f"export {key}={shlex.quote(str(to))}" for key, to in request.settings.items()]
     expected = [f"{key}={to}" for key, to in request.settings.items()]
     contents = {
@@ -350,8 +351,8 @@ def _has_end_text(request: Request) -> bool:
 
 
 def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding of an inspection. But if the emulator exits within ENDING_SECONDS, return
-    None, because the inspection then failed only because the emulator was ending."""
+    """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS,
+    because the inspection then failed only as the emulator was ending."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

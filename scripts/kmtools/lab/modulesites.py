@@ -27,9 +27,9 @@ DAMAGE = (
     *(ValueError, zlib.error),
 )
 
-# In bytes: the sizes of struct patcher_site and of the record of a note (a probe without an
-# instruction of its own); the offsets of the members key and size in both; and the offset of the
-# upper byte of flags in struct patcher_site.
+# In bytes. SITE_BYTES: the size of struct patcher_site. NOTE_BYTES: the size of the record of a
+# note (a probe without an instruction of its own). KEY_AT, SIZE_AT: the offsets of the members key
+# and size in both records. FLAGS_AT: the offset of the upper byte of flags in struct patcher_site.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT, FLAGS_AT = 12, 16, 4, 9, 11
 # Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
@@ -37,15 +37,15 @@ MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
 )  # fmt: skip
 SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
-# The kinds of SDT probes (flavours) whose key points to a struct sdt_origin. The first member of
-# this struct points to the probe.
+# The flavours of SDT probes for which the key of a site points to a struct sdt_origin. The first
+# member of this struct points to the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
 # Offsets of members of struct sdt_probe.
 PROVIDER_AT, PROBE_NAME_AT = 0, 24
 # The suffix of the symbol of an immediate value.
 SUFFIX = "__imv"
-# Symbols that are not names of functions in the source: symbols of the padding before a function,
-# and the aliases that module_init() and module_exit() define.
+# Symbols that are not names of functions in the source. PADDING: the prefix of symbols of the
+# padding before a function. ALIASES: symbols that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
 # How a site of an immediate value is written in the source, by the upper byte of its flags:
 # IMV_BRANCH, IMV_FLIP, IMV_COMPARE with or without IMV_SIGNED, or none.
@@ -81,9 +81,9 @@ class Position(NamedTuple):
 class Site:
     """A site of a module, or a marker without a site, which loads its state from memory.
 
-    `function` is the function whose machine code contains the site, `of` the function in the
-    source; the two differ if the compiler inlined `of`. `place` is FILE:LINE, empty if not
-    recorded.
+    `of` is the function that contains the site in the source, `function` the function that contains
+    it in the machine code; the two differ if the compiler inlined `of`. `place` is FILE:LINE, empty
+    if not recorded.
     """
 
     kind: str
@@ -173,12 +173,12 @@ class Module:
         )
 
     def follow_pointer(self, position: Position) -> Position:
-        """Return the position to which the pointer at a position points, from the relocation of the
-        pointer, which may be absolute or relative."""
+        """Return the position to which the pointer at `position` points, from the relocation of the
+        pointer. The pointer may be absolute or relative."""
         return self.targets[position]
 
     def read_string(self, position: Position) -> str:
-        """Return the string to which the pointer at a position points."""
+        """Return the string to which the pointer at `position` points."""
         to = self.follow_pointer(position)
         return self.data[to.section][to.offset :].split(b"\0", 1)[0].decode(errors="replace")
 
@@ -199,8 +199,8 @@ class Module:
 
 
 def read_sites(path: Path) -> list[Site]:
-    """Return the sites in a module's file: immediate values and markers, then SDT probes, each in
-    the order of the records.
+    """Return the sites in a module's file: first of immediate values and markers, then of SDT
+    probes.
 
     Raise UnableError if the file is not a module, or if its tables are of another version.
     """

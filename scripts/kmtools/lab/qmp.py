@@ -87,7 +87,7 @@ class Monitor:
 
 
 class ShutdownWatch:
-    """Learns from a QEMU why it ended, through a QMP connection that exists before QEMU starts."""
+    """Learns why a QEMU process ended, through a QMP connection that exists before QEMU starts."""
 
     def __init__(self) -> None:
         self._own_end, self.end_of_qemu = socket.socketpair()
@@ -100,8 +100,8 @@ class ShutdownWatch:
         return ["-chardev", f"socket,id=shutdown,fd={number}", "-mon", "shutdown,mode=control"]
 
     def read_reason(self) -> str:
-        """Return the reason of the event SHUTDOWN, such as "guest-reset"; "" if QEMU, which must
-        have ended, sent no such event. Close the connection."""
+        """Return the reason of the event SHUTDOWN, such as "guest-reset"; "" if QEMU sent no such
+        event. Close the connection. Call this only after QEMU has ended."""
         self.end_of_qemu.close()
         # The connection is reset if the process ended before it read the command.
         with self._own_end, self._own_end.makefile() as lines, contextlib.suppress(OSError):
@@ -115,9 +115,9 @@ def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager
     """Send an NMI to the guest `rate` times a second, through the QMP socket `path`, until the
     `with` block ends.
 
-    The first NMI is sent when `status`, the log of the guest's status channel, is no longer empty,
-    because an NMI during early boot kills the kernel. Every CPU receives the NMIs if the kernel's
-    command line has apic_extnmi=all, else only the first CPU.
+    No NMI is sent while `status`, the log of the guest's status channel, is empty, because an NMI
+    during early boot kills the kernel. Every CPU receives the NMIs if the kernel's command line has
+    apic_extnmi=all, else only the first CPU.
     """
 
     def send_nmis(stop_event: threading.Event) -> None:
