@@ -114,7 +114,7 @@ DEBIAN_NAMES = {"elftools": "pyelftools"}
 
 
 def list_commands(prefix: str = "") -> str:
-    """Return a line for each command whose name begins with a prefix: the name, and the line of
+    """Return a line for each command whose name begins with `prefix`: the name, and the line of
     help in COMMANDS."""
     names = [name for name in COMMANDS if name.startswith(prefix)]
     width = max(map(len, names), default=0)
@@ -135,8 +135,8 @@ def wrap_paragraphs(text: str) -> str:
 
 
 def find_command(words: Sequence[str]) -> str | None:
-    """Return the command that the first two words name, or else the first word alone; None if
-    neither names a command."""
+    """Return the command that the first two words name; else the command that the first word names;
+    None if there is no such command."""
     names = (" ".join(words[:count]) for count in (2, 1))
     return next((name for name in names if name in COMMANDS), None)
 
@@ -157,7 +157,8 @@ def main(words: Sequence[str] | None = None) -> int:
                 if known
                 else print_version_or_help(words)
             )
-            # Flush here: a write error is then reported as an error of the command.
+            # Flush here, so that a write error is caught below and reported as an error of the
+            # command.
             sys.stdout.flush()
             return code
     except FailedError as error:
@@ -194,8 +195,8 @@ def print_error(name: str, error: str) -> None:
 
 
 def print_version_or_help(words: Sequence[str]) -> int:
-    """Print the version, or the list of commands, if the words of the command line ask for it; else
-    raise UnableError, because the words name no command."""
+    """Print the version or the list of commands if `words`, the command line, ask for it; else
+    raise UnableError, because no command is named."""
     if list(words) == ["--version"]:
         print(f"kmarkers {read_version()}", flush=True)
         return DONE

@@ -44,10 +44,10 @@ def has_type(value: object, kind: object) -> bool:
 
 def check_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape; raise FailedError if it differs. A shape is a type, a tuple of
-    types or texts, a list of one shape, or a dictionary of field names and their shapes. A field
-    whose name in the shape ends in ? may be absent. The value may have further fields. If a
-    dictionary has the key *, the shape of this key applies to every field of the value. `where` is
-    the start of the error message: the file and the field that holds the value."""
+    types or texts, a list of one shape (of every item), or a dictionary of field names and their
+    shapes. A field whose name in the shape ends in ? may be absent. The key * gives the shape of
+    every field. The value may have further fields. `where` is the start of the error message: the
+    file and the field that holds the value."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(has_type(value, one) for one in kinds):

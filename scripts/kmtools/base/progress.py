@@ -88,7 +88,7 @@ class Progress:
     def __init__(
         self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Start the clock; `total` is the number of steps."""
+        """Begin a job of `total` steps; its time counts from this call."""
         self.total = total
         self.number = 0
         self._line = Line(stream)

@@ -67,9 +67,9 @@ def wrap_line(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
 
 
 def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """Return the lines of a table whose columns after the first are numbers. If the table is wider
-    than `width`, the columns that do not fit are put into further tables below, each of which
-    repeats the first column."""
+    """Return the lines of a table whose columns after the first are numbers. Columns that do not
+    fit into `width` are put into further tables below; each further table repeats the first
+    column."""
     lines: list[str] = []
     first, last = 1, len(heads)
     while first < len(heads):

@@ -91,7 +91,8 @@ def print_tests(tests: Sequence[Test]) -> None:
 def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
     """Run scripts/setup to install the tools that the tests need, and restart this command with the
     Python of build/venv. Tests whose tools could not be installed are skipped."""
-    # In the full set, some tests of tests/tools use packages that --tools and --fleet install.
+    # The full set has tests in tests/tools that use packages from scripts/setup --tools and
+    # --fleet.
     some = ["--tools", "--fleet"] if full else []
     needs = list(dict.fromkeys([*some, *(test.needs for test in tests if test.needs)]))
     plain = any(not test.needs for test in tests)

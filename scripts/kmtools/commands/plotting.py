@@ -95,8 +95,8 @@ def run_plot(args: Namespace) -> None:
 
 
 def select_figures(run: Path, names: Sequence[str]) -> dict[str, Sheet]:
-    """Return the figures in `names` of the run in the folder `run`, or all of its figures if there
-    are no names. The keys are the names of the files to write, without a suffix."""
+    """Return the figures of the run in the folder `run`: the figures in `names`, or all if `names`
+    is empty. Each key is the name of the file to write, without a suffix."""
     from kmtools.report import sheets
     from kmtools.report.sheets import Sheet
 
@@ -131,8 +131,8 @@ def draw_figure(
     style: dict[str, Any] | None,
 ) -> bytes:
     """Return a figure as the bytes of a file; `format_and_width` is the format and the width in
-    pixels, `style` are the parameters of the style. If matplotlib fails on these parameters, the
-    error message names the style file `style_file`."""
+    pixels, `style` are the parameters of the style. If matplotlib fails on the parameters, raise
+    UnableError, which names the style file `style_file`."""
     from kmtools.report.figures import canvas
 
     kind, pixels = format_and_width

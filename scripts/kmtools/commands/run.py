@@ -88,8 +88,8 @@ def run_collect(args: Namespace) -> None:
 
 
 def store_estimates_with_numpy(run: Path) -> None:
-    """If numpy is installed, compute the estimates of a run and store them. Without numpy, the
-    first command that needs the estimates computes them later."""
+    """If numpy is installed, compute the estimates of a run and store them. Otherwise the first
+    command that needs the estimates computes them."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
 
@@ -274,8 +274,8 @@ def parse_tiers(text: str) -> list[str]:
 
 
 def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
-    """Return the plan of a run from the options; options that are not given are taken from
-    `resumed_plan`, the plan of the resumed run."""
+    """Return the plan of a run, made from the command-line options. Options that the user did not
+    give are taken from `resumed_plan`, the plan of the resumed run."""
     kernel = args.kernel or (
         resumed_plan.kernel if resumed_plan else catalogue.get_default_kernel_name()
     )
@@ -309,8 +309,8 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
 
 def check_chosen_patterns(tiers: Sequence[str], options: Mapping[str, Any]) -> None:
     """Raise UnableError if a pattern in `options` matches no benchmark or variant that `tiers` can
-    measure. If the user chose an external module, the patterns are not checked here, because the
-    names of its benchmarks are not known before the module is loaded."""
+    measure. Patterns for an external module are not checked, because the names of its benchmarks
+    are known only when the module is loaded."""
     patterns = [options[name] or () for name in ("benchmarks", "variants")]
     if options["program"]:
         choice.select_matching_benchmarks(options["program"], *patterns)
@@ -366,7 +366,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     measurement, report the tiers that are complete. Return the exit code."""
 
     def report_tier(tier: str, cache: RunCache) -> None:
-        # A run of one tier is reported once, at its end.
+        # A run of one tier is reported only at its end.
         if len(run.plan.tiers) > 1:
             reporting.report_run(run.path, tier, cache=cache)
 
