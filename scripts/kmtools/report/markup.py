@@ -15,10 +15,10 @@ from kmtools.base.text import replace_forbidden_chars, use_minus_signs
 LONGEST_DESCRIPTION = 280
 # CSS class by kind of column: number, verdict, text.
 CLASSES = {"n": ' class="n"', "v": ' class="v"', "t": ""}
-# A cell with a verdict: class, verdict and note; see render_verdict_html().
+# Matches a verdict in HTML: class, verdict and note; see render_verdict_html().
 VERDICT_SPAN = re.compile('<span class="([a-z]+)">([^<]*)</span>([^<]*)')
 
-# A collapsed section that limit_page_size() may replace by the text LEFT_OUT.
+# Matches a collapsed section whose body limit_page_size() may replace by the text LEFT_OUT.
 FOLDED_NUMBERS = re.compile('<details class="numbers">.*?</details>', re.DOTALL)
 LEFT_OUT = "This page would be too large with these numbers: summary.json has them."
 
@@ -124,7 +124,7 @@ def render_figure_html(draw: Draw | None, part: object, description: str, captio
 
 def render_folded_html(summary: str, body: str, removable: bool = False) -> str:
     """Return a collapsed section; "" without a body. If `removable`, limit_page_size() may remove
-    the body, because its numbers are also in summary.json."""
+    the body; summary.json also has the numbers of the body."""
     if not body:
         return ""
     look = ' class="numbers"' if removable else ""
@@ -132,9 +132,9 @@ def render_folded_html(summary: str, body: str, removable: bool = False) -> str:
 
 
 def limit_page_size(page: str, most_elements: int, most_bytes: int) -> str:
-    """Return the HTML text `page` reduced to at most `most_elements` elements and `most_bytes`
-    bytes, by removing collapsed tables, the longest first. If the removal of all these tables is
-    not enough, the page is still larger."""
+    """Return the HTML text `page` without its longest collapsed tables. Tables are removed until
+    the page has at most `most_elements` elements and `most_bytes` bytes, or until no collapsed
+    table is left."""
     for long in sorted(FOLDED_NUMBERS.findall(page), key=len, reverse=True):
         elements = page.count("<") - page.count("</")
         if elements <= most_elements and len(page.encode()) <= most_bytes:

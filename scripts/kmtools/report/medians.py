@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Renders the medians of a run on a machine without numpy.
 
-A row has the median slope of a variant, and the median of the differences from the baseline in the
-same block. Medians have no interval and no verdict. This module needs only the standard library.
+A row has the median slope of a variant, and the median of its differences from the baseline, one
+difference in each block. Medians have no interval and no verdict. This module needs only the
+standard library.
 """
 
 from __future__ import annotations

@@ -116,8 +116,8 @@ def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]
 
 def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) -> str:
     """Return the first screen: the costs of a dormant marker, why verdicts are withheld, the grade
-    of the tier in which the costs were measured, and one figure; then the
-    caveats and a table."""
+    of the tier in which the costs were measured, and one figure; then the caveats and the table of
+    the costs."""
     found = marker_cost.find_marker_costs(run.results, run.sites)
     best = marker_cost.find_best_tier(run.results)
     own = [(t, g) for t, g in graded if (t.tier, t.kernel) == best] or list(graded[:1])
@@ -159,7 +159,7 @@ def render_unrepeated_numbers_html() -> str:
 
 def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Result]) -> str:
     """Return the section about everything left out: flagged windows, benchmarks that were not
-    measured or compared, published numbers without a successor."""
+    measured or compared, published numbers that no benchmark repeats."""
     flags: Counter[str] = sum((Counter(result.flags) for result in results), Counter())
     windows = sum(result.windows for result in results)
     flagged = sum(result.flagged for result in results)
@@ -304,7 +304,7 @@ def render_page_with_figures(
     switches: Sequence[SwitchPoint],
     sites: Sequence[SiteCost],
 ) -> tuple[str, dict[str, bytes]]:
-    """Return the page with its figures, and the figures as files by name."""
+    """Return the page with its figures, and the content of each figure file by name."""
     canvas = library.import_canvas()
     with start_workers() as several:
         run = Page(env, results, switches, sites, several.defer_drawing(canvas.render_inline_svg))

@@ -3,8 +3,8 @@
 mechanism takes 1 % of a CPU.
 
 A mechanism takes its added cost once per event, so its share of a CPU grows with the rate. An event
-of a dormant site is one execution of the site. The costs were measured in hot loops, with code and
-data in the caches; the intervals are taken from the run. If the interval of a cost reaches zero,
+of a dormant site is one execution of the site. The costs and their intervals were measured in hot
+loops, with code and data in the caches. If the lower end of a cost's interval is zero or negative,
 only an upper limit is shown: the upper end of the interval, or the noise floor if that is higher.
 """
 
@@ -67,7 +67,7 @@ class MechanismCost:
 
     @property
     def shown_ns(self) -> float:
-        """The median in ns, or the upper end if the cost may be zero."""
+        """The median in ns, or the upper end of the interval if the cost may be zero."""
         return self.high if self.is_upper_limit else self.ns
 
     @property
@@ -150,8 +150,9 @@ def format_number(value: float) -> str:
 
 
 def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate: float) -> str:
-    """Return a sentence with the mechanism that costs least at the event rate `rate`, and the
-    mechanisms that may cost no more. `state` is the state of the sites: dormant or enabled."""
+    """Return a sentence that names the mechanism that costs least at the event rate `rate`, and the
+    mechanisms that are not measurably costlier. `state` is the state of the sites: dormant or
+    enabled."""
     at = f"{format_number(rate)} events/s"
     own = [
         cost
@@ -209,8 +210,8 @@ def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
 
 
 def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
-    """Return the meaning of the columns, then a table and the cheapest mechanisms at a rate, for
-    each tier; FailedError if no tier was timed on a real CPU."""
+    """Return text: the meaning of the columns, then for each tier a table and the cheapest
+    mechanisms at the event rate `rate`. Raise FailedError if no tier was timed on a real CPU."""
     check_event_rate(rate)
     if not costs:
         raise FailedError("no tier of this run has times of a real CPU")

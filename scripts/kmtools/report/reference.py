@@ -2,10 +2,10 @@
 """Makes a run the reference run, which is committed.
 
 Copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run to
-results/reference, and writes a README.md with its main numbers, so that no other document has to
-state numbers. Refuses a run that was quick or lacks a tier (measurement environment), or whose
-env.json contains a path or the name of the machine. The output is reproducible: the same run gives
-the same bytes.
+results/reference, and writes the main numbers of the run to a README.md, so that no other document
+has to state numbers. Refuses a quick run, a run that lacks a tier (measurement environment), and a
+run whose env.json contains a path or the name of the machine. The output is reproducible: the same
+run gives the same bytes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ FIGURES = {
     "switching-native": "Time to switch sites in user space on the real CPU",
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
-# The benchmarks in the table of dormant costs; the table also has the costs of one more site.
+# The benchmarks in the table of dormant costs; the table also has the cost of one more dormant
+# site.
 DORMANT_BENCHMARKS = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
 # The rows of the table of exact counts: each pair is a benchmark and a prefix of its variants.
 COUNT_TABLE_ROWS = (("empty-loop", "marker-"), ("marker-enabled", ""))
@@ -73,8 +74,8 @@ def check_no_private_data(env: dict[str, Any]) -> None:
 
 
 def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -> Iterator[str]:
-    """Yield the table of added costs on a real CPU: one more dormant site of each flavour, and
-    whole operations."""
+    """Yield the lines of the table of added costs on a real CPU: the cost of one more dormant site
+    of each flavour, and the costs in DORMANT_BENCHMARKS."""
     own = [
         r
         for r in results
@@ -109,7 +110,8 @@ def format_added_interval(result: Result) -> str:
 
 
 def render_count_table(results: Sequence[Result]) -> Iterator[str]:
-    """Yield the table of exact counts of added instructions, with a column for each kernel."""
+    """Yield the lines of the table of exact counts of added instructions, with a column for each
+    kernel."""
     counted = [
         result
         for result in results

@@ -127,8 +127,8 @@ class LiveVerdicts:
             )
 
     def render_terminal_lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """Return lines with the rows that fit the screen, dormant sites first, and a line with the
-        number of decided rows; each line with its colour code."""
+        """Return lines, each with its colour code: a heading, the rows that fit the screen, dormant
+        sites first, and the number of measured or resolved rows."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the page's tables of results: costs with verdicts, spread of blocks and layouts, costs of
-sites, switches."""
+"""Makes the page's tables of results: added costs with verdicts, spread of the results of blocks
+and code layouts, hardware events, the cost of one more dormant site, times to switch sites."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from kmtools.report.table import (
 
 # Block characters: bars of eight heights.
 BARS = "".join(map(chr, range(0x2581, 0x2589)))
-# The text between the smallest and the largest cost.
+# The text that draw_layout_bars() puts between the smallest and the largest cost.
 BETWEEN = "\N{HORIZONTAL ELLIPSIS}"
 
 # Head, kind and cell function of a column; the verdict is a further column at the end.
@@ -50,8 +50,8 @@ def format_flagged_windows(result: Result) -> str:
 
 
 def format_emulated_cost(result: Result) -> str:
-    """Return an added cost and its interval as one table cell, for ticks of an emulator, of which
-    only rough ratios are meaningful."""
+    """Return one table cell with an added cost and its interval, in ticks of an emulator. Only
+    rough ratios of such costs are meaningful."""
     words = format_value(result, result.delta, True)
     words += f" {format_interval(result, result.delta_ci, True)}"
     return format_number_html("-" if result.delta is None else words)
@@ -98,8 +98,8 @@ def make_caption(rows: Sequence[Result]) -> str:
 
 
 def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
-    """Return a verdict with its note, or with the number that `note_numbers` has for a long
-    note."""
+    """Return a verdict with its note; `note_numbers` has the long notes, which are replaced by
+    their numbers."""
     if result.verdict in (MORE, FEWER):
         return render_verdict_html(result.verdict)
     mark = f" [{note_numbers[result.note]}]" if result.note in note_numbers else ""
@@ -131,8 +131,8 @@ def render_results_html(rows: Sequence[Result]) -> str:
 
 def draw_layout_bars(costs_by_offset: Mapping[int, float], least_range: float) -> str:
     """Return a bar (a block character) for the cost at each offset in a cache line, then the
-    smallest and the largest cost. The longest bar stands for the range of the costs, but at least
-    for `least_range`."""
+    smallest and the largest cost. A bar of full height stands for the range of the costs, or for
+    `least_range` if the range is smaller."""
     low, high = min(costs_by_offset.values()), max(costs_by_offset.values())
     scale = (len(BARS) - 1) / (max(high - low, least_range) or 1)
     ordered = [value for _, value in sorted(costs_by_offset.items())]
@@ -142,8 +142,8 @@ def draw_layout_bars(costs_by_offset: Mapping[int, float], least_range: float) -
 
 
 def make_block_row(result: Result) -> list[str]:
-    """Return the quantiles of the blocks of a result, and its cost at each offset of the loop in a
-    cache line."""
+    """Return a table row: the variant, the quantiles of its cost over the blocks, and its added
+    cost at each offset of the loop in a cache line."""
     values = stats.convert_to_floats(result.slopes)
     spread = [format_amount(float(np.quantile(values, share))) for share in (0.05, 0.5, 0.95, 1.0)]
     medians = stats.compute_layout_medians(result.deltas)
@@ -157,7 +157,8 @@ def make_block_row(result: Result) -> list[str]:
 
 
 def render_blocks_html(rows: Sequence[Result]) -> str:
-    """Return the table of the spread of blocks, and of costs by code layout."""
+    """Return the table of the spread of costs over the blocks, and of added costs by code
+    layout."""
     known = [row for row in rows if row.slopes]
     if not known:
         return ""
@@ -172,8 +173,8 @@ def render_blocks_html(rows: Sequence[Result]) -> str:
 
 
 def render_events_html(rows: Sequence[Result], counted: Mapping[Key, Counted]) -> str:
-    """Return the table of hardware events in a pass of each variant; "" if no events were counted.
-    `counted` has the number of events by benchmark, variant and event."""
+    """Return the table with the number of hardware events in one loop pass of each variant; "" if
+    no events were counted. `counted` has these numbers by benchmark, variant and event."""
     known = {(benchmark, variant) for benchmark, variant, _ in counted}
     rows = [row for row in rows if (row.benchmark, row.variant) in known]
     if not rows:
@@ -236,7 +237,8 @@ def render_limits_html(points: Sequence[SwitchPoint]) -> str:
 
 
 def render_switches_html(points: Sequence[SwitchPoint]) -> str:
-    """Return the tables of switching: times, parts and gaps."""
+    """Return the tables about switching many sites: whole times, times of the parts of a batch, and
+    gaps in the execution of a CPU that executes no site."""
     parts = []
     for title, benchmark, make in switchtable.TABLES:
         if make is switchtable.make_limit_rows:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes the sections of the page: dormant, cold, enabled, switching, then and now, counts."""
+"""Makes the sections of the page: costs of dormant sites, cold code and enabled probes, other
+benchmarks, switching of many sites, and published costs beside ours."""
 
 from __future__ import annotations
 
@@ -90,7 +91,8 @@ def render_tables_html(
     """Return the tables of a tier; the tables are collapsed, except
     tables of exact counts, which have no figure."""
     timed = "" if tier.emulated else restable.render_blocks_html(results)
-    # The cost of a single site cannot be measured in emulated ticks.
+    # Emulated ticks cannot measure the cost of one more site: leave out the benchmarks for this
+    # cost.
     ticks = tier.emulated and not tier.exact
     shown = drop_site_benchmarks(results) if ticks else results
     numbers = restable.render_sites_html(costs) + restable.render_results_html(shown)
@@ -137,8 +139,8 @@ def describe_verdict_counts(results: Sequence[Result]) -> str:
 
 
 def render_kind_section_html(page: Page, kind: str) -> str:
-    """Return the section about a kind of results: the tiers with times,
-    and the emulated tiers collapsed."""
+    """Return the section about a kind of results, with a part for each tier; the parts of emulated
+    tiers are collapsed."""
     parts = [f"<p>{KIND_INTRODUCTIONS[kind]}</p>"]
     for tier in page.tiers:
         part = render_tier_html(page, kind, tier)
@@ -209,8 +211,8 @@ def make_published_cells(machine: thenandnow.Machine, row: thenandnow.MatchedCos
 
 
 def render_published_section_html(page: Page) -> str:
-    """Return the section with published costs and the costs of this run: a figure for each
-    published machine, and a table."""
+    """Return the section with published costs and the costs of this run: a figure for each machine
+    with published costs, and a table."""
     found = thenandnow.pair_published_costs(page.results, read_published_numbers())
     if not found:
         return ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Provides all figures of a run by name, made from its results or its summary.json; matplotlib
-draws them."""
+"""Makes all figures of a run, each with a name, from results in memory or from summary.json;
+matplotlib draws the figures."""
 
 from __future__ import annotations
 
@@ -67,8 +67,8 @@ class Run:
         return [r for r in self.results if (r.tier, r.kernel) == (tier.tier, tier.kernel)]
 
     def select_kind_results(self, kind: str, tier: Tier) -> tuple[list[Result], list[SiteCost]]:
-        """Return two lists about a tier: its results of the kind `kind`,
-        such as dormant sites, and the costs of one more site in its benchmarks of this kind."""
+        """Return two lists for a tier and a kind of results, such as dormant sites: the results of
+        this kind, and the costs of one more site of this kind."""
         here = (tier.tier, tier.kernel)
         costs = [
             c for c in self.sites
@@ -95,8 +95,8 @@ class Run:
         )
 
     def make_published_pairs(self) -> list[Pair]:
-        """Return published costs and the costs of this run, a pair of panels for each published
-        machine."""
+        """Return a pair of panels for each machine with published costs: the published costs, and
+        the costs of this run."""
         found = thenandnow.pair_published_costs(self.results, read_published_numbers())
         return [thenandnow.make_pair(one, found[one]) for one in thenandnow.sort_machines(found)]
 
@@ -145,6 +145,6 @@ def load_run(path: Path) -> Run:
 
 
 def drop_site_benchmarks(results: Sequence[Result]) -> list[Result]:
-    """Return the results without the results of benchmarks that give the cost of one more site
-    (density.py)."""
+    """Remove the results of benchmarks that give the cost of one more site (density.py); return all
+    other results."""
     return [r for r in results if not density.do_variants_differ_in_site_count(r.benchmark)]

@@ -15,7 +15,7 @@ HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 
 
 
 def format_interval(interval: Interval, scale: float | None = 1.0) -> str:
-    """Return an interval, multiplied by a scale, as [lo, hi]; a dash without a scale."""
+    """Return an interval as text [lo, hi], multiplied by `scale`; "-" if `scale` is None."""
     if scale is None:
         return "-"
     return (

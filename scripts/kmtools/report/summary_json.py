@@ -99,7 +99,8 @@ def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
 
 
 def read_switches(summary: Entry) -> list[SwitchPoint]:
-    """Return the points of a run: the medians of the times to switch many sites."""
+    """Return what a run measured while many sites were switched, one point for each quantity,
+    method and number of sites."""
     names = [field.name for field in fields(SwitchPoint)]
     points = []
     for entry in summary["switching"]:

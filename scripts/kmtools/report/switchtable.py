@@ -20,8 +20,9 @@ from kmtools.report.table import format_amount, format_with_prefix
 
 def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the ticks of a switch by method and number of
-    sites, and the ratio of these ticks to the ticks of one batch of kmarkers. There is no column
-    for a number of sites that only batches of kmarkers switched."""
+    sites, and the ratio of these ticks to the ticks of one batch of kmarkers. If the run has other
+    methods than batches of kmarkers, only the numbers of sites that the other methods switched have
+    columns."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
     compared = [p for p in times if not p.method.startswith(OUR_METHOD)]
     sizes = sorted({p.sites for p in compared or times})
@@ -63,7 +64,7 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
 
 def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: for each method of switching sites, the longest gap
-    in the execution of another CPU, which executes no site."""
+    in the execution of a CPU that executes no site."""
     heads = ["meanwhile", "sites", "median gap", "95 %", "switches", "of that of stop_machine"]
     stalls = [p for p in points if p.benchmark == STALL]
     rows = []

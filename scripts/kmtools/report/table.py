@@ -87,8 +87,8 @@ def number_long_notes(results: Sequence[Result]) -> dict[str, int]:
 
 
 def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
-    """Return the verdict with its note, or with the number that `note_numbers` has for a long
-    note."""
+    """Return the verdict with its note; `note_numbers` has the long notes, which are replaced by
+    their numbers."""
     note = f"[{note_numbers[result.note]}]" if result.note in note_numbers else f"({result.note})"
     return f"{result.verdict} {note}" if result.note else result.verdict
 
@@ -114,7 +114,7 @@ def format_result_lines(
     results: Sequence[Result], width: int, note_numbers: Mapping[str, int]
 ) -> list[str]:
     """Return the heads and a line for each result, with the columns that fit into `width`.
-    `note_numbers` has the number of each long note."""
+    `note_numbers` has the long notes, which are replaced by their numbers."""
     known = any(result.core for result in results)
     columns = [column for column in COLUMNS if known or column[2] is not format_core_cycles]
     for dropped in (*DROPPED_COLUMNS, None):
@@ -146,8 +146,8 @@ def _colour_verdict(line: str, result: Result, colour: bool) -> str:
 
 
 def make_group_header(result: Result) -> str:
-    """Return a benchmark's name with its baseline, margin and noise floor, in the unit per
-    operation."""
+    """Return a benchmark's name with its baseline, margin and noise floor; these numbers are costs
+    of one operation."""
     if result.baseline is None:
         return f"{result.benchmark}: no variant has an A/A clone, so nothing is compared"
     text = f"{result.benchmark}: over {result.baseline}"
