@@ -17,7 +17,7 @@ from kmtools.base.paths import ROOT
 from nativeprograms import LIBRARIES
 from test_packages import PAGES, list_files, run_successfully
 
-# Each variant of a benchmark is compiled as one function instead of one for each layout.
+# Compile each variant of a benchmark as one function, not as one function for each code layout.
 COMPILER_FLAGS = {"EXTRA": "-DBENCH_UNTIMED"}
 
 

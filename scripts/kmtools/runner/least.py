@@ -2,9 +2,9 @@
 """Checks that each test has at least a minimum number of results, so that a test fails if it ends
 early or skips parts.
 
-tests/results.csv has the minimum for each test, and for each suite in each kernel whose role is
-gates. A test without a line in this file is not checked; `kmarkers publish results` writes the file
-from build/check.
+tests/results.csv has the minimum for each test, and for each suite in each kernel with the role
+"gates" in kernels.txt. A test without a line in this file is not checked; `kmarkers publish
+results` writes the file from build/check.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def check_result_counts_by_suite(
 def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     """Return the number of results of each test in its last passing run, by test and kernel. The
     directory `logs` has the logs of the runs. Tests outside test kernels are counted only in runs
-    of the full set, because these runs use no options."""
+    of the full set: other runs may have options, which can change the number of results."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():

@@ -110,8 +110,8 @@ class History:
         )
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Store the time and the number of results of a suite that has passed. `usual` is the time
-        that was expected if the suite has not passed before."""
+        """Store the time and the number of results of a suite that has passed. If the suite has not
+        passed before, `usual` is the time that was expected."""
         if foreseen := self.get_last_seconds(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds
@@ -120,7 +120,7 @@ class History:
         with contextlib.suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._path.with_suffix(".lock").open("w") as lock:
-                # The second test process may write to this file at the same time.
+                # The two processes that run suites may write to this file at the same time.
                 fcntl.flock(lock, fcntl.LOCK_EX)
                 self._read_file()
                 self._known[name] = entry
@@ -135,8 +135,9 @@ def remove_logs(log: Path) -> None:
 
 
 def describe_progress(log: Path, total: int) -> str:
-    """Return the progress of a suite as text, read from its log: the number of results so far, of
-    about `total`, and the name of the last one; or the percentage that pytest prints."""
+    """Return the progress of a suite as text, read from its log: the number of results so far, the
+    expected number `total`, and the name of the last result; or the percentage that pytest
+    prints."""
     text = ""
     for file in (log, *sorted(log.with_suffix("").glob("**/status.log"))):
         with contextlib.suppress(OSError):

@@ -111,15 +111,15 @@ SECONDS = {
     "lockdown": 10.0, "references": 9.0, "bench": 9.0, "events": 9.0, "kprobes": 8.0,
     "handler_path": 8.0,
 }  # fmt: skip
-# Suites that are too long for the short set. Other suites, which are in the short set, test the
-# same code with less effort: with fewer functions, notes or names; without failing every allocation
-# in turn; or without tracing the functions that the breakpoint handler calls.
+# Suites that are too long for the short set. The short set has shorter suites that test the same
+# code: with fewer functions, notes or names; without failing every allocation in turn; or without
+# tracing the functions that the breakpoint handler calls.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
 def read_guest_suites() -> list[list[str]]:
-    """Return the names of the suites that the job check.sh runs: a list for each of the two guests
-    between which they are divided."""
+    """Return the names of the suites that the job check.sh runs: one list for each of the two
+    guests that run these suites."""
     text = JOB.read_text(encoding="utf-8")
     lists = re.findall(r'^(?:first|second)_suites="([^"]*)"', text, re.M)
     return [names.split() for names in lists]

@@ -274,7 +274,8 @@ def run_suites_of_pool(
 ) -> Tally:
     """Run suites of a pool one after the other until all suites are taken; return the sum of the
     results of the suites that this process ran. Before each suite, print the time left: the time
-    that `processes` processes need, plus `rest` seconds. If `processes` is 0, print no time."""
+    that `processes` processes need, plus `rest`, the seconds of suites outside the pool. If
+    `processes` is 0, print no time."""
     total = Tally()
     while suite := pool.take_suite(is_other_alive):
         left = pool.estimate_seconds_left(suite, processes) + rest if processes else 0.0
@@ -287,13 +288,13 @@ def run_suites_of_pool(
 def run_suites_in_second_process(
     run_suites: Callable[[Callable[[], bool]], Tally],
 ) -> Iterator[tuple[Callable[[], Tally], Callable[[], bool]]]:
-    """Call `run_suites` in a child process during the `with` block. The argument of `run_suites` is
-    a function that returns True while this process is alive.
+    """Call `run_suites` in a child process during the `with` block. `run_suites` gets a function
+    that returns True while this process is alive.
 
-    The first yielded function waits until the suites have ended and returns the sum of their
-    results; the second one returns True while the child is alive. This process prints the output of
-    the child line by line, because on a terminal each such line must replace the line with the
-    progress of this process.
+    Yield two functions. The first waits until all suites of the child have ended, and returns the
+    sum of the results; the second returns True while the child is alive. This process prints the
+    output of the child line by line, because on a terminal each such line must replace the line
+    with the progress of this process.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)
@@ -306,7 +307,7 @@ def run_suites_in_second_process(
         with contextlib.suppress(KeyboardInterrupt):
             sender.send(run_suites(parent.is_alive))
 
-    # A suite of this process may redirect sys.stdout to its log meanwhile.
+    # Keep sys.stdout: while the child runs, a suite of this process may redirect it.
     stdout = sys.stdout
 
     def print_output(stop_event: threading.Event) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Suites that boot a test kernel with a special configuration: with kprobes, ftrace and live
-patches that patch the same code, with a single CPU, with an isolated CPU, or with the
-distribution's tracers."""
+"""Suites that boot a test kernel for special tests: kprobes, ftrace and live patches patch text in
+parallel, NMIs interrupt the patcher, the kernel has a single CPU or an isolated CPU, or the
+distribution's tracers run."""
 
 from __future__ import annotations
 
@@ -56,10 +56,9 @@ class BootSetup:
     share: int = 1
 
 
-# The boots of two kinds of tests: code outside kmarkers also patches text, or NMIs interrupt the
-# patcher. With preempt=full, the kernel may preempt a task between instructions that are being
-# patched; with other preemption models it never does. Without apic_extnmi=all, only the first CPU
-# receives the NMIs that QEMU sends.
+# The boots in which other code also patches text, or NMIs interrupt the patcher. The parameter
+# preempt=full allows the kernel to preempt a task between instructions that are being patched. The
+# parameter apic_extnmi=all sends the NMIs of QEMU to all CPUs, not only to the first CPU.
 COEXIST = (
     BootSetup(
         "owners",
@@ -177,8 +176,8 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel. The
-    suites of COEXIST run after all other suites, with nothing in parallel, because they would
-    otherwise exceed the time limit of their guests."""
+    suites of COEXIST run after all other suites, with nothing in parallel: otherwise these suites
+    would exceed the time limit of their guests."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
     batches = suite_request.get_number(

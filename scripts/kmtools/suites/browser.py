@@ -44,9 +44,9 @@ def read_axe_source() -> str:
 
 
 def run_axe(page: Any, axe: str, colours: bool) -> Iterator[str]:
-    """Yield the violations that axe-core finds; `axe` is its source. `colours` enables the contrast
-    rule of axe-core, which takes minutes on a page with all <details> open; look.js also computes
-    contrasts."""
+    """Yield the violations that axe-core finds; `axe` is the source of axe-core. Without `colours`,
+    the contrast rule is not checked: on a page with all <details> open, this rule takes minutes,
+    and look.js computes contrasts, too."""
     page.evaluate(axe)
     rules = "{}" if colours else "{rules: {'color-contrast': {enabled: false}}}"
     for one in page.evaluate(f"async () => (await axe.run({rules})).violations"):

@@ -41,8 +41,8 @@ TIMEOUT_SECONDS = 2400.0
 # The kernel's message about an indirect call to an address without ENDBR: here to the instruction 4
 # bytes after the start of a function.
 MISSED = "Missing ENDBR: kmarkers_test_entry+0x4/"
-# A pattern of a warning with its call trace, and functions that are all in the call trace if the
-# warning is the one about ITS thunks.
+# Matches a warning with its call trace. The call trace of the warning about ITS thunks has all
+# functions of ITS_TRACE.
 REPORT = re.compile(r"WARNING: (?:.*\n)*?.*</TASK>")
 ITS_TRACE = ("__change_page_attr_set_clr", "set_memory_rw", "module_finalize")
 # The test during which the first module is loaded.

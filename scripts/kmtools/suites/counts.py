@@ -63,7 +63,7 @@ ADDED = {
     ("sdt-dormant", "sdt-note"): (0, 0),
     ("sdt-dormant", "sdt-func-ptr"): (3, 3),
     ("sdt-dormant", "sdt-global-gate"): (2, 3),
-    # Enabled: the site fills a struct sdt_hit, and the handlers are called.
+    # An enabled site fills a struct sdt_hit, and the handlers are called.
     ("sdt-enabled", "sdt-jump"): (20, 37),
     ("sdt-enabled", "sdt-jump-2-handlers"): (30, 65),
     ("sdt-enabled", "sdt-breakpoint-promoted"): (20, 52),
@@ -83,13 +83,13 @@ ADDED = {
     ("peer-bpf-kprobe", "bpf-kprobe-off"): (1, 1),
     ("peer-bpf-fentry", "bpf-fentry-off"): (1, 1),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-off"): (1, 1),
-    # Enabled: the handler or BPF program is called.
+    # An enabled probe calls a handler or a BPF program.
     ("peer-fprobe", "fprobe-on"): (20, 1000),
     ("peer-bpf-kprobe", "bpf-kprobe-on"): (20, 1000),
     ("peer-bpf-fentry", "bpf-fentry-on"): (20, 1000),
     ("peer-bpf-raw-tracepoint", "bpf-raw-tracepoint-on"): (20, 1000),
-    # A ping executes four sites, a message of hackbench two sites. GCC 16 compares the state in
-    # memory with one cmp instead of load and test, so a generic marker may add only 2 instructions.
+    # A ping executes four sites, a message of hackbench executes two. A generic marker may add only
+    # 2 instructions: GCC 16 replaces load and test by one cmp with the state in memory.
     ("macro-ping", "marker-generic"): (8, 12),
     ("macro-ping", "marker-immediate"): (12, 12),
     ("macro-ping", "marker-jump"): (4, 4),
@@ -170,14 +170,14 @@ def count_instructions(raw: Path) -> Counts:
 
 def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fraction]:
     """Return the slopes that occur in every block. A slope is the number of instructions per pass,
-    computed from two windows of a block; a window is a pair: number of passes, number of
+    computed from two windows of a block. A window is a pair: number of passes, number of
     instructions.
 
-    Some windows have extra instructions, for example if a page of the ring buffer fills up. But of
-    the three windows of a block, two have the same number of extra instructions (0 or more), so the
-    slope between these two is the true cost of a pass. So the true slope occurs in every block. A
-    wrong slope occurs in every block only if the same window has the extra instructions each time.
-    Blocks with fewer than three windows are ignored.
+    Some windows have extra instructions, for example if a page of the ring buffer fills up. Two of
+    the three windows of a block have the same number of extra instructions (0 or more); the slope
+    between these two windows is the true cost of a pass. The true slope thus occurs in every block.
+    A wrong slope occurs in every block only if the same window has the extra instructions each
+    time. Blocks with fewer than three windows are ignored.
     """
     found = [
         {
@@ -192,8 +192,8 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
 
 
 def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
-    """Check that each variant which executes several dormant markers or comparisons per pass adds
-    as many instructions as these markers or comparisons have."""
+    """Check variants with several dormant markers or comparisons per pass: each variant must add
+    the instructions of all its markers or comparisons."""
     instructions = MARKER_INSTRUCTIONS | COMPARE_INSTRUCTIONS
     for (benchmark, variant), own in sorted(counts.items()):
         match = VARIANT_WITH_SITE_COUNT.fullmatch(variant)
@@ -228,7 +228,7 @@ def check_added_instructions(
 
 
 def check_published_measurements_repeated(counts: Counts, tally: Tally) -> None:
-    """Check that the run contains each benchmark that repeats a published measurement in a kernel.
+    """Check that the run contains each kernel benchmark that repeats a published measurement.
     Benchmarks that need two CPUs may be missing."""
     for name in published.find_missing_successors(counts, "kernel"):
         tally.add_result(
@@ -267,8 +267,8 @@ def judge_instruction_counts(
     check_added_instructions(first, tally, unsupported)
     check_published_measurements_repeated(first, tally)
     check_benchmark_names_complete(first, tally)
-    # The cost of an enabled marker or a tracepoint is the number of instructions that it adds to
-    # the empty loop.
+    # The cost of an enabled marker or a tracepoint is the number of instructions added to the empty
+    # loop. Use only counts that occur in both boots.
     common = {key: own & second.get(key, set()) for key, own in first.items()}
     loop = max(common.get(("marker-enabled", "none")) or {Fraction(0)})
     for variant, (times, peer) in TRACEPOINTS.items():

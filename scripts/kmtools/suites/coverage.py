@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Measures the line coverage of the tests in user space, in sources shared by modules and programs.
+"""Measures the line coverage of the user-space tests in the sources that modules and programs
+share.
 
 A line counts as executed if the tests, a short run of the benchmarks, or the fuzz targets on random
 inputs execute it.

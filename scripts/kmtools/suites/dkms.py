@@ -2,10 +2,10 @@
 """Adds markers to the modules of DKMS packages from Debian's main archive, and tests these modules
 in the kernels of the Debian releases.
 
-In a bare root (a minimal Debian system), tests/dkms/build.sh builds each package unchanged and with
-markers. If both builds succeed, tests/vm/jobs/dkms.sh loads the modules in the kernel of the
-release, traces them, and enables and disables their markers. A package is skipped, with the reason,
-if its unchanged modules cannot be built or loaded.
+In a minimal Debian system, tests/dkms/build.sh builds each package unchanged and with markers. If
+both builds succeed, tests/vm/jobs/dkms.sh loads the modules in the kernel of the release, traces
+them, and enables and disables their markers. A package is skipped, with the reason, if its
+unchanged modules cannot be built or loaded.
 """
 
 from __future__ import annotations

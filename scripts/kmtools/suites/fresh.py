@@ -2,12 +2,12 @@
 """Runs the README's commands in minimal Debian systems, which lack the packages that the commands
 need.
 
-Each system is a root directory with Debian's essential packages and apt. There are two root
-directories for each Debian release. In the first, the commands of the README are run as the user
-root. In the second, the commands are run as an ordinary user: they must do all that is possible
-without root privileges, and print the command that installs missing packages. The printed command
-is then run as root. In the first root directory of Debian 12, the commands download everything. In
-the other root directories, the commands may read the test kernels of this machine.
+Each system is a root directory with Debian's essential packages and apt. Each Debian release has
+two root directories: in one, root runs the commands; in the other, an ordinary user runs the
+commands. For the ordinary user, the commands must do all that is possible without root privileges,
+and print the command that installs missing packages; root then runs the printed command. Only the
+commands that root runs in Debian 12 download everything; all other commands may read the test
+kernels of this machine.
 """
 
 from __future__ import annotations
@@ -54,19 +54,18 @@ SHOW_SECONDS = 30
 INSTALL_COMMAND = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 # The exit code of make if a command of its rule fails.
 MAKE_FAILED = 2
-# The patterns that the output of `make bench` and `make check` must match if an ordinary user runs
-# these commands: the user-space part succeeds, and the script ends with exit code 2, which make
-# prints in the last line.
+# Patterns for the output of `make bench` and `make check`, run by an ordinary user. The user-space
+# part must succeed, and the script must end with exit code 2, which make prints in the last line.
 USER_OUTPUTS = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
 }
-# The times in seconds of the steps in each root directory, by its name and the name of the step.
+# The times of steps in seconds, by the name of the root directory and the name of the step.
 Times = dict[str, dict[str, float]]
 # The lines before and after the table of times in CONTRIBUTING.md.
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# The points in the output of a command whose times are stored: patterns of the first log line after
-# the installation, and of the first one after the measurement in user space.
+# Points of a command whose times are stored, each with a pattern of a log line: the end of the
+# installation, and the end of the measurement in user space.
 MILESTONES = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
@@ -213,9 +212,10 @@ def make_root_steps(commands: list[str]) -> list[Step]:
 
 
 def make_user_steps(commands: list[str]) -> list[Step]:
-    """Return the steps in which an ordinary user runs the commands, except the first command, by
-    which root installs git and make. The first make command fails because packages are missing; in
-    the next step, root installs these packages; then the user runs all make commands."""
+    """Return the steps for an ordinary user: root runs the first command, which installs git and
+    make, and the user runs all other commands. The first make command fails because packages are
+    missing; in the next step, root installs these packages; then the user runs all make
+    commands."""
     install, *others = make_root_steps(commands)
     clone, *makes = others
     first = makes[0]
@@ -331,8 +331,8 @@ def unpack_temporary_root(
 def run_readme_in_root(
     suite: str, user: bool, cache: bool, step_names: list[str], variables: Mapping[str, str]
 ) -> Tally:
-    """Run the README's commands in one root directory: all or, if `step_names` is not empty, only
-    these steps and the steps that they need. For the other arguments see
+    """Run the README's commands in one root directory. If `step_names` is not empty, run only the
+    named steps, and the steps on which the named steps depend. For the other arguments see
     unpack_temporary_root()."""
     commands = read_readme_commands((ROOT / "README.md").read_text(encoding="utf-8"))
     steps = make_user_steps(commands) if user else make_root_steps(commands)
@@ -355,7 +355,7 @@ def run_readme_in_root(
 def run_make_native_in_root(suite: str) -> Tally:
     """Run `make native` in the root directory of a Debian release, with the compiler of this
     release, because newer compilers print more warnings. To save time, each variant of a benchmark
-    is compiled as one function instead of one for each layout."""
+    is compiled as one function, not as one function for each code layout."""
     install, clone, *_ = make_root_steps(
         read_readme_commands((ROOT / "README.md").read_text("utf-8"))
     )

@@ -56,7 +56,8 @@ def check_hang_report(kind: str, result: Result) -> Tally:
 
 
 def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
-    """Boot a guest that hangs in the way `kind` (or is busy), and check the reported reason."""
+    """Boot a guest with the hang `kind` (no hang if `kind` is "busy"), and check the reported
+    reason."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-hang-") as scratch:
         control = Path(scratch, "control")
 

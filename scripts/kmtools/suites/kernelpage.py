@@ -52,8 +52,8 @@ COLUMNS = {
     "bench": ("bench", "bench_groups", "packets"),
 }  # fmt: skip
 TOGETHER = "together"
-# Steps that have no script in tests/vm/suites; the results of these steps are in the column
-# TOGETHER, too.
+# Steps that have no script in tests/vm/suites. The results of these steps are in the column
+# TOGETHER.
 OUTSIDE = ("build", "alarm", "boot")
 PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
@@ -177,7 +177,7 @@ def list_failures_and_skips(results: Iterable[KernelResults]) -> list[str]:
         for name, tally in one.suites.items():
             failed += [f"- FAILED {one.kernel} {name}: {what}" for what in tally.failed]
             for reason in tally.skipped:
-                # The text may be "NAME OF TEST: REASON".
+                # Group by the reason alone: `reason` may begin with "NAME OF TEST: ".
                 why[f"skip: {reason.partition(': ')[2] or reason}"].append((one.kernel, name))
         absent = [name for name in wanted if name not in one.suites]
         if absent:
@@ -289,8 +289,8 @@ def check_published_results(log: Path) -> Tally:
 
 
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a list of one suite, which checks the published results. No option of the request
-    applies to this suite; its name is the name of the requested test, names[0]."""
+    """Return a list of one suite, which checks the published results. The suite has the name of the
+    requested test, names[0], and ignores the options of the request."""
 
     def explain_missing_git_history() -> str:
         return (

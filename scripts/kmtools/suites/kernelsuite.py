@@ -56,8 +56,8 @@ PANIC_ON_WARN = "panic_on_warn=1"
 # prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
 # A boot parameter that disables 5-level page tables. While the kernel identifies the first CPU, the
-# recorded features of this CPU are cleared. In an interrupt at that moment, KASAN would report
-# valid addresses as wild.
+# recorded features of this CPU are cleared; with 5-level page tables, KASAN would report valid
+# addresses as wild in an interrupt at that time.
 NO_5_LEVEL_PAGE_TABLES = "no5lvl"
 # The boot parameters for each kind of debug kernel.
 APPEND = {"kasan": (PANIC_ON_WARN, NO_5_LEVEL_PAGE_TABLES), "kcsan": (), "clang": ()}
@@ -72,8 +72,7 @@ DEBUG_SETTINGS = {
     "KMARKERS_STEP": 6,
 }
 
-# Settings for slow emulators: short stress tests (storms) and few samples. Other suites run long
-# stress tests.
+# Settings for slow emulators: short stress tests and few samples.
 SLOW_SETTINGS = {"KMARKERS_BATCHES": 30, "KMARKERS_CYCLES": 3, "KMARKERS_SAMPLES": 4}
 
 # Settings for short stress tests. If the user names a suite, the suite runs its long stress tests
@@ -136,7 +135,7 @@ class Outcome:
 
 def list_test_files(tree: Path = ROOT) -> list[tuple[Path, str]]:
     """Return the additions to an initramfs that jobs of tests/vm need: the scripts, and the example
-    of a reader, which the suite events runs."""
+    that reads trace events, which the suite `events` runs."""
     return [(tree / "tests" / "vm", "/tests"), (tree / "examples" / "reader", "/examples")]
 
 
@@ -270,7 +269,7 @@ def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: O
     if result.ok or not any(WARN_MODULE in line for line in result.fault_lines):
         missed.append("a warning in the kernel log does not fail the run")
     if PANIC_ON_WARN in list_boot_parameters(entry):
-        # The kernel panics in the middle of the test.
+        # The warning must make the kernel panic, so that the job does not end.
         if result.exit_code is not None or not any(
             "Kernel panic" in line for line in result.fault_lines
         ):
@@ -351,8 +350,8 @@ def split_suites_for_debug_kernel() -> list[list[str]]:
 
 
 def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> None:
-    """Add the results of a boot to the outcome of its kernel. The settings name the suites that
-    must have results."""
+    """Add the results of a boot to the outcome of its kernel. The suites that `settings` names must
+    have results."""
     suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
     # If the job in the guest did not end, report only the reason, and no missing results.

@@ -32,10 +32,11 @@ from kmtools.suites.kernelsuite import JOBS
 
 WORK = ROOT / "build" / "many-files"
 NAME = "kmarkers_many_files"
-# The modules that the generated module needs, the kinds of its tables of sites, and the undefined
-# symbols through which these tables make the module depend on other modules.
+# The modules that the generated module needs.
 SERVERS = ("patcher", "events", "immediate", "markers")
+# The kinds of tables of sites in the generated module.
 KINDS = ("imv", "settable", "markers")
+# Undefined symbols of these tables, which make the generated module depend on other modules.
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
 MEASURED = re.compile(r"# (load|unload|events) (with|without): ([0-9.]+) ms")
 # The maximum ratio of the times with and without sites.

@@ -141,9 +141,10 @@ def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel that the tests `names` select. The test gates selects the
-    kernels with the role "gates" except the default kernel, matrix all stock kernels, debug all
-    debug kernels. If a kernel is requested, matrix and debug select only this kernel."""
+    """Return a suite for each kernel that the tests `names` select. The test gates selects all
+    kernels with the role "gates" except the default kernel; matrix selects all stock kernels; debug
+    selects all debug kernels. If a kernel is requested, matrix and debug select only this
+    kernel."""
     listed = kernelpage.list_catalogue_kernels()
     default = testkernel.choose_kernel(suite_request)
     chosen: dict[str, bool] = {}

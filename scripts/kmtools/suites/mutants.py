@@ -9,12 +9,13 @@ are stored in build/mutants/.
 
 tests/mutants/ has a file for each module, with a section for each changed source: "--- FILE". A
 mutant begins with the line "@@ NAME: DESCRIPTION". The next line is "ENVIRONMENT: TESTS".
-ENVIRONMENT is where the tests run: "user" (the test program in user space), "sanitized" (the same
-with AddressSanitizer), "kernel" (a test kernel) or "tools" (tests/tools). If TESTS are not C test
-cases, "kernel" is followed by the suites of tests/vm/suites that run them. At least one of TESTS
-must fail. "; model VARIANT" may follow: the variant of tests/model with the same fault. The change
-follows in the form of a diff, without line numbers; "..." separates its hunks. The old lines must
-occur in the source exactly once; otherwise the code has changed, and the mutant must be rewritten.
+ENVIRONMENT is where the tests run: "user" (the test program in user space), "sanitized" (this
+program with AddressSanitizer), "kernel" (a test kernel) or "tools" (tests/tools). If TESTS are not
+C test cases, "kernel" is followed by the suites of tests/vm/suites that run TESTS. At least one of
+TESTS must fail. "; model VARIANT" may follow: the variant of tests/model with the same fault. The
+change follows in the form of a diff, without line numbers; "..." separates its hunks. The old lines
+must occur in the source exactly once; otherwise the code has changed, and the mutant must be
+rewritten.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ PARTS = (
     # Files that tests/tools reads.
     *("scripts", "results", "pyproject.toml", "kernels.txt"),
 )
-# The suite that runs under an emulator that counts instructions.
+# The suite that needs an emulator with exact instruction counts (tier icount).
 COUNTING_SUITE = "entry_counts"
 # The number of patch batches of a stress test.
 BATCHES = 5000
@@ -122,8 +123,8 @@ def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
 
 
 def parse_hunk(hunk: str) -> tuple[str, str]:
-    """Return the old and the new text of a hunk: the context lines with the lines that the hunk
-    removes, and the context lines with the lines that it adds."""
+    """Return the old text and the new text of a hunk: the context lines and removed lines, and the
+    context lines and added lines."""
     lines = hunk.splitlines(keepends=True)
     old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
     return old, new
@@ -293,9 +294,9 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         ],
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
-        # patched; with other preemption models it never does. The suite `many`, which tests that
-        # long loops call cond_resched(), needs another model: with preempt=full, a loop loses its
-        # CPU without this call.
+        # patched; with other preemption models it never does. The suite `many` tests that long
+        # loops call cond_resched(). This suite needs another model: with preempt=full, the kernel
+        # also preempts loops without this call.
         append="preempt=voluntary" if "many" in mutant.suites else "preempt=full",
         timeout=BOOT_SECONDS,
     )
@@ -403,8 +404,9 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
 
 
 def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
-    """Return the mutants with these names, or all; with `no_kernel`, without the mutants whose
-    tests run in a test kernel. Raise UnableError for an unknown name."""
+    """Return the mutants with these names, or all mutants if `names` is empty. With `no_kernel`,
+    leave out the mutants whose tests run in a test kernel. Raise UnableError for an unknown
+    name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
         raise UnableError(f"no such mutant: {', '.join(sorted(unknown))}")

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests the Debian packages: installs them in minimal Debian systems, and loads the modules that
-DKMS builds there into test kernels.
+"""Tests the Debian packages: installs the packages in minimal Debian systems, where DKMS builds the
+modules, and loads these modules into test kernels.
 
 In the root directory of a minimal system, tests/packages/root.sh installs, upgrades and removes the
 packages. The packages for the upgrade have a later version, and are built from the same sources.
 The modules that DKMS built there are loaded in three boots of the kernel of the same Debian
 release: without Secure Boot, with firmware that has DKMS's key, and with a kernel that requires
-signatures and lacks this key. Another boot loads the modules that DKMS built for a kernel which was
-installed after the packages.
+signatures and lacks this key. A fourth boot is of a kernel that was installed after the packages.
 """
 
 from __future__ import annotations

@@ -35,15 +35,15 @@ CALL_DEPTH = "call depth"
 # The kernel parameters for each setting of mitigations.
 MITIGATIONS = {"default": "", "off": "mitigations=off", CALL_DEPTH: "retbleed=stuff"}
 # The kernels and processors with call depth tracking: kernels from 6.2 on, and Intel processors
-# that need it.
+# that need this mitigation.
 TRACKS_DEPTH = (("6.12", "7.2"), ("Skylake-Server",))
 CPUS = (2, 1, 4, 8)
 
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination to test. The values of a combination are the first cells of a row of the table;
-    the other cells are the results."""
+    """A combination to test: a row of the table of processors. The first cells of the row are the
+    values of the combination, the other cells are the results."""
 
     kernel: str
     model: str
@@ -58,13 +58,14 @@ class Combination:
 
     @property
     def cells(self) -> list[str]:
-        """The first cells of a row of the table: the values of the combination, as text."""
+        """The values of the combination as text: the first cells of a row of the table of
+        processors."""
         shown = replace(self, model=f"Bochs {self.model}") if self.is_bochs else self
         return [str(value) for value in astuple(shown)]
 
     @property
     def value_pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
-        """All pairs of values of the combination. A value has the form (number of its column,
+        """All pairs of values of the combination. Each value has the form (column number,
         value)."""
         return set(itertools.combinations(enumerate(astuple(self)), 2))
 
@@ -97,8 +98,8 @@ def list_qemu_combinations() -> list[Combination]:
 
 
 def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Combination]:
-    """Choose some of `combinations` in a way that each pair of values that occurs in `combinations`
-    occurs in a chosen one: a greedy set cover, without redundant elements."""
+    """Choose some of `combinations`, so that each pair of values that a combination has is also in
+    a chosen combination: a greedy set cover, without redundant elements."""
     left = list(combinations)
     missing = set().union(*(combination.value_pairs for combination in left))
     chosen = []
@@ -114,8 +115,8 @@ def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Co
 
 
 def choose_tested_combinations() -> list[Combination]:
-    """Return the combinations of the table: first the combinations with a processor that QEMU
-    emulates, sorted by kernel, then the ones with a processor that Bochs emulates."""
+    """Return the rows of the table of processors: first the combinations with a processor that QEMU
+    emulates, sorted by kernel, then the combinations with a processor that Bochs emulates."""
     kernels = list(KERNELS)
     combinations = sorted(
         choose_covering_combinations(list_qemu_combinations()),

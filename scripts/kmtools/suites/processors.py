@@ -57,7 +57,7 @@ KEPT = ROOT / "build" / "processors.md"
 # Rows of the table for features of processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-# The suites that each processor (a row of the table) runs. The suite "modules" is after "cases",
+# The suites that run for each row of the table of processors. The suite "modules" is after "cases",
 # because "modules" unloads a module that "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
 # Up to this number of CPUs, QEMU emulates each CPU with a thread of its own. With more CPUs, one
@@ -66,7 +66,8 @@ MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
 FEW_CYCLES = 1
 BOCHS_SUITES = "cases modules sdt"
-# The time limit and the usual time of the tests of one processor, under QEMU and under Bochs.
+# The time limit and the usual time of the tests of one row of the table: first under QEMU, then
+# under Bochs.
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
 BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
 
@@ -80,7 +81,8 @@ NOT_AFFECTED = "Not affected"
 # The date, in the last cell of each row that was run.
 DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
-# For each row, the cells with the results, by the cells with the combination.
+# The rows of the table: the key has the cells with a combination, the value has the cells with its
+# results.
 Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
@@ -189,7 +191,7 @@ def select_combinations(
 ) -> list[Combination]:
     """Return the combinations to run: the rows of the table whose kernel is in `kernels` and whose
     number is in `numbers`. An empty list selects all rows. With `only_missing`, combinations that
-    have results are left out. Raise UnableError if the table has no row of a number."""
+    have results are left out. Raise UnableError for a number that no row has."""
     combinations = pairs.choose_tested_combinations()
     known = read_results() if only_missing else {}
     for number in numbers:
@@ -246,8 +248,8 @@ def run_combinations(combinations: Sequence[Combination]) -> Tally:
 
 
 def read_results() -> Results:
-    """Return the results of all combinations that have run: the published results and, for
-    combinations that have run since, the unpublished results instead."""
+    """Return the results of all combinations that have run: the unpublished results, and the
+    published results of all other combinations."""
     return {**read_page_results(kernelpage.PAGE), **read_page_results(KEPT)}
 
 

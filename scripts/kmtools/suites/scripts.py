@@ -71,8 +71,8 @@ def build_module_for_each_header(log: Path) -> Tally:
 
 
 def build_packages_with_compiler(log: Path) -> Tally:
-    """Build the RPM and Arch packages, and check that they have the files that scripts/install
-    installs."""
+    """Run the tests that build the RPM and Arch packages with the compiler, and check that the
+    packages have the files that scripts/install installs."""
     return run_pytest(log, "tests/tools/package_builds.py")
 
 

@@ -27,7 +27,7 @@ from kmtools.suites import kernelsuite, testkernel
 
 # The size of the pseudoterminal in characters.
 LINES, COLUMNS = 33, 77
-# Time limits for the first prompt, before which programs are downloaded and modules are built, and
+# Time limits for the first prompt, including the time to download programs and build modules, and
 # for the answer to a command.
 FIRST_PROMPT_SECONDS, ANSWER_SECONDS = 900.0, 60.0
 PROMPT = "/sys/kernel/debug/kmarkers # "
@@ -62,7 +62,8 @@ static const struct kernel_param_ops ops = { .set = set_length };
 module_param_cb(length, &ops, NULL, 0200);
 MODULE_LICENSE("GPL");
 """
-# The file that enables the trace event of the first module, and a command that hits its marker.
+# The file that enables the trace event of the first module, and a command that hits the marker of
+# this event.
 EVENT = "/sys/kernel/tracing/events/kmarkers/mine_length/enable"
 HIT = "echo 7 >/sys/module/second/parameters/length; cat /sys/kernel/tracing/trace"
 
@@ -115,8 +116,8 @@ class Typist:
 
 
 def open_pseudoterminal(lines: int, columns: int) -> tuple[int, int]:
-    """Open a pseudoterminal of `lines` lines and `columns` columns; return the file descriptors of
-    our side, and of the side on which a program runs."""
+    """Open a pseudoterminal of `lines` lines and `columns` columns; return two file descriptors:
+    the side of this process, and the side on which a program runs."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
     return ours, theirs

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Soak test: patches kernel text with all mechanisms in parallel for an hour or longer, and checks
-after each round of a minute that all changes are undone.
+"""Soak test: patches kernel text with all mechanisms in parallel for an hour or longer. A round
+takes a minute; after each round, the test checks that all changes are undone.
 
 The suite soak-faults injects a fault of each kind in a short boot: the check for this fault must
 fail, and no other check may fail. One thread of QEMU emulates all CPUs, because with several
-threads a CPU may execute an int3 that is no longer in memory.
+threads an emulated CPU may execute an int3 after it was replaced in memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ MEMORY = 512
 SUMMARY_PREFIX = "# soak: "
 
 # The injected faults, by kind: the number of the round in which the fault is injected, and the
-# check that must then fail. Memory is compared from the second round on.
+# check that must then fail. The fault "leak" is injected after the second round, because memory is
+# compared with the end of that round.
 FAULTS = {
     "byte": (3, "the text is the same as before the first round"),
     "count": (3, "the counts of entries, exits, SDT probes and records are exact"),

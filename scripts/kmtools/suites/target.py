@@ -36,8 +36,8 @@ MEMORY = 2048
 
 
 def list_initramfs_additions() -> list[tuple[Path, str]]:
-    """Return additions to an initramfs: the tests, and in /target the scripts that the Ansible role
-    copies to a machine."""
+    """Return additions to an initramfs: the tests, and the scripts that the Ansible role copies to
+    a machine; the guest has these scripts in /target."""
     files = [(SCRIPTS / name, f"/target/{Path(name).name}") for name in FILES]
     return [*kernelsuite.list_test_files(), *files]
 

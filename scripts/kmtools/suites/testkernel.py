@@ -19,8 +19,8 @@ from kmtools.suites.kernelsuite import Outcome
 
 # The usual times in seconds of the build, of a boot without suites, and of the suite `alarm`.
 BUILD_SECONDS, BOOT_SECONDS, ALARM_SECONDS = 105.0, 8.0, 10.0
-# Pairs of suites that must run in the same guest, because one keeps a module loaded that the other
-# needs.
+# Pairs of suites that must run in the same guest, because one suite of a pair keeps a module
+# loaded, which the other suite needs.
 TOGETHER = {"modules": "cases", "cases": "modules"}
 
 
@@ -43,9 +43,8 @@ def run_after_build(suite: Suite, log: Path) -> Tally:
 
 
 def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
-    """Insert, before all other suites, one suite for each kernel whose modules are needed: this
-    suite builds the modules for the kernel. The suites that need modules start after the build for
-    their kernel."""
+    """Return `suites`, preceded by suites that build the modules: one for each kernel whose modules
+    are needed. The suites that need modules start after the build for their kernel."""
     builds: dict[str, Suite] = {}
     found = []
     for suite in suites:
@@ -99,15 +98,16 @@ def run_warning_detection_test(kernel: str, log: Path) -> Tally:
 
 
 def add_needed_suites(names: Iterable[str]) -> set[str]:
-    """Return the suites `names`, and the other suite of each pair in TOGETHER that has one of
-    them."""
+    """Return the suites `names`. If `names` has only one suite of a pair in TOGETHER, add the other
+    suite of the pair."""
     wanted = {*names}
     return wanted | {TOGETHER[name] for name in wanted if name in TOGETHER}
 
 
 def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
-    """Divide the suites `names` between two guests: return two lists, or one if one of the two
-    would be empty. If `names` has only one suite of a pair in TOGETHER, the other one is added."""
+    """Divide the suites `names` between two guests: return a list for each guest. If one list would
+    be empty, return only the other list. If `names` has only one suite of a pair in TOGETHER, the
+    other suite of the pair is added."""
     wanted = add_needed_suites(names)
     lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
     enough = all(map(sum_suite_seconds, lists))
@@ -120,8 +120,9 @@ def sum_suite_seconds(names: Iterable[str]) -> float:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of this file for the requested kernel: one for each guest that runs some of
-    the suites `names` of tests/vm/suites and, if `names` has it, `alarm`."""
+    """Return the suites of this file for the requested kernel: the suite `alarm` if it is in
+    `names`, and one suite for each guest. The guests run all other suites in `names`, which are in
+    tests/vm/suites."""
     kernel = choose_kernel(suite_request)
     why = kernelsuite.make_boot_check(kernel)
     found = []

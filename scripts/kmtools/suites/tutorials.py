@@ -40,8 +40,8 @@ QUIET_SECONDS = 0.5  # a prompt that nothing follows for this long ends a comman
 BLOCK = re.compile(r"^```(?:console|\w+ (/tmp/\S+))\n(.*?)^```$", re.M | re.S)
 INPUT = re.compile(r"(\$|>|/\S* #)(?: (.*))?")
 PROMPT = re.compile(r"(?:^|\n)(\$|>|/\S* #) \Z")
-# The end of the output if a program waits for Enter, also after Ctrl-Z stopped the program and the
-# command fg continued it.
+# Matches output at whose end a program waits for Enter: the program printed "press Enter", or the
+# command fg continued the program after Ctrl-Z.
 ENTER = re.compile(r"(?:press Enter|\Afg\n.*\n)\Z")
 # A path in /tmp.
 TMP_NAME = re.compile(r"/tmp/([\w-]+)")

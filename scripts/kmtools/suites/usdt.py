@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds Debian programs with USDT probes, with the <sys/sdt.h> of kmarkers and with SystemTap's.
+"""Builds Debian programs that have USDT probes: once with the <sys/sdt.h> of kmarkers, once with
+SystemTap's.
 
 In a minimal Debian 12, apt fetches the sources of programs. tests/usdt/compare.sh builds each
 program with both headers and compares probes, arguments and hits; tests/usdt/headers.sh compiles
