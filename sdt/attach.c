@@ -187,9 +187,9 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * In a user-space program without symbols, refuse a pattern that has a function or an offset but
- * matches no site. Without symbols, sites have a function name only if the probe's definition gives
- * one. The kernel always has symbols.
+ * In a user-space program without symbols, refuse a pattern with a function or an offset if no site
+ * matches. Without symbols, a site has a function name only if the probe's definition gives the
+ * name. The kernel always has symbols.
  */
 static int check_pattern_symbols(const struct sdt_pattern *pattern)
 {
@@ -240,7 +240,9 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
 		mutex_unlock(&sdt_registry.lock);
 	}
 	if (err) {
-		/* A hit may have called the handler before the error: wait until it returns. */
+		/*
+		 * Hits before the error may still run the handler: wait for the end of these hits.
+		 */
 		synchronize_rcu();
 		kfree(attachment);
 	}

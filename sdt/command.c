@@ -11,8 +11,8 @@
 #include "events.h"
 
 /*
- * Undo the commands "event" and "count" of a pattern. First remove the events: if that fails,
- * nothing is changed. @on is false for "-none", which is not a command.
+ * Undo the commands "event" and "count" of a pattern. The events are removed first: if the removal
+ * of events fails, nothing is changed. @on is false for "-none", which is refused.
  */
 static int undo_event_and_count(const char *pattern, bool on)
 {

@@ -2,13 +2,13 @@
 /*
  * Find the copies of sites that the compiler made, and the site that each jump target belongs to.
  *
- * The target of a site is the code that its jump leads to.  A compiler may duplicate a site
+ * The target of a site is the code that the site's jump leads to.  A compiler may duplicate a site
  * together with its target, or the site alone, as gcc -ftracer does.  The compiler may also merge
  * duplicates of a target.  All duplicates refer to the same struct sdt_origin.  If the jump of
  * every site of an origin lands on the first byte of some target, sites with the same target are
- * copies of one site.  If the compiler put an instruction in front of a target, it is unknown which
- * target a jump reaches.  All sites of the origin within one function are then treated as copies of
- * one site.
+ * copies of one site.  Otherwise (the compiler may put an instruction in front of a target), it is
+ * unknown which target a jump reaches: all sites of the origin in one function are treated as
+ * copies of one site.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -28,9 +28,9 @@
 /**
  * struct jump_end - one end of a jump: a site or a target
  * @origin: address of the struct sdt_origin that the site or target refers to
- * @function: if ends are grouped by function, hash of the function's name; else 0
- * @addr: if ends are grouped by address, address of the target, or for a site, the address that its
- *	jump leads to; else 0
+ * @function: hash of the function's name if ends are grouped by function; else 0
+ * @addr: address of the target or, for a site, the address that the site's jump leads to; 0 if ends
+ *	are grouped by function
  * @state: state of the site; NULL for a target
  * @target: the target; NULL for a site
  */
@@ -72,7 +72,7 @@ static unsigned long find_jump_target(const struct patcher_site *site)
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* Without a branch the record is malformed: sdt_write_initial_nops() refuses the table. */
+	/* Without a branch at the site, sdt_write_initial_nops() refuses the table as malformed. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);

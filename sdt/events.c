@@ -71,9 +71,9 @@ static bool is_event_requested(const struct sdt_table *table, unsigned int i)
 }
 
 /*
- * True if the module of a table is live; events of other modules must not be offered. The module's
- * state is checked, too, because @table->ready is not set if the module was live before the event
- * source was registered.
+ * True if the module of a table is live; events of other modules must not be offered. @table->ready
+ * alone is not enough: it stays false if the module was live before the event source was
+ * registered.
  */
 static bool is_sdt_module_live(const struct sdt_table *table)
 {
@@ -197,9 +197,9 @@ static int visit_probes_of_event(const struct kmarkers_event_offer *event,
 
 /*
  * Handler of an enabled event: write a record of the hit to the trace. If the site passes fewer
- * arguments than the probe has, the missing ones are recorded as zeros. A record holds the
- * preemption depth minus one. Handlers are called with the depth raised by one, so the recorded
- * depth is that of the site.
+ * arguments than the probe has, the missing ones are recorded as zeros. The recorded preemption
+ * depth is that of the site: handlers are called with the depth raised by one, and a record holds
+ * the depth minus one.
  */
 static void write_event_record(void *user, const struct sdt_hit *hit)
 {
@@ -226,7 +226,7 @@ static int connect_sdt_event(const struct kmarkers_event_offer *event, void *use
 	return sdt_attach_event_handler(text, event->name, event->format, write_event_record, user);
 }
 
-/* Detach write_event_record(). Ignore an error: a site that stays enabled does not call it. */
+/* Detach write_event_record(). Ignore errors: sites that stay enabled do not call the handler. */
 static int disconnect_sdt_event(const struct kmarkers_event_offer *event, void *user)
 {
 	char text[PATCHER_PATTERN_BYTES];
@@ -307,7 +307,7 @@ static int remove_event_request(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Restore the request, and offer the probes of modules that were loaded without it. */
+	/* Restore the request; offer probes of modules that were loaded since its removal. */
 	update_request_list(request, true);
 	calls->update(&source);
 	return err;
@@ -358,15 +358,16 @@ int sdt_show_event_requests(struct seq_file *m)
 
 /**
  * sdt_switch_event() - add or remove the trace events of probes
- * @pattern: pattern of sites, whose probes get or lose events, also in modules loaded later
+ * @pattern: the probes of sites that match this pattern get or lose trace events, also the probes
+ *	of modules that are loaded later
  * @on: true to add the events, false to remove them
  *
  * Context: may sleep; one call at a time.
- * Return: 0; -EINVAL if @pattern is not valid; -EOPNOTSUPP if no matching probe can be an event,
- * with the reason in the log; -EBUSY if @pattern was requested already, or if an event to be
- * removed is enabled or has references; -ENOENT if @pattern to be removed was not requested, or if
- * this kernel has no trace events for modules; -ENODEV if kmarkers_events is not loaded; -ENOMEM.
- * With an error nothing is changed.
+ * Return: 0; -EINVAL if @pattern is not valid; -EOPNOTSUPP if no matching probe can have a trace
+ * event, with the reason in the log; -EBUSY if @pattern was requested already, or if an event to be
+ * removed is enabled or has references; -ENOENT if @pattern is to be removed but was not requested,
+ * or if this kernel has no trace events for modules; -ENODEV if kmarkers_events is not loaded;
+ * -ENOMEM. With an error nothing is changed.
  */
 int sdt_switch_event(const char *pattern, bool on)
 {

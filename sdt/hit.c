@@ -22,7 +22,7 @@ void sdt_call_all_handlers(void *private, const struct sdt_hit *hit)
 {
 	const struct sdt_call *call = private;
 
-	/* The last handler is called behind the loop, where the compiler can make a tail call. */
+	/* The last handler is called after the loop, where the compiler can make a tail call. */
 	for (; READ_ONCE(call[1].handler); call++)
 		sdt_call_handler(call, hit);
 	sdt_call_handler(call, hit);
@@ -43,8 +43,8 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 
 	WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
 	/*
-	 * Call a single handler here, by a tail call: sdt_call_all_handlers() saves registers for
-	 * its loop.
+	 * Call a single handler directly: sdt_call_all_handlers() would save registers for its
+	 * loop.
 	 */
 	if (likely(!READ_ONCE(call[1].handler)))
 		sdt_call_handler(call, hit);
@@ -54,10 +54,10 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
- * @a6. Only the fields that a handler may read are stored, each once. The stores descend in
- * address, like those of the return addresses before and after them, because the CPU can write
- * adjacent stores together. For an initializer the compiler would use rep stos, which takes three
- * times as long as the rest of the function.
+ * @a6. Store only the fields that a handler may read, each once: for an initializer the compiler
+ * would use rep stos, which takes three times as long as the rest of the function. The stores
+ * descend in address, as the stores of return addresses before and after do, because the CPU can
+ * write adjacent stores together.
  */
 static __always_inline void call_site_handlers(const struct sdt_target *target, unsigned int nr,
 					       unsigned long a0, unsigned long a1,
@@ -101,9 +101,9 @@ out:
 }
 
 /*
- * Define sdt_fire_N, which a site with N arguments calls, in any context, while it is a jump. Each
- * function begins a cache line, because the CPU takes one cycle longer for each line that it
- * fetches.
+ * Define sdt_fire_N(). If a site with N arguments is a jump, the jump target calls this function,
+ * in any context. Each function begins a cache line, because each line that the CPU fetches takes
+ * one cycle.
  */
 #define DEFINE_FIRE(n, args...)						\
 __aligned(64) void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)	\
@@ -120,7 +120,7 @@ DEFINE_FIRE(5, a0, a1, a2, a3, a4, 0, 0)
 DEFINE_FIRE(6, a0, a1, a2, a3, a4, a5, 0)
 DEFINE_FIRE(7, a0, a1, a2, a3, a4, a5, a6)
 
-/* No macro makes these lines: native/Makefile finds the exports of libkmarkers.a in them. */
+/* Written without a macro: native/Makefile finds the exports of libkmarkers.a in these lines. */
 EXPORT_SYMBOL_GPL(sdt_fire_0);
 EXPORT_SYMBOL_GPL(sdt_fire_1);
 EXPORT_SYMBOL_GPL(sdt_fire_2);
@@ -159,12 +159,12 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 		},
 	};
 
-	/* In any other mode of the site, the breakpoint was set by other code. */
+	/* Unless the mode of the site is SDT_TRAPPED, other code set the breakpoint. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
 	call = rcu_dereference_raw(state->call);
 	if (call) {
-		/* Raise the preemption depth, as sites that jump do: trace records store it. */
+		/* Trace records store the preemption depth: raise it as in call_site_handlers(). */
 		preempt_disable_notrace();
 		sdt_call_handler(call, &hit);
 		preempt_enable_notrace();

@@ -162,10 +162,10 @@ static int handle_sdt_module_state(struct notifier_block *nb, unsigned long even
 }
 
 /*
- * With priority 3, this notifier runs before the notifier of kmarkers_events, which must find no
- * trace events offered by a module that is being unloaded.  It also runs before the kernel's
- * notifier (priority 1; in newer and in stable kernels 2) that registers kprobe events waiting for
- * the module: the patcher refuses a site that holds the int3 of a kprobe.
+ * With priority 3, this notifier runs before two others.  The notifier of kmarkers_events must find
+ * no trace events offered by a module that is being unloaded.  The kernel's notifier (priority 1;
+ * in newer and in stable kernels 2) registers kprobe events waiting for the module, and the patcher
+ * refuses a site that holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_sdt_module_state,

@@ -49,9 +49,9 @@ static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 		return 0;
 	sdt_fetch_operands(sdt_get_note_codes(record), hit.nr, regs, hit.args);
 	/*
-	 * Handlers must be called with a preemption depth of one, as for a jump.  The kernel
-	 * disables preemption for a kprobe that is a jump or an ftrace callback, but not in a
-	 * breakpoint, where in_nmi() is true.
+	 * Handlers must be called with the preemption depth raised by one, as sites that jump do.
+	 * The kernel disables preemption for a kprobe that is a jump or an ftrace callback, but not
+	 * in a breakpoint, where in_nmi() is true.
 	 */
 	if (in_breakpoint)
 		preempt_disable_notrace();

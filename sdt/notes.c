@@ -2,8 +2,8 @@
 /*
  * Register the SDT notes of a module.  A note has no instruction of its own, and is armed by a
  * kprobe at the next instruction.  A note is unarmable in three cases: no instruction of the
- * function follows the note; a conditional jump around the note leads to that same next
- * instruction; or the location of an argument cannot be decoded.  A module with unarmable notes is
+ * function follows the note; a conditional jump that skips the note leads to the instruction with
+ * the kprobe; or the location of an argument cannot be decoded.  A module with unarmable notes is
  * loaded nevertheless.
  */
 #include <linux/elf.h>
@@ -134,9 +134,9 @@ static bool is_instruction_start(unsigned long addr)
 }
 
 /*
- * True if the instruction before the SDT note is a conditional jump with displacement 0.  Then the
- * instruction after the note is reached whether or not the jump is taken, so a kprobe there would
- * also count executions in which the jump skips the note.
+ * True if the instruction before the SDT note is a conditional jump with displacement 0.  The
+ * instruction after the note is executed whether or not the jump is taken, so a kprobe at this
+ * instruction would also count executions in which the jump skips the note.
  */
 static bool is_note_after_jump_by_zero(struct module *module, unsigned long addr)
 {

@@ -113,10 +113,9 @@ static unsigned long extend_operand_value(unsigned long value, const struct sdt_
 NOKPROBE_SYMBOL(extend_operand_value);
 
 /*
- * Return the value of an argument, or 0 if it is in memory that cannot be read. The address may be
- * invalid: the kprobe of an SDT note is at the next instruction. Code that jumps directly to that
- * instruction hits the kprobe, too, but in that code the registers do not hold the note's
- * arguments.
+ * Return the value of an argument, or 0 if the argument is in memory that cannot be read. The
+ * address may be invalid, because other code may jump directly to the instruction after the SDT
+ * note, where the kprobe is; the registers then do not hold the note's arguments.
  */
 static unsigned long fetch_operand(const struct sdt_operand *operand, const struct pt_regs *regs)
 {

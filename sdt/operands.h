@@ -22,7 +22,7 @@ enum sdt_operand_kind {
  * @is_signed: true if the argument is signed
  * @memory: the memory operand of an argument in memory; for an argument in a register,
  *	@memory.base is the number of the register
- * @value: displacement that is added to the address of an argument in memory, or the constant
+ * @value: the constant; for an argument in memory, the displacement that is added to the address
  */
 struct sdt_operand {
 	enum sdt_operand_kind kind;

@@ -34,8 +34,8 @@ static const char *prefer_defined_name(const char *defined, const char *actual)
 }
 
 /*
- * Fill in the parts of a site's name. The function is not looked up, because that is slow: the part
- * of the function is empty unless the probe's definition names the function.
+ * Fill in the parts of a site's name. The function is not looked up, because the lookup is slow:
+ * @place->part[SDT_FUNCTION] is empty unless the probe's definition names the function.
  */
 static void fill_probe_name(struct sdt_place *place, const struct sdt_table *table,
 			    const struct sdt_probe *probe)
@@ -142,8 +142,8 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 }
 
 /*
- * For a pattern with n parts, element n is the part of a name that the pattern's first part
- * matches.
+ * Element n is for patterns with n parts: the part of a site's name to which the first part of the
+ * pattern applies.
  */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
