@@ -26,7 +26,8 @@ DORMANT, ENABLED = "dormant", "enabled"
 # The range of event rates, in events per second.
 LEAST_RATE, MOST_RATE = 1.0, 1e8
 ONE_PERCENT = 0.01
-# (benchmark, pattern of variants, state): the first row that matches a variant gives its state.
+# Rows of (benchmark, pattern of variants, state): the first row that matches a variant gives the
+# state of the variant.
 STATES: tuple[tuple[str, str, str], ...] = (
     ("empty-loop-peers", "*-off", DORMANT),
     ("empty-loop-peers", "*-on", ENABLED),

@@ -24,8 +24,8 @@ from kmtools.report.table import COLOURS, format_amount
 # The verdicts that are shown; a row with another verdict is shown as RESOLVING.
 DECIDED = (*verdicts.TIMED_VERDICTS, verdicts.IDENTICAL)
 RESOLVING, MEASURING, MEASURED = "resolving", "measuring", "measured"
-# Widths of the columns for verdict and number. If the terminal is narrower than NARROW, only one of
-# the two numbers is shown; if narrower than NARROWEST, none.
+# Widths of the columns for a verdict and for a number. A terminal narrower than NARROW shows only
+# one of the two numbers of a row; a terminal narrower than NARROWEST shows none.
 WORD, NUMBER, NARROW, NARROWEST = 10, 9, 60, 44
 # BLOCK_STRIDE times n is added to the block numbers of the n-th process, so that block numbers
 # increase from process to process.

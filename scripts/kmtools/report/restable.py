@@ -38,7 +38,8 @@ BARS = "".join(map(chr, range(0x2581, 0x2589)))
 # The text that draw_layout_bars() puts between the smallest and the largest cost.
 BETWEEN = "\N{HORIZONTAL ELLIPSIS}"
 
-# Head, kind and cell function of a column; the verdict is a further column at the end.
+# A column of a table: heading, kind (see CLASSES in markup.py), and function that makes a cell. The
+# verdict is a further column at the end.
 Column = tuple[str, str, Callable[[Result], str]]
 
 

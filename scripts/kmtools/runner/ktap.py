@@ -21,7 +21,7 @@ SUITE = re.compile(r"# suite: (.+)$")
 @dataclass
 class Tally:
     """The results of one or more suites: the number of passed results, and the names of failed and
-    of skipped ones.
+    skipped results.
 
     A name in `skipped` is followed by the reason. `absent` is the number of suites that cannot run
     on this machine at all.

@@ -164,9 +164,8 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
 
 
 def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
-    """Yield a line for each reason in `skipped`, whose lines have the form "NAME: REASON". The
-    yielded line has the name of the test that was skipped for this reason, or the number of
-    tests."""
+    """Yield a line for each reason in `skipped`, which has lines of the form "NAME: REASON". The
+    yielded line has the reason, and the name of the skipped test or the number of skipped tests."""
     names: dict[str, list[str]] = {}
     for line in skipped:
         name, _, reason = line.partition(": ")

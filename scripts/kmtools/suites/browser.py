@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Checks HTML reports in headless Chromium on screens of several sizes, and prints their faults.
+"""Checks HTML reports in headless Chromium on screens of several sizes, and prints the faults of
+the reports.
 
 usage: browser.py [--brief] PAGE...
   --brief  check on the first screen only

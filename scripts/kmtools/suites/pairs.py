@@ -22,8 +22,8 @@ KERNELS = {
     "5.10": (AS_BUILT,),
 }
 # QEMU's processor models that kernels treat differently. An emulated Opteron hangs when a kernel
-# enables XSAVE, so XSAVE is disabled. AVX is disabled, too, because with AVX and no XSAVE kernel
-# 7.2 crashes in the self-test of a cipher.
+# enables XSAVE, so XSAVE is disabled. AVX is disabled, too, because kernel 7.2 with AVX and without
+# XSAVE crashes in the self-test of a cipher.
 OPTERON = "Opteron_G5,-xsave,-avx"
 MODELS = ("Skylake-Server", "EPYC-Milan", "EPYC", "SapphireRapids", "Haswell", OPTERON)
 # Processor models of Bochs: AMD, Intel without indirect branch tracking, and Intel with it. Bochs
