@@ -4,8 +4,9 @@
 A row is a variant of a benchmark (see rows.py). The change of a row is the relative difference of
 the costs in runs A and B, in percent. The interval of a change is a t interval over the clusters of
 both runs. The intervals of all judged rows hold at once with a confidence of 99 %: the error
-probability of each interval is 1 % divided by the number of rows (Bonferroni). If either run has a
-single process, the interval is extended to contain the interval over code layouts. Finally the
+probability of each interval is 1 % divided by the number of judged rows and of comparisons
+(Bonferroni). If either run has a single process, the interval is extended to contain the 95 %
+interval over code layouts. Finally the
 interval is widened by one step of the clock of each run.
 
 Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is

@@ -21,7 +21,7 @@ from kmtools.analyse.lateness import (
     MUCH_STEAL,
     STEADY_CORE,
     TOGETHER,
-    compute_share_of_time,
+    divide_by_measuring_time,
     find_cause,
 )
 from kmtools.analyse.verdicts import (
@@ -255,7 +255,7 @@ def grade_share_of_time(
     """Return a grade, and the share of the measuring time that `counter` counted, a counter of
     seconds in measure/disturbance.py. The grade is poor if the share is above `poor_above`, else
     fair. Return None if the share is at most `fair_above`."""
-    share = compute_share_of_time(evidence.tier.env, counter)
+    share = divide_by_measuring_time(evidence.tier.env, counter)
     if share is None or share <= fair_above:
         return None
     return Level.POOR if share > poor_above else Level.FAIR, share

@@ -155,9 +155,10 @@ def join_late_blocks(found: Iterable[Lateness]) -> frozenset[int]:
     return frozenset().union(*(one.blocks for one in found))
 
 
-def compute_share_of_time(env: Mapping[str, str], counter: str) -> float | None:
-    """Return the share of the measuring time that was counted by `counter`, the name of a counter
-    of seconds in measure/disturbance.py; None if it was not counted."""
+def divide_by_measuring_time(env: Mapping[str, str], counter: str) -> float | None:
+    """Return the value of the counter `counter` of measure/disturbance.py divided by the seconds of
+    measuring: a share of the time for a counter of seconds, a rate for a counter of events. Return
+    None if the counter is absent."""
     try:
         return float(env[counter]) / float(env["seconds"])
     except (KeyError, ValueError, ZeroDivisionError):
@@ -167,7 +168,7 @@ def compute_share_of_time(env: Mapping[str, str], counter: str) -> float | None:
 def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
     """Return an upper limit of the share of windows that an interrupt hit; None if interrupts were
     not counted."""
-    found = compute_share_of_time(env, "interrupts")
+    found = divide_by_measuring_time(env, "interrupts")
     return None if found is None else found * LONGEST_WINDOW_SECONDS
 
 
@@ -176,15 +177,15 @@ def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0
     tier (measurement environment); `core_spread` is the range of the core's frequency over blocks,
     as a share of the frequency. Steal time and other programs are checked first, because they make
     every window late that they interrupt."""
-    stolen = compute_share_of_time(env, disturbance.STEAL_SECONDS)
+    stolen = divide_by_measuring_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"
         return Cause(words, "a machine of your own")
-    others = compute_share_of_time(env, disturbance.OTHERS_SECONDS)
+    others = divide_by_measuring_time(env, disturbance.OTHERS_SECONDS)
     if others is not None and others > MUCH_OTHER:
         words = f"other programs ran on the same CPU for {100 * others:.0f} % of the time"
         return Cause(words, "end the other programs, or choose a CPU that they leave alone")
-    sibling = compute_share_of_time(env, disturbance.SIBLING_SECONDS)
+    sibling = divide_by_measuring_time(env, disturbance.SIBLING_SECONDS)
     if sibling is not None and sibling > MUCH_OTHER:
         words = f"the sibling thread of the core was busy for {100 * sibling:.0f} % of the time"
         return Cause(words, "leave the sibling thread idle, or switch it off")

@@ -94,9 +94,7 @@ def build_client_modules(
         words = [f"KBUILD_EXTRA_SYMBOLS={symbols}", *make_args] if before else make_args
         if build_modules(name, src, own, words, kmarkers_source=ROOT, more_binds=before):
             raise FailedError(f"{src} does not build for kernel {name}")
-        objects = get_object_dir(name, src)
-        modules += [own / path.name for path in list_built_modules(objects)]
-        before.append((objects, f"client{number}"))
+        modules += [own / path.name for path in list_built_modules(get_object_dir(name, src))]
     names = [module.name for module in modules]
     if twice := {each for each in names if names.count(each) > 1}:
         raise UnableError(f"two modules have the same name: {', '.join(sorted(twice))}")

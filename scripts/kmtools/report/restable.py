@@ -220,16 +220,11 @@ def render_sites_html(costs: Sequence[SiteCost]) -> str:
 def render_limits_html(points: Sequence[SwitchPoint]) -> str:
     """Return the table of the limits for switching times."""
     heads, rows = switchtable.make_limit_rows(points)
+    looks = ["equivalent" if row[-1] == "kept" else "slower" for row in rows]
     cells = [
-        [
-            *map(escape_html, row[:-1]),
-            render_verdict_html("equivalent" if row[-1] == "kept" else "slower"),
-        ]
-        for row in rows
+        [*map(escape_html, row[:-1]), f'<span class="{look}">{escape_html(row[-1])}</span>']
+        for row, look in zip(rows, looks, strict=True)
     ]
-    for cell, row in zip(cells, rows, strict=True):
-        look = "equivalent" if row[-1] == "kept" else "slower"
-        cell[-1] = f'<span class="{look}">{escape_html(row[-1])}</span>'
     return (
         render_table_html("What switching must reach", [*heads[:-1], "kept?"], cells, "tnnv")
         if rows
