@@ -159,9 +159,9 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 }
 
 /*
- * Remove a probe from its name.  Return 0; -ENOENT if the probe is not connected; or an error of
- * patcher_apply(), in which case the probe stays connected.  Only a stub that calls the probe
- * directly, through its register probe (see stubs.h), must be patched.
+ * Disconnect a probe from a marker name.  Return 0; -ENOENT if the probe is not connected; or an
+ * error of patcher_apply(), in which case the probe stays connected.  A stub is patched only if it
+ * calls the probe directly, in the form that takes arguments in registers (see stubs.h).
  */
 static int remove_linked_probe(struct marker_link *link)
 {

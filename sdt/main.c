@@ -94,7 +94,7 @@ static bool is_handler_of_unloaded_module(void *unloaded, const char *pattern,
 
 	if (!within_module(handler, module))
 		return false;
-	pr_warn("module %s: unloaded, but its handler %ps is still attached to %s: handler detached, because its code is freed\n",
+	pr_warn("module %s: unloaded while its handler %ps was attached to %s; the handler is detached now, because its code is freed\n",
 		module->name, (void *)handler, pattern);
 	return true;
 }

@@ -81,7 +81,7 @@ static __always_inline unsigned long note_addr_at(const void *records, unsigned 
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
 
-/* Mark the SDT notes of @table that lie inside @function as armable: clear their field reason. */
+/* Mark each SDT note of @table inside @function as armable, by clearing the reason in its state. */
 static void mark_notes_in_function_armable(struct sdt_table *table, const Elf_Sym *function)
 {
 	const void *records = table->sites.sites;

@@ -106,7 +106,7 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* A change from a breakpoint over a jump to a nop writes more than the first byte. */
+	/* If the breakpoint is the first byte of a jump, a change to a nop writes further bytes. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }

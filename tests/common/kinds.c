@@ -91,8 +91,8 @@ RECORDS(prefixes);
 })
 
 /*
- * Each copy of a site has two bits of the result: executing the add once sets the lower bit,
- * executing the add twice sets the upper bit.
+ * Two bits of the result count how often each copy of a site falls through to an add instruction:
+ * 1 after one addition, 2 after two.
  */
 static noinline u64 execute_branches(void)
 {

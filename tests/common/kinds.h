@@ -66,7 +66,7 @@ enum kinds_pass {
 	PASS_MANY = PASS_NEAR + 3, NR_PASSES,
 };
 
-/* Function that the second instruction of CALL32 calls. */
+/* The function that a site of the kind CALL32 calls while it has its second instruction. */
 u64 kinds_callee(u64 value);
 
 u64 kinds_execute(enum kinds_pass pass);

@@ -204,8 +204,8 @@ static int redirect_against_registrations(char **words)
 	if (err)
 		return err;
 	/*
-	 * The patcher refuses a site that begins inside the call.  To check a site, the patcher
-	 * registers disabled kprobes on the bytes.
+	 * The patcher refuses a site that begins inside the call: it checks a site by registering
+	 * disabled kprobes on the site's bytes, which the kernel refuses inside an instruction.
 	 */
 	err = start_registering_site(function, redirect.core.offset + 1);
 	if (err)

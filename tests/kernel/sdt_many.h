@@ -25,8 +25,8 @@ MANY_PROBES("sdt_provider_" __stringify(MANY_PROVIDER));
 
 /*
  * Define a function with a thousand sites like the site of SDT_PROBE1(many, , , p0000, value).  The
- * code at label 3 runs while the site is enabled.  The flavour breakpoint requires the argument in
- * rdi, the register of the first argument of a call.
+ * code at label 3 runs while the site is enabled.  If the sites have the flavour "breakpoint", the
+ * argument must be in rdi, the register of the first argument of a call.
  */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\

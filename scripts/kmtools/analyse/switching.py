@@ -92,8 +92,8 @@ class SwitchPoint:
 
 
 def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> SwitchPoint:
-    """Return the median of `series` and its interval; `series` has the samples of one method and
-    number of sites, `blocks` the numbers of blocks of the benchmark."""
+    """Return the median time of the samples `series`, with its interval. All samples are of one
+    method and one number of sites. `blocks` says how many blocks of the benchmark were kept."""
     one = series[0]
     values = [Slope(s.block, s.layout, s.value) for s in series]
     return SwitchPoint(

@@ -77,7 +77,7 @@ UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
 # A note: the variance over code layouts limits the interval, and more time does not reduce it.
 LIMITED_BY_LAYOUTS = "code layouts differ, and more time does not help"
 
-# The beginning of a note on a mean over time that differs from the usual cost; see
+# The first words of the note on a row whose mean over time differs from its usual cost; see
 # Documentation/usual-cost.md.
 MEAN_OVER_TIME = "mean over time"
 

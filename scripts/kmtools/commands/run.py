@@ -54,7 +54,7 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="TIER=FILE",
-        help="archive raw.tar with the raw samples of a tier, which scripts/target/measure.sh "
+        help="tar archive with the raw samples of a tier, which scripts/target/measure.sh "
         "wrote on another machine",
     )
     parser.add_argument(

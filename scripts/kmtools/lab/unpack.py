@@ -95,8 +95,8 @@ def is_qemu_unpacked(entry: Entry) -> bool:
 
 
 def find_complete_kernel(entry: Entry) -> Kernel | None:
-    """Return the kernel of an entry if the kernel, the tree of its suite and its QEMU are unpacked,
-    else None."""
+    """Return the kernel of `entry` if everything for a boot is unpacked: the kernel, the tree of
+    the Debian suite, and the QEMU that `entry` names. Else return None."""
     kernel = find_unpacked_kernel(entry.name)
     # Reject a kernel that does not match its entry in kernels.txt, which may have changed.
     fits = (

@@ -77,8 +77,8 @@ UNCOUNTED_SECTIONS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.
 
 @dataclass(frozen=True)
 class Site:
-    """One form of a site, a key of SITES: its bytes by part of the object, and the disassembly of a
-    function with nothing but the site."""
+    """A form of a site, which is a key of SITES. `sizes` has the number of bytes that the site has
+    in each part of the object file; `code` is the disassembly of a function with only the site."""
 
     form: str
     sizes: Mapping[str, int]

@@ -23,8 +23,8 @@ LACKS = "lacks:"
 # Prefix of an env key whose value is the number of times that one operation executes the sites of a
 # variant.
 HITS = "hits:"
-# Prefix of an env key whose value is the number of copies of a variant's code, if there are fewer
-# copies than layouts.
+# Prefix of an env key of a variant whose code has fewer copies than there are layouts. The value of
+# the key is the number of copies.
 LAYOUTS = "layouts:"
 # Prefix of an env key of a benchmark with a time limit. The value of the key is the planned number
 # of blocks of each process, and the limit: "8 blocks in 40 s".

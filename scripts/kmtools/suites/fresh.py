@@ -64,8 +64,8 @@ USER_OUTPUTS = {
 Times = dict[str, dict[str, float]]
 # The lines before and after the table of times in CONTRIBUTING.md.
 BEGIN, END = "<!-- times: make check-fresh -->", "<!-- end of times -->"
-# Points of a command whose times are stored, each with a pattern of a log line: the end of the
-# installation, and the end of the measurement in user space.
+# Log lines of a command at which the time is stored: the end of the installation, and the end of
+# the measurement in user space.
 MILESTONES = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),

@@ -268,7 +268,7 @@ test_sdt_modules() {
 	result $? "control lists the handler of the module"
 	same "the pattern applies to the sites of the module loaded later" "$(grep -c "^tsdt:.*:io-start on jump 2 3 " "$sdt/list")" 2
 	try "the module unloads without detaching its handler" rmmod kmarkers_test_sdt
-	logged "kmarkers_test_sdt: unloaded, but its handler .* is still attached to tsdt:::\*: handler detached"
+	logged "kmarkers_test_sdt: unloaded while its handler .* was attached to tsdt:::\*; the handler is detached"
 	result $? "the log names the handler that was not detached"
 	try "the pattern is removed" put "tsdt:::io-start -count" "$sdt/control"
 	refused "a module with an SDT probe in init text is refused" "Operation not permitted" \
