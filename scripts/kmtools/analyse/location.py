@@ -111,8 +111,12 @@ def compute_midmean(x: Floats) -> Floats:
     """Return the midmean (25 % trimmed mean) of each row of `x`, or of `x` itself if it is one row.
     For fewer than four values return the median, for none NaN."""
     n = x.shape[-1]
+    if n == 0:
+        return np.full(x.shape[:-1], math.nan)
     if n < 4:
-        return np.asarray(np.median(x, axis=-1) if n else np.full(x.shape[:-1], math.nan))
+        # The median; np.median() takes ten times as long for so few values.
+        ordered = np.sort(x, axis=-1)
+        return np.asarray((ordered[..., (n - 1) // 2] + ordered[..., n // 2]) / 2)
     cut = int(n * TRIMMED_SHARE)
     return np.asarray(np.partition(x, (cut, n - cut - 1))[..., cut : n - cut].mean(axis=-1))
 
