@@ -14,6 +14,19 @@ from kmtools.base.paths import ROOT
 from kmtools.runner import suite
 
 
+# Beginnings of the names of compilers other than gcc.
+OTHER_COMPILERS = ("clang", "g++")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test with a parameter that is a compiler other than gcc as long."""
+    for item in items:
+        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if any(isinstance(value, str) and value.startswith(OTHER_COMPILERS) for value in values):
+            item.add_marker(pytest.mark.long)
+
+
 @pytest.fixture
 def laboratory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a cache directory with a kernel that only the fake QEMU of fakelab can boot; return the

@@ -55,6 +55,7 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seeds) == len(set(seeds)) > 2
 
 
+@pytest.mark.long
 def test_neighbour_process_uses_a_core_until_the_block_ends() -> None:
     """The neighbour process uses a core in bursts until the `with` block ends, also if the block
     ends by an exception."""

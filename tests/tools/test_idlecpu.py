@@ -158,6 +158,7 @@ MOVED = re.compile(
 )
 
 
+@pytest.mark.long
 @needs_two_cpus
 @pytest.mark.parametrize(
     ("later", "named", "moves"),

@@ -85,6 +85,7 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
     assert "reason 2" in whole and "<a" not in whole
 
 
+@pytest.mark.long
 def test_report_of_all_benchmarks_is_small_and_complete(
     tmp_path: Path, native_programs: None
 ) -> None:

@@ -168,6 +168,7 @@ def interrupt_kmbench(raw: Path) -> None:
     assert process.returncode == EXIT_INTERRUPTED
 
 
+@pytest.mark.long
 def test_interruption_keeps_the_tracer_enabled_until_the_end(tmp_path: Path) -> None:
     """If kmbench is interrupted, the tracer stays enabled until the last block is stored: no pass
     is as short as with the tracer disabled."""

@@ -16,6 +16,8 @@ from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, FASTER, SLOWER, UNRESO
 from numpy.random import Generator
 from test_compare import select_alarms, split_reference_run
 
+pytestmark = pytest.mark.long
+
 SIMULATIONS = 500
 PROCESSES = 8
 # Standard deviations of a variant's cost between processes, in per cent, as in the reference run.

@@ -24,6 +24,7 @@ def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
     assert published.find_missing_successors(names, "") == []
 
 
+@pytest.mark.long
 def test_successors_measured_in_object_files_exist() -> None:
     rows = objects.measure_object_sizes()
     assert published.find_missing_successors(rows, "objects") == []

@@ -69,6 +69,7 @@ def test_output_of_a_command_is_compared_with_the_tutorial(
     assert (tutorials.make_output_pattern(printed).fullmatch(output) is not None) == same
 
 
+@pytest.mark.long
 def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) -> None:
     """The page passes as printed. If a number of two digits on the page is changed, the page fails
     at the first command."""
@@ -102,6 +103,7 @@ def test_a_tutorial_leaves_no_new_path_in_tmp(tmp_path: Path) -> None:
     assert not new.exists() and (tmp_path / "old").exists()
 
 
+@pytest.mark.long
 def test_the_keys_that_a_tutorial_prints_are_typed() -> None:
     """Enter is typed where the tutorial prints "press Enter", and Ctrl-Z where it prints ^Z."""
     command = 'sh -c \'printf "press Enter"; read x; printf "press Enter"; read x; echo end\''

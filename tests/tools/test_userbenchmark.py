@@ -62,6 +62,7 @@ def build_program(source: Path, program: Path) -> Path:
     return program
 
 
+@pytest.mark.long
 def test_the_example_gets_verdicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -96,13 +96,13 @@ def run_ktap_program(
     return tally
 
 
-def run_pytest(log: Path, *files: str, env: Mapping[str, str] | None = None) -> Tally:
-    """Run all Python tests, or the tests in some files, and read the results from pytest's XML
-    report."""
+def run_pytest(log: Path, *words: str, env: Mapping[str, str] | None = None) -> Tally:
+    """Run the Python tests that the arguments `words` of pytest select, such as files, and read the
+    results from pytest's XML report."""
     record = log.with_suffix(".xml")
     record.unlink(missing_ok=True)
     code = processes.run_program(
-        [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *files], log, env
+        [sys.executable, "-m", "pytest", "-q", f"--junitxml={record}", *words], log, env
     )
     tally = Tally()
     if not record.is_file():

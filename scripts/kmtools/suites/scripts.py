@@ -20,7 +20,8 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, find_no_obstacle, run_pytest
 
-SCRIPTS_SECONDS, PAGE_SECONDS, MODEL_SECONDS = 430.0, 90.0, 200.0
+SCRIPTS_SECONDS, LONG_SCRIPTS_SECONDS = 330.0, 180.0
+PAGE_SECONDS, MODEL_SECONDS = 90.0, 200.0
 # The Python that has the packages of the browser test.
 BROWSER_PYTHON = Path("build/page/bin/python")
 
@@ -57,6 +58,17 @@ def find_sphinx_obstacle() -> str:
     except UnableError as missing:
         return str(missing)
     return find_missing_module("pytest", "python3-pytest")
+
+
+def run_short_tests(log: Path) -> Tally:
+    """Run the Python tests without the mark `long`."""
+    return run_pytest(log, "-m", "not long")
+
+
+def run_long_tests(log: Path) -> Tally:
+    """Run the Python tests with the mark `long`: simulations, other compilers than gcc, and tests
+    that take several seconds."""
+    return run_pytest(log, "-m", "long")
 
 
 def check_html_report(log: Path) -> Tally:
@@ -100,10 +112,17 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     found = [
         Suite(
             "scripts",
-            run_pytest,
-            "the Python tests of tests/tools",
+            run_short_tests,
+            "the Python tests of tests/tools without the long ones",
             pytest,
             SCRIPTS_SECONDS,
+        ),
+        Suite(
+            "scripts-long",
+            run_long_tests,
+            "the long Python tests: simulations, and other compilers than gcc",
+            pytest,
+            LONG_SCRIPTS_SECONDS,
         ),
         Suite(
             "headers",
