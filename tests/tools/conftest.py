@@ -13,7 +13,6 @@ from fakelab import make_laboratory
 from kmtools.base.paths import ROOT
 from kmtools.runner import suite
 
-
 # Beginnings of the names of compilers other than gcc.
 OTHER_COMPILERS = ("clang", "g++")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from kmtools.analyse import linearity, stats, verdicts
 from kmtools.analyse.slopes import fit_slopes_of_samples, select_unflagged_points
-from kmtools.analyse.verdicts import EQUIVALENT, SLOWER, WITHHELD, Result
+from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 from kmtools.measure.samples import LOOP, Sample
 
@@ -91,10 +91,13 @@ def test_samples_of_two_counts_have_verdicts() -> None:
     assert found["x"].verdict == SLOWER and not found["x"].note
 
 
-@pytest.mark.parametrize(("more", "named"), [(1.0, True), (-1.0, True), (0.2, False)])
-def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
+@pytest.mark.parametrize(
+    ("more", "verdict"), [(1.0, DIFFERS), (-1.0, UNRESOLVED), (0.3, SLOWER), (0.2, SLOWER)]
+)
+def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: str) -> None:
     """From the second of the three loop counts on, each further operation of x costs `more` ticks
-    more. The margin is 0.25 ticks."""
+    more. The margin is 0.25 ticks. The interval of a row that is not on a line contains the added
+    costs in short windows, 0.6, and in long ones."""
 
     def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
@@ -104,11 +107,28 @@ def test_nonlinear_row_has_a_note(more: float, named: bool) -> None:
 
     found = judge_samples(simulate_windows(compute_bent_time))
     x = found["x"]
-    assert (x.verdict == WITHHELD) == ("not on a line" in x.note) == named
-    if named:
-        added = float(x.note.split("costs ")[1].split()[0])
-        assert added == pytest.approx(more, abs=0.05)
+    assert x.verdict == verdict and x.delta_ci is not None
+    assert (linearity.NOT_ON_A_LINE in x.note) == (abs(more) > 0.25)
+    if abs(more) > 0.25:
+        larger = float(x.note.split("difference is ")[1].split()[0])
+        assert larger == pytest.approx(more, abs=0.05)
+        assert x.delta_ci.lo <= 0.6 + min(0, more) and x.delta_ci.hi >= 0.6 + max(0, more)
     assert not any("line" in found[name].note for name in ("none", "none-clone"))
+
+
+@pytest.mark.parametrize(("bend", "named"), [(0.1, True), (0.004, False)])
+def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: bool) -> None:
+    """If the core becomes slower in long windows, the row of the baseline has a note. The verdict
+    on a variant stays, because the difference is on a line."""
+
+    def compute_slowed_time(variant: str, loops: int, process: int) -> float:
+        knee = COUNTS[1] * (1 + process % 2)
+        return compute_linear_time(variant, loops, process) + bend * 10.0 * max(0, loops - knee)
+
+    found = judge_samples(simulate_windows(compute_slowed_time))
+    assert (linearity.NOT_ON_A_LINE in found["none"].note) == named
+    assert found["x"].verdict == SLOWER and "line" not in found["x"].note
+    assert found["none-clone"].verdict == EQUIVALENT
 
 
 def test_nonlinear_clone_keeps_its_verdict() -> None:

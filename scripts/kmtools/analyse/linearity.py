@@ -4,9 +4,15 @@ counts.
 
 Only if the windows lie on a line is its slope the cost of an operation. In each block with three
 windows, the bend is the slope over the two larger loop counts minus the slope over the two smaller
-loop counts. location.py estimates the location of the bends of all blocks. The windows are not on a
-line if the whole interval of this location lies beyond two limits: the equivalence margin, and
+loop counts. If a variant has a baseline, the bend of the baseline in the same block is subtracted:
+a core whose frequency changes bends both alike, and the difference of their costs stays on a line.
+location.py estimates the location of the bends of all blocks. The windows are not on a line if the
+whole interval of this location lies beyond two limits: the equivalence margin, and
 LARGEST_BEND_SHARE of the cost.
+
+The slope over all three loop counts lies between the slopes over the two halves. So the interval of
+a difference that is not on a line is widened by the bend: then it contains the difference in short
+windows and the one in long windows. Exact counts that are not on a line get a note.
 """
 
 from __future__ import annotations
@@ -21,6 +27,8 @@ from kmtools.analyse.slopes import ONE, Points, Slope
 # The windows may deviate from a line (bend) by this share of the cost of an operation, or by the
 # equivalence margin if the margin is larger.
 LARGEST_BEND_SHARE = 0.01
+# The first words of the note on a variant whose windows are not on a line.
+NOT_ON_A_LINE = "not on a line"
 
 
 def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
@@ -65,7 +73,11 @@ def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
     return float(worst.value) if worst is not None and worst.top else None
 
 
-def describe_bend(bend: float) -> str:
+def describe_bend(bend: float, is_difference: bool) -> str:
     """Return the note on a variant whose windows are not on a line. `bend` is how much more an
-    operation costs in long windows than in short ones."""
-    return f"not on a line: an operation costs {bend:+.3g} in long windows against short ones"
+    operation costs in long windows than in short ones or, if `is_difference`, how much larger its
+    difference from the baseline is."""
+    if is_difference:
+        said = f"the difference is {bend:+.3g} larger in long windows than in short ones"
+        return f"{NOT_ON_A_LINE}: {said}, and the interval holds both"
+    return f"{NOT_ON_A_LINE}: an operation costs {bend:+.3g} in long windows against short ones"

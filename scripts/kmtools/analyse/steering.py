@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.analyse import stopping, verdicts
+from kmtools.analyse.linearity import NOT_ON_A_LINE
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import LIMITED_BY_LAYOUTS, UNRESOLVED, Result
 from kmtools.measure.run_cache import RunCache
@@ -27,12 +28,12 @@ Report = Callable[..., None]
 class InterimLook:
     """The outcome of an interim analysis: `unresolved` has the benchmarks to measure further.
     `rows` is the number of rows, `open_rows` the number of unresolved rows, and
-    `layout_limited_rows` the number of unresolved rows that a longer run would not resolve, because
-    code layouts differ."""
+    `limited_rows` the number of unresolved rows that a longer run would not resolve, because code
+    layouts differ or windows are not on a line."""
 
     unresolved: Sequence[str]
     open_rows: int
-    layout_limited_rows: int
+    limited_rows: int
     rows: int
 
 
@@ -47,7 +48,7 @@ def make_interim_look(results: Sequence[Result]) -> InterimLook:
     time may resolve one of its rows."""
     judged = [r for r in results if r.delta is not None and not r.is_clone]
     still = [r for r in judged if r.verdict == UNRESOLVED]
-    more = [r for r in still if LIMITED_BY_LAYOUTS not in r.note]
+    more = [r for r in still if LIMITED_BY_LAYOUTS not in r.note and NOT_ON_A_LINE not in r.note]
     names = list(dict.fromkeys(r.benchmark for r in more))
     return InterimLook(names, len(still), len(still) - len(more), len(judged))
 
@@ -121,9 +122,11 @@ class Steering:
             resolved=resolved,
             unresolved=list(look.unresolved),
         )
-        placed = look.layout_limited_rows
+        placed = look.limited_rows
         rest = (
-            f"; more processes do not resolve {placed}, whose code layouts differ" if placed else ""
+            f"; more processes do not resolve {placed}: code layouts differ, or not on a line"
+            if placed
+            else ""
         )
         self._print_line(
             f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}"

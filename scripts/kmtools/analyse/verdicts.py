@@ -12,18 +12,18 @@ zero in that interval for the A/A clone, a second copy of the baseline's own cod
 - unresolved otherwise: the data show neither a difference nor equivalence.
 
 Where core cycles are known, slopes are in core cycles; one ratio for each benchmark converts the
-estimates to TSC cycles, see corecycles.py. The verdict is withheld if the windows of a variant are
-not on a line over their loop counts, see linearity.py, or if longer loops of the variant or of its
-baseline took no longer than short ones. The clone itself is judged by the margin alone, because its
-difference never exceeds its own noise floor. Instruction counts are exact and compared as integers:
-identical, more or fewer.
+estimates to TSC cycles, see corecycles.py. If the windows of a variant are not on a line over their
+loop counts, the interval is widened, see linearity.py. The verdict is withheld if longer loops of
+the variant or of its baseline took no longer than short ones. The clone itself is judged by the
+margin alone, because its difference never exceeds its own noise floor. Instruction counts are exact
+and compared as integers: identical, more or fewer.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from statistics import NormalDist
 
@@ -428,28 +428,18 @@ def compute_group_detectable_difference(group: BenchmarkGroup) -> float | None:
     return compute_smallest_detectable_difference(group.noise.wide, group.margin, group.outside)
 
 
-def apply_linearity_test(
-    group: BenchmarkGroup, variant: str, verdict: str, note: str
-) -> tuple[str, str]:
-    """Return verdict and note of a variant after the test of linearity.py. If the windows of the
-    variant are not on a line, the note states this, and a verdict about the cost is withheld. The
-    A/A clone keeps its verdict, which is evidence of the noise."""
+def find_variant_bend(group: BenchmarkGroup, variant: str) -> float | None:
+    """Return the bend of a variant, or of its difference from the baseline; see linearity.py.
+    Return None if the windows may be on a line."""
     series = group.bends.get(variant, [])
     if group.tier.exact:
-        bend = linearity.find_largest_exact_bend(series)
-    else:
-        cost, step = (
-            stats.compute_median(group.slopes.get(variant, [])),
-            group.resolution.get(variant, 0.0),
-        )
-        bend = linearity.find_significant_bend(
-            series, cost, group.margin or 0.0, step, group.outside
-        )
-    if bend is None:
-        return verdict, note
-    judged = verdict in TIMED_VERDICTS and variant != (group.baseline or "") + CLONE_SUFFIX
-    note = "; ".join(filter(None, (linearity.describe_bend(bend), note)))
-    return WITHHELD if judged else verdict, note
+        return linearity.find_largest_exact_bend(series)
+    step = group.resolution.get(variant, 0.0)
+    if group.baseline is not None and variant != group.baseline:
+        series = subtract_baseline(series, group.bends.get(group.baseline, []))
+        step = group.get_clock_resolution(variant)
+    cost = stats.compute_median(group.slopes.get(variant, []))
+    return linearity.find_significant_bend(series, cost, group.margin or 0.0, step, group.outside)
 
 
 def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
@@ -457,6 +447,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
     series, windows = group.slopes.get(variant, []), group.samples[variant]
     exact = group.tier.exact
     diff, verdict, note = None, NO_BASELINE, ""
+    bend = find_variant_bend(group, variant)
     if variant == group.baseline:
         verdict = BASELINE
         if exact and len({slope.value for slope in series}) > 1:
@@ -466,10 +457,15 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
         step, copies = group.get_clock_resolution(variant), group.count_code_copies(variant)
         late_blocks = group.find_late_blocks(variant)
         diff = estimate_difference(series, base, exact, step, group.outside, copies, late_blocks)
+        if bend is not None and not exact:
+            # This interval contains the differences in short and in long windows.
+            diff = replace(diff, wide=diff.wide.widened(abs(bend)))
         verdict, note = judge_variant(group, variant, diff)
     if not series:
         verdict, note = UNRESOLVED, "every window is flagged"
-    verdict, note = apply_linearity_test(group, variant, verdict, note)
+    if bend is not None:
+        said = linearity.describe_bend(bend, diff is not None and not exact)
+        note = "; ".join(filter(None, (said, note)))
     if not group.do_longer_loops_take_longer(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     n = len(diff.deltas) if diff else len(series)
