@@ -75,7 +75,8 @@ bench-host: setup modules ## measure in the running kernel (YES=1: do not ask)
 	@$(host) bench
 
 native: ## build the program build/native/kmbench
-	$(MAKE) -C native
+	@mkdir -p build/native
+	flock --no-fork build/native/.lock $(MAKE) -C native
 
 man: native ## write the man pages to build/man
 	@scripts/setup --packages

@@ -13,17 +13,24 @@ from fakelab import make_laboratory
 from kmtools.base.paths import ROOT
 from kmtools.runner import suite
 
-# Beginnings of the names of compilers other than gcc.
-OTHER_COMPILERS = ("clang", "g++")
-
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test with a parameter that is a compiler other than gcc as long."""
+    """Mark as long: each test with a parameter or fixture that is clang, and all cases but the
+    first of a test with the mark `many`."""
+    seen = set()
     for item in items:
-        values = item.callspec.params.values() if hasattr(item, "callspec") else ()
-        if any(isinstance(value, str) and value.startswith(OTHER_COMPILERS) for value in values):
+        name = item.nodeid.partition("[")[0]
+        if (name in seen and item.get_closest_marker("many")) or runs_clang(item):
             item.add_marker(pytest.mark.long)
+        seen.add(name)
+
+
+def runs_clang(item: pytest.Item) -> bool:
+    """Return True if a parameter with the name of a compiler is clang."""
+    values = item.callspec.params if hasattr(item, "callspec") else {}
+    some = [values.get(name, "") for name in ("compiler", "language", "program")]
+    return any(str(value).startswith("clang") for value in some)
 
 
 @pytest.fixture
@@ -52,7 +59,7 @@ def native_programs() -> None:
 @pytest.fixture(scope="session")
 def programs() -> None:
     """Build the programs, libraries and manual pages that scripts/install installs."""
-    subprocess.run(["make", "-s", "native"], cwd=ROOT, check=True)
+    nativeprograms.make_targets("all")
     nativeprograms.build_programs(*nativeprograms.LIBRARIES)
     subprocess.run(["scripts/man"], cwd=ROOT, check=True)
 

@@ -19,8 +19,12 @@ EXIT_USAGE, EXIT_SKIP, EXIT_INTERRUPTED = 2, 4, 130
 def build_programs(*names: str) -> None:
     """Build the programs or libraries `names`; by default the programs that most tests run."""
     names = names or ("kmbench", "kmbench-no-tsc", "test", "deny")
-    words = build_make_command(*(NATIVE / name for name in names))
-    subprocess.run([str(word) for word in words], check=True)
+    make_targets(*(NATIVE / name for name in names))
+
+
+def make_targets(*targets: object) -> None:
+    """Build targets of native/Makefile."""
+    subprocess.run([str(word) for word in build_make_command(*targets)], check=True)
 
 
 def run_program(*words: object, one_cpu: bool = False) -> subprocess.CompletedProcess[str]:

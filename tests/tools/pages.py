@@ -89,7 +89,7 @@ def make_full_run(root: Path, kmbench_list: str) -> Path:
             costs = {v: 40.0 if v.endswith("-clone") or n == 0 else 50.0 + n
                      for n, v in enumerate(variants)}  # fmt: skip
             benches.append(rawdata.Bench(name, costs))
-        path = rawdata.write_tier(root / tier, 12, 1, benches, exact=exact, **env)
+        path = rawdata.write_tier(root / tier, 24, 1, benches, exact=exact, **env)
         return f"--raw={tier}={path}"
 
     tiers = [

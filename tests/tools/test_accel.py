@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from fakelab import make_laboratory, use_fake_qemu
 from kmtools.base.errors import UnableError
-from kmtools.lab import accel, catalogue, emulator, machine, triage
+from kmtools.base.paths import get_cache_dir
+from kmtools.lab import accel, cache, catalogue, emulator, machine, triage
 from kmtools.lab.machine import Request
 from kmtools.lab.result import Result
 from kmtools.report import sections
@@ -128,6 +130,19 @@ def test_kmarkers_accel_forces_an_accelerator_without_fallback(
         boots.choose_accel()
 
 
+def test_two_processes_do_not_try_kvm_at_the_same_time() -> None:
+    """The second process waits for the result of the first, and uses it."""
+    second = FakeBoots(a=DIRTY)
+    with ThreadPoolExecutor() as pool:
+        with cache.hold_cache_lock("kvm"):
+            waiting = pool.submit(second.choose_accel)
+            with pytest.raises(TimeoutError):
+                waiting.result(0.5)
+            key = f"QEMU 10; {accel._describe_host()}; a a-amd64"
+            (get_cache_dir() / "accel.json").write_text(json.dumps({key: ""}))
+        assert waiting.result(10).name == "kvm" and second.kernels == []
+
+
 def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FakeBoots(a=DIRTY).choose_accel().name == "tcg"
     forget_verdicts()
@@ -137,7 +152,7 @@ def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("kept", ['{"QEMU 10": true}', "[]", "not json"])
 def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path) -> None:
-    (tmp_path / "cache").mkdir()
+    cache.claim_cache()
     (tmp_path / "cache" / "accel.json").write_text(kept)
     assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
 

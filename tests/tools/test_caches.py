@@ -99,32 +99,37 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
     assert asked == [1024, 3072]
 
 
-def test_each_measurement_has_its_own_folder_for_logs(
+def test_each_process_has_its_own_folder_for_logs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A second measurement at the same time does not overwrite the logs of the first; logs are kept
-    only after a failure."""
+    """A measurement of another process at the same time does not overwrite the logs of the first.
+    Logs are kept only after a failure, until another process measures."""
+    pids = [os.getpid(), os.getppid()]
     folders: list[Path] = []
 
     def boot(request: Any, *_: object) -> Result:
         folders.append(request.out)
         (request.out / "vm.json").write_text(str(len(folders)))
         if len(folders) == 1:
+            monkeypatch.setattr(os, "getpid", lambda: pids[1])
             measure("second")
         (request.out / "results").mkdir()
-        return Result(ok=len(folders) < 3, out=request.out, results=request.out / "results")
+        return Result(ok=len(folders) != 3, out=request.out, results=request.out / "results")
 
     def measure(name: str) -> None:
         guest.measure_in_test_kernel("icount", "6.1", tmp_path, tmp_path / name, blocks=1, seed=1)
 
+    ended = tmp_path / "build/vm/bench-icount-4194304"
+    ended.mkdir(parents=True)
     monkeypatch.setattr(guest, "ROOT", tmp_path)
     monkeypatch.setattr(guest, "boot", boot)
     measure("first")
     assert (tmp_path / "first/vm.json").read_text() == "1"
     assert (tmp_path / "second/vm.json").read_text() == "2"
+    assert folders[0] != folders[1] and not ended.exists()
     with pytest.raises(FailedError):
         measure("third")
-    assert [folder.exists() for folder in folders] == [False, False, True]
+    assert [folder.exists() for folder in folders] == [False, True, True]
 
 
 @pytest.mark.parametrize(("buffer", "cache"), [(128, 96), (512, 64)])

@@ -234,14 +234,13 @@ def test_late_blocks_widen_the_interval() -> None:
     assert "of the windows late, and the interval also holds the cost" in found.note
 
 
-@pytest.mark.long
+@pytest.mark.many
 @pytest.mark.parametrize("kind", latewindows.DISTURBANCES)
 def test_late_windows_seldom_make_a_false_verdict(kind: str) -> None:
     score = estimators.score_estimator_on_disturbance(kind, 20 * estimators.LATE_WINDOWS_DIVISOR)
     assert score.runs == 20 and not score.list_missed_limits(slack=3)
 
 
-@pytest.mark.long
 def test_ignoring_late_windows_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verdicts, "widen_for_late_blocks", lambda interval, *_: interval)
     some = latewindows.Disturbance(0.3, 10, 2.0)

@@ -23,7 +23,7 @@ FEW = 60
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.mark.long
+@pytest.mark.many
 @pytest.mark.parametrize("kind", [*noises.KINDS, *noises.ASYMMETRIC])
 def test_intervals_contain_the_true_cost(kind: str) -> None:
     """The share of intervals that contain the true cost is within its limits, with a slack of three

@@ -158,7 +158,7 @@ MOVED = re.compile(
 )
 
 
-@pytest.mark.long
+@pytest.mark.many
 @needs_two_cpus
 @pytest.mark.parametrize(
     ("later", "named", "moves"),

@@ -178,6 +178,18 @@ def test_second_build_in_a_folder_waits(tmp_path: Path) -> None:
     assert second.wait(60.0) == 0
 
 
+def test_every_build_takes_the_lock() -> None:
+    """Only build_make_command() makes a make command that builds in native/."""
+    builds = [
+        path.name
+        for folder in ("scripts/kmtools", "tests/tools")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line in path.read_text().splitlines()
+        if re.search(r'"make",.*"native"', line) and not re.search(r'"-n"|"list-|, target]', line)
+    ]
+    assert builds == ["userspace.py"]
+
+
 def find_line_limit(name: str) -> int | None:
     """Return the maximum number of lines of code of a file; None if the file is not listed."""
     if name.startswith("native/include/linux/") and name.endswith(".h"):

@@ -18,6 +18,7 @@ from nativeprograms import (
     EXIT_INTERRUPTED,
     KMBENCH,
     NATIVE,
+    make_targets,
     read_env_file,
     run_kmbench,
     run_program,
@@ -57,7 +58,7 @@ def peer(request: pytest.FixtureRequest) -> str:
     whose package is missing."""
     name: str = request.param
     built = NATIVE / f"peer-{name}.so"
-    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), "peers"], check=True)
+    make_targets("peers")
     if not built.exists():
         pytest.skip(f"{built.name} is not built: run scripts/setup, which unpacks {PEERS[name]}")
     return f"peer-{name}"

@@ -246,7 +246,7 @@ def build_library() -> None:
     build_programs(LIBRARY.name)
 
 
-@pytest.mark.long
+@pytest.mark.many
 @pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize(("compiler", "options"), WAYS, ids=[" ".join(way) for way in WAYS])
 def test_each_hit_is_reported_once_with_its_arguments(

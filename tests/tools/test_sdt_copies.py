@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from nativeprograms import build_programs
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
@@ -28,7 +29,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def build_library() -> None:
     """Build libkmarkers.a."""
-    subprocess.run(["make", "-s", "-C", str(ROOT / "native"), str(LIBRARY)], check=True)
+    build_programs(LIBRARY.name)
 
 
 # gcc may merge at most this number of the 92 sites.

@@ -192,7 +192,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.long
+@pytest.mark.many
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("blocks", [40, 200])
 def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:

@@ -235,7 +235,7 @@ def wait_for_start(tmp_path: Path, folder: Path) -> list[int]:
     return children
 
 
-@pytest.mark.long
+@pytest.mark.many
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 @pytest.mark.parametrize("whole_group", [False, True])
 def test_an_interrupted_measurement_leaves_no_process(

@@ -69,7 +69,6 @@ def test_output_of_a_command_is_compared_with_the_tutorial(
     assert (tutorials.make_output_pattern(printed).fullmatch(output) is not None) == same
 
 
-@pytest.mark.long
 def test_a_tutorial_passes_as_printed_and_stops_at_a_difference(tmp_path: Path) -> None:
     """The page passes as printed. If a number of two digits on the page is changed, the page fails
     at the first command."""

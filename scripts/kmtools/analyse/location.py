@@ -109,7 +109,7 @@ class Location:
 
 def compute_midmean(x: Floats) -> Floats:
     """Return the midmean (25 % trimmed mean) of each row of `x`, or of `x` itself if it is one row.
-    For fewer than four values return the median, for none NaN."""
+    For fewer than four values return the median, for none NaN. The values are finite."""
     n = x.shape[-1]
     if n == 0:
         return np.full(x.shape[:-1], math.nan)

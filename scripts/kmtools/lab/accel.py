@@ -17,6 +17,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import get_cache_dir
+from kmtools.lab.cache import hold_cache_lock
 from kmtools.lab.result import TIME_UP, Result
 
 # The environment variable with which the user chooses the accelerator: kvm or tcg.
@@ -77,7 +78,11 @@ def choose_accel(
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
     found = _check_kvm_device(kvm)
     if not found:
-        found = _find_kvm_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
+        found = _find_kvm_verdict(keys, bool(wanted))
+    if not found:
+        # Another process may be trying: then wait for its result.
+        with hold_cache_lock("kvm"):
+            found = _find_kvm_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
         if found.why and (log := get_trial_folder(kernel)).exists():
             found = replace(found, why=f"{found.why}; the log is in {log}")
     if wanted and found.why:

@@ -143,11 +143,12 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         stack.callback(watch.close)
         channel = StatusChannel(request.out / "status.log", nonce, show)
         result = _run_emulator(running, request, channel, watch)
-    judge_result(result, request.out)
-    if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
-        raise UnableError(
-            f"{request.out}: no disk space left for the logs; free some and run the command again"
-        )
+        judge_result(result, request.out)
+        if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
+            raise UnableError(
+                f"{request.out}: no disk space left for the logs; free some and run the command "
+                "again"
+            )
     return result
 
 

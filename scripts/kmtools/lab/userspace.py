@@ -7,6 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
+from kmtools.base.errors import FailedError, explain_error
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 
@@ -20,7 +21,10 @@ def build_make_command(
     `out` with the compiler flags `extra`. The command waits for other make commands with the same
     `out`."""
     folder = out or tree / "build" / "native"
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FailedError(f"{folder} cannot be made: {explain_error(error)}") from error
     lock = ["flock", "--no-fork", folder / ".lock"]
     variables = [f"OUT={out}"] if out else []
     variables += [f"EXTRA={extra}"] if extra else []
@@ -31,6 +35,8 @@ def build_make_command(
 def find_compiler_obstacle() -> str:
     """Return the reason why programs cannot be compiled on this machine, with the remedy; "" if
     gcc, make and the C headers are installed."""
+    if not shutil.which("flock"):
+        return "flock is missing: apt-get install util-linux"
     for program in ("gcc", "make"):
         if not shutil.which(program):
             return f"{program} is missing: {INSTALL_COMPILER}"

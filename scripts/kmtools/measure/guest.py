@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,6 +73,16 @@ def make_guest_line_reader(show: Show | None, refusals: list[str]) -> Callable[[
     return read_line
 
 
+def remove_folders_of_ended_processes(own: Path) -> None:
+    """Remove the folders beside `own` whose names differ only in the process ID at the end, and
+    whose processes have ended."""
+    stem = own.name.rpartition("-")[0]
+    for folder in own.parent.glob(f"{stem}-*"):
+        number = folder.name.rpartition("-")[2]
+        if not (Path("/proc") / number).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def measure_in_test_kernel(
     tier: str,
     kernel: str,
@@ -100,9 +110,9 @@ def measure_in_test_kernel(
     own folder, so that several calls can run at the same time; the folder is kept only after a
     failure.
     """
-    logs = ROOT / "build" / "vm"
-    logs.mkdir(parents=True, exist_ok=True)
-    out = Path(tempfile.mkdtemp(prefix=f"bench-{tier}-", dir=logs))
+    out = ROOT / "build" / "vm" / f"bench-{tier}-{os.getpid()}"
+    remove_folders_of_ended_processes(out)
+    out.mkdir(parents=True, exist_ok=True)
     config = out / "bench.conf"
     if not program.exists():
         live = NO_LIVE_BENCHMARKS
@@ -136,4 +146,4 @@ def measure_in_test_kernel(
     shutil.copytree(result.results, partial)
     shutil.copy(out / "vm.json", partial / "vm.json")
     sync_and_rename_directory(partial, raw)
-    shutil.rmtree(out)
+    shutil.rmtree(out, ignore_errors=True)

@@ -53,7 +53,7 @@ class Variant:
 
 
 VARIANTS = (
-    Variant("native-plain", NATIVE, "", 3_000, 3_000, STORM_SECONDS, usual=(18, 25)),
+    Variant("native-plain", NATIVE, "", 3_000, 3_000, STORM_SECONDS, usual=(75, 80)),
     Variant("native-asan", SANITIZED / "asan", "-fsanitize=address", 800, 200, usual=(20, 25)),
     Variant("native-ubsan", SANITIZED / "ubsan", "-fsanitize=undefined", 800, 200, usual=(15, 22)),
     Variant("native-tsan", SANITIZED / "tsan", "-fsanitize=thread", 800, 200, usual=(35, 50)),

@@ -20,7 +20,7 @@ from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, find_no_obstacle, run_pytest
 
-SCRIPTS_SECONDS, LONG_SCRIPTS_SECONDS = 430.0, 180.0
+SCRIPTS_SECONDS, LONG_SCRIPTS_SECONDS = 370.0, 180.0
 PAGE_SECONDS, MODEL_SECONDS = 90.0, 200.0
 # The Python that has the packages of the browser test.
 BROWSER_PYTHON = Path("build/page/bin/python")
@@ -66,8 +66,8 @@ def run_short_tests(log: Path) -> Tally:
 
 
 def run_long_tests(log: Path) -> Tally:
-    """Run the Python tests with the mark `long`: simulations, other compilers than gcc, and tests
-    that take several seconds."""
+    """Run the Python tests with the mark `long`: simulations, compilation by clang, and tests that
+    take several seconds."""
     return run_pytest(log, "-m", "long")
 
 
@@ -120,7 +120,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         Suite(
             "scripts-long",
             run_long_tests,
-            "the long Python tests: simulations, and other compilers than gcc",
+            "the long Python tests: simulations, and compilation by clang",
             pytest,
             LONG_SCRIPTS_SECONDS,
         ),
