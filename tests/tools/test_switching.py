@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import gzip
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -250,6 +251,26 @@ def test_a_ratio_beyond_its_limit_is_reported_as_broken(
 ) -> None:
     outcome = read_outcomes(simulate_native_switching(tmp_path, **{variant: cost}))
     assert {words for words, kept in outcome.items() if kept == "BROKEN"} == broken
+
+
+@pytest.mark.parametrize(
+    ("each", "half_width", "outcome"),
+    [(25.2, 0.0, "BROKEN"), (25.2, 0.01, "unresolved"), (24.0, 0.01, "kept"), (40.0, 0.1, "BROKEN"),
+     (40.0, math.inf, "unresolved"), (24.0, 0.1, "kept")],
+)  # fmt: skip
+def test_noisy_medians_do_not_break_a_limit(
+    tmp_path: Path, each: float, half_width: float, outcome: str
+) -> None:
+    """A limit is broken only if the intervals of all medians permit no value that keeps it. The
+    limit is 25 ticks for each site; `half_width` is half the width of each interval, as a share of
+    the median."""
+    points = [
+        dataclasses.replace(
+            p, ci=Interval(p.median * (1 - half_width), p.median * (1 + half_width))
+        )
+        for p in simulate_native_switching(tmp_path, batched=(20_000, each))
+    ]
+    assert read_outcomes(points)[STORED] == outcome
 
 
 def test_report_of_switching_within_all_limits_does_not_say_broken(

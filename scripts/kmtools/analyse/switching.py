@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from itertools import product
 from typing import Any
 
 from kmtools.analyse import stats
@@ -224,37 +225,42 @@ def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | No
     return divide_if_known(found[0].median, found[1].median) if found else None
 
 
-def compute_gap_to_interrupts_bounds(points: Sequence[SwitchPoint]) -> Interval:
-    """Return the smallest and the largest ratio of compute_gap_to_interrupts_ratio() that the 95 %
-    intervals of both gaps permit."""
-    found = find_gap_points(points)
-    if not found or stats.UNBOUNDED in (found[0].ci, found[1].ci):
+def compute_bounds(measure: Measure, points: Sequence[SwitchPoint]) -> Interval:
+    """Return the smallest and the largest value of `measure` that the 95 % intervals of the medians
+    permit. Only the medians that the value cannot do without are varied."""
+    needed = [p for p in points if measure([other for other in points if other is not p]) is None]
+    if any(p.ci == stats.UNBOUNDED for p in needed):
         return stats.UNBOUNDED
-    own, interrupts = (point.ci for point in found)
-    largest = divide_if_known(own.hi, interrupts.lo)
-    return Interval(own.lo / interrupts.hi, math.inf if largest is None else largest)
+    others = [p for p in points if p not in needed]
+    values = []
+    for ends in product(*((p.ci.lo, p.ci.hi) for p in needed)):
+        moved = [replace(p, median=end) for p, end in zip(needed, ends, strict=True)]
+        value = measure([*others, *moved])
+        # A divisor that may be zero does not bound the value.
+        values.append(math.inf if value is None else value)
+    return Interval(min(values), max(values))
 
 
 @dataclass(frozen=True)
 class SwitchingLimit:
     """A limit of switching in one tier. The value that `measure` returns must be at most `limit` if
-    `most` is true, else at least `limit`. `compute_bounds`, allowed only if `most` is true, returns
-    the bounds of the value; the outcome is unresolved if `limit` is within the bounds."""
+    `most` is true, else at least `limit`. The outcome is unresolved if the value is beyond the
+    limit, but the intervals of the medians permit a value that keeps it. If `strict` is true, it is
+    also unresolved if the value keeps the limit, but the intervals permit one beyond."""
 
     tier: str
     words: str
     measure: Measure
     most: bool
     limit: float
-    compute_bounds: Callable[[Sequence[SwitchPoint]], Interval] | None = None
+    strict: bool = False
 
     def judge_value(self, value: float, points: Sequence[SwitchPoint]) -> str:
         """Return "kept", "unresolved" or BROKEN."""
-        if self.compute_bounds:
-            bounds = self.compute_bounds(points)
-            if bounds.lo <= self.limit < bounds.hi:
-                return UNRESOLVED
+        bounds = compute_bounds(self.measure, points)
         kept = value <= self.limit if self.most else value >= self.limit
+        if (self.strict or not kept) and bounds.lo < self.limit < bounds.hi:
+            return UNRESOLVED
         return "kept" if kept else BROKEN
 
     def make_table_row(self, points: Sequence[SwitchPoint]) -> list[str] | None:
@@ -291,7 +297,7 @@ def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
             compute_gap_to_interrupts_ratio,
             True,
             2,
-            compute_bounds=compute_gap_to_interrupts_bounds,
+            strict=True,
         )
     )
     return limits
