@@ -226,7 +226,8 @@ def test_cache_is_read_but_not_written(tiny_root: Root, tmp_path: Path) -> None:
 def test_killed_command_leaves_no_process_and_mount(
     tiny_root: Root, number: signal.Signals
 ) -> None:
-    words = [sys.executable, "-c", HOLD, str(tiny_root.path)]
+    # Child processes inherit ignored signals, and pytest may have been started with SIGINT ignored.
+    words = ["env", "--default-signal", sys.executable, "-c", HOLD, str(tiny_root.path)]
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
     with subprocess.Popen(
         words, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
