@@ -35,11 +35,11 @@ def build_make_command(
 def find_compiler_obstacle() -> str:
     """Return the reason why programs cannot be compiled on this machine, with the remedy; "" if
     gcc, make and the C headers are installed."""
-    if not shutil.which("flock"):
-        return "flock is missing: apt-get install util-linux"
     for program in ("gcc", "make"):
         if not shutil.which(program):
             return f"{program} is missing: {INSTALL_COMPILER}"
+    if not shutil.which("flock"):
+        return "flock is missing: apt-get install util-linux"
     if capture_output(["gcc", "-E", "-x", "c", "-include", "stdio.h", "/dev/null"]).returncode:
         return f"stdio.h is missing: {INSTALL_COMPILER}"
     return ""
