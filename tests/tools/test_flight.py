@@ -40,7 +40,7 @@ def read_elf_type(program: Path) -> str:
     return {2: "EXEC", 3: "DYN"}[program.read_bytes()[16]]
 
 
-@pytest.mark.many
+@pytest.mark.long
 @pytest.mark.parametrize("level", ["-Og", "-O2"])
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("compiler", COMPILERS)

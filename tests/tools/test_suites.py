@@ -63,6 +63,7 @@ def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals)
     check_that_signal_ends_children(SCRIPT, tmp_path, number)
 
 
+@pytest.mark.many
 @pytest.mark.parametrize("target", ["modules", "load"])
 def test_missing_kernel_headers_are_reported(tmp_path: Path, target: str) -> None:
     words = ["make", "--no-print-directory", target, f"KDIR={tmp_path}/none"]
