@@ -189,12 +189,16 @@ def test_output_of_the_second_process_is_not_lost_in_a_log(
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     main_process = os.getpid()
-    ended = tmp_path / "ended"
+    began, ended = tmp_path / "began", tmp_path / "ended"
 
     def wait_in_first_process() -> Tally:
         if os.getpid() != main_process:
+            # Else this process might also take the other suite.
+            while not began.exists():
+                time.sleep(0.01)
             ended.touch()
             return Tally(2)
+        began.touch()
         while not ended.exists():
             time.sleep(0.01)
         time.sleep(0.5)
