@@ -16,7 +16,7 @@ from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, FASTER, SLOWER, UNRESO
 from numpy.random import Generator
 from test_compare import select_alarms, split_reference_run
 
-pytestmark = pytest.mark.many
+pytestmark = pytest.mark.long
 
 SIMULATIONS = 500
 PROCESSES = 8
