@@ -78,6 +78,6 @@ def describe_bend(bend: float, is_difference: bool) -> str:
     operation costs in long windows than in short ones or, if `is_difference`, how much larger its
     difference from the baseline is."""
     if is_difference:
-        said = f"the difference is {bend:+.3g} larger in long windows than in short ones"
+        said = f"the difference is {bend:+.3g} in long windows against short ones"
         return f"{NOT_ON_A_LINE}: {said}, and the interval holds both"
     return f"{NOT_ON_A_LINE}: an operation costs {bend:+.3g} in long windows against short ones"

@@ -123,11 +123,8 @@ class Steering:
             unresolved=list(look.unresolved),
         )
         placed = look.limited_rows
-        rest = (
-            f"; more processes do not resolve {placed}: code layouts differ, or not on a line"
-            if placed
-            else ""
-        )
+        why = "layouts differ, or windows are not on a line"
+        rest = f"; more processes do not resolve {placed}: {why}" if placed else ""
         self._print_line(
             f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}"
         )
