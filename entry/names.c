@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find the function symbol of each site of a module, once, when the sites are registered.  For each
- * lookup by address, the kernel would search all symbols of the module.  Here the function symbols
- * are sorted, and then walked in parallel with the sites.
+ * Find the function symbol of each site of a module, and the order of these symbols' names, once,
+ * when the sites are registered.  For each lookup by address, the kernel would search all symbols
+ * of the module.  Here the function symbols are sorted by address, and then walked in parallel with
+ * the sites.  A pattern of names that begins with a literal prefix is then compared only with the
+ * names that begin with this prefix.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -26,6 +28,16 @@ struct function_symbol {
 	unsigned long addr;
 	u32 index;
 	u32 name;
+};
+
+/**
+ * struct named_site - a site with the name of its function
+ * @name: the name, as entry_get_symbol() returns it
+ * @site: index of the site
+ */
+struct named_site {
+	const char *name;
+	u32 site;
 };
 
 static bool is_named_function_symbol(const struct mod_kallsyms *symbols, const Elf_Sym *symbol)
@@ -89,10 +101,41 @@ static void assign_symbols(struct entry_table *table, const struct function_symb
 	}
 }
 
+/* Compare two sites by the names of their functions, then by index. */
+static int compare_named_sites(const void *a, const void *b)
+{
+	const struct named_site *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	if (order)
+		return order;
+	return x->site < y->site ? -1 : x->site > y->site;
+}
+
+/* Store the indices of all sites, in the order of the names of their functions. */
+static int sort_sites_by_name(struct entry_table *table)
+{
+	unsigned int i, nr = table->sites.nr;
+	struct named_site *named = kvcalloc(nr, sizeof(*named), GFP_KERNEL);
+	unsigned long offset;
+
+	table->by_name = kvcalloc(nr, sizeof(*table->by_name), GFP_KERNEL);
+	if (named && table->by_name) {
+		for (i = 0; i < nr; i++)
+			named[i] = (struct named_site){ entry_get_symbol(table, i, &offset), i };
+		sort(named, nr, sizeof(*named), compare_named_sites, NULL);
+		for (i = 0; i < nr; i++)
+			table->by_name[i] = named[i].site;
+	}
+	kvfree(named);
+	return named && table->by_name ? 0 : -ENOMEM;
+}
+
 /**
- * entry_find_symbols() - find the function symbol of each site of a table
- * @table: the table, with sorted sites; the field symbols is set, to be freed by kvfree().  The
- *	module is in MODULE_STATE_COMING or LIVE, and must not be freed during the call
+ * entry_find_symbols() - find the function symbol of each site of a table, and the order of names
+ * @table: the table, with sorted sites; the fields symbols and by_name are set, to be freed by
+ *	kvfree(), also after an error.  The module is in MODULE_STATE_COMING or LIVE, and must not
+ *	be freed during the call
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -111,7 +154,7 @@ int entry_find_symbols(struct entry_table *table)
 		assign_symbols(table, found, nr);
 	}
 	kvfree(found);
-	return found && table->symbols ? 0 : -ENOMEM;
+	return found && table->symbols ? sort_sites_by_name(table) : -ENOMEM;
 }
 
 /*
@@ -130,6 +173,34 @@ const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
 		return "?";
 	*offset = patcher_compact_addr(&table->sites.compact[i]) - symbol->st_value;
 	return symbols->strtab + symbol->st_name;
+}
+
+/**
+ * entry_find_name() - find a name among the sorted names of a table's functions
+ * @table: the table
+ * @text: the text to find
+ * @length: number of characters of @text to compare
+ * @after: whether names that begin with @text are skipped
+ *
+ * Return: the index in the field by_name of the first name that is not less than @text in its first
+ * @length characters, or, with @after, that is greater; the number of sites if there is none.
+ */
+unsigned int entry_find_name(const struct entry_table *table, const char *text, size_t length,
+			     bool after)
+{
+	unsigned int low = 0, high = table->sites.nr;
+	unsigned long offset;
+
+	while (low < high) {
+		unsigned int middle = low + (high - low) / 2;
+		const char *name = entry_get_symbol(table, table->by_name[middle], &offset);
+
+		if (strncmp(name, text, length) < (after ? 1 : 0))
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
 }
 
 /**

@@ -38,6 +38,7 @@ enum {
  * @counts: number of hits of each site; NULL until a rule with the action "count"
  *	matches a site
  * @symbols: index in the module's symbol table of the function symbol of each site; 0 for none
+ * @by_name: indices of all sites, in the order of the names of their functions
  * @ready: true once the module is fully registered, so that trace events may be offered
  * @changed: true if a site may have to be enabled or disabled, because the actions of a site or the
  *	users of a trace event have changed, or because a site could not be disabled
@@ -47,6 +48,7 @@ struct entry_table {
 	struct patcher_table sites;
 	atomic_long_t *counts;
 	u32 *symbols;
+	u32 *by_name;
 	bool ready;
 	bool changed;
 };

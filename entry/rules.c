@@ -76,24 +76,32 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 
 /*
  * Set the bits of @plan in the data of each matching site of a table. Return the number of these
- * sites.
+ * sites. If the pattern of the function begins with literal text, only the functions that begin
+ * with this text are visited; if nothing but "*" follows, all of these match. Literal text with a
+ * dot is different: it may end in the suffix of cold code, which does not belong to the name.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {
+	const char *function = rule->pattern.part[ENTRY_FUNCTION];
+	const size_t literal = strcspn(function, "*?[\\");
+	const bool is_prefix = !strcmp(function + literal, "*") && !memchr(function, '.', literal);
 	const bool is_named = patcher_pattern_restricts(&rule->pattern, ENTRY_FUNCTION);
 	const bool matches_kind[ENTRY_KINDS] = {
 		patcher_pattern_matches(&rule->pattern, ENTRY_KIND, "entry"),
 		patcher_pattern_matches(&rule->pattern, ENTRY_KIND, "exit"),
 	};
-	struct patcher_compact_site *first = table->sites.compact, *end = first + table->sites.nr;
-	struct patcher_compact_site *site;
-	unsigned int nr = 0;
+	unsigned int at, end, nr = 0;
 
 	if (!rule_matches_table(rule, table))
 		return 0;
-	for (site = first; site < end; site++) {
+	at = entry_find_name(table, function, literal, false);
+	end = entry_find_name(table, function, literal, true);
+	for (; at < end; at++) {
+		const unsigned int i = table->by_name[at];
+		struct patcher_compact_site *site = &table->sites.compact[i];
+
 		if (!matches_kind[site->data & ENTRY_EXIT] ||
-		    (is_named && !rule_matches_function(rule, table, site - first)))
+		    (is_named && !is_prefix && !rule_matches_function(rule, table, i)))
 			continue;
 		if (plan)
 			entry_update_flags(site, 0, plan);

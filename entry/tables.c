@@ -80,6 +80,7 @@ static struct entry_table *find_entry_table(const struct module *module)
 static void free_entry_table(struct entry_table *table)
 {
 	kvfree(table->counts);
+	kvfree(table->by_name);
 	kvfree(table->symbols);
 	kfree(table);
 }

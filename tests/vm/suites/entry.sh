@@ -135,6 +135,34 @@ te_nowhere count 0"
 	same "all functions are disabled after the removal of all patterns" "$(entry_stat on)" 0
 }
 
+# count_matching_names PATTERN: print how many lines of entry/list have a function that matches the
+# pattern in the shell
+count_matching_names() {
+	sed 1d "$entry/list" | cut -d: -f2 | {
+		matching=0
+		while read -r name; do
+			# shellcheck disable=SC2254 # a pattern
+			case $name in
+			$1) matching=$((matching + 1)) ;;
+			esac
+		done
+		echo $matching
+	}
+}
+
+# Names are sorted, and only those with the literal beginning of a pattern are compared with it.
+test_entry_names() {
+	for pattern in te_leaf "te_leaf*" "te_l*" "te_*f" "te_*" "t*" "te_cold" "te_cold*" "te_cold.*" "te_col?" \
+		"te_[!l]*" "te_[lt]e*" "?e_leaf" "*_leaf" "*leaf*" "**" "te_pass" "te_pass*" "te_pass_o*" "te\_leaf" \
+		te_lea te_leaff "a*" "zz*" "~*" "?"; do
+		put "$pattern count" "$entry/control"
+		same "$pattern matches the functions that it matches in the shell" \
+			"$(sed -n '/^#/d; s/.* count //p' "$entry/control")" "$(count_matching_names "$pattern")"
+		put "$pattern -count" "$entry/control"
+	done
+	same "all functions are disabled after patterns of names" "$(entry_stat on)" 0
+}
+
 test_entry_parameter() {
 	parameter=/sys/module/kmarkers_entry/parameters/control
 	try "the parameter control accepts count" put "te_leaf count" "$parameter"
@@ -401,6 +429,7 @@ test_entry() {
 	test_entry_never
 	test_entry_two
 	test_entry_patterns
+	test_entry_names
 	test_entry_parameter
 	test_entry_stuck
 	test_entry_left_alone
