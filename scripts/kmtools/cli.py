@@ -72,7 +72,10 @@ COMMANDS = {
         "results",
         "print the size and code of each form of instrumentation site, or list a module's sites",
     ),
-    "macro": ("macro", "time a command under several kernels that you boot yourself"),
+    "macro": (
+        "macro",
+        "time a command under several kernels that you boot, or in two states of one boot",
+    ),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),
     "lab add": ("lab", "add a kernel from packages or directories of your own"),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The command macro, which times a program under several kernels that the user boots."""
+"""The command macro, which times a program under several kernels that the user boots, or in two
+states of one boot."""
 
 from __future__ import annotations
 
 import random
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,10 +14,11 @@ from kmtools.analyse import boots
 from kmtools.base.errors import UnableError
 from kmtools.base.text import align_table
 from kmtools.commands import Run
-from kmtools.measure.macro import CommandTime, load_times, record_times
+from kmtools.measure import rounds
+from kmtools.measure.macro import OFF, ON, CommandTime, load_times, record_times
 
-# How often the command is run in a boot, by default.
-RUNS = 20
+# How often the command is run in a boot, and the number of rounds of --on and --off, by default.
+RUNS, ROUNDS = 20, 40
 
 
 def add_macro_command(parser: ArgumentParser) -> Run:
@@ -23,17 +26,31 @@ def add_macro_command(parser: ArgumentParser) -> Run:
     FILE under that label. Then the labels in FILE are compared, each with the first. Boot each
     kernel several times, in random order: the last line printed names the kernel to boot next. To
     measure the cost of LOCK prefixes, boot a kernel before 7.3 on one CPU (maxcpus=1), with and
-    without noreplace-smp."""
+    without noreplace-smp.
+
+    With --on and --off, COMMAND is timed in rounds within this boot: in each round once after the
+    shell command of --on and once after that of --off, in random order. The time that "on" adds is
+    printed with its 95 % interval and a verdict. The command of --off always runs last, also after
+    an error or Ctrl-C."""
     parser.add_argument(
         "--times",
         type=Path,
         metavar="FILE",
         required=True,
-        help="file with all times so far, to which --label adds times",
+        help="file with all times so far, to which new times are added",
     )
-    parser.add_argument("--label", help="label of the booted kernel in FILE, such as noreplace-smp")
     parser.add_argument(
-        "--runs", type=int, default=RUNS, help=f"number of timed runs of COMMAND (default: {RUNS})"
+        "--label",
+        help="label of the booted kernel in FILE, such as noreplace-smp; with --on and --off, name "
+        "of the measurement (default: COMMAND)",
+    )
+    parser.add_argument("--on", metavar="CMD", help="shell command that switches sites on")
+    parser.add_argument("--off", metavar="CMD", help="shell command that switches sites off")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        help=f"number of timed runs of COMMAND (default: {RUNS}); with --on and --off, number of "
+        f"rounds (default: {ROUNDS})",
     )
     parser.add_argument(
         "command", nargs="*", metavar="COMMAND", help="command to time and its arguments, after --"
@@ -49,21 +66,54 @@ def choose_next_label(times: Sequence[CommandTime]) -> str:
     return random.choice([label for label, count in counts.items() if count == fewest])
 
 
-def run_macro(args: Namespace) -> None:
-    """If --label is given, time the command in this boot and store the times; then compare the
-    times of all recorded boots."""
-    if bool(args.label) != bool(args.command):
-        raise UnableError("--label and COMMAND must both be given: --label NAME -- COMMAND...")
-    if args.runs < 1:
+def check_arguments(args: Namespace) -> None:
+    """Raise UnableError if the arguments do not go together."""
+    if bool(args.on) != bool(args.off) or (args.on and not args.command):
+        raise UnableError(
+            "--on, --off and COMMAND must be given together: --on CMD --off CMD -- COMMAND..."
+        )
+    if not args.on and bool(args.label) != bool(args.command):
+        raise UnableError(
+            "--label and COMMAND must both be given: --label NAME -- COMMAND...; or, for two "
+            "states of one boot, --on CMD --off CMD -- COMMAND..."
+        )
+    if args.runs is not None and args.runs < 1:
         raise UnableError(f"--runs {args.runs}: at least one run is needed")
-    if args.label:
-        times = record_times(args.times, args.label, args.runs, args.command)
+
+
+def print_comparisons(times: Sequence[CommandTime]) -> None:
+    """Print how the kernels in `times` compare, and what the state "on" adds to each command."""
+    if kernels := [one for one in times if not one.round]:
+        print("\n".join(align_table(boots.make_ratio_table(kernels), range(1, 5))))
+    if len(kernels) < len(times):
+        # Only these times need numpy.
+        from kmtools.analyse.rounds import MARGIN, make_added_table
+
+        print("\n".join(align_table(make_added_table(times), range(2, 6))))
+        print(f"margin: {MARGIN:g} % of the time after the command of --off")
+
+
+def run_macro(args: Namespace) -> None:
+    """If COMMAND is given, time it in this boot and store the times; then compare all stored
+    times."""
+    check_arguments(args)
+    if args.on:
+        times = rounds.record_rounds(
+            args.times,
+            args.label or shlex.join(args.command),
+            args.runs or ROUNDS,
+            args.command,
+            {ON: args.on, OFF: args.off},
+        )
+    elif args.label:
+        times = record_times(args.times, args.label, args.runs or RUNS, args.command)
     else:
         times = load_times(args.times)
     if not times:
         raise UnableError(
             f"{args.times} has no times; --label NAME -- COMMAND... measures times and stores them"
         )
-    print("\n".join(align_table(boots.make_ratio_table(times), range(1, 5))))
-    if args.label:
-        print(f"boot next: {choose_next_label(times)}, or a kernel that has no label yet")
+    print_comparisons(times)
+    if args.label and not args.on:
+        kernels = [one for one in times if not one.round]
+        print(f"boot next: {choose_next_label(kernels)}, or a kernel that has no label yet")

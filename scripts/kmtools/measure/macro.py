@@ -5,6 +5,8 @@ A benchmark module cannot measure the cost of a change to the whole kernel, such
 function entries or changed LOCK prefixes. Each kernel is booted several times. In each boot the
 command is timed several times, and the times are added to one file. In the analysis, each boot is a
 cluster, because times in one boot are not independent.
+
+rounds.py measures a command in two states of one boot, and stores its times in the same file.
 """
 
 from __future__ import annotations
@@ -22,18 +24,40 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import write_file_atomically
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
-COLUMNS = ["label", "boot", "kernel", "seconds"]
+# The columns of a file of times. Older files have only the first four.
+COLUMNS = ["label", "boot", "kernel", "seconds", "round", "state", "switch"]
+OLD_COLUMNS = COLUMNS[:4]
+# The two states of a boot, in which rounds.py measures.
+OFF, ON = "off", "on"
 
 
 @dataclass(frozen=True)
 class CommandTime:
     """The time of one run of the command: the label and the boot ID of the booted kernel, its
-    release, and the time in seconds."""
+    release, and the time in seconds. A time that rounds.py has measured also has the number of its
+    round in the boot, counted from 1, the state, and the command that switched to this state; its
+    label is a name of the measured command."""
 
     label: str
     boot: str
     kernel: str
     seconds: float
+    round: int = 0
+    state: str = ""
+    switch: str = ""
+
+
+def parse_time(cells: Sequence[str]) -> CommandTime:
+    """Return the time that a line of a file has; raise ValueError if a cell is invalid."""
+    label, boot, kernel, seconds, *paired = cells
+    if len(paired) not in (0, len(COLUMNS) - len(OLD_COLUMNS)):
+        raise ValueError
+    if not any(paired):
+        return CommandTime(label, boot, kernel, float(seconds))
+    number, state, switch = paired
+    if int(number) < 1 or state not in (OFF, ON):
+        raise ValueError
+    return CommandTime(label, boot, kernel, float(seconds), int(number), state, switch)
 
 
 def load_times(path: Path) -> list[CommandTime]:
@@ -41,17 +65,23 @@ def load_times(path: Path) -> list[CommandTime]:
     if not path.exists():
         return []
     lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
-    if not lines or lines[0] != COLUMNS:
+    if not lines or lines[0] not in (COLUMNS, OLD_COLUMNS):
         raise FailedError(f"{path}:1: not a file of times")
     times = []
     for number, line in enumerate(lines[1:], 2):
         try:
-            label, boot, kernel, seconds = line
-            times.append(CommandTime(label, boot, kernel, float(seconds)))
+            times.append(parse_time(line))
         except ValueError as error:
-            raise FailedError(f"{path}:{number}: not {','.join(COLUMNS)}") from error
+            raise FailedError(f"{path}:{number}: not {','.join(lines[0])}") from error
         if not times[-1].seconds > 0:
             raise FailedError(f"{path}:{number}: a time is not above 0")
+    states: dict[tuple[str, str, int], list[str]] = {}
+    for one in times:
+        if one.round:
+            states.setdefault((one.label, one.boot, one.round), []).append(one.state)
+    for (label, _, number), found in states.items():
+        if sorted(found) != [OFF, ON]:
+            raise FailedError(f"{path}: round {number} of {label} has not one time in each state")
     return times
 
 
@@ -60,7 +90,11 @@ def write_times(path: Path, times: Sequence[CommandTime]) -> None:
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(COLUMNS)
-    rows.writerows([one.label, one.boot, one.kernel, f"{one.seconds:.6f}"] for one in times)
+    rows.writerows(
+        [one.label, one.boot, one.kernel, f"{one.seconds:.6f}"]
+        + ([str(one.round), one.state, one.switch] if one.round else ["", "", ""])
+        for one in times
+    )
     write_file_atomically(path, text.getvalue())
 
 
@@ -75,17 +109,24 @@ def time_command(command: Sequence[str]) -> float:
         raise UnableError(f"{command[0]}: {error.strerror}") from error
     if done.returncode:
         raise FailedError(
-            f"{' '.join(command)}: exit code {done.returncode}; its time is not recorded"
+            f"{' '.join(command)}: exit code {done.returncode}; its time is not recorded. "
+            "Run it by hand to see why"
         )
     return perf_counter() - start
+
+
+def read_boot_id() -> str:
+    """Return the boot ID of the running kernel."""
+    return BOOT_ID.read_text(encoding="ascii").strip()
 
 
 def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> list[CommandTime]:
     """Time the command `runs` times in this boot, and add the times to the file `path`. The
     command is first run once without being timed, to fill the caches. Return all times in the
     file."""
-    times, boot = load_times(path), BOOT_ID.read_text(encoding="ascii").strip()
-    if other := next((one.label for one in times if one.boot == boot and one.label != label), ""):
+    times, boot = load_times(path), read_boot_id()
+    others = (one.label for one in times if one.boot == boot and not one.round)
+    if other := next((other for other in others if other != label), ""):
         raise UnableError(f"this boot was recorded as {other}; {label} needs a boot of its own")
     time_command(command)
     kernel = os.uname().release

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of `kmarkers macro` with --on and --off: times of whole programs in two states of one
+boot."""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from kmtools.analyse.rounds import FEWEST_ROUNDS, MARGIN, AddedTime, estimate_added_time
+from kmtools.base.errors import FailedError
+from kmtools.cli import main
+from kmtools.measure import macro, rounds
+from kmtools.measure.macro import OFF, ON, CommandTime
+
+ROOT = Path(__file__).resolve().parents[2]
+# The noise of one run in the simulations, as a standard deviation of the logarithm.
+NOISE = 0.01
+
+
+def simulate_rounds(
+    chance: random.Random, truth: float, noise: float = NOISE, count: int = 40
+) -> list[CommandTime]:
+    """Return simulated times of one boot, whose speed drifts by a third and whose first run in a
+    round takes 5 % longer. `truth` is the ratio of the times in the two states."""
+    times = []
+    for number, order in enumerate(rounds.choose_orders(count), 1):
+        for place, state in enumerate(order):
+            log = number / count / 3 + (0 if place else 0.05) + chance.gauss(0, noise)
+            seconds = math.exp(log) * (truth if state == ON else 1)
+            times.append(CommandTime("x", "b", "6.1", seconds, number, state, state))
+    return times
+
+
+def judge_simulations(truth: float, noise: float = NOISE, count: int = 40) -> list[AddedTime]:
+    chance = random.Random(1)
+    return [estimate_added_time(simulate_rounds(chance, truth, noise, count)) for _ in range(200)]
+
+
+def test_added_time_of_known_size_is_found() -> None:
+    """The interval contains the true 20 % in about 95 % of the simulations, although the drift of
+    the machine is larger, and the verdict is always right."""
+    found = judge_simulations(1.2)
+    assert {one.verdict for one in found} == {"slower"}
+    covered = sum(one.interval.lo <= 20 <= one.interval.hi for one in found)
+    assert covered >= 0.91 * len(found)
+    assert all(18 < one.percent < 22 for one in found)
+
+
+@pytest.mark.parametrize(("noise", "usual"), [(0.001, "equivalent"), (0.05, "unresolved")])
+def test_identical_states_are_neither_slower_nor_faster(noise: float, usual: str) -> None:
+    verdicts = Counter(one.verdict for one in judge_simulations(1.0, noise))
+    assert verdicts["slower"] + verdicts["faster"] <= 2
+    assert verdicts[usual] > 180
+
+
+def test_too_few_rounds_have_no_interval() -> None:
+    few, enough = (
+        judge_simulations(1.2, count=count)[0] for count in (FEWEST_ROUNDS - 1, FEWEST_ROUNDS)
+    )
+    assert few.verdict == "unresolved" and f"{FEWEST_ROUNDS} rounds in one boot" in few.note
+    assert enough.verdict == "slower" and not enough.note
+
+
+def test_order_of_the_states_is_random_and_balanced() -> None:
+    orders = [tuple(rounds.choose_orders(9)) for _ in range(50)]
+    assert len(set(orders)) > 10
+    for order in orders:
+        assert sorted(Counter(order[:8]).values()) == [4, 4]
+
+
+@pytest.fixture
+def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Simulate the time of the command: 20 % longer while the file `state` holds "on", and longer
+    with each run. The file `ran` has the states in which the command ran."""
+    chance, state, ran = random.Random(2), tmp_path / "state", tmp_path / "ran"
+
+    def simulate_time(_: Sequence[str]) -> float:
+        now = state.read_text().strip()
+        with ran.open("a") as file:
+            print(now, file=file)
+        speed = 1 + len(ran.read_text().split()) / 200
+        return speed * (1.2 if now == ON else 1.0) * math.exp(chance.gauss(0, NOISE))
+
+    monkeypatch.setattr(rounds, "time_command", simulate_time)
+    return tmp_path
+
+
+def switch_to(folder: Path, word: str) -> str:
+    """Return the shell command that writes a word to the file `state`."""
+    return f"echo {word} >{shlex.quote(str(folder / 'state'))}"
+
+
+def list_words(folder: Path, on: str, off: str, *more: str) -> list[str]:
+    """Return the words of a command line that measures in two states."""
+    return ["macro", "--times", str(folder / "t"), "--on", on, "--off", off, *more]
+
+
+def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = list_words(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "make", "x y")
+    assert main(words) == 0
+    said = capsys.readouterr()
+    head, row, margin = said.out.splitlines()
+    assert head.split()[:3] == ["command", "kernel", "rounds"]
+    assert row.startswith("make 'x y'") and row.split()[4] == "40" and row.endswith("slower")
+    assert f"margin: {MARGIN:g} %" in margin
+    assert "40 rounds of make 'x y'" in said.err
+    assert (clock / "state").read_text() == "off\n"
+    ran = (clock / "ran").read_text().split()
+    assert ran[:2] == [OFF, ON]
+    assert [one.state for one in macro.load_times(clock / "t")] == ran[2:]
+    assert Counter(zip(ran[2::2], ran[3::2], strict=True)) == {(OFF, ON): 20, (ON, OFF): 20}
+    # A second measurement adds to the first one; without COMMAND, all are judged.
+    assert main([*words[:-3], "--runs", "2", "--", "make", "x y"]) == 0
+    capsys.readouterr()
+    assert main(words[:3]) == 0
+    assert capsys.readouterr().out.splitlines()[1].split()[4] == "42"
+
+
+def test_other_switches_need_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    off, on = switch_to(clock, "off"), switch_to(clock, "on")
+    assert main(list_words(clock, on, off, "--runs", "1", "--", "true")) == 0
+    before = (clock / "t").read_bytes()
+    assert main(list_words(clock, f"{on} ", off, "--runs", "1", "--", "true")) == 2
+    assert "name the new measurement with --label" in capsys.readouterr().err
+    assert (clock / "t").read_bytes() == before
+    more = ["--label", "other", "--runs", "1", "--", "true"]
+    assert main(list_words(clock, f"{on} ", off, *more)) == 0
+    assert capsys.readouterr().out.splitlines()[2].startswith("other ")
+
+
+def test_old_file_and_kernels_stay_beside_rounds(
+    clock: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (clock / "t").write_text("label,boot,kernel,seconds\nlock,1,6.1,2.000000\n")
+    off, on = switch_to(clock, "off"), switch_to(clock, "on")
+    assert main(list_words(clock, on, off, "--runs", "1", "--", "true")) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
+    assert lines[3].startswith("true ")
+    # The rounds in this boot do not take its name as a kernel.
+    words = ["macro", "--times", str(clock / "t"), "--label", "nop", "--runs", "1", "--", "true"]
+    assert main(words) == 0
+    assert "boot next: " in capsys.readouterr().out
+    assert [one.label for one in macro.load_times(clock / "t")] == ["lock", "true", "true", "nop"]
+
+
+@pytest.mark.parametrize(
+    ("make_words", "code", "said"),
+    [
+        (lambda on, off: ["--on", on, "--", "true"], 2, "--on, --off and COMMAND must be given"),
+        (lambda on, off: ["--on", on, "--off", off], 2, "--on, --off and COMMAND must be given"),
+        (
+            lambda on, off: ["--on", "exit 3", "--off", off, "--", "true"],
+            1,
+            "--on 'exit 3': exit code 3. Make it succeed by hand first",
+        ),
+        (
+            lambda on, off: ["--on", on, "--off", f"{off}; exit 4", "--", "true"],
+            1,
+            "exit 4': exit code 4. Make it succeed by hand first",
+        ),
+        (
+            lambda on, off: ["--on", on, "--off", off, "--", "sh", "-c", "exit 5"],
+            1,
+            "sh -c exit 5: exit code 5; its time is not recorded. Run it by hand",
+        ),
+        (lambda on, off: ["--on", on, "--off", off, "--", "/no/such"], 2, "/no/such: No such file"),
+    ],
+)
+def test_failed_command_is_reported_and_off_runs_last(
+    make_words: Callable[[str, str], list[str]],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "state").write_text("off\n")
+    words = make_words(switch_to(tmp_path, "on"), switch_to(tmp_path, "off"))
+    assert main(["macro", "--times", str(tmp_path / "t"), *words]) == code
+    assert said in capsys.readouterr().err
+    assert (tmp_path / "state").read_text() == "off\n"
+    assert not (tmp_path / "t").exists()
+
+
+def test_failure_in_a_later_round_keeps_complete_rounds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The command fails in its ninth run, which is the first or the second one of the fourth
+    round."""
+    count = "echo >>count; [ $(wc -l <count) -lt 9 ]"
+    words = ["--", "sh", "-c", f"cd {shlex.quote(str(tmp_path))}; {count}"]
+    assert main(list_words(tmp_path, switch_to(tmp_path, "on"), switch_to(tmp_path, "off"), *words))
+    assert "3 complete rounds were added" in capsys.readouterr().err
+    assert [one.round for one in macro.load_times(tmp_path / "t")] == [1, 1, 2, 2, 3, 3]
+    assert (tmp_path / "state").read_text() == "off\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
+def test_off_runs_after_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+    """Send a signal to the process group, as a terminal does, while the command runs in the state
+    "on", until the off-command has ended, which takes a while and is not interrupted."""
+    hang = "read now <state; [ $now = off ] || { touch reached; exec sleep 60; }"
+    off = f"sleep 0.3; {switch_to(tmp_path, 'off')}; rm -f reached"
+    words = list_words(tmp_path, switch_to(tmp_path, "on"), off, "--", "sh", "-c", hang)
+    # Child processes inherit ignored signals, and pytest may have been started with SIGINT ignored.
+    process = subprocess.Popen(
+        ["env", "--default-signal", sys.executable, str(ROOT / "scripts/kmarkers"), *words],
+        cwd=tmp_path,
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    )
+    end = time.monotonic() + 60
+    while not (tmp_path / "reached").exists() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert (tmp_path / "state").read_text() == "on\n"
+    while (tmp_path / "reached").exists() and time.monotonic() < end:
+        os.killpg(process.pid, number)
+        time.sleep(0.1)
+    assert process.wait(10) == 128 + number
+    assert (tmp_path / "state").read_text() == "off\n"
+    assert not (tmp_path / "reached").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("a,1,6.1,1.0,1,on,x", "round 1 of a has not one time in each state"),
+        ("a,1,6.1,1.0,0,on,x", "t:2: not label,"),
+        ("a,1,6.1,1.0,1,half,x", "t:2: not label,"),
+        ("a,1,6.1,1.0,1,on", "t:2: not label,"),
+    ],
+)
+def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "t").write_text(f"{','.join(macro.COLUMNS)}\n{line}\n")
+    with pytest.raises(FailedError, match=said):
+        macro.load_times(tmp_path / "t")
