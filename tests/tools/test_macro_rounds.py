@@ -14,6 +14,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,17 @@ def test_too_few_rounds_have_no_interval() -> None:
     )
     assert few.verdict == "unresolved" and f"{FEWEST_ROUNDS} rounds in one boot" in few.note
     assert enough.verdict == "slower" and not enough.note
+
+
+def test_interval_covers_how_much_boots_differ() -> None:
+    """In each of three boots, the added time differs by several percent; the interval contains the
+    mean."""
+    chance, times = random.Random(3), []
+    for boot, truth in (("b", 1.17), ("a", 1.2), ("c", 1.23)):
+        times += [replace(one, boot=boot) for one in simulate_rounds(chance, truth)]
+    found = estimate_added_time(times)
+    assert found.note == "few boots" and found.rounds == 120
+    assert found.interval.lo < 17 and found.interval.hi > 23
 
 
 def test_order_of_the_states_is_random_and_balanced() -> None:

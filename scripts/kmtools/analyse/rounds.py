@@ -24,6 +24,8 @@ from kmtools.measure.macro import OFF, ON, CommandTime
 MARGIN = 100 * WHOLE_OPERATION_SHARE
 # The fewest rounds in one boot for an interval.
 FEWEST_ROUNDS = location.FEWEST_BATCHES * location.FEWEST_BLOCKS
+# A note: the interval also covers how much a few boots differ, and so is wide.
+FEW_BOOTS = "few boots"
 # The longest label in a table.
 LONGEST_LABEL = 40
 
@@ -60,7 +62,8 @@ def estimate_added_time(times: Sequence[CommandTime]) -> AddedTime:
     off, on = (np.array([logs[state][key] for key in rounds]) for state in (OFF, ON))
     boot = np.array([key[0] for key in rounds])
     found = location.estimate_location(on - off, boot, np.zeros_like(boot))
-    interval, notes = UNBOUNDED, list(found.notes)
+    interval = UNBOUNDED
+    notes = [FEW_BOOTS if note == location.FEW_PROCESSES else note for note in found.notes]
     if found.interval == UNBOUNDED:
         notes.append(f"{FEWEST_ROUNDS} rounds in one boot are needed")
     else:
