@@ -64,7 +64,7 @@ print_elapsed() {
 since=0
 
 # result CODE NAME: print the result of a test as a KTAP line; it passes if CODE is 0 and the kernel
-# logged no fault
+# logged no fault. If KMARKERS_STOP is set, the first failed result ends the job.
 result() {
 	number=$((number + 1))
 	print_elapsed
@@ -73,6 +73,7 @@ result() {
 	else
 		echo "not ok $number $2"
 		failures=$((failures + 1))
+		[ -z "${KMARKERS_STOP-}" ] || finish
 	fi
 }
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
+from functools import partial
 
 from kmtools.base.errors import BAD, DONE, UNABLE
 from kmtools.base.paths import ROOT
@@ -25,6 +26,11 @@ def parse_name_and_value(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not name or not equals:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+    return name, value
+
+
+def make_option(name: str, value: str) -> tuple[str, str]:
+    """Return an option of a test, from the value of an argument --NAME."""
     return name, value
 
 
@@ -56,6 +62,15 @@ def add_check_command(parser: ArgumentParser) -> Run:
         metavar="NAME=VALUE",
         help=f"value for an option of a test; the options are {', '.join(registry.OPTIONS)}",
     )
+    for name in ("random", "seed", "where"):
+        parser.add_argument(
+            f"--{name}",
+            dest="options",
+            action="append",
+            type=partial(make_option, name),
+            metavar=name.upper() if name == "where" else "N",
+            help=f"the same as -o {name}=: {registry.OPTIONS[name]}",
+        )
     parser.add_argument(
         "--setup",
         action="store_true",

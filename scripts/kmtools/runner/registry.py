@@ -35,6 +35,7 @@ GUEST, MINIMAL = "test kernel", "minimal Debian"
 PROGRAMS = {
     "": ("gcc", "make"),
     "--tools": ("clang",),
+    "--mutants": ("build/mutation/bin/python",),
     "--page": ("build/page/bin/python",),
     "--fresh": ("mmdebstrap",),
     "--packages": ("mmdebstrap", "dh_dkms"),
@@ -61,16 +62,18 @@ OPTIONS = {
     "packages": "names of DKMS packages to build (default: all)",
     "programs": "programs to build: some of memcached, tcl and perl (default: all)",
     "quick": "1: run every command of the README with QUICK=1",
+    "random": "number of random mutants (default: the mutants chosen by hand)",
     "readme": "1: write the times of the README's commands into CONTRIBUTING.md",
     "root": "Debian releases to test in (default: all)",
     "runs": "number of runs of the benchmarks to measure, simulate or generate",
     "seconds": "duration of a stress test, or of each fuzz target, in seconds",
-    "seed": "seed of the random actions (default: the time)",
+    "seed": "seed of random actions or mutants (default: the time)",
     "sites": "number of sites in all files of the module (default: 10000)",
     "step": "commands of the README to run (default: all)",
     "targets": "fuzz targets to run (default: all)",
     "tools": "linters to run (default: all)",
     "turns": "number of loads of each module (default: 7)",
+    "where": "where random mutants are: some of native, C and python (default: all)",
     "who": "who runs the commands: root or user (default: both)",
 }
 

@@ -43,8 +43,10 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, target, testkernel
 
+# The list of random mutants that no test can notice.
+UNNOTICED = ROOT / "tests" / "mutants" / "unnoticed.txt"
 # The files of mutants.
-TABLES = sorted((ROOT / "tests" / "mutants").glob("*.txt"))
+TABLES = sorted({*UNNOTICED.parent.glob("*.txt")} - {UNNOTICED})
 # Matches the beginning of a mutant: "NAME: DESCRIPTION", and the line with environment and tests.
 HEAD = re.compile(
     r"([\w-]+): (.+)\n(user|sanitized|kernel|tools)((?: \w+)*): "
@@ -158,9 +160,14 @@ class Verdict:
 
 
 def copy_sources() -> None:
-    """Remove the files of an earlier run, and copy the sources."""
-    shutil.rmtree(SCRATCH, ignore_errors=True)
-    TREE.mkdir(parents=True)
+    """Remove the files of an earlier run, except those of random mutants, and copy the sources."""
+    TREE.mkdir(parents=True, exist_ok=True)
+    for path in SCRATCH.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif not path.name.startswith(("lines-", "random-")):
+            path.unlink()
+    TREE.mkdir()
     leave_out = shutil.ignore_patterns(
         *("*.o", "*.ko", "*.cmd", "*.mod", "*.mod.c", "__pycache__", "local")
     )

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Makes mutants of C sources in the kernel's coding style.
+
+Each function find_...() takes the code of a function without comments, strings and preprocessor
+lines, and yields edits. The places of an edit count from the beginning of the code. A mutant may be
+impossible to compile, or may have no effect; the caller compiles it and compares the objects.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+# Parts of a source in which nothing is changed: comments, strings, characters, preprocessor lines.
+SILENT = re.compile(
+    r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^[ \t]*#(?:\\\n|[^\n])*",
+    re.S | re.M,
+)
+# A function body begins with a brace in the first column, and ends with another one.
+BODY = re.compile(r"^\{\n.*?^\}", re.S | re.M)
+# The beginning of a statement that is no expression, or whose effect is only a message or a check.
+KEPT = re.compile(
+    r"(?:(?:return|if|else|for|while|do|switch|case|default|static|const|struct|union|enum|unsigned|"
+    r"signed|void|char|short|int|long|bool|size_t|asm)\b|[us](?:8|16|32|64)\b|"
+    r"MODULE_|EXPORT_SYMBOL|BUILD_BUG|static_assert|WARN|pr_\w+\(|(?!goto\b)\w+[ \t]+\**\w+\s*"
+    r"(?:[;=,\[]|$))"
+)
+RETURN = re.compile(r"return\b|goto\b|break\b|continue\b")
+# A label, or the head of a compound statement.
+HEAD = re.compile(
+    r"(?:else\b|do\b|(?:case\b[^;:?]+|\w+):|(if|while|for|switch|\w*for_each\w*) ?\()"
+)
+COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
+COMPARISON = re.compile(r"(?<= )(==|!=|<=|>=|<|>)(?=\s)")
+NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])")
+OPERATOR = re.compile(r"(?<=[ ])(&&|\|\||\+|-)(?=\s)")
+# What ends an operand of && and ||, and what ends an operand of + and -.
+END_OF_BOOL = re.compile(r"&&|\|\||[,;?:{}]|(?<![=!<>])=(?!=)|\breturn\b")
+END_OF_SUM = re.compile(r"&&|\|\||[,;?:{}=<>|^]|\breturn\b|(?<=[ ])[-+&](?=\s)")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A change of a source: the characters from `start` to `end` are replaced by `new`. `what` is
+    the name of the operator."""
+
+    what: str
+    start: int
+    end: int
+    new: str
+
+
+def blank_silent_parts(text: str) -> str:
+    """Return a source with blanks in place of comments, preprocessor lines, and the insides of
+    strings. All places and lines stay the same."""
+
+    def blank_part(found: re.Match[str]) -> str:
+        part = found[0]
+        inner = re.sub(r"[^\n]", " ", part)
+        return f"{part[0]}{inner[1:-1]}{part[0]}" if part[0] in "\"'" else inner
+
+    return SILENT.sub(blank_part, text)
+
+
+def find_closing(code: str, opening: int) -> int:
+    """Return the place of the parenthesis or bracket that closes the one at `opening`; -1 if there
+    is none."""
+    depth = 0
+    for place in range(opening, len(code)):
+        depth += (code[place] in "([{") - (code[place] in ")]}")
+        if not depth:
+            return place
+    return -1
+
+
+def skip_blanks(code: str, place: int) -> int:
+    """Return the place of the first character that is no blank, from `place` on."""
+    while place < len(code) and code[place].isspace():
+        place += 1
+    return place
+
+
+def find_conditions(code: str) -> Iterator[tuple[str, int, int]]:
+    """Yield the conditions of if and while: the keyword, and the places after the opening and of
+    the closing parenthesis."""
+    for found in re.finditer(r"\b(if|while) \(", code):
+        end = find_closing(code, found.end() - 1)
+        if end > 0:
+            yield found[1], found.end(), end
+
+
+def find_negations(code: str) -> Iterator[Edit]:
+    """Yield edits that negate a condition."""
+    for _, start, end in find_conditions(code):
+        yield Edit("negate condition", start, end, f"!({code[start:end]})")
+
+
+def find_error_paths(code: str) -> Iterator[Edit]:
+    """Yield edits after which an if whose body ends with return, goto, break or continue never
+    takes this path. The condition is still evaluated."""
+    for keyword, start, end in find_conditions(code):
+        body = skip_blanks(code, end + 1)
+        if code[body : body + 1] == "{":
+            last = code[body + 1 : max(find_closing(code, body), body)].rstrip()
+            body = max(last.rfind(sign, 0, -1) for sign in ";{}") + body + 2
+            body = skip_blanks(code, body)
+        if keyword == "if" and RETURN.match(code, body):
+            yield Edit("drop error path", start, end, f"({code[start:end]}) && 0")
+
+
+def find_statements(code: str) -> Iterator[Edit]:
+    """Yield edits that delete an expression statement, or a jump that no if controls. Other jumps
+    are error paths."""
+    start = depth = 0
+    for place, char in enumerate(code):
+        depth += (char in "([") - (char in ")]")
+        if char in "{}" or (char == ";" and not depth):
+            if char == ";":
+                first, conditional = skip_heads(code, start)
+                statement = code[first:place]
+                jumps = RETURN.match(statement) is not None
+                if statement.strip() and not ((jumps and conditional) or KEPT.match(statement)):
+                    yield Edit("delete statement", first, place, "")
+            start = place + 1
+
+
+def skip_heads(code: str, place: int) -> tuple[int, bool]:
+    """Return the place of the statement proper, after labels, else, and the heads of if, for and
+    other compound statements; and whether one of these heads is an if."""
+    conditional = False
+    while True:
+        place = skip_blanks(code, place)
+        found = HEAD.match(code, place)
+        if found is None:
+            return place, conditional
+        conditional = conditional or found[1] == "if"
+        place = find_closing(code, found.end() - 1) + 1 if found[1] else found.end()
+        if not place:
+            return len(code), conditional
+
+
+def find_comparisons(code: str) -> Iterator[Edit]:
+    """Yield edits that swap a comparison."""
+    for found in COMPARISON.finditer(code):
+        yield Edit("swap comparison", *found.span(), COMPARED[found[1]])
+
+
+def find_numbers(code: str) -> Iterator[Edit]:
+    """Yield edits that add one to a constant, or subtract one."""
+    for found in NUMBER.finditer(code):
+        value = int(found[1], 0 if found[1].startswith("0x") else 10)
+        for step in (1, -1):
+            if value + step >= 0:
+                new = hex(value + step) if found[1].startswith("0x") else str(value + step)
+                yield Edit("change constant", *found.span(1), new)
+
+
+def find_operands(code: str) -> Iterator[Edit]:
+    """Yield edits that replace an operation by one of its operands, for &&, ||, + and -."""
+    for found in OPERATOR.finditer(code):
+        ends = END_OF_BOOL if found[1] in ("&&", "||") else END_OF_SUM
+        left = find_operand_start(code, found.start(), ends)
+        right = find_operand_end(code, found.end(), ends)
+        if code[left : found.start()].strip() and code[found.end() : right].strip():
+            yield Edit("drop left operand", left, skip_blanks(code, found.end()), "")
+            yield Edit("drop right operand", len(code[: found.start()].rstrip()), right, "")
+
+
+def find_operand_end(code: str, place: int, ends: re.Pattern[str]) -> int:
+    """Return the place after the operand that begins at `place`; `ends` matches what ends it."""
+    while place < len(code) and code[place] not in ")]}":
+        if code.startswith("->", place):
+            place += 2
+        elif ends.match(code, place):
+            break
+        else:
+            closing = find_closing(code, place) if code[place] in "([" else place
+            place = closing + 1 if closing >= 0 else len(code)
+    return len(code[:place].rstrip())
+
+
+def find_operand_start(code: str, place: int, ends: re.Pattern[str]) -> int:
+    """Return the place of the operand that ends before `place`; `ends` matches what precedes it."""
+    depth, start = 0, place
+    while place > 0:
+        place -= 1
+        depth += (code[place] in ")]") - (code[place] in "([")
+        if depth < 0:
+            break
+        found = None if depth else ends.match(code, place)
+        if found and not code.startswith("->", place - (code[place] == ">")):
+            # The end of a longer operator, such as the second & of &&, is found first.
+            place = found.end() - 1
+            break
+        start = place
+    return skip_blanks(code, max(place + 1 if depth < 0 or found else start, 0))
+
+
+FINDERS: tuple[Callable[[str], Iterator[Edit]], ...] = (
+    *(find_statements, find_negations, find_comparisons, find_numbers, find_error_paths),
+    find_operands,
+)
+
+
+def list_edits(text: str) -> list[Edit]:
+    """Return all edits of a C source, by place."""
+    code = blank_silent_parts(text)
+    found = [
+        Edit(edit.what, edit.start + body.start(), edit.end + body.start(), edit.new)
+        for body in BODY.finditer(code)
+        for find in FINDERS
+        for edit in find(body[0])
+        if not is_in_message(code, edit.start + body.start())
+    ]
+    return sorted(found, key=lambda edit: (edit.start, edit.end, edit.what, edit.new))
+
+
+def is_in_message(code: str, place: int) -> bool:
+    """Return True if a place is in the arguments of a function that prints a message."""
+    statement = code[max(code.rfind(sign, 0, place) for sign in ";{}") + 1 : place]
+    return re.search(r"\b(pr_\w+|WARN\w*|MODULE_\w+|trace_printk)\(", statement) is not None
+
+
+def apply_edit(text: str, edit: Edit) -> str:
+    """Return a source with an edit applied."""
+    new = edit.new
+    # Strings in a condition that is moved are blank in the code without strings.
+    for pattern in ("!({})", "({}) && 0"):
+        if new and new == pattern.format(blank_silent_parts(text)[edit.start : edit.end]):
+            new = pattern.format(text[edit.start : edit.end])
+    return text[: edit.start] + new + text[edit.end :]

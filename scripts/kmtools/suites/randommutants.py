@@ -1,0 +1,422 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Random mutation tests: inserts random faults into the code, and counts how many the tests detect.
+
+The mutants of tests/mutants/ are chosen by hand, so they show what their authors thought of. Random
+mutants show how much of the code the tests check. The option random=N chooses N of them, seed=S
+makes the choice repeatable, and where= says what is changed: "native" (C code that also runs in
+user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools). The same seed and
+commit give the same mutants; changes that are not committed are left out. A mutant that has no
+effect on the compiled code is replaced by the next one.
+
+Mutants that no test can notice are listed in tests/mutants/unnoticed.txt, and are not counted. The
+survivors are printed as diffs, and are also written to build/mutants/random-WHERE-SEED.txt.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import json
+import random
+import re
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
+from kmtools.base.progress import format_duration
+from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copies
+from kmtools.lab.machine import Request
+from kmtools.lab.userspace import build_make_command
+from kmtools.runner import ktap, registry
+from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite
+from kmtools.suites import cmutations, kernelsuite, mutants, target, testkernel, testlines
+from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantError
+
+# The least percentage of mutants that tests must detect.
+LIMITS = {"native": 92.0, "C": 85.0, "python": 92.0}
+# The number of random mutants of each kind in the weekly set.
+WEEKLY = 10
+USUAL_SECONDS = {"native": 60.0, "C": 500.0, "python": 60.0}
+# The folders of modules.
+MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
+# The number of patch batches of a stress test in user space, and the time limits of the test
+# program and of the tests of tests/tools that use native programs.
+BATCHES, PROGRAM_SECONDS, TOOLS_SECONDS = 200, 300.0, 1800.0
+# Runs a program until its first failed result; the exit code is then 5.
+UNTIL_FAILURE = 'set -o pipefail; "$@" 2>&1 | sed -u "/^not ok/q5"'
+# Matches a file of tests/tools that uses native programs.
+USES_PROGRAMS = re.compile(r"native_?programs")
+
+
+@dataclass(frozen=True)
+class Change:
+    """A random mutant: the changed text of a file, its first changed line, and the name of the
+    operator that changed it."""
+
+    file: str
+    line: int
+    what: str
+    text: str
+
+    @property
+    def name(self) -> str:
+        """The place and the operator, as text."""
+        return f"{self.file}:{self.line} {self.what}"
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What happened to a mutant: `caught` is what detected it, or "". `seen_by` are the tests that
+    ran if none detected it. If `counted` is False, the mutant has no effect or cannot be compiled.
+    """
+
+    caught: str = ""
+    seen_by: Sequence[str] = ()
+    counted: bool = True
+
+
+Judge = Callable[[Change, Path], Judgement]
+
+
+def clone_sources() -> str:
+    """Make a clone of the last commit in TREE, and return the name of the commit."""
+    shutil.rmtree(TREE, ignore_errors=True)
+    SCRATCH.mkdir(parents=True, exist_ok=True)
+    said = processes.capture_output(["git", "clone", "--quiet", "--shared", ROOT, TREE])
+    if said.returncode:
+        raise UnableError(f"git cannot clone {ROOT}: {said.stderr.strip()}")
+    if processes.capture_output(["git", "status", "--porcelain"], ROOT).stdout.strip():
+        print("changes that are not committed are left out", flush=True)
+    (TREE / "build").mkdir()
+    # Programs of this tree restart with the Python of build/venv.
+    (TREE / "build" / "venv").symlink_to(testlines.PYTHON.parents[1])
+    return processes.capture_output(["git", "rev-parse", "HEAD"], TREE).stdout.strip()
+
+
+def list_shared_files() -> set[str]:
+    """Return the C files that are compiled for user space."""
+    words = ["make", "-s", "-C", TREE / "native", "list-shared", "list-shims"]
+    return {*processes.capture_output(words).stdout.split()}
+
+
+def list_c_files(where: str, tree: Path = TREE) -> list[str]:
+    """Return the C files that are compiled for user space, or those that only run in kernels."""
+    shared = list_shared_files()
+    if where == "native":
+        return sorted(shared)
+    of_modules = {
+        str(path.relative_to(tree)) for one in MODULES for path in (tree / one).glob("*.c")
+    }
+    return sorted(of_modules - shared)
+
+
+def draw_c_mutants(files: Sequence[str], seed: int, tree: Path = TREE) -> Iterator[Change]:
+    """Yield all mutants of C files, in an order that depends only on the sources and the seed."""
+    texts = {file: (tree / file).read_text(encoding="utf-8") for file in files}
+    edits = [(file, edit) for file, text in texts.items() for edit in cmutations.list_edits(text)]
+    for file, edit in random.Random(seed).sample(edits, len(edits)):
+        line = texts[file].count("\n", 0, edit.start) + 1
+        yield Change(file, line, edit.what, cmutations.apply_edit(texts[file], edit))
+
+
+def draw_python_mutants(count: int, seed: int) -> Iterator[Change]:
+    """Yield `count` mutants of scripts/kmtools."""
+    program = TREE / "scripts" / "kmtools" / "suites" / "pymutations.py"
+    words = [testlines.PYTHON, program, TREE / "scripts" / "kmtools", seed, count]
+    said = processes.capture_output(words)
+    if said.returncode:
+        raise MutantError(f"no random mutants of Python code: {said.stderr.strip()}")
+    for text in said.stdout.splitlines():
+        file, line, what, changed = json.loads(text)
+        yield Change(f"scripts/kmtools/{file}", line, what, changed)
+
+
+def make_python_judge(commit: str) -> Judge:
+    """Return a function that judges a mutant of scripts/kmtools by the tests that execute the
+    changed line."""
+    lines = testlines.measure_test_lines(TREE, SCRATCH / f"lines-{commit}.log")
+
+    def judge_python_mutant(change: Change, log: Path) -> Judgement:
+        # Find the lines in the unchanged source, for which the tests were recorded.
+        sound = read_sound_text(change.file)
+        numbers = testlines.find_statement_lines(sound, change.line)
+        tests = lines.choose_quick_tests(lines.find_tests(change.file, numbers))
+        if not tests:
+            return Judgement()
+        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.get_time_limit(tests))
+        if code == 0:
+            return Judgement(seen_by=tests)
+        said = log.read_text(errors="replace")
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
+        return Judgement("hangs" if code is None else failed[1] if failed else f"exit code {code}")
+
+    return judge_python_mutant
+
+
+def compile_object(make: Sequence[object], path: Path, log: Path) -> bytes | None:
+    """Run a make command that makes an object file; return the object without debug information, or
+    None if it cannot be compiled."""
+    if processes.run_program(make, log):
+        return None
+    bare = log.with_suffix(".o")
+    if processes.run_program(["objcopy", "--strip-debug", path, bare], log):
+        raise MutantError(f"objcopy cannot read {path}; see {log}")
+    return bare.read_bytes()
+
+
+def make_native_judge(_: str) -> Judge:
+    """Return a function that judges a mutant by the C test cases in user space, and by the tests of
+    tests/tools that use native programs."""
+    out = SCRATCH / "user"
+    tools = [
+        path.relative_to(TREE)
+        for path in sorted((TREE / "tests" / "tools").glob("test_*.py"))
+        if USES_PROGRAMS.search(path.read_text(encoding="utf-8"))
+    ]
+    passing = sorted(testlines.run_all_tests(TREE, tools, SCRATCH / "native-tools.log"))
+
+    def judge_native_mutant(change: Change, log: Path) -> Judgement:
+        path = out / Path(change.file).with_suffix(".o")
+        make = build_make_command(path, out=out, tree=TREE)
+        lax = build_make_command(path, out=out, tree=TREE, extra="-Wno-error")
+        strict = compile_object(make, path, log)
+        new = strict or compile_object(lax, path, log)
+        with apply_text(change.file, read_sound_text(change.file)):
+            if new is None or new == compile_object(make, path, log):
+                return Judgement(counted=False)
+        if strict is None:
+            return Judgement("a warning of the compiler")
+        program = mutants.build_test_program(Environment.USER, log)
+        said = log.with_suffix(".ktap")
+        said.unlink(missing_ok=True)
+        words = ["bash", "-c", UNTIL_FAILURE, "bash", program, BATCHES]
+        code = mutants.run_with_time_limit(words, said, PROGRAM_SECONDS)
+        if code:
+            failed = re.findall(r"^not ok \d+ (\S+)", said.read_text(errors="replace"), re.M)
+            return Judgement(failed[0] if failed else f"exit code {code} of the test program")
+        if code is None:
+            return Judgement("the test program hangs")
+        code = testlines.run_tests(TREE, ["-x", *passing], log, TOOLS_SECONDS)
+        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(errors="replace"), re.M)
+        if code == 0:
+            return Judgement(seen_by=["native-plain", *map(str, tools)])
+        return Judgement(failed[0] if failed else "a test of tests/tools hangs")
+
+    return judge_native_mutant
+
+
+def order_suites(file: str) -> list[str]:
+    """Return the suites of a test kernel, beginning with those that detect mutants of the same
+    module that were chosen by hand."""
+    module = Path(file).parts[0]
+    known = [mutant for mutant in mutants.ALL_MUTANTS if Path(mutant.file).parts[0] == module]
+    often = Counter(suite for mutant in known for suite in mutant.suites)
+    suites = [suite for suites in registry.read_guest_suites() for suite in suites]
+    return sorted(suites, key=lambda suite: (-often[suite], suites.index(suite)))
+
+
+def make_kernel_judge(kernel: str) -> Judge:
+    """Return a function that judges a mutant by all suites in a test kernel. The first failure ends
+    the boot."""
+    modules, objects = SCRATCH / "modules", get_object_dir(kernel, TREE)
+    make = list(kernelsuite.MAKE_ARGS)
+    if build_modules(kernel, TREE, modules, make, SCRATCH / "sound-modules.log"):
+        raise MutantError(f"the modules do not build for kernel {kernel}")
+
+    def judge_kernel_mutant(change: Change, log: Path) -> Judgement:
+        path = objects / Path(change.file).with_suffix(".o")
+        sound = path.read_bytes() if path.exists() else b""
+        failed = build_modules(kernel, TREE, modules, make, log)
+        if failed or (path.read_bytes() if path.exists() else b"") == sound:
+            restore_kernel_object(change, kernel, modules, make, log)
+            return Judgement(counted=False)
+        if kernelsuite.find_warnings(log.read_text(errors="replace")):
+            caught = "a warning of the compiler"
+        else:
+            caught = boot_until_failure(change, kernel, modules, log)
+        restore_kernel_object(change, kernel, modules, make, log)
+        return Judgement(caught, order_suites(change.file))
+
+    return judge_kernel_mutant
+
+
+def restore_kernel_object(
+    change: Change, kernel: str, modules: Path, make: Sequence[str], log: Path
+) -> None:
+    """Build the modules without the change, so that the next mutant is compared with them."""
+    with apply_text(change.file, read_sound_text(change.file)):
+        if build_modules(kernel, TREE, modules, make, log):
+            raise MutantError(f"the modules do not build without the change; see {log}")
+
+
+def boot_until_failure(change: Change, kernel: str, modules: Path, log: Path) -> str:
+    """Run the suites in a test kernel until the first failure; return this failure, or ""."""
+    make_stripped_copies(modules, kernelsuite.STRIPPED)
+    all_suites = order_suites(change.file)
+    kmlive = mutants.build_kmlive(Mutant("", "", "", [], [], suites=all_suites), log)
+    request = Request(
+        kernel=kernel,
+        job=TREE / "tests" / "vm" / "jobs" / "check.sh",
+        out=log.with_suffix(""),
+        modules=modules,
+        additions=[
+            *kernelsuite.list_test_files(TREE),
+            *kmlive,
+            *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
+        ],
+        settings={
+            **kernelsuite.FEW_SETTINGS,
+            **{"KMARKERS_STOP": 1, "KMARKERS_SUITES": " ".join(all_suites)},
+        },
+        timeout=mutants.BOOT_SECONDS,
+    )
+    retries: list[str] = []
+    result = kernelsuite.boot_with_retries(request, retries)
+    kernelsuite.print_retries(retries)
+    failed = ktap.parse_ktap(result.status.splitlines()).failed
+    return "" if result.ok else (failed or [result.reason])[0]
+
+
+def read_sound_text(file: str) -> str:
+    """Return the text of a file of TREE without a change."""
+    return processes.capture_output(["git", "show", f"HEAD:{file}"], TREE).stdout
+
+
+@contextlib.contextmanager
+def apply_text(file: str, text: str, tree: Path = TREE) -> Iterator[None]:
+    """During the `with` block, a file of the tree has another text."""
+    before = (tree / file).read_text(encoding="utf-8")
+    (tree / file).write_text(text, encoding="utf-8")
+    try:
+        yield
+    finally:
+        (tree / file).write_text(before, encoding="utf-8")
+
+
+def list_unnoticed() -> list[Mutant]:
+    """Return the mutants that no test can notice."""
+    lines = mutants.UNNOTICED.read_text(encoding="utf-8")
+    heads = re.compile(r"^(@@ .*)\n", re.M)
+    return [*mutants.parse_mutant_table(heads.sub(r"\1\nuser: none\n", lines), "unnoticed.txt")]
+
+
+def is_unnoticed(change: Change, sound: str) -> bool:
+    """Return True if the list of mutants that no test can notice has this one."""
+    return any(
+        mutants.apply_mutant(mutant, sound) == change.text
+        for mutant in list_unnoticed()
+        if mutant.file == change.file
+    )
+
+
+def format_survivor(change: Change, sound: str, seen_by: Sequence[str]) -> str:
+    """Return a mutant that no test has noticed as a diff, with the tests that ran."""
+    old, new = (text.splitlines(keepends=True) for text in (sound, change.text))
+    diff = "".join(difflib.unified_diff(old, new, f"a/{change.file}", f"b/{change.file}"))
+    more = f" and {len(seen_by) - 8} more" if len(seen_by) > 8 else ""
+    seen = f"seen by {', '.join(seen_by[:8])}{more}" if seen_by else "no test executes it"
+    return f"# {change.name}: {seen}\n{diff}"
+
+
+def judge_mutants(
+    where: str, changes: Iterator[Change], count: int, judge: Judge, report: Path, tree: Path = TREE
+) -> Tally:
+    """Judge the first `count` mutants that have an effect; print a row for each, and the survivors.
+    Return a result: a pass if the tests detect enough of them."""
+    caught = judged = tried = listed = 0
+    survivors: list[str] = []
+    began = time.monotonic()
+    print(f"{where}: {'mutant':58} caught by", flush=True)
+    for change in changes:
+        if tried == count:
+            break
+        sound = (tree / change.file).read_text(encoding="utf-8")
+        log = SCRATCH / f"random-{where}-{tried}.log"
+        log.unlink(missing_ok=True)
+        with apply_text(change.file, change.text, tree):
+            judgement = judge(change, log)
+        if not judgement.counted:
+            continue
+        tried += 1
+        verdict = judgement.caught or "SURVIVES"
+        if not judgement.caught and is_unnoticed(change, sound):
+            verdict, listed = "survives, is listed as unnoticed", listed + 1
+        else:
+            judged += 1
+            caught += bool(judgement.caught)
+            if not judgement.caught:
+                survivors.append(format_survivor(change, sound, judgement.seen_by))
+        left = (time.monotonic() - began) / tried * (count - tried)
+        print(
+            f"[{tried}/{count}] {change.name:58} {verdict}; {format_duration(left)} left",
+            flush=True,
+        )
+    rate = 100.0 * caught / judged if judged else 100.0
+    took = (time.monotonic() - began) / max(tried, 1)
+    total = f"{where}: {caught} of {judged} mutants caught, {rate:.0f} %, {took:.0f} s each"
+    total += f"; {listed} listed as unnoticed" if listed else ""
+    report.write_text("\n".join([*survivors, total, ""]), encoding="utf-8")
+    print("\n".join([*survivors, total]), flush=True)
+    if tried < count:
+        return Tally(failed=[f"{where}: only {tried} mutants have an effect"])
+    if rate < LIMITS[where]:
+        return Tally(failed=[f"{total}; the limit is {LIMITS[where]:.0f} %, see {report}"])
+    return Tally(passed=1)
+
+
+def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
+    """Judge random mutants: `counts` has their number for each place."""
+    commit = clone_sources()
+    tally = Tally()
+    print(f"random mutants of commit {commit[:12]}, seed {seed}", flush=True)
+    for where, count in counts.items():
+        report = SCRATCH / f"random-{where}-{seed}.txt"
+        if where == "python":
+            changes = draw_python_mutants(count, seed)
+        else:
+            changes = draw_c_mutants(list_c_files(where), seed)
+        make = {"python": make_python_judge, "native": make_native_judge, "C": make_kernel_judge}
+        judge = make[where](kernel if where == "C" else commit)
+        tally.add_tally(judge_mutants(where, changes, count, judge, report))
+    return tally
+
+
+def find_tools_obstacle() -> str:
+    """Return the reason why random mutants cannot be made on this machine; else ""."""
+    return "" if testlines.PYTHON.exists() else "the tools are missing: run scripts/setup --mutants"
+
+
+def make_random_suite(suite_request: SuiteRequest) -> Suite:
+    """Return the suite that judges random mutants."""
+    places = suite_request.get_choices("where", tuple(LIMITS)) or [*LIMITS]
+    number = suite_request.get_number("random", WEEKLY * len(places))
+    seed = suite_request.get_number("seed", int(time.time()))
+    kernel = testkernel.choose_kernel(suite_request)
+    counts = {where: len(range(place, number, len(places))) for place, where in enumerate(places)}
+    return Suite(
+        "mutants-random",
+        lambda _: run_random_mutants({one: n for one, n in counts.items() if n}, seed, kernel),
+        f"{number} random faults, most of them detected by tests",
+        find_tools_obstacle,
+        sum(USUAL_SECONDS[where] * count for where, count in counts.items()),
+        # Both suites use the same copy of the sources.
+        after="mutants",
+        loud=True,
+    )
+
+
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+    """Return the requested suites: of mutants chosen by hand, and of random mutants. With the
+    option random, return only the second."""
+    wanted = "mutants-random" in names or suite_request.get_text("random") != ""
+    by_hand = "mutants" in names and not suite_request.get_text("random")
+    found = mutants.make_requested_suites(suite_request, names) if by_hand else []
+    return [*found, *([make_random_suite(suite_request)] if wanted else [])]

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Finds the tests of tests/tools that execute a line of scripts/kmtools, by coverage.py, also in
+programs that the tests start; and runs tests in a copy of the sources."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import json
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from kmtools.base import processes
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
+
+# The Python that scripts/setup --mutants installs.
+PYTHON = ROOT / "build" / "mutation" / "bin" / "python"
+# The configuration of coverage.py. Each process reads it, so that a program that a test has started
+# stores its lines under the name of that test.
+CONFIG = """[run]
+source = {tree}/scripts/kmtools
+data_file = {data}/coverage
+parallel = True
+sigterm = True
+patch = _exit, execv
+context = ${{KMARKERS_TEST-}}
+"""
+# The time limit of tests is START_SECONDS, and SLOWER times the time that they usually take.
+START_SECONDS, SLOWER = 60.0, 6.0
+# If tests that execute a line take longer in all, only the quickest ones are run.
+MOST_SECONDS = 300.0
+# The time limit of a run of all tests.
+ALL_SECONDS = 7200.0
+EXECUTED = """SELECT context, numbits FROM line_bits JOIN context ON context_id = context.id
+    JOIN file ON file_id = file.id WHERE path = ?"""
+
+
+@dataclass(frozen=True)
+class TestLines:
+    """The tests that execute a line: `seconds` has the time of each test that passes with the
+    unchanged code, `data` is the data file of coverage.py, and `tree` is the tree of the tests."""
+
+    seconds: Mapping[str, float]
+    data: Path
+    tree: Path
+
+    def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
+        """Return the tests that execute one of the lines `numbers` of a file, quickest first. If
+        lines are executed only while the file is imported, return all tests that execute the
+        file."""
+        tests, all_tests = set(), set()
+        with contextlib.closing(sqlite3.connect(self.data)) as database:
+            for test, bits in database.execute(EXECUTED, [str(self.tree / file)]):
+                all_tests.add(test)
+                if any(bits[n // 8 : n // 8 + 1] and bits[n // 8] >> n % 8 & 1 for n in numbers):
+                    tests.add(test)
+        if tests == {""}:
+            tests = all_tests
+        return sorted(tests & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+
+    def choose_quick_tests(self, tests: Iterable[str]) -> list[str]:
+        """Return the first tests that together take no longer than MOST_SECONDS."""
+        total = 0.0
+        chosen: list[str] = []
+        for test in tests:
+            total += self.seconds[test]
+            if chosen and total > MOST_SECONDS:
+                break
+            chosen.append(test)
+        return chosen
+
+    def get_time_limit(self, tests: Iterable[str]) -> float:
+        """Return the time limit of tests in seconds."""
+        return START_SECONDS + SLOWER * sum(self.seconds[test] for test in tests)
+
+
+def find_statement_lines(text: str, line: int) -> range:
+    """Return the lines of the innermost statement of a Python source that has the line `line`; of a
+    compound statement only the lines before its body."""
+    found = range(line, line + 1)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.stmt):
+            body = getattr(node, "body", None)
+            end = max(node.lineno, body[0].lineno - 1) if body else node.end_lineno or line
+            if node.lineno <= line <= end:
+                found = range(node.lineno, end + 1)
+    return found
+
+
+def run_tests(
+    tree: Path, words: Sequence[object], log: Path, seconds: float, **env: object
+) -> int | None:
+    """Run pytest in the tree `tree` with arguments; `env` are variables of the environment. Return
+    its exit code, or None after `seconds`."""
+    # Write no bytecode: a mutant may have the same size and time as the unchanged file.
+    variables = {
+        **{"PYTHONDONTWRITEBYTECODE": 1, "PYTHONPATH": tree / "tests" / "mutants"},
+        **{"RECORD": log.with_suffix(".jsonl"), **env},
+    }
+    options = ["-q", "-p", "record_tests", "-p", "no:cacheprovider", "-c", "pyproject.toml"]
+    command = ["env", f"--chdir={tree}", PYTHON, "-m", "pytest", *options, *words]
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        texts = {name: str(value) for name, value in variables.items()}
+        return processes.run_program(command, log, texts, seconds)
+    return None
+
+
+def read_passed_tests(record: Path) -> dict[str, float]:
+    """Return the tests that passed, each with its time in seconds, from a file that the plugin
+    tests/mutants/record_tests.py has written."""
+    seconds: dict[str, float] = {}
+    not_passed = set()
+    for line in record.read_text(encoding="utf-8").splitlines():
+        test, outcome, duration = json.loads(line)
+        seconds[test] = seconds.get(test, 0.0) + duration
+        if outcome != "passed":
+            not_passed.add(test)
+    return {test: time for test, time in seconds.items() if test not in not_passed}
+
+
+def run_all_tests(
+    tree: Path, words: Sequence[object], log: Path, **env: object
+) -> dict[str, float]:
+    """Run the tests of tests/tools that are not long, or those of the files `words`, in a tree
+    without a change. Return the tests that passed, each with its time in seconds."""
+    record = log.with_suffix(".jsonl")
+    for old in (log, record):
+        old.unlink(missing_ok=True)
+    run_tests(tree, ["-m", "not long", *words], log, ALL_SECONDS, **env)
+    passed = read_passed_tests(record) if record.exists() else {}
+    if not passed:
+        raise FailedError(f"no test of tests/tools passes with the unchanged code, see {log}")
+    return passed
+
+
+def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> TestLines:
+    """Run the tests of tests/tools, or those of the files `words`, under coverage.py, and return
+    the tests that execute each line. If the log of an earlier run is complete, use the earlier
+    results."""
+    data = log.with_suffix(".sqlite")
+    if not data.exists():
+        parts = log.with_suffix("")
+        shutil.rmtree(parts, ignore_errors=True)
+        parts.mkdir(parents=True)
+        config = parts / "rc"
+        config.write_text(CONFIG.format(tree=tree, data=parts))
+        run_all_tests(tree, words, log, COVERAGE_PROCESS_START=config)
+        combine = [PYTHON, "-m", "coverage", "combine", "-q", f"--rcfile={config}", parts]
+        if processes.run_program(combine, log):
+            raise FailedError(f"coverage.py cannot combine its data, see {log}")
+        (parts / "coverage").rename(data)
+        shutil.rmtree(parts)
+    return TestLines(read_passed_tests(log.with_suffix(".jsonl")), data, tree)
