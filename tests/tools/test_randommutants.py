@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of random mutants: how they are made, judged and reported, without a build or a boot."""
+
+from __future__ import annotations
+
+import sqlite3
+from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from kmtools.base import processes
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
+from kmtools.commands import check
+from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.ktap import Tally
+from kmtools.suites import cmutations, mutants, pymutations, randommutants, testlines
+from kmtools.suites.randommutants import Change, Judgement
+
+BODY = """\
+static int f(int a)
+{
+%s
+}
+"""
+# For each operator: a line of code, the changed line, and the name of the operator.
+OPERATORS = (
+    ("unlock(a);", ";", "delete statement"),
+    ("goto out;", ";", "delete statement"),
+    ("if (a) b(a);", "if (a) ;", "delete statement"),
+    ("if (g(a)) b();", "if (!(g(a))) b();", "negate condition"),
+    ("while (a) b();", "while (!(a)) b();", "negate condition"),
+    ('if (g("x; y")) b();', 'if (!(g("x; y"))) b();', "negate condition"),
+    ("x = a < b;", "x = a <= b;", "swap comparison"),
+    ("x = a == b;", "x = a != b;", "swap comparison"),
+    ("x = 4;", "x = 5;", "change constant"),
+    ("x = 4;", "x = 3;", "change constant"),
+    ("x = 0x10;", "x = 0xf;", "change constant"),
+    ("if (a) return a;", "if ((a) && 0) return a;", "drop error path"),
+    ("if (a) { b(); goto c; }", "if ((a) && 0) { b(); goto c; }", "drop error path"),
+    ("if (a && b[c && d]) e();", "if (b[c && d]) e();", "drop left operand"),
+    ("if (a && b || c) e();", "if (a || c) e();", "drop right operand"),
+    ("x = f(a - 1, b) + c;", "x = c;", "drop left operand"),
+    ("x = f(a - b->c, d);", "x = f(a, d);", "drop right operand"),
+)
+# Code of which nothing is changed.
+SILENT = (
+    *("/* a < b; */", "// if (a < 3)", "#define X(a) (a < 3)", "return a;", "int b;"),
+    *('pr_info("3 < 4 %d", a + 3);', "struct foo *bar = baz;", "u32 x, y;", "const char *s = t;"),
+)
+
+
+def list_changed_lines(line: str) -> list[tuple[str, str]]:
+    """Return the mutants of a line of C: the changed line, and the name of the operator."""
+    text = BODY % line
+    edits = cmutations.list_edits(text)
+    return [(cmutations.apply_edit(text, edit).splitlines()[2], edit.what) for edit in edits]
+
+
+@pytest.mark.parametrize(("line", "changed", "what"), OPERATORS)
+def test_operator_changes_line(line: str, changed: str, what: str) -> None:
+    """Each operator makes the expected change."""
+    assert (changed, what) in list_changed_lines(line)
+
+
+@pytest.mark.parametrize("line", SILENT)
+def test_nothing_is_changed_without_code(line: str) -> None:
+    """Comments, strings, preprocessor lines, messages and declarations are not changed."""
+    assert not list_changed_lines(line)
+
+
+def test_strings_and_comments_of_sources_stay() -> None:
+    """No mutant of a real source has other comments or strings."""
+    text = (ROOT / "patcher" / "batch.c").read_text(encoding="utf-8")
+    parts = [found[0] for found in cmutations.SILENT.finditer(text)]
+    edits = cmutations.list_edits(text)
+    assert len(edits) > 100
+    for edit in edits[::7]:
+        changed = cmutations.apply_edit(text, edit)
+        left = [found[0] for found in cmutations.SILENT.finditer(changed)]
+        assert set(left) <= set(parts)
+        assert changed != text
+
+
+def test_same_seed_gives_same_mutants() -> None:
+    """The order of C mutants depends only on the seed."""
+    files = ["patcher/stats.c", "base/words.c"]
+    one, again, other = (
+        [change.name for change in randommutants.draw_c_mutants(files, seed, ROOT)]
+        for seed in (3, 3, 4)
+    )
+    assert one == again
+    assert one != other
+    assert sorted(one) == sorted(other)
+
+
+@pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
+def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
+    """The Python mutants depend only on the sources and the seed, and are real changes."""
+    text = 'def f(a: int | None) -> int:\n    """Add 1 < 2."""\n    return a + 1\n'
+    (tmp_path / "a.py").write_text(text)
+    program = pymutations.__file__
+    one, again, other = (
+        processes.capture_output([testlines.PYTHON, program, tmp_path, seed, 4]).stdout
+        for seed in (1, 1, 2)
+    )
+    assert one == again != other
+    assert len(one.splitlines()) == 4
+    assert "int | None" in one and "Add 1 < 2" in one
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("x: int = 1", "x: str = 1", True),
+        ("def f(a: int) -> int: return 1", "def f(a: str) -> str:  return 1", True),
+        ('def f():\n "one"\n return 1', 'def f():\n "two"\n return 1', True),
+        ("if TYPE_CHECKING: import a", "if not TYPE_CHECKING: import a", True),
+        ("x = 1 + 1", "x = 2", True),
+        ("x = 1", "x = ", True),
+        ("x = 1", "x = 2", False),
+        ("x = a < b", "x = a <= b", False),
+    ],
+)
+def test_changes_without_effect_are_found(old: str, new: str, same: bool) -> None:
+    assert pymutations.has_same_effect(old, new) == same
+
+
+def judge_planted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judgements: Sequence[Judgement], count: int
+) -> tuple[Tally, str]:
+    """Judge mutants of a fake tree, which get the given judgements; return the result and the
+    report."""
+    (tmp_path / "a.c").write_text("one\ntwo\n")
+    monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
+    changes = [Change("a.c", 2, "swap", f"one\nchanged {n}\n") for n, _ in enumerate(judgements)]
+    given = iter(judgements)
+    seen = []
+
+    def judge_next(_: Change, __: Path) -> Judgement:
+        seen.append((tmp_path / "a.c").read_text())
+        return next(given)
+
+    report = tmp_path / "report.txt"
+    tally = randommutants.judge_mutants(
+        "native", iter(changes), count, judge_next, report, tmp_path
+    )
+    assert seen == [change.text for change in changes[: len(seen)]]
+    assert (tmp_path / "a.c").read_text() == "one\ntwo\n"
+    return tally, report.read_text()
+
+
+def test_survivor_is_printed_as_diff(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A survivor is reported as a diff, with the tests that ran, and lowers the rate."""
+    given = [Judgement("case_one"), Judgement(seen_by=["native-plain"])]
+    tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
+    said = capsys.readouterr().out
+    for text in (said, report):
+        assert "seen by native-plain\n--- a/a.c\n+++ b/a.c\n" in text
+        assert "-two\n+changed 1\n" in text
+        assert "native: 1 of 2 mutants caught, 50 %" in text
+    assert "a.c:2 swap" in said and "case_one" in said
+    assert tally.failed and "the limit is 92 %" in tally.failed[0]
+
+
+def test_caught_mutants_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If all mutants are caught, the result is a pass. A mutant without effect is not counted."""
+    given = [Judgement(counted=False), Judgement("a"), Judgement("b"), Judgement("c")]
+    tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
+    assert (tally.passed, tally.failed) == (1, [])
+    assert report.startswith("native: 2 of 2 mutants caught, 100 %")
+
+
+def test_mutant_with_the_same_object_is_not_counted(tmp_path: Path) -> None:
+    """The objects of two sources with the same code are equal, whatever the debug information."""
+    objects = []
+    for name, text in (
+        ("a.c", "int f(int a) { return a + 0; }"),
+        ("b.c", "int f(int b) {return b;}"),
+    ):
+        (tmp_path / "x.c").write_text(text)
+        make = ["gcc", "-g", "-O2", "-c", tmp_path / "x.c", "-o", tmp_path / "x.o"]
+        objects.append(
+            randommutants.compile_object(make, tmp_path / "x.o", tmp_path / f"{name}.log")
+        )
+    assert objects[0] is not None and objects[0] == objects[1]
+
+
+def test_listed_mutant_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A survivor in the list of unnoticed mutants does not lower the rate."""
+    table = tmp_path / "unnoticed.txt"
+    table.write_text("A list.\n--- a.c\n@@ a-name: it has no effect.\n-two\n+changed 0\n")
+    monkeypatch.setattr(mutants, "UNNOTICED", table)
+    tally, report = judge_planted(tmp_path, monkeypatch, [Judgement(), Judgement("a")], 2)
+    assert tally.passed == 1
+    assert "1 of 1 mutants caught" in report and "1 listed as unnoticed" in report
+
+
+def test_list_of_unnoticed_mutants_matches_sources() -> None:
+    """The old lines of each listed mutant occur once in the source."""
+    for mutant in randommutants.list_unnoticed():
+        sound = (ROOT / mutant.file).read_text(encoding="utf-8")
+        assert mutants.apply_mutant(mutant, sound) != sound
+    heads = mutants.UNNOTICED.read_text(encoding="utf-8").count("\n@@ ")
+    assert heads == len(randommutants.list_unnoticed())
+
+
+def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
+    """The tests that execute a line are found, quickest first. For lines that are only executed by
+    an import, these are all tests of the file."""
+    data = tmp_path / "data"
+    with sqlite3.connect(data) as database:
+        database.executescript(
+            "CREATE TABLE file (id, path); CREATE TABLE context (id, context);"
+            "CREATE TABLE line_bits (file_id, context_id, numbits);"
+        )
+        database.execute("INSERT INTO file VALUES (1, ?)", [str(tmp_path / "a.py")])
+        contexts = enumerate(["", "slow", "quick", "failing"])
+        database.executemany("INSERT INTO context VALUES (?, ?)", contexts)
+        # Lines 1; 9; 9 and 10; 9.
+        bits = [b"\x02", b"\x00\x02", b"\x00\x06", b"\x00\x02"]
+        rows = [(1, context, some) for context, some in enumerate(bits)]
+        database.executemany("INSERT INTO line_bits VALUES (?, ?, ?)", rows)
+    lines = testlines.TestLines({"slow": 9.0, "quick": 1.0}, data, tmp_path)
+    assert lines.find_tests("a.py", [9]) == ["quick", "slow"]
+    assert lines.find_tests("a.py", [10]) == ["quick"]
+    assert lines.find_tests("a.py", [1]) == ["quick", "slow"]
+    assert lines.find_tests("a.py", [2]) == lines.find_tests("b.py", [9]) == []
+
+
+def test_lines_of_a_statement() -> None:
+    """The lines of a statement of several lines are found; of a function only its head."""
+    text = "def f(\n    a,\n):\n    x = (\n        a\n    )\n    return x\n"
+    found = [[*testlines.find_statement_lines(text, line)] for line in (2, 5, 7)]
+    assert found == [[1, 2, 3], [4, 5, 6], [7]]
+
+
+def test_suites_of_the_module_are_first() -> None:
+    """The suites that detect mutants of the same module run first, and no suite is left out."""
+    suites = randommutants.order_suites("entry/hit.c")
+    assert suites[0].startswith("entry")
+    assert sorted(suites) == sorted(randommutants.order_suites("sdt/hit.c"))
+
+
+def test_options_select_random_mutants() -> None:
+    """The option random replaces the mutants chosen by hand; an unknown place is refused."""
+    (suite,) = randommutants.make_requested_suites(
+        SuiteRequest(options={"random": "5", "seed": "1", "where": "native,python"}), ["mutants"]
+    )
+    assert (suite.name, suite.what[:2]) == ("mutants-random", "5 ")
+    (by_hand,) = randommutants.make_requested_suites(SuiteRequest(), ["mutants"])
+    assert by_hand.name == "mutants"
+    with pytest.raises(UnableError, match="nowhere"):
+        randommutants.make_requested_suites(
+            SuiteRequest(options={"random": "5", "where": "nowhere"}), ["mutants"]
+        )
+
+
+def test_arguments_are_options() -> None:
+    """--random N is the same as -o random=N."""
+    parser = ArgumentParser()
+    check.add_check_command(parser)
+    words = ["mutants", "--random", "3", "--seed", "4", "--where", "C", "-o", "model=1"]
+    options = dict(parser.parse_intermixed_args(words).options)
+    assert options == {"random": "3", "seed": "4", "where": "C", "model": "1"}
