@@ -7,6 +7,7 @@ import sqlite3
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 from kmtools.base import processes
@@ -172,6 +173,29 @@ def test_caught_mutants_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
     assert (tally.passed, tally.failed) == (1, [])
     assert report.startswith("native: 2 of 2 mutants caught, 100 %")
+
+
+def test_mutant_that_cannot_be_judged_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mutant that cannot be judged is a failure, but neither caught nor a survivor."""
+    given = [Judgement(), Judgement("a")]
+    judge: Any = randommutants.judge_mutants
+
+    def judge_with_fault(*words: Any) -> Tally:
+        def raise_error(change: Change, log: Path) -> Judgement:
+            judgement: Judgement = words[3](change, log)
+            if not judgement.caught:
+                raise mutants.MutantError("cannot be built")
+            return judgement
+
+        tally: Tally = judge(*words[:3], raise_error, *words[4:])
+        return tally
+
+    monkeypatch.setattr(randommutants, "judge_mutants", judge_with_fault)
+    tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
+    assert tally.failed == ["a.c:2 swap: cannot be built"]
+    assert "1 of 1 mutants caught" in report
 
 
 def test_mutant_with_the_same_object_is_not_counted(tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from kmtools.base import processes
@@ -155,6 +156,8 @@ def make_python_judge(commit: str) -> Judge:
         if code == 0:
             return Judgement(seen_by=tests)
         said = log.read_text(errors="replace")
+        if code == testlines.USAGE_CODE and "ERROR collecting" not in said:
+            raise MutantError(f"the tests of the line cannot be found, see {log}")
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
         return Judgement("hangs" if code is None else failed[1] if failed else f"exit code {code}")
 
@@ -331,8 +334,9 @@ def judge_mutants(
 ) -> Tally:
     """Judge the first `count` mutants that have an effect; print a row for each, and the survivors.
     Return a result: a pass if the tests detect enough of them."""
-    caught = judged = tried = listed = 0
+    caught = judged = tried = listed = faulty = 0
     survivors: list[str] = []
+    failures: list[str] = []
     began = time.monotonic()
     print(f"{where}: {'mutant':58} caught by", flush=True)
     for change in changes:
@@ -341,13 +345,20 @@ def judge_mutants(
         sound = (tree / change.file).read_text(encoding="utf-8")
         log = SCRATCH / f"random-{where}-{tried}.log"
         log.unlink(missing_ok=True)
-        with apply_text(change.file, change.text, tree):
-            judgement = judge(change, log)
+        try:
+            with apply_text(change.file, change.text, tree):
+                judgement = judge(change, log)
+        except MutantError as error:
+            # If a mutant cannot be judged, still judge the others.
+            judgement = Judgement(f"NOT JUDGED: {error}")
+            failures.append(f"{change.name}: {error}")
         if not judgement.counted:
             continue
         tried += 1
         verdict = judgement.caught or "SURVIVES"
-        if not judgement.caught and is_unnoticed(change, sound):
+        if len(failures) > faulty:
+            faulty = len(failures)
+        elif not judgement.caught and is_unnoticed(change, sound):
             verdict, listed = "survives, is listed as unnoticed", listed + 1
         else:
             judged += 1
@@ -366,10 +377,10 @@ def judge_mutants(
     report.write_text("\n".join([*survivors, total, ""]), encoding="utf-8")
     print("\n".join([*survivors, total]), flush=True)
     if tried < count:
-        return Tally(failed=[f"{where}: only {tried} mutants have an effect"])
+        failures.append(f"{where}: only {tried} mutants have an effect")
     if rate < LIMITS[where]:
-        return Tally(failed=[f"{total}; the limit is {LIMITS[where]:.0f} %, see {report}"])
-    return Tally(passed=1)
+        failures.append(f"{total}; the limit is {LIMITS[where]:.0f} %, see {report}")
+    return Tally(passed=0 if failures else 1, failed=failures)
 
 
 def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
@@ -389,9 +400,12 @@ def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
     return tally
 
 
-def find_tools_obstacle() -> str:
-    """Return the reason why random mutants cannot be made on this machine; else ""."""
-    return "" if testlines.PYTHON.exists() else "the tools are missing: run scripts/setup --mutants"
+def find_tools_obstacle(kernel: str) -> str:
+    """Return the reason why random mutants cannot be made on this machine, or the test kernel, if
+    one is needed, cannot boot; else ""."""
+    if not testlines.PYTHON.exists():
+        return "the tools are missing: run scripts/setup --mutants"
+    return kernelsuite.make_boot_check(kernel)() if kernel else ""
 
 
 def make_random_suite(suite_request: SuiteRequest) -> Suite:
@@ -405,7 +419,7 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
         "mutants-random",
         lambda _: run_random_mutants({one: n for one, n in counts.items() if n}, seed, kernel),
         f"{number} random faults, most of them detected by tests",
-        find_tools_obstacle,
+        partial(find_tools_obstacle, kernel if counts.get("C") else ""),
         sum(USUAL_SECONDS[where] * count for where, count in counts.items()),
         # Both suites use the same copy of the sources.
         after="mutants",

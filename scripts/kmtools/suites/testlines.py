@@ -36,6 +36,8 @@ START_SECONDS, SLOWER = 60.0, 6.0
 MOST_SECONDS = 300.0
 # The time limit of a run of all tests.
 ALL_SECONDS = 7200.0
+# The exit code of pytest if a test that is named does not exist.
+USAGE_CODE = 4
 EXECUTED = """SELECT context, numbits FROM line_bits JOIN context ON context_id = context.id
     JOIN file ON file_id = file.id WHERE path = ?"""
 
