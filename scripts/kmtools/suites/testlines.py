@@ -27,7 +27,7 @@ source = {tree}/scripts/kmtools
 data_file = {data}/coverage
 parallel = True
 sigterm = True
-patch = _exit, execv
+patch = execv
 context = ${{KMARKERS_TEST-}}
 """
 # The time limit of tests is START_SECONDS, and SLOWER times the time that they usually take.
