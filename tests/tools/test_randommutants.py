@@ -27,9 +27,9 @@ static int f(int a)
 """
 # For each operator: a line of code, the changed line, and the name of the operator.
 OPERATORS = (
-    ("unlock(a);", ";", "delete statement"),
-    ("goto out;", ";", "delete statement"),
-    ("if (a) b(a);", "if (a) ;", "delete statement"),
+    ("unlock(a);", "{ }", "delete statement"),
+    ("goto out;", "{ }", "delete statement"),
+    ("if (a) b(a); else c();", "if (a) { } else c();", "delete statement"),
     ("if (g(a)) b();", "if (!(g(a))) b();", "negate condition"),
     ("while (a) b();", "while (!(a)) b();", "negate condition"),
     ('if (g("x; y")) b();', 'if (!(g("x; y"))) b();', "negate condition"),
@@ -267,6 +267,67 @@ def test_suites_of_the_module_are_first() -> None:
     suites = randommutants.order_suites("entry/hit.c")
     assert suites[0].startswith("entry")
     assert sorted(suites) == sorted(randommutants.order_suites("sdt/hit.c"))
+
+
+@pytest.mark.parametrize(
+    ("text", "caught", "counted"),
+    [
+        ("int b;\n", "case_two", True),
+        ("quiet\n", "", True),
+        ("int  a;\n", "", False),
+        ("broken\n", "", False),
+        ("warning: b\n", "a warning of the compiler", True),
+    ],
+)
+def test_kernel_mutant_is_judged_by_its_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, caught: str, counted: bool
+) -> None:
+    """A mutant for kernels is built and booted, if its object has changed. Then the modules are
+    built again without the change."""
+    source = tmp_path / "tree" / "entry" / "hit.c"
+    built = tmp_path / "objects" / "entry" / "hit.o"
+    for path in (source, built):
+        path.parent.mkdir(parents=True)
+    source.write_text("int a;\n")
+
+    def build_fake_modules(_: str, __: Path, ___: Path, ____: object, log: Path) -> int:
+        built.write_text(source.read_text().replace("  ", " "))
+        log.write_text(source.read_text())
+        return int(source.read_text() == "broken\n")
+
+    def boot_fake(change: Change, *_: object) -> str:
+        assert built.read_text() == change.text
+        return "" if change.text == "quiet\n" else "case_two"
+
+    monkeypatch.setattr(randommutants, "TREE", tmp_path / "tree")
+    monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
+    monkeypatch.setattr(randommutants, "get_object_dir", lambda *_: tmp_path / "objects")
+    monkeypatch.setattr(randommutants, "build_modules", build_fake_modules)
+    monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
+    monkeypatch.setattr(randommutants, "read_sound_text", lambda _: "int a;\n")
+    judge = randommutants.make_kernel_judge("6.1")
+    with randommutants.apply_text("entry/hit.c", text, tmp_path / "tree"):
+        judgement = judge(Change("entry/hit.c", 1, "swap", text), tmp_path / "log")
+    assert (judgement.caught, judgement.counted) == (caught, counted)
+    assert source.read_text() == built.read_text() == "int a;\n"
+
+
+def test_first_failure_ends_the_boot(tmp_path: Path) -> None:
+    """With KMARKERS_STOP, the first failed result ends a job; a passed result does not."""
+    library = (ROOT / "tests" / "vm" / "lib.sh").read_text(encoding="utf-8")
+    (tmp_path / "lib.sh").write_text(library.replace("/tmp/", f"{tmp_path}/"))
+    (tmp_path / "dmesg").write_text("#!/bin/sh\n")
+    (tmp_path / "dmesg").chmod(0o755)
+    job = f". {tmp_path}/lib.sh; result 0 one; result 1 two; result 0 three; finish"
+    said = []
+    for stop in ("", "1"):
+        env = {"KMARKERS_STOP": stop, "PATH": f"{tmp_path}:/usr/bin:/bin"}
+        done = processes.capture_output(["sh", "-c", job], env=env)
+        assert done.returncode == 1
+        said.append(done.stdout)
+    assert "ok 4 three" in said[0] and said[0].endswith("1..4\n")
+    assert "not ok 3 two" in said[1] and said[1].endswith("1..3\n")
+    assert "three" not in said[1]
 
 
 def test_options_select_random_mutants() -> None:

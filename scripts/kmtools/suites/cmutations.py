@@ -111,7 +111,7 @@ def find_error_paths(code: str) -> Iterator[Edit]:
 
 def find_statements(code: str) -> Iterator[Edit]:
     """Yield edits that delete an expression statement, or a jump that no if controls. Other jumps
-    are error paths."""
+    are error paths. A compiler may warn about an empty statement, but not about an empty block."""
     start = depth = 0
     for place, char in enumerate(code):
         depth += (char in "([") - (char in ")]")
@@ -121,7 +121,7 @@ def find_statements(code: str) -> Iterator[Edit]:
                 statement = code[first:place]
                 jumps = RETURN.match(statement) is not None
                 if statement.strip() and not ((jumps and conditional) or KEPT.match(statement)):
-                    yield Edit("delete statement", first, place, "")
+                    yield Edit("delete statement", first, place + 1, "{ }")
             start = place + 1
 
 

@@ -192,7 +192,7 @@ def make_native_judge(_: str) -> Judge:
         lax = build_make_command(path, out=out, tree=TREE, extra="-Wno-error")
         strict = compile_object(make, path, log)
         new = strict or compile_object(lax, path, log)
-        with apply_text(change.file, read_sound_text(change.file)):
+        with apply_text(change.file, read_sound_text(change.file), TREE):
             if new is None or new == compile_object(make, path, log):
                 return Judgement(counted=False)
         if strict is None:
@@ -255,7 +255,7 @@ def restore_kernel_object(
     change: Change, kernel: str, modules: Path, make: Sequence[str], log: Path
 ) -> None:
     """Build the modules without the change, so that the next mutant is compared with them."""
-    with apply_text(change.file, read_sound_text(change.file)):
+    with apply_text(change.file, read_sound_text(change.file), TREE):
         if build_modules(kernel, TREE, modules, make, log):
             raise MutantError(f"the modules do not build without the change; see {log}")
 
@@ -294,7 +294,7 @@ def read_sound_text(file: str) -> str:
 
 
 @contextlib.contextmanager
-def apply_text(file: str, text: str, tree: Path = TREE) -> Iterator[None]:
+def apply_text(file: str, text: str, tree: Path) -> Iterator[None]:
     """During the `with` block, a file of the tree has another text."""
     before = (tree / file).read_text(encoding="utf-8")
     (tree / file).write_text(text, encoding="utf-8")
