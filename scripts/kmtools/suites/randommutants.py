@@ -175,16 +175,31 @@ def compile_object(make: Sequence[object], path: Path, log: Path) -> bytes | Non
     return bare.read_bytes()
 
 
-def make_native_judge(_: str) -> Judge:
+def run_test_program(log: Path) -> str:
+    """Build and run the C test cases in user space until the first failure; return this failure, or
+    ""."""
+    program = mutants.build_test_program(Environment.USER, log)
+    said = log.with_suffix(".ktap")
+    said.unlink(missing_ok=True)
+    words = ["bash", "-c", UNTIL_FAILURE, "bash", program, BATCHES]
+    code = mutants.run_with_time_limit(words, said, PROGRAM_SECONDS)
+    if code is None:
+        return "the test program hangs"
+    failed = re.findall(r"^not ok \d+ (\S+)", said.read_text(errors="replace"), re.M)
+    return [*failed, f"exit code {code} of the test program"][0] if code else ""
+
+
+def make_native_judge(commit: str) -> Judge:
     """Return a function that judges a mutant by the C test cases in user space, and by the tests of
     tests/tools that use native programs."""
-    out = SCRATCH / "user"
+    out, sound_log = SCRATCH / "user", SCRATCH / f"lines-{commit}-native.log"
     tools = [
         path.relative_to(TREE)
         for path in sorted((TREE / "tests" / "tools").glob("test_*.py"))
         if USES_PROGRAMS.search(path.read_text(encoding="utf-8"))
     ]
-    passing = sorted(testlines.run_all_tests(TREE, tools, SCRATCH / "native-tools.log"))
+    if failed := run_test_program(SCRATCH / "sound-user.log"):
+        raise MutantError(f"tests fail with the unchanged code: {failed}")
 
     def judge_native_mutant(change: Change, log: Path) -> Judgement:
         path = out / Path(change.file).with_suffix(".o")
@@ -197,16 +212,11 @@ def make_native_judge(_: str) -> Judge:
                 return Judgement(counted=False)
         if strict is None:
             return Judgement("a warning of the compiler")
-        program = mutants.build_test_program(Environment.USER, log)
-        said = log.with_suffix(".ktap")
-        said.unlink(missing_ok=True)
-        words = ["bash", "-c", UNTIL_FAILURE, "bash", program, BATCHES]
-        code = mutants.run_with_time_limit(words, said, PROGRAM_SECONDS)
-        if code:
-            failed = re.findall(r"^not ok \d+ (\S+)", said.read_text(errors="replace"), re.M)
-            return Judgement(failed[0] if failed else f"exit code {code} of the test program")
-        if code is None:
-            return Judgement("the test program hangs")
+        if caught := run_test_program(log):
+            return Judgement(caught)
+        with apply_text(change.file, read_sound_text(change.file), TREE):
+            seconds = testlines.find_passing_tests(TREE, tools, sound_log)
+        passing = sorted(seconds, key=lambda test: (seconds[test], test))
         code = testlines.run_tests(TREE, ["-x", *passing], log, TOOLS_SECONDS)
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(errors="replace"), re.M)
         if code == 0:
@@ -233,6 +243,8 @@ def make_kernel_judge(kernel: str) -> Judge:
     make = list(kernelsuite.MAKE_ARGS)
     if build_modules(kernel, TREE, modules, make, SCRATCH / "sound-modules.log"):
         raise MutantError(f"the modules do not build for kernel {kernel}")
+    if fault := boot_until_failure(MODULES[0], kernel, modules, SCRATCH / "sound-kernel.log"):
+        raise MutantError(f"tests fail with the unchanged code: {fault}")
 
     def judge_kernel_mutant(change: Change, log: Path) -> Judgement:
         path = objects / Path(change.file).with_suffix(".o")
@@ -244,7 +256,7 @@ def make_kernel_judge(kernel: str) -> Judge:
         if kernelsuite.find_warnings(log.read_text(errors="replace")):
             caught = "a warning of the compiler"
         else:
-            caught = boot_until_failure(change, kernel, modules, log)
+            caught = boot_until_failure(change.file, kernel, modules, log)
         restore_kernel_object(change, kernel, modules, make, log)
         return Judgement(caught, order_suites(change.file))
 
@@ -260,10 +272,11 @@ def restore_kernel_object(
             raise MutantError(f"the modules do not build without the change; see {log}")
 
 
-def boot_until_failure(change: Change, kernel: str, modules: Path, log: Path) -> str:
-    """Run the suites in a test kernel until the first failure; return this failure, or ""."""
+def boot_until_failure(file: str, kernel: str, modules: Path, log: Path) -> str:
+    """Run the suites in a test kernel until the first failure, beginning with those of the
+    module of `file`; return this failure, or ""."""
     make_stripped_copies(modules, kernelsuite.STRIPPED)
-    all_suites = order_suites(change.file)
+    all_suites = order_suites(file)
     kmlive = mutants.build_kmlive(Mutant("", "", "", [], [], suites=all_suites), log)
     request = Request(
         kernel=kernel,

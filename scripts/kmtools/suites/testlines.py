@@ -129,20 +129,31 @@ def run_all_tests(
     tree: Path, words: Sequence[object], log: Path, **env: object
 ) -> dict[str, float]:
     """Run the tests of tests/tools that are not long, or those of the files `words`, in a tree
-    without a change. Return the tests that passed, each with its time in seconds."""
-    record = log.with_suffix(".jsonl")
-    for old in (log, record):
+    without a change. Return the tests that passed, each with its time in seconds, and store them
+    next to the log."""
+    record, result = log.with_suffix(".jsonl"), log.with_suffix(".json")
+    for old in (log, record, result):
         old.unlink(missing_ok=True)
     run_tests(tree, ["-m", "not long", *words], log, ALL_SECONDS, **env)
     passed = read_passed_tests(record) if record.exists() else {}
     if not passed:
         raise FailedError(f"no test of tests/tools passes with the unchanged code, see {log}")
+    result.write_text(json.dumps(passed), encoding="utf-8")
     return passed
+
+
+def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> dict[str, float]:
+    """Return the results of an earlier call of run_all_tests() with the same log; without an
+    earlier call, run the tests."""
+    if not log.with_suffix(".json").exists():
+        return run_all_tests(tree, words, log)
+    found: dict[str, float] = json.loads(log.with_suffix(".json").read_text(encoding="utf-8"))
+    return found
 
 
 def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> TestLines:
     """Run the tests of tests/tools, or those of the files `words`, under coverage.py, and return
-    the tests that execute each line. If the log of an earlier run is complete, use the earlier
+    the tests that execute each line. If an earlier run with the same log is complete, use its
     results."""
     data = log.with_suffix(".sqlite")
     if not data.exists():
@@ -157,4 +168,4 @@ def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> T
             raise FailedError(f"coverage.py cannot combine its data, see {log}")
         (parts / "coverage").rename(data)
         shutil.rmtree(parts)
-    return TestLines(read_passed_tests(log.with_suffix(".jsonl")), data, tree)
+    return TestLines(find_passing_tests(tree, words, log), data, tree)
