@@ -156,7 +156,8 @@ def judge_planted(
 def test_survivor_is_printed_as_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A survivor is reported as a diff, with the tests that ran, and lowers the rate."""
+    """A survivor is reported as a diff, with the tests that ran, and lowers the rate. One of two
+    survivors may be chance."""
     given = [Judgement("case_one"), Judgement(seen_by=["native-plain"])]
     tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
     said = capsys.readouterr().out
@@ -165,7 +166,26 @@ def test_survivor_is_printed_as_diff(
         assert "-two\n+changed 1\n" in text
         assert "native: 1 of 2 mutants caught, 50 %" in text
     assert "a.c:2 swap" in said and "case_one" in said
+    assert not tally.failed
+
+
+def test_too_many_survivors_are_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample of which so few are caught as chance does not explain fails, and names the limit."""
+    tally, _ = judge_planted(tmp_path, monkeypatch, [Judgement(seen_by=["native-plain"])] * 2, 2)
     assert tally.failed and "the limit is 92 %" in tally.failed[0]
+
+
+@pytest.mark.parametrize(
+    "caught, judged, below",
+    [
+        *((0, 0, False), (0, 1, False), (0, 2, True), (7, 10, True), (8, 10, False)),
+        *((176, 200, True), (177, 200, False), (200, 200, False)),
+    ],
+)
+def test_limit_allows_for_chance(caught: int, judged: int, below: bool) -> None:
+    """The largest number of caught mutants that is called below 92 % is that of the binomial
+    distribution: 7 of 10 (probability 0.04), 176 of 200 (0.03)."""
+    assert randommutants.is_below_limit(caught, judged, 92.0) is below
 
 
 def test_caught_mutants_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

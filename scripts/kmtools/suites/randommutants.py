@@ -17,6 +17,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import json
+import math
 import random
 import re
 import shutil
@@ -41,7 +42,8 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import cmutations, kernelsuite, mutants, target, testkernel, testlines
 from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantError
 
-# The least percentage of mutants that tests must detect.
+# The least percentage of mutants that tests must detect. A sample fails if it is below by more than
+# chance explains.
 LIMITS = {"native": 92.0, "C": 85.0, "python": 92.0}
 # The number of random mutants of each kind in the weekly set.
 WEEKLY = 10
@@ -342,6 +344,17 @@ def format_survivor(change: Change, sound: str, seen_by: Sequence[str]) -> str:
     return f"# {change.name}: {seen}\n{diff}"
 
 
+def is_below_limit(caught: int, judged: int, limit: float) -> bool:
+    """Return True if so few of the judged mutants were caught that chance does not explain it: if
+    tests detected `limit` percent of all mutants, at most `caught` of `judged` would be caught with
+    a probability below 5 % (one-sided binomial test)."""
+    share = limit / 100
+    ways = (
+        math.comb(judged, n) * share**n * (1 - share) ** (judged - n) for n in range(caught + 1)
+    )
+    return sum(ways) < 0.05
+
+
 def judge_mutants(
     where: str, changes: Iterator[Change], count: int, judge: Judge, report: Path, tree: Path = TREE
 ) -> Tally:
@@ -391,7 +404,7 @@ def judge_mutants(
     print("\n".join([*survivors, total]), flush=True)
     if tried < count:
         failures.append(f"{where}: only {tried} mutants have an effect")
-    if rate < LIMITS[where]:
+    if is_below_limit(caught, judged, LIMITS[where]):
         failures.append(f"{total}; the limit is {LIMITS[where]:.0f} %, see {report}")
     return Tally(passed=0 if failures else 1, failed=failures)
 
