@@ -142,10 +142,12 @@ def draw_python_mutants(count: int, seed: int) -> Iterator[Change]:
         yield Change(f"scripts/kmtools/{file}", line, what, changed)
 
 
-def make_python_judge(commit: str) -> Judge:
+def make_python_judge(_commit: str) -> Judge:
     """Return a function that judges a mutant of scripts/kmtools by the tests that execute the
-    changed line."""
-    lines = testlines.measure_test_lines(TREE, SCRATCH / f"lines-{commit}.log")
+    changed line. These tests are recorded again if scripts/ or tests/ has changed."""
+    words = ["git", "rev-parse", "--short=12", "HEAD:scripts", "HEAD:tests"]
+    key = "-".join(processes.capture_output(words, TREE).stdout.split())
+    lines = testlines.measure_test_lines(TREE, SCRATCH / f"lines-{key}.log")
 
     def judge_python_mutant(change: Change, log: Path) -> Judgement:
         # Find the lines in the unchanged source, for which the tests were recorded.
@@ -417,7 +419,8 @@ def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
     for where, count in counts.items():
         report = SCRATCH / f"random-{where}-{seed}.txt"
         if where == "python":
-            changes = draw_python_mutants(count, seed)
+            # Make all of them before the tests of each line are recorded, which takes long.
+            changes = iter([*draw_python_mutants(count, seed)])
         else:
             changes = draw_c_mutants(list_c_files(where), seed)
         make = {"python": make_python_judge, "native": make_native_judge, "C": make_kernel_judge}
