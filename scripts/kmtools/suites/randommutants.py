@@ -145,8 +145,8 @@ def draw_python_mutants(count: int, seed: int) -> Iterator[Change]:
 def make_python_judge(_commit: str) -> Judge:
     """Return a function that judges a mutant of scripts/kmtools by the tests that execute the
     changed line. These tests are recorded again if scripts/ or tests/ has changed."""
-    words = ["git", "rev-parse", "--short=12", "HEAD:scripts", "HEAD:tests"]
-    key = "-".join(processes.capture_output(words, TREE).stdout.split())
+    words = ["git", "rev-parse", "HEAD:scripts", "HEAD:tests"]
+    key = "-".join(name[:12] for name in processes.capture_output(words, TREE).stdout.split())
     lines = testlines.measure_test_lines(TREE, SCRATCH / f"lines-{key}.log")
 
     def judge_python_mutant(change: Change, log: Path) -> Judgement:
