@@ -35,6 +35,8 @@ OUR_CONSOLE = """\
 """
 
 Ask = Callable[..., accel.Accel]
+# The function that asks the device file; most tests replace it.
+READ_KVM_VERSION = accel.read_kvm_version
 
 
 class FakeBoots:
@@ -60,6 +62,8 @@ def _use_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv(accel.VARIABLE, raising=False)
     monkeypatch.setattr(accel, "_found", {})
+    # /dev/null replaces /dev/kvm.
+    monkeypatch.setattr(accel, "read_kvm_version", lambda kvm: 12)
 
 
 def forget_verdicts() -> None:
@@ -101,12 +105,34 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
     assert absent.boot_message.startswith(
         f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or"
     )
-    monkeypatch.setattr("os.access", lambda *_: False)
+
+    def raise_permission_error(kvm: Path) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(accel, "read_kvm_version", raise_permission_error)
     # Make the folder with the log of an earlier trial boot, to which the message must not refer.
     accel.get_trial_folder("a").mkdir(parents=True)
     assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"
     )
+
+
+@pytest.mark.parametrize("device", ["/dev/null", "plain"])
+def test_file_that_is_no_device_of_kvm_is_refused_without_a_boot(
+    device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A device file that does not work says nothing about a kernel, so no verdict is stored."""
+    monkeypatch.setattr(accel, "read_kvm_version", READ_KVM_VERSION)
+    path = tmp_path / device
+    if device == "plain":
+        path.touch()
+    boots = FakeBoots(a=GOOD)
+    said = boots.choose_accel(kvm=path).boot_message
+    assert said == (
+        f"vm: emulated: {path} is no device of KVM (Inappropriate ioctl for device);"
+        " load kvm_intel or kvm_amd, if the CPU supports virtualisation"
+    )
+    assert boots.kernels == [] and not (get_cache_dir() / "accel.json").exists()
 
 
 def test_kmarkers_accel_forces_an_accelerator_without_fallback(

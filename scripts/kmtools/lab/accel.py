@@ -5,6 +5,7 @@ QEMU's emulator (TCG)."""
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import mmap
 import os
@@ -23,6 +24,8 @@ from kmtools.lab.result import TIME_UP, Result
 # The environment variable with which the user chooses the accelerator: kvm or tcg.
 VARIABLE = "KMARKERS_ACCEL"
 KVM = Path("/dev/kvm")
+# The ioctl by which the device KVM returns the version of its interface.
+KVM_GET_API_VERSION = 0xAE00
 # The time limit of a trial boot under KVM. On a host that is itself emulated, a boot takes 25 to
 # 54 s.
 TRIAL_BOOT_SECONDS = 60.0
@@ -97,15 +100,28 @@ def get_trial_folder(kernel: str) -> Path:
 
 
 def _check_kvm_device(kvm: Path) -> Accel | None:
-    """Return the emulator as the accelerator if the device file `kvm` cannot be opened, else
-    None."""
+    """Return the emulator as the accelerator if the device file `kvm` cannot be opened or is no
+    device of KVM, else None. The result is never stored, because the user can correct the cause."""
     if not kvm.exists():
         why = f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
         return Accel("tcg", why)
-    # This is only a check of permissions: KVM may fail although the file can be opened.
-    if not os.access(kvm, os.R_OK | os.W_OK):
+    # KVM may fail although it returns its version.
+    try:
+        read_kvm_version(kvm)
+    except PermissionError:
         return Accel("tcg", f"{kvm} cannot be opened; add yourself to the group kvm")
+    except OSError as error:
+        # The file may exist before the module is loaded, and in containers without the device.
+        why = f"{kvm} is no device of KVM ({error.strerror}); load kvm_intel or kvm_amd"
+        return Accel("tcg", f"{why}, if the CPU supports virtualisation")
     return None
+
+
+def read_kvm_version(kvm: Path) -> int:
+    """Return the version of the interface of the KVM device file `kvm`; raise OSError if it cannot
+    be opened or is no device of KVM."""
+    with kvm.open("r+b", buffering=0) as device:
+        return fcntl.ioctl(device, KVM_GET_API_VERSION)
 
 
 def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | None:
