@@ -27,6 +27,26 @@ class Emulator:
     powered_off: int = 0
 
 
+@dataclass(frozen=True)
+class Share:
+    """A folder of this machine that a guest can mount over 9p. The name by which the guest mounts
+    it is `tag`."""
+
+    tag: str
+    path: Path
+    writable: bool = False
+
+    def make_options(self) -> list[str]:
+        """Return QEMU's options for this folder. The folder may have mount points, so QEMU remaps
+        the inode numbers, which must be unique in the guest."""
+        access = "" if self.writable else ",readonly=on"
+        path = quote_option_value(self.path)
+        return [
+            "-virtfs",
+            f"local,path={path},mount_tag={self.tag},security_model=none,multidevs=remap{access}",
+        ]
+
+
 def choose_emulator(suite: str) -> Emulator:
     """Return the QEMU of the Debian suite `suite`, which the column qemu of kernels.txt names. If
     the environment variable KMARKERS_QEMU has the path of a QEMU, return that QEMU instead."""

@@ -29,7 +29,7 @@ from kmtools.lab.accel import Accel
 from kmtools.lab.bochs import Guest
 from kmtools.lab.catalogue import Kernel
 from kmtools.lab.channel import StatusChannel
-from kmtools.lab.emulator import Emulator
+from kmtools.lab.emulator import Emulator, Share
 from kmtools.lab.look import Finding
 from kmtools.lab.qmp import Monitor, ShutdownWatch, inject_nmis
 from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge_result, read_log
@@ -100,6 +100,8 @@ class Request:
     # The TCP port on this machine's loopback interface that is forwarded to port 22 of the guest; 0
     # for no network card. The guest cannot open connections to the outside.
     ssh_port: int = 0
+    # The folders of this machine that the guest can mount.
+    shares: Sequence[Share] = ()
     # True if the guest has a fourth serial port, ttyS3, connected to this process's terminal.
     terminal: bool = False
 
@@ -177,6 +179,7 @@ def _prepare_qemu(
         *("-kernel", str(files.image), "-initrd", str(archive), "-append", cmdline),
         *_make_serial_options(request.out),
         *Monitor.make_socket_options(scratch / WATCH_SOCKET),
+        *(option for share in request.shares for option in share.make_options()),
         *(TERMINAL if request.terminal else ()),
     ]
     if request.nmi:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds, in a test kernel's package, the dependencies of other modules, such as modules of a
-user."""
+"""Finds modules in a test kernel's package: modules by name, and the dependencies of other modules,
+such as modules of a user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import gzip
 import lzma
 import subprocess
 import zlib
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
@@ -80,28 +80,46 @@ def copy_module_dependencies(kernel: Kernel, modules: Iterable[Path], scratch: P
 
     A dependency that the package lacks is ignored here; insmod reports it.
     """
-    files = {
-        get_module_name(path): path
-        for path in (kernel.tree / "usr/lib/modules" / kernel.release).rglob("*.ko*")
-    }
+    files = find_package_modules(kernel)
+    needed = [
+        name for module in modules for name in list_all_dependencies(module.read_bytes(), files)
+    ]
+    return copy_package_modules(kernel, needed, scratch)
+
+
+def find_package_modules(kernel: Kernel) -> dict[str, Path]:
+    """Return the files of the modules in the kernel's package, by the name of the module."""
+    folder = kernel.tree / "usr/lib/modules" / kernel.release
+    return {get_module_name(path): path for path in folder.rglob("*.ko*")}
+
+
+def list_all_dependencies(module_file: bytes, files: Container[str]) -> list[str]:
+    """Return the names of the modules on which a module depends: first its soft dependencies.
+    `files` has the names of the modules in the kernel's package."""
+    # A soft dependency may be an algorithm. modprobe finds the modules of an algorithm by alias;
+    # this code uses the module NAME_generic, the generic C implementation.
+    soft = [
+        name if name in files else f"{name}_generic" for name in list_soft_dependencies(module_file)
+    ]
+    return [*soft, *list_module_dependencies(module_file)]
+
+
+def copy_package_modules(kernel: Kernel, names: Iterable[str], scratch: Path) -> list[Path]:
+    """Copy modules of the kernel's package, and the modules on which they depend, to `scratch`,
+    decompressed; return the copies in an order in which they can be loaded. Names that the package
+    lacks are ignored."""
+    files = find_package_modules(kernel)
     order: dict[str, Path] = {}
 
-    def add_module_dependencies(module_file: bytes) -> None:
-        # A soft dependency may be an algorithm. modprobe finds the modules of an algorithm by
-        # alias; this code uses the module NAME_generic, the generic C implementation.
-        soft = [
-            name if name in files else f"{name}_generic"
-            for name in list_soft_dependencies(module_file)
-        ]
-        for name in (*soft, *list_module_dependencies(module_file)):
+    def add_modules(names: Iterable[str]) -> None:
+        for name in names:
             if name in order or name not in files:
                 continue
             found = read_module_file(files[name])
-            add_module_dependencies(found)
+            add_modules(list_all_dependencies(found, files))
             order[name] = scratch / f"{name}.ko"
             order[name].write_bytes(found)
 
     scratch.mkdir(parents=True, exist_ok=True)
-    for module in modules:
-        add_module_dependencies(module.read_bytes())
+    add_modules(names)
     return list(order.values())

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Boots a test kernel whose root directory is the root directory of this machine, so that the
+commands of this checkout run in it as a user runs them.
+
+The guest reads the files of this machine over 9p. A tmpfs above them takes all changes, which end
+with the guest; only the folder OUTPUT is a folder of this machine that the guest can write. The
+processor is emulated and has AMD's virtualisation (SVM), so the guest has /dev/kvm and can boot
+test kernels of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from kmtools.base.paths import ROOT, get_cache_dir
+from kmtools.lab import catalogue, emulator, stock
+from kmtools.lab.emulator import Share
+from kmtools.lab.machine import Request
+
+JOB = ROOT / "scripts" / "guest" / "host.sh"
+# The folder in the guest that is the folder `output` of this machine.
+OUTPUT = "/mnt"
+# The page tables have 4 levels (la57=off), which is usual: KVM's nested page tables have as many
+# levels as those of the kernel that it is part of.
+MODEL = "max,la57=off,svm=on,npt=on"
+# The modules for the root directory and the folder OUTPUT, and the modules for /dev/kvm.
+ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
+KVM_MODULES = ("kvm", "kvm_amd")
+# The memory in MiB: for a test kernel in the guest, for changed files, and for Python.
+MEMORY = 4096
+# The kernel's mitigations are off, because they slow down an emulated kernel.
+APPEND = "mitigations=off"
+# The time limit in seconds for QEMU to start without a kernel; it usually takes less than one.
+PROBE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class HostJob:
+    """A script for bash that runs in a guest with this machine's root directory. It finds `output`
+    as OUTPUT, and `settings` as environment variables. `modules` are modules of kmarkers that the
+    script may load; a crash in them is not attributed to the emulator."""
+
+    kernel: str
+    script: Path
+    out: Path
+    timeout: float
+    modules: Path | None = None
+    settings: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def output(self) -> Path:
+        """The folder of this machine that the script can write."""
+        return self.out.with_name(f"{self.out.name}-output")
+
+
+def list_shares(output: Path) -> list[Share]:
+    """Return the folders of this machine that a guest mounts: the root directory, and `output`."""
+    return [Share("root", Path("/")), Share("output", output.resolve(), writable=True)]
+
+
+def find_host_obstacle(kernel: str) -> str:
+    """Return the reason why a kernel cannot be booted with this machine's root directory and
+    /dev/kvm; "" if it can. QEMU is started without a kernel, to find out whether it emulates SVM
+    and has 9p."""
+    lacking = find_missing_modules(kernel)
+    if lacking:
+        return f"kernel {kernel} has no module {', '.join(lacking)}"
+    qemu = emulator.choose_emulator(catalogue.find_entry(kernel).qemu)
+    command = [
+        *(*qemu.command, "-accel", "tcg", "-cpu", f"{MODEL},enforce"),
+        *("-nodefaults", "-display", "none", "-S", "-monitor", "stdio"),
+        *(option for share in list_shares(Path("/tmp")) for option in share.make_options()),
+    ]
+    try:
+        done = subprocess.run(
+            command,
+            env={**os.environ, **qemu.environment},
+            input="quit\n",
+            capture_output=True,
+            text=True,
+            timeout=PROBE_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return f"{qemu.version} does not start in {PROBE_SECONDS:.0f} s"
+    if done.returncode == 0:
+        return ""
+    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    return f"{qemu.version} lacks a feature: {said[0].partition(': ')[2] or said[0]}"
+
+
+def find_missing_modules(kernel: str) -> list[str]:
+    """Return the modules that a guest needs and that a kernel neither has in its package nor has
+    built in."""
+    found = catalogue.require_kernel(kernel)
+    list_file = found.tree / "usr/lib/modules" / found.release / "modules.builtin"
+    lines = list_file.read_text().splitlines() if list_file.is_file() else []
+    known = {stock.get_module_name(Path(line)) for line in lines}
+    known |= {*stock.find_package_modules(found)}
+    return [name for name in (*ROOT_MODULES, *KVM_MODULES) if name not in known]
+
+
+def make_host_request(job: HostJob, scratch: Path) -> Request:
+    """Return the request for a boot that runs a job. `scratch` is a folder for the modules of the
+    kernel, which must exist until the guest has started."""
+    kernel = catalogue.require_kernel(job.kernel)
+    files = scratch / "host"
+    copies = stock.copy_package_modules(kernel, (*ROOT_MODULES, *KVM_MODULES), files)
+    (files / "order").write_text("".join(f"{copy.name}\n" for copy in copies))
+    job.output.mkdir(parents=True, exist_ok=True)
+    settings = {
+        **job.settings,
+        "KMARKERS_CACHE": get_cache_dir(),
+        "KMARKERS_HOST_FOLDER": ROOT,
+        "KMARKERS_HOST_JOB": job.script,
+        "KMARKERS_HOST_KERNEL": job.kernel,
+        "KMARKERS_HOST_OUTPUT": OUTPUT,
+    }
+    return Request(
+        kernel=job.kernel,
+        job=JOB,
+        out=job.out,
+        modules=job.modules,
+        additions=[(files, "/host")],
+        settings=settings,
+        timeout=job.timeout,
+        append=APPEND,
+        memory=MEMORY,
+        accel="tcg",
+        model=MODEL,
+        shares=list_shares(job.output),
+    )
