@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests commands of this checkout on an emulated machine with AMD's virtualisation: the choice of
+the accelerator, test kernels under KVM, and a measurement in the running kernel.
+
+A test kernel is booted with the root directory of this machine (see lab/hostguest.py), and the job
+kvm.sh runs the commands in it, step by step. EXPECTED says what each step must print, and with
+which exit code it must end.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tempfile
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from kmtools.base import processes
+from kmtools.lab import accel, hostguest, userspace
+from kmtools.lab.hostguest import HostJob
+from kmtools.lab.result import VM_JSON, print_failure
+from kmtools.measure import bench
+from kmtools.measure.rundir import UNIT_EMULATED
+from kmtools.runner import ktap
+from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.ktap import Tally
+from kmtools.runner.suite import Suite
+from kmtools.suites import kernelsuite, testkernel
+
+JOB = kernelsuite.JOBS / "kvm.sh"
+# The time limits in seconds: of a whole part, and of the suites in a test kernel under KVM. All are
+# about three times the usual time, because an emulated machine is slow if this one is busy.
+PART_SECONDS, GUEST_SECONDS = 1800.0, 900.0
+# The suites that kvm.sh runs in a test kernel under KVM.
+GUEST_SUITES = ("orders", "cases", "modules", "examples", "typed", "sdt")
+# The accelerator in the description of a test kernel: KVM on a machine that is itself emulated.
+UNDER_EMULATED_KVM = {"accel": "kvm", "emulated": True}
+
+ABSENT = "there is no /dev/kvm; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
+NO_DEVICE = (
+    "/dev/kvm is no device of KVM (Inappropriate ioctl for device);"
+    " load kvm_intel or kvm_amd, if the CPU supports virtualisation"
+)
+NO_ACCESS = "/dev/kvm cannot be opened; add yourself to the group kvm"
+EMULATED, FORCED = "vm: emulated: ", "vm accel: KMARKERS_ACCEL is kvm, and "
+UNDER_KVM = "vm: under KVM"
+TRYING = f"vm: trying kernel .* under KVM, at most {accel.TRIAL_BOOT_SECONDS:.0f} s"
+TIME_OUT = (
+    f"{FORCED}kernel .* fails under KVM: no exit status after {accel.TRIAL_BOOT_SECONDS:.0f} s"
+    ".*; the log is in .*"
+)
+
+
+@dataclass(frozen=True)
+class Step:
+    """What a step of kvm.sh must do: its exit code, and regular expressions, one of which each line
+    of its output must match. With `more`, the output may have further lines."""
+
+    code: int
+    lines: Sequence[str] = ()
+    more: bool = False
+
+    def find_deviation(self, folder: Path, name: str) -> str:
+        """Return how the step `name`, whose results are in `folder`, deviates; "" if it does
+        not."""
+        code, output = folder / f"{name}.code", folder / f"{name}.log"
+        if not code.is_file():
+            return "the step did not end"
+        said = output.read_text(errors="replace").strip().splitlines()
+        last = said[-1] if said else "nothing"
+        if code.read_text().strip() != str(self.code):
+            return f"exit code {code.read_text().strip()} instead of {self.code}; it said: {last}"
+        for line in self.lines:
+            if not any(re.fullmatch(line, found) for found in said):
+                return f"no line {line!r}; it said: {last}"
+        if not self.more and len(said) != len(self.lines):
+            return f"{len(said)} lines instead of {len(self.lines)}; it said: {last}"
+        return ""
+
+
+# The steps of each part of kvm.sh.
+CHOICE = {
+    "absent": Step(0, [re.escape(EMULATED + ABSENT)]),
+    "absent-forced": Step(2, [re.escape(FORCED + ABSENT)]),
+    "plain-file-forced": Step(2, [re.escape(FORCED + NO_DEVICE)]),
+    "other-device": Step(0, [re.escape(EMULATED + NO_DEVICE)]),
+    "other-device-forced": Step(2, [re.escape(FORCED + NO_DEVICE)]),
+    "no-access": Step(0, [re.escape(EMULATED + NO_ACCESS)]),
+    "no-access-forced": Step(2, [re.escape(FORCED + NO_ACCESS)]),
+    "time-out-forced": Step(2, [TRYING, TIME_OUT]),
+    "time-out-verdicts": Step(0),
+    "chosen": Step(0, [TRYING, UNDER_KVM]),
+    "chosen-again": Step(0, [UNDER_KVM]),
+}
+GUESTS = {
+    "suites": Step(0, [f"# suite: {name}" for name in GUEST_SUITES], more=True),
+    "bench": Step(0, [f" *{UNDER_KVM}"], more=True),
+    "table": Step(
+        0,
+        [
+            f"vm, kernel .*: {re.escape(UNIT_EMULATED)} per operation",
+            *(rf" {name}: .*" for name in bench.QUICK_GUEST_BENCHMARKS),
+        ],
+        more=True,
+    ),
+}
+BENCH_HOST = {
+    "unattended": Step(2, ["host: nothing done"], more=True),
+    "measured": Step(0, more=True),
+    "measured-unloaded": Step(0),
+    "interrupted": Step(130, ["bench: interrupted; .*"], more=True),
+    "interrupted-unloaded": Step(0),
+}
+
+
+def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
+    """Judge the results of steps, which are in `folder`: one result for each step."""
+    tally = Tally()
+    for name, step in steps.items():
+        why = step.find_deviation(folder, name)
+        tally.add_result(not why, f"{name}: {why}")
+    return tally
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object; return an empty one if the file does not exist."""
+    found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+    return found
+
+
+def judge_choice(folder: Path) -> Tally:
+    """Judge the steps of the part `choice`."""
+    return judge_steps(CHOICE, folder)
+
+
+def judge_guests(folder: Path) -> Tally:
+    """Judge the part `guests`: its steps, the results of the suites under KVM, and what the
+    descriptions of both test kernels say about the accelerator."""
+    tally = judge_steps(GUESTS, folder)
+    log = folder / "suites.log"
+    tally.add_tally(ktap.parse_ktap(log.read_text().splitlines() if log.is_file() else []))
+    env = read_json(folder / "env.json")
+    described = [
+        ("suites", read_json(folder / "suites" / VM_JSON)),
+        *(("bench", tier["vm"]) for tier in env.get("tiers", [{"vm": {}}])),
+    ]
+    for name, vm in described:
+        found = {key: vm.get(key) for key in UNDER_EMULATED_KVM}
+        tally.add_result(found == UNDER_EMULATED_KVM, f"{name}: the test kernel ran with {found}")
+    return tally
+
+
+def judge_bench_host(folder: Path) -> Tally:
+    """Judge the part `bench-host`: its steps, and what the page of results says about the kernel
+    that was measured."""
+    tally = judge_steps(BENCH_HOST, folder)
+    page = folder / "report.html"
+    said = page.read_text() if page.is_file() else ""
+    tally.add_result(
+        "that of a virtual machine, emulated" in said and "real machine" not in said,
+        "the page of results does not say that the kernel ran in an emulated virtual machine",
+    )
+    return tally
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of kvm.sh: a description, the function that judges its results, and its usual time in
+    seconds."""
+
+    what: str
+    judge: Callable[[Path], Tally]
+    usual: float
+
+
+PARTS = {
+    "kvm-choice": Part("KVM is used where it works, else the reason is named", judge_choice, 300),
+    "kvm-guests": Part("suites and benchmarks in test kernels under KVM", judge_guests, 600),
+    "bench-host": Part("make bench-host in an emulated machine", judge_bench_host, 400),
+}
+
+
+def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
+    """Boot a kernel with the root directory of this machine, run a part of kvm.sh in it, and judge
+    the results. A fault in the log of this kernel is a failure, too."""
+    # The programs are up to date in the guest, which would compile for a long time.
+    if processes.run_program(userspace.build_make_command("bench"), log):
+        return Tally(failed=[f"kmbench does not build: see {log}"])
+    settings = {"KMARKERS_PART": name, "KMARKERS_GUEST_SECONDS": f"{GUEST_SECONDS:.0f}"}
+    job = HostJob(kernel, JOB, log.with_suffix(""), PART_SECONDS, modules, settings)
+    remove_files(job.output.rglob("*"))
+    retries: list[str] = []
+    with tempfile.TemporaryDirectory(prefix="kmarkers-host-") as scratch:
+        request = hostguest.make_host_request(job, Path(scratch))
+        result = kernelsuite.boot_with_retries(request, retries)
+    kernelsuite.print_retries(retries)
+    log.write_text(result.status)
+    tally = PARTS[name].judge(job.output)
+    if not result.ok:
+        print_failure(result)
+        tally.failed.append(result.reason)
+    return tally
+
+
+def remove_files(paths: Iterable[Path]) -> None:
+    """Remove the files of an earlier run, so that their results are not judged."""
+    for path in paths:
+        if path.is_file():
+            path.unlink()
+
+
+def make_host_check(kernel: str) -> Callable[[], str]:
+    """Return a function for Suite.obstacle. The function returns the reason why the kernel cannot
+    boot with this machine's root directory and /dev/kvm, or "" if the kernel can."""
+
+    def find_obstacle() -> str:
+        return kernelsuite.make_boot_check(kernel)() or hostguest.find_host_obstacle(kernel)
+
+    return find_obstacle
+
+
+def make_kvm_suites(kernel: str, modules: Path) -> list[Suite]:
+    """Return a suite for each part of kvm.sh. They run with nothing in parallel, because a boot
+    under emulated KVM must not exceed the time limit of a trial boot."""
+    return [
+        Suite(
+            f"{name}-{kernel}",
+            partial(run_part, name, kernel, modules),
+            part.what,
+            make_host_check(kernel),
+            part.usual,
+            calm=True,
+        )
+        for name, part in PARTS.items()
+    ]
+
+
+def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+    """Return the suites of this file whose names are in `names`, for the requested kernel."""
+    return testkernel.select_suites(suite_request, names, make_kvm_suites)

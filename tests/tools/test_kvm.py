@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of guests with this machine's root directory, with a fake QEMU, and of the judgement of the
+steps that run in such a guest."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from fakelab import use_fake_qemu
+from kmtools.base import processes
+from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT, get_cache_dir
+from kmtools.lab import accel, catalogue, hostguest
+from kmtools.lab.hostguest import HostJob
+from kmtools.lab.machine import boot
+from kmtools.measure.bench import QUICK_GUEST_BENCHMARKS
+from kmtools.measure.rundir import UNIT_EMULATED
+from kmtools.runner.suite import find_no_obstacle
+from kmtools.suites import kernelsuite, kvm
+from kmtools.suites.kvm import Step
+
+# A QEMU that starts without a kernel, and one that lacks SVM.
+WHOLE = '[ "$1" = --version ] && { echo "QEMU 10"; exit; }\necho "$@" >"$HERE/probe"\n'
+WITHOUT_SVM = f"""{WHOLE}
+echo "qemu-system-x86_64: TCG doesn't support requested feature: svm" >&2
+exit 1
+"""
+
+
+def write_package_modules(*names: str) -> None:
+    """Write modules into the package of the fake kernel: files without dependencies."""
+    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    folder = kernel.tree / "usr/lib/modules" / kernel.release / "kernel"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        (folder / f"{name.replace('_', '-')}.ko").write_bytes(b"\x7fELF\0depends=\0")
+
+
+def write_fake_qemu(laboratory: Path, script: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace QEMU by a shell script."""
+    qemu = laboratory / "qemu"
+    qemu.write_text(f"#!/bin/sh\n{script}")
+    qemu.chmod(0o755)
+    monkeypatch.setenv("KMARKERS_QEMU", str(qemu))
+
+
+def write_steps(folder: Path, steps: Mapping[str, tuple[int, str]]) -> None:
+    """Write the exit codes and the outputs of steps."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (code, output) in steps.items():
+        (folder / f"{name}.code").write_text(f"{code}\n")
+        (folder / f"{name}.log").write_text(output)
+
+
+def make_job(laboratory: Path) -> HostJob:
+    name = catalogue.get_default_kernel_name()
+    return HostJob(name, kvm.JOB, laboratory / "logs" / "host", 20.0, settings={"A": "b"})
+
+
+def test_guest_has_svm_and_the_root_directory_read_only(laboratory: Path) -> None:
+    write_package_modules(*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)
+    request = hostguest.make_host_request(make_job(laboratory), laboratory / "scratch")
+    assert dict(request.settings)["KMARKERS_CACHE"] == get_cache_dir()
+    order = (laboratory / "scratch" / "host" / "order").read_text().split()
+    assert order == [f"{name}.ko" for name in (*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)]
+    with use_fake_qemu(laboratory, 'echo "$@" >"$HERE/words"; finish 0'):
+        assert boot(request).ok
+    words = (laboratory / "words").read_text()
+    output = laboratory / "logs" / "host-output"
+    assert "-accel tcg,thread=multi -cpu max,la57=off,svm=on,npt=on" in words
+    assert (
+        "-virtfs local,path=/,mount_tag=root,security_model=none,multidevs=remap,readonly=on"
+        in words
+    )
+    assert (
+        f"-virtfs local,path={output},mount_tag=output,security_model=none,multidevs=remap "
+        in words
+    )
+
+
+def test_missing_svm_or_module_is_named(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = catalogue.get_default_kernel_name()
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
+    find_obstacle = kvm.make_host_check(name)
+    write_fake_qemu(laboratory, WHOLE, monkeypatch)
+    assert find_obstacle() == (
+        f"kernel {name} has no module virtio_pci, 9pnet_virtio, 9p, overlay, kvm, kvm_amd"
+    )
+    write_package_modules(*hostguest.ROOT_MODULES, "kvm")
+    kernel = catalogue.require_kernel(name)
+    built_in = kernel.tree / "usr/lib/modules" / kernel.release / "modules.builtin"
+    built_in.write_text("kernel/arch/x86/kvm/kvm-amd.ko\n")
+    assert not find_obstacle()
+    assert f"-cpu {hostguest.MODEL},enforce" in (laboratory / "probe").read_text()
+    write_fake_qemu(laboratory, WITHOUT_SVM, monkeypatch)
+    assert find_obstacle() == (
+        "QEMU 10 lacks a feature: TCG doesn't support requested feature: svm"
+    )
+    monkeypatch.setattr(hostguest, "PROBE_SECONDS", 0.2)
+    write_fake_qemu(laboratory, f"{WHOLE}exec sleep 9\n", monkeypatch)
+    assert find_obstacle() == "QEMU 10 does not start in 0 s"
+
+
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("exit 0", "the guest ended without an exit status"),
+        ("finish 1", "the job failed with exit code 1"),
+        ("echo 'WARNING: CPU: 0' >\"$console\"; finish 0", "lines that report faults"),
+    ],
+)
+def test_guest_that_vanishes_or_warns_is_a_failure(
+    script: str, why: str, laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = catalogue.get_default_kernel_name()
+    monkeypatch.setattr(processes, "run_program", lambda *_: 0)
+    modules = laboratory / "modules"
+    modules.mkdir()
+    (modules / "kmarkers_patcher.ko").touch()
+    log = laboratory / "logs" / "kvm-choice.log"
+    log.parent.mkdir()
+    # The results of an earlier run must not be judged.
+    write_steps(log.with_name("kvm-choice-output"), {"absent": (0, kvm.EMULATED + kvm.ABSENT)})
+    with use_fake_qemu(laboratory, script):
+        tally = kvm.run_part("kvm-choice", name, modules, log)
+    assert tally.passed == 0
+    assert tally.failed[:-1] == [f"{step}: the step did not end" for step in kvm.CHOICE]
+    assert why in tally.failed[-1]
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "why"),
+    [
+        (0, "one\nvm: under KVM\n", ""),
+        (2, "vm: under KVM\n", "exit code 2 instead of 0; it said: vm: under KVM"),
+        (0, "", "no line 'vm: under KVM'; it said: nothing"),
+        (0, "vm: under KVM too\n", "no line 'vm: under KVM'; it said: vm: under KVM too"),
+    ],
+)
+def test_step_is_judged_by_exit_code_and_lines(
+    code: int, output: str, why: str, tmp_path: Path
+) -> None:
+    write_steps(tmp_path, {"a": (code, output)})
+    assert Step(0, [kvm.UNDER_KVM], more=True).find_deviation(tmp_path, "a") == why
+    exact = Step(0, [kvm.UNDER_KVM]).find_deviation(tmp_path, "a")
+    assert exact == (why or "2 lines instead of 1; it said: vm: under KVM")
+
+
+def test_expected_reasons_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The texts that the suite expects are the ones that accel.py makes."""
+    monkeypatch.setenv(accel.VARIABLE, "kvm")
+    for kvm_file, reason in ((Path("/absent"), kvm.ABSENT), (Path("/dev/null"), kvm.NO_DEVICE)):
+        with pytest.raises(UnableError) as error:
+            accel.choose_accel("QEMU 10", "6.1", "6.1", pytest.fail, kvm_file)
+        said = reason.replace("/dev/kvm", str(kvm_file))
+        assert f"vm accel: {error.value}" == kvm.FORCED + said
+
+
+def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
+    """Write the results of the part kvm-guests."""
+    suites = "".join(
+        f"# suite: {name}\nok {number} {name} works\n"
+        for number, name in enumerate(kvm.GUEST_SUITES, 1)
+    )
+    names = "".join(f" {name}: over nop\n" for name in QUICK_GUEST_BENCHMARKS)
+    table = f"vm, kernel 6.1: {UNIT_EMULATED} per operation\n{names}"
+    write_steps(
+        folder,
+        {
+            "suites": (0, f"{suites}1..{len(kvm.GUEST_SUITES)}\n"),
+            "bench": (0, "[3/5] fetching\n      vm: under KVM\n"),
+            "table": (0, table),
+        },
+    )
+    vm = {"accel": accelerator, "emulated": True}
+    (folder / "suites").mkdir(exist_ok=True)
+    (folder / "suites" / "vm.json").write_text(json.dumps(vm))
+    (folder / "env.json").write_text(json.dumps({"tiers": [{"tier": "vm", "vm": vm}]}))
+
+
+def test_results_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> None:
+    write_good_guests(tmp_path)
+    tally = kvm.judge_guests(tmp_path)
+    assert not tally.failed and tally.passed == len(kvm.GUESTS) + len(kvm.GUEST_SUITES) + 2
+
+
+@pytest.mark.parametrize(
+    ("file", "was", "now", "why"),
+    [
+        ("suites.log", "ok 2", "not ok 2", "cases works"),
+        ("suites.log", "1..6", "", "no plan"),
+        ("suites.log", "# suite: sdt", "", "# suite: sdt"),
+        ("table.log", "cold-branch", "cold", "cold-branch"),
+        ("table.log", "emulated", "guest", "emulated"),
+        ("bench.log", "under KVM", "emulated: a reason", "under KVM"),
+        ("env.json", "kvm", "tcg", "bench: the test kernel ran with {'accel': 'tcg'"),
+        ("env.json", "true", "false", "bench: the test kernel ran with"),
+        ("suites/vm.json", "kvm", "tcg", "suites: the test kernel ran with"),
+    ],
+)
+def test_deviation_of_a_test_kernel_under_kvm_fails(
+    file: str, was: str, now: str, why: str, tmp_path: Path
+) -> None:
+    write_good_guests(tmp_path)
+    text = (tmp_path / file).read_text()
+    assert was in text
+    (tmp_path / file).write_text(text.replace(was, now))
+    assert any(why in reason for reason in kvm.judge_guests(tmp_path).failed)
+
+
+def test_page_that_names_a_real_machine_fails(tmp_path: Path) -> None:
+    def judge_page(text: str) -> list[str]:
+        (tmp_path / "report.html").write_text(text)
+        return [why for why in kvm.judge_bench_host(tmp_path).failed if "page" in why]
+
+    good = "The kernel that runs here, which is that of a virtual machine, emulated: its ticks"
+    assert not judge_page(good)
+    assert judge_page("") and judge_page(f"{good}. The kernel on the real machine.")
+
+
+def test_all_steps_are_in_the_job() -> None:
+    script = kvm.JOB.read_text()
+    assert re.findall(r"^\tstep (\S+)", script, re.M) == [*kvm.CHOICE, *kvm.GUESTS, *kvm.BENCH_HOST]
+    assert {*re.findall(r"^run_(\S+)\(\)", script, re.M)} == {*kvm.PARTS}
+    assert f'KMARKERS_SUITES="{" ".join(kvm.GUEST_SUITES)}"' in script
+    assert {*kvm.GUEST_SUITES} <= {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}

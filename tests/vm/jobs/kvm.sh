@@ -1,0 +1,150 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Runs commands of this checkout in a guest that scripts/guest/host.sh has given this machine's root
+# directory. KMARKERS_PART is a part of the test: kvm-choice, kvm-guests or bench-host. For each step, the
+# output and the exit code are written to STEP.log and STEP.code in KMARKERS_HOST_OUTPUT;
+# scripts/kmtools/suites/kvm.py says what they must be.
+
+kernel=$KMARKERS_HOST_KERNEL output=$KMARKERS_HOST_OUTPUT
+verdicts=$KMARKERS_CACHE/accel.json
+trial=$KMARKERS_CACHE/kvm/$kernel
+status=/sys/kernel/debug/kmarkers/bench/status
+# The user who is not root: nobody.
+user=65534
+
+# step NAME COMMAND...: run a command, and store its output and its exit code
+step() {
+	local name=$1 began=$SECONDS code=0
+	shift
+	"$@" </dev/null >"$output/$name.log" 2>&1 || code=$?
+	echo $code >"$output/$name.code"
+	echo "# step $name: exit code $code after $((SECONDS - began)) s"
+}
+
+accel() {
+	scripts/kmarkers vm accel --kernel "$kernel"
+}
+
+# force_kvm: choose KVM or fail
+force_kvm() {
+	KMARKERS_ACCEL=kvm accel
+}
+
+# as_user COMMAND...: run a command as a user who is not root
+as_user() {
+	setpriv --reuid=$user --regid=$user --clear-groups "$@"
+}
+
+# stop_qemu: stop the QEMU of a trial boot as soon as its kernel has printed something
+stop_qemu() {
+	until [[ -s $trial/console.log ]]; do sleep 0.2; done
+	pkill -STOP -f -- '-accel kvm'
+}
+
+# list_verdicts: print the stored verdicts about kernels
+list_verdicts() {
+	[[ ! -e $verdicts ]] || cat "$verdicts"
+}
+
+run_kvm-choice() {
+	mv /dev/kvm /dev/kvm.away
+	step absent accel
+	step absent-forced force_kvm
+	: >/dev/kvm
+	step plain-file-forced force_kvm
+	rm /dev/kvm
+	mknod -m 666 /dev/kvm c 1 3
+	step other-device accel
+	step other-device-forced force_kvm
+	mv /dev/kvm.away /dev/kvm
+	chmod 0 /dev/kvm
+	step no-access as_user scripts/kmarkers vm accel --kernel "$kernel"
+	step no-access-forced as_user env KMARKERS_ACCEL=kvm scripts/kmarkers vm accel --kernel "$kernel"
+	chmod 600 /dev/kvm
+	rm -rf "$trial"
+	stop_qemu &
+	step time-out-forced force_kvm
+	step time-out-verdicts list_verdicts
+	step chosen accel
+	step chosen-again accel
+}
+
+# write_guest_job: write the job of a test kernel, which runs suites with the shortest storms
+write_guest_job() {
+	cat >/tmp/kvm-job <<-'EOF'
+		export KMARKERS_BATCHES=30 KMARKERS_CYCLES=3 KMARKERS_SAMPLES=4
+		export KMARKERS_ORDERS="example_client example_probe" KMARKERS_SAMPLE="many_*[05]0"
+		export KMARKERS_SUITES="orders cases modules examples typed sdt"
+		. /tests/jobs/check.sh
+	EOF
+}
+
+run_kvm-guests() {
+	write_guest_job
+	step suites scripts/kmarkers vm run --kernel "$kernel" --modules "build/modules/$kernel" \
+		--job /tmp/kvm-job --add tests/vm:/tests --add examples/reader:/examples \
+		--out "$output/suites" --timeout "$KMARKERS_GUEST_SECONDS"
+	step bench scripts/kmarkers bench --quick --tiers vm --kernel "$kernel"
+	cp results/local/latest/env.json "$output"
+	step table scripts/kmarkers table results/local/latest --tier vm
+}
+
+# copy_modules: copy the modules to where "make modules" builds them
+copy_modules() {
+	local file name kbuild
+	for file in "build/modules/$kernel"/kmarkers_*.ko; do
+		name=$(basename "$file" .ko)
+		for kbuild in */Kbuild; do
+			! grep -q "^obj-m.* $name\.o" "$kbuild" || cp "$file" "${kbuild%/Kbuild}/"
+		done
+	done
+}
+
+# limit_bench BLOCKS: replace the Python of scripts/host by one that measures only this number of
+# blocks of a benchmark in the kernel
+limit_bench() {
+	rm -f build/venv/bin/python
+	cat >build/venv/bin/python <<-EOF
+		#!/bin/bash
+		exec build/venv/bin/python3 "\$@" --tiers=metal --benchmarks=empty-loop --blocks=$1
+	EOF
+	chmod +x build/venv/bin/python
+}
+
+# interrupt_bench: run scripts/host in a process group of its own, and send SIGINT to the group, as
+# Ctrl-C does, when a benchmark runs; return the exit code of the script
+interrupt_bench() {
+	set -m
+	scripts/host -y -f bench &
+	set +m
+	until grep -qs '^running' $status; do
+		kill -0 $! || break
+		sleep 0.2
+	done
+	kill -INT -- -$!
+	wait $!
+}
+
+# list_kmarkers_modules: print the loaded modules of kmarkers; succeeds if there is none
+list_kmarkers_modules() {
+	! grep ^kmarkers_ /proc/modules
+}
+
+run_bench-host() {
+	copy_modules
+	step unattended scripts/host -f bench
+	limit_bench 8
+	step measured scripts/host -y -f bench
+	step measured-unloaded list_kmarkers_modules
+	cp results/local/latest/{env.json,report.html} "$output"
+	limit_bench 20000
+	step interrupted interrupt_bench
+	step interrupted-unloaded list_kmarkers_modules
+}
+
+rm -f "$verdicts" results/local/latest
+# The host takes a guest without output for hung.
+while sleep 20; do echo "# $SECONDS s"; done &
+alive=$!
+"run_$KMARKERS_PART"
+kill $alive
