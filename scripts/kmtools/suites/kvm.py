@@ -160,7 +160,7 @@ def judge_bench_host(folder: Path) -> Tally:
     page = folder / "report.html"
     said = page.read_text() if page.is_file() else ""
     tally.add_result(
-        "that of a virtual machine, emulated" in said and "real machine" not in said,
+        "that of a virtual machine, emulated" in said and "on the real machine" not in said,
         "the page of results does not say that the kernel ran in an emulated virtual machine",
     )
     return tally

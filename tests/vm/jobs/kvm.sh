@@ -91,12 +91,11 @@ run_kvm-guests() {
 
 # copy_modules: copy the modules to where "make modules" builds them
 copy_modules() {
-	local file name kbuild
-	for file in "build/modules/$kernel"/kmarkers_*.ko; do
-		name=$(basename "$file" .ko)
-		for kbuild in */Kbuild; do
-			! grep -q "^obj-m.* $name\.o" "$kbuild" || cp "$file" "${kbuild%/Kbuild}/"
-		done
+	local folder name names
+	for folder in $(sed -n 's/^obj-m += //p' Kbuild | tr -d /); do
+		names=$(sed -n 's/^obj-m [:+]= //p' "$folder/Kbuild")
+		# shellcheck disable=SC2086 # $names is split into words
+		for name in $names; do cp "build/modules/$kernel/${name%.o}.ko" "$folder/"; done
 	done
 }
 
