@@ -18,6 +18,8 @@ from pathlib import Path
 
 # An operator changes the same node in fewer ways than this.
 MOST_WAYS = 4
+# The folder of code that is itself a test.
+TESTS = "suites"
 BODIES = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -59,15 +61,16 @@ def find_changed_line(old: str, new: str) -> int:
 
 
 def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]:
-    """Yield mutants of all Python files of a folder, without end; all places and operators are
-    equally likely. Each has a file, a line, the name of an operator, and the changed source."""
+    """Yield mutants of all Python files of a folder but those in its folder TESTS, without end; all
+    places and operators are equally likely. Each has a file, a line, the name of an operator, and
+    the changed source."""
     from cosmic_ray import plugins  # noqa: PLC0415 # only build/mutation has this package
     from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415
     from cosmic_ray.mutating import mutate_code  # noqa: PLC0415
 
     classes = {name: plugins.get_operator(name) for name in sorted(plugins.operator_names())}
     operators = [(name, one()) for name, one in classes.items() if not one.arguments()]
-    files = sorted(folder.rglob("*.py"))
+    files = sorted(set(folder.rglob("*.py")) - set((folder / TESTS).rglob("*.py")))
     texts = {file: file.read_text(encoding="utf-8") for file in files}
     nodes = [(file, [*ast_nodes(get_ast(text))]) for file, text in texts.items()]
     places = [(file, n) for file, some in nodes for n in range(len(some))]

@@ -4,9 +4,10 @@
 The mutants of tests/mutants/ are chosen by hand, so they show what their authors thought of. Random
 mutants show how much of the code the tests check. The option random=N chooses N of them, seed=S
 makes the choice repeatable, and where= says what is changed: "native" (C code that also runs in
-user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools). The same seed and
-commit give the same mutants; changes that are not committed are left out. A mutant that has no
-effect on the compiled code is replaced by the next one.
+user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools without suites/,
+which are tests that run in kernels and for hours). The same seed and commit give the same mutants;
+changes that are not committed are left out. A mutant that has no effect on the compiled code is
+replaced by the next one.
 
 Mutants that no test can notice are listed in tests/mutants/unnoticed.txt, and are not counted. The
 survivors are printed as diffs, and are also written to build/mutants/random-WHERE-SEED.txt.
@@ -160,7 +161,9 @@ def make_python_judge(_commit: str) -> Judge:
         if code == 0:
             return Judgement(seen_by=tests)
         said = log.read_text(errors="replace")
-        if code == testlines.USAGE_CODE and "ERROR collecting" not in said:
+        if code == testlines.USAGE_CODE and not re.search(
+            "ERROR collecting|loading conftest", said
+        ):
             raise MutantError(f"the tests of the line cannot be found, see {log}")
         failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
         return Judgement("hangs" if code is None else failed[1] if failed else f"exit code {code}")
