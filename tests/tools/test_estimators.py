@@ -415,6 +415,30 @@ def test_two_different_processes_give_a_wide_interval() -> None:
     assert found.interval.half_width > 5
 
 
+@pytest.mark.parametrize(
+    ("values", "upper"),
+    [
+        ([5], None),
+        ([2, 2, 2], None),
+        # The mean of these is not exactly 0.1.
+        ([0.1, 0.1, 0.1], None),
+        ([3, 1], [True, False]),
+        # The sum of the squared deviations is 1.
+        ([1, 0, 0, 1], [True, False, False, True]),
+        ([0, 10, 1, 2], [False, True, False, False]),
+        # The best groups explain 4/5 of the variance; of five values 3/4.
+        ([0, 1, 2, 3], [False, False, True, True]),
+        ([0, 1, 2, 3, 4], None),
+    ],
+)
+def test_values_are_split_into_two_groups(values: list[float], upper: list[bool] | None) -> None:
+    """Values are split where the two groups differ most, if this explains at least 4/5 of their
+    variance. Equal values are not split, and give no warning of numpy."""
+    with np.errstate(all="raise"):
+        found = location.split_into_two_groups(np.array(values, dtype=float))
+    assert (None if found is None else [*found]) == upper
+
+
 def test_batches_do_not_span_processes() -> None:
     process = np.repeat([3, 1, 2], [40, 7, 50])
     for part in location.split_blocks_into_batches(process):
