@@ -9,6 +9,7 @@ import io
 import json
 import os
 import pty
+import re
 import subprocess
 import sys
 import tarfile
@@ -204,6 +205,37 @@ def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
     positions = [data.index(name.encode() + b"\0") for name in names]
     assert positions == sorted(positions)
     assert data.count(b"070701") == len(names)
+
+
+def test_headers_of_the_initramfs_have_the_fields_of_the_kernel(tmp_path: Path) -> None:
+    """Each header has the fields of Documentation/driver-api/early-userspace/buffer-format.rst of
+    the kernel: eight hexadecimal digits each, owned by root, without a time."""
+    (tmp_path / "job").write_text("abcde")
+    (tmp_path / "job").chmod(0o640)
+    out = io.BytesIO()
+    archive = initramfs.Archive(out)
+    archive.add_file("opt/job", tmp_path / "job")
+    archive.add_file("init", tmp_path / "job", 0o755)
+    archive.add_device("dev/null", 1, 3)
+    archive.close()
+    # Magic, ino, mode, uid, gid, nlink, mtime, filesize, maj, min, rmaj, rmin, namesize, chksum.
+    rest, headers = out.getvalue(), []
+    for name in ("opt", "opt/job", "init", "dev/null", "TRAILER!!!"):
+        assert re.fullmatch(rb"070701[0-9a-f]{104}", rest[:110])
+        fields = [int(rest[place : place + 8], 16) for place in range(6, 110, 8)]
+        headers.append((name, oct(fields[1]), *fields[2:]))
+        head = (110 + len(name) + 1 + 3) // 4 * 4
+        assert rest[110:head].rstrip(b"\0") == name.encode()
+        assert rest[head : head + fields[6]] == b"abcde"[: fields[6]]
+        rest = rest[head + (fields[6] + 3) // 4 * 4 :]
+    assert rest == b""
+    assert headers == [
+        ("opt", "0o40755", 0, 0, 1, 0, 0, 0, 0, 0, 0, 4, 0),
+        ("opt/job", "0o100640", 0, 0, 1, 0, 5, 0, 0, 0, 0, 8, 0),
+        ("init", "0o100755", 0, 0, 1, 0, 5, 0, 0, 0, 0, 5, 0),
+        ("dev/null", "0o20600", 0, 0, 1, 0, 0, 0, 0, 1, 3, 9, 0),
+        ("TRAILER!!!", "0o0", 0, 0, 1, 0, 0, 0, 0, 0, 0, 11, 0),
+    ]
 
 
 def test_successful_job_passes(laboratory: Path) -> None:
