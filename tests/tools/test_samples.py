@@ -106,6 +106,21 @@ def test_invalid_file_is_reported(name: str, tmp_path: Path) -> None:
         read_samples(path, [NATIVE, counted])
 
 
+@pytest.mark.parametrize("schema", [1, 2])
+def test_line_of_a_field_that_is_too_long_is_reported(schema: int, tmp_path: Path) -> None:
+    """The csv module of Python refuses fields of more than 131072 characters. The error names the
+    line of the file, with and without a line that names the schema."""
+    long = "x" * 131073
+    if schema == 1:
+        lines = [f"tier,kernel,{OLD_HEAD}", *OLD[:2], OLD[2].replace("arm-scaling", long)]
+    else:
+        lines = ["# schema=2", HEAD, *NEW[:2], NEW[2].replace("arm-scaling", long)]
+    path = write_lines(tmp_path / "samples.csv", *lines)
+    line = {1: 4, 2: 5}[schema]
+    with pytest.raises(RunError, match=rf"samples\.csv:{line}: field larger than field limit"):
+        read_samples(path, [NATIVE, ICOUNT])
+
+
 @pytest.mark.parametrize("windows", [None, 1])
 def test_tier_without_samples_is_reported(windows: int | None, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *NEW[:-1])
