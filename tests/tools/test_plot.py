@@ -144,6 +144,37 @@ def test_default_colours_are_those_of_the_light_scheme() -> None:
     assert {c for c in svgfile.CLASSES if c[1:] not in style} == set()
 
 
+@pytest.mark.parametrize(
+    ("place", "style", "converted"),
+    [
+        ('x="3" y="6"', "", 'x="4" y="8"'),
+        ('transform="translate(30 60)"', "", 'x="40" y="80"'),
+        ('transform="translate(-1.5,3e1) rotate(-0)"', "", 'x="-2" y="40"'),
+        ('x="3" y="6" transform="translate(30, 60)"', "", 'x="44" y="88"'),
+        ('x="3" y="6" transform="rotate(-0 3 6)"', "", 'x="4" y="8"'),
+        ("", "fill: #57606a", 'x="0" y="0" class="soft"'),
+        ("", "fill: #123456", 'x="0" y="0" style="fill:#123456"'),
+        ("", "font: 700 12px 'DejaVu Sans'", 'x="0" y="0" class="strong" font-size="16"'),
+        ("", "font: 9.75px 'DejaVu Sans'", 'x="0" y="0"'),
+        ("", "font: 9.75px Arial", 'x="0" y="0" style="font-family:Arial"'),
+        (
+            *("", "font-size: 6px; font-weight: bold; font-family: serif; text-anchor: end"),
+            'x="0" y="0" class="strong" text-anchor="end" font-size="8" style="font-family:serif"',
+        ),
+    ],
+)
+def test_text_of_matplotlib_is_converted(place: str, style: str, converted: str) -> None:
+    """A text keeps its place, in pixels of 3/4 points, and its colour, weight, alignment, size and
+    font, except defaults. matplotlib moves the lines of a text with several lines by
+    translations."""
+    text = f'<text {place} style="fill: #24292f; {style}">a &lt; b</text>'
+    drawing = svgfile.read_drawing(
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 60"><g>{text}</g></svg>'
+    )
+    assert (drawing.width, drawing.height) == (120, 80)
+    assert [one.render_svg() for one in drawing.elements] == [f"<text {converted}>a &lt; b</text>"]
+
+
 def test_a_style_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
     style = tmp_path / "own.mplstyle"
     style.write_text("axes.prop_cycle: cycler('color', ['112233', '445566'])\nfont.size: 13\n")
