@@ -19,7 +19,7 @@ import rawdata
 from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
 from kmtools.analyse.rows import EXACT, SHARE, Row, RowName, make_run_rows
-from kmtools.analyse.stats import Interval
+from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
@@ -461,3 +461,59 @@ def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> Non
     found = changes.compare_rows(rows, rows)
     assert {c.note for c in found} == {"one process"}
     assert not np.isnan([c.percent or 0 for c in found]).any() and not select_alarms(found)
+
+
+def make_timed_row(
+    values: Sequence[float], processes: int = 3, resolution: float = 0.0, **layouts: float
+) -> Row:
+    """Return a row with the costs `values` of its clusters, and costs by code layout: `at0` is the
+    cost at layout 0."""
+    return Row(
+        *(RowName("native", "b", "v"), "", "ns", SHARE, "none", 1.0, len(values), processes),
+        *(np.array(values), {int(name[2:]): cost for name, cost in layouts.items()}, resolution),
+    )
+
+
+@pytest.mark.parametrize("other", [[], [0.0, 0.0], [-1.0, -1.0]])
+def test_change_from_or_to_a_cost_not_above_zero_has_no_number(other: list[float]) -> None:
+    """If a cost is not above zero, or if a row has no cost at all, as in an edited estimates.json,
+    no change is computed."""
+    usual, wrong = make_timed_row([2.0, 2.0]), make_timed_row(other)
+    for a, b in ((usual, wrong), (wrong, usual), (wrong, wrong)):
+        percent, interval, note = changes.compute_relative_change(a, b, 0.05)
+        assert (str(percent), note) == ("nan", "a cost is not above zero")
+        assert interval == UNBOUNDED
+
+
+def test_change_of_a_row_with_one_cluster_has_no_interval() -> None:
+    """The change from or to a single cluster is a number without an interval."""
+    one, two = make_timed_row([2.0]), make_timed_row([3.0, 3.0])
+    for a, b, wanted in ((one, two, 50), (two, one, -100 / 3), (one, one, 0)):
+        percent, interval, note = changes.compute_relative_change(a, b, 0.05)
+        assert percent == pytest.approx(wanted)
+        assert (interval, note) == (UNBOUNDED, "too few blocks")
+
+
+@pytest.mark.parametrize(
+    ("processes", "costs", "resolution", "ends", "note"),
+    [
+        (3, (11, 12, 16), 0.0, (-5.04, 45.04), ""),
+        (3, (11, 12, 16), 0.01, (-7.04, 47.04), ""),
+        (1, (11, 12, 16), 0.0, (-35.72, 95.72), "one process"),
+        (1, (11, 12, 13), 0.0, (-5.04, 45.04), "one process"),
+        (1, (11,), 0.0, (-5.04, 45.04), "one process"),
+    ],
+)
+def test_interval_of_a_change_is_that_of_tables_of_t(
+    processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
+) -> None:
+    """The interval of the change from 9, 10, 11 to 11, 12, 13 is computed by hand: by the delta
+    method, with Student's t for four degrees of freedom, 2.776. For one process it also contains
+    the interval over layouts, whose t for two degrees of freedom is 4.303. Layouts that cost
+    nothing, or that only one of the runs has, do not count."""
+    a = make_timed_row([9, 10, 11], resolution=resolution, at0=10, at1=10, at2=10, at3=0, at4=10)
+    layouts = {f"at{n}": cost for n, cost in enumerate(costs)} | {"at3": 50.0, "at5": 50.0}
+    b = make_timed_row([11, 12, 13], processes, resolution, **layouts)
+    percent, interval, found = changes.compute_relative_change(a, b, 0.05)
+    assert percent == pytest.approx(20) and found == note
+    assert (interval.lo, interval.hi) == pytest.approx(ends, abs=0.005)
