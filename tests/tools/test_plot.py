@@ -330,3 +330,41 @@ def test_the_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     axes = told["axes"]
     texts = {text.get_text() for text in axes.texts}  # type: ignore[attr-defined]
     assert "mcount" in texts and "headline" in told["found"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("style", "attributes"),
+    [
+        ({"fill": "#a84300"}, ' class="fill slower"'),
+        ({"fill": "#a84300", "opacity": "0.4"}, ' class="fill slower pale"'),
+        ({"fill": "#a84300", "fill-opacity": "0.4"}, ' class="fill slower pale"'),
+        ({"fill": "#a84300", "fill-opacity": "0.4", "opacity": "1"}, ' class="fill slower pale"'),
+        ({"fill": "#a84300", "opacity": "0.7"}, ' class="fill slower" opacity="0.7"'),
+        ({"fill": "#a84300", "opacity": "1"}, ' class="fill slower"'),
+        ({"fill": "#112233"}, ' class="fill" style="color:#112233"'),
+        ({"fill": "none"}, None),
+        ({"fill": "none", "stroke": "#a84300", "stroke-width": "0"}, None),
+        ({"fill": "none", "stroke": "#57606a", "stroke-width": "0.75"}, ' class="line soft"'),
+        ({"fill": "none", "stroke": "#57606a"}, ' class="line soft" stroke-width="1.3"'),
+        (
+            {"fill": "none", "stroke": "#57606a", "stroke-width": "1.5", "stroke-dasharray": "1,2"},
+            ' class="line soft dots" stroke-width="2"',
+        ),
+        (
+            {"fill": "#ffffff", "stroke": "#57606a", "stroke-width": "0.75"},
+            ' class="ring soft"',
+        ),
+        (
+            {"fill": "#57606a", "stroke": "#57606a", "stroke-width": "0.75"},
+            ' class="line soft"',
+        ),
+    ],
+)
+def test_style_of_a_shape_becomes_classes_and_attributes(
+    style: Mapping[str, str], attributes: str | None
+) -> None:
+    """Colours, dashes and the usual opacity become CSS classes. Other opacities and colours, and
+    widths of lines other than one pixel, which is 0.75 points, become attributes. matplotlib writes
+    the opacity of a shape as `opacity` or as `fill-opacity`. An invisible shape has no
+    attributes."""
+    assert svgfile.make_shape_attributes(style) == attributes
