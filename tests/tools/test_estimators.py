@@ -503,3 +503,16 @@ def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> N
             )
             found[share] += verdict == verdicts.SLOWER
     assert found[0.5] < 0.6 * FEW < 0.7 * FEW < found[1.0]
+
+
+def test_one_block_in_ten_of_heavy_tailed_noise_is_an_outlier() -> None:
+    """The outliers have a Lomax distribution of scale 20 and shape 1.2: of one block in ten, the
+    share 2 ** -1.2 is farther away than 20, and 10 ** -1.2 farther than 180, as often on either
+    side. The other blocks are white noise."""
+    x = noises.KINDS["tailed"](np.random.default_rng(1), 200_000)
+    for side in (x, -x):
+        assert np.mean(side > 20) == pytest.approx(0.0218, abs=0.0015)
+        assert np.mean(side > 180) == pytest.approx(0.0032, abs=0.0006)
+    # Half of the blocks of white noise are within 0.6745 of zero, and hardly any outlier is.
+    assert np.mean(np.abs(x) < 0.6745) == pytest.approx(0.45, abs=0.01)
+    assert np.median(x) == pytest.approx(0, abs=0.02)
