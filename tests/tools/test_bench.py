@@ -3,14 +3,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from fakebench import TIERS, Machine, read_run_entry, read_tiers
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import hold_lock
+from kmtools.base.paths import ROOT
 from kmtools.lab import userspace
-from kmtools.measure import benchrun
+from kmtools.measure import bench, benchrun
 from kmtools.report import report
 
 
@@ -149,3 +151,30 @@ def test_full_disk_at_the_start_leaves_no_directory(
     assert machine.run_bench() == 2
     assert "results cannot be written: No space left on device" in capsys.readouterr().err
     assert machine.list_runs() == []
+
+
+def test_all_modules_that_bench_sh_loads_are_copied(machine: Machine, tmp_path: Path) -> None:
+    """The modules of a tree in which each Kbuild file was obeyed include all that bench.sh loads.
+    Modules of an earlier run are removed."""
+    for kbuild in ROOT.glob("*/Kbuild"):
+        made = re.findall(r"^obj-m [:+]?= (.*)", kbuild.read_text(), re.MULTILINE)
+        for module in re.findall(r"(\S+)\.o\b", " ".join(made)):
+            (tmp_path / kbuild.parent.name).mkdir(exist_ok=True)
+            (tmp_path / kbuild.parent.name / f"{module}.ko").write_text(f"the module {module}")
+    target = tmp_path / "build" / "host"
+    target.mkdir(parents=True)
+    (target / "stale.ko").write_text("")
+    assert bench.copy_built_modules(target) == target
+    job = (ROOT / "scripts" / "guest" / "bench.sh").read_text().replace("\\\n", " ")
+    loaded = re.findall(r"^for module in (.*); do", job, re.MULTILINE)[0].split()
+    assert len(loaded) > 5
+    assert {f"{module}.ko" for module in loaded} <= {path.name for path in target.iterdir()}
+    assert not (target / "stale.ko").exists()
+    for path in target.iterdir():
+        assert path.read_text() == f"the module {path.stem}"
+
+
+def test_directory_without_modules_is_refused(machine: Machine, tmp_path: Path) -> None:
+    """If the modules were not built, the message names the directory and the command."""
+    with pytest.raises(FailedError, match=r"^patcher holds no module; run make modules first$"):
+        bench.copy_built_modules(tmp_path / "host")
