@@ -208,27 +208,28 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
         file.write(f"user:x:{UID}:{UID}::/home/user:/bin/sh\n")
     with (path / "etc/group").open("a") as file:
         file.write(f"user:x:{UID}:\n")
-    _copy_network_settings(path)
+    copy_network_settings(path)
     return root
 
 
-def _copy_network_settings(path: Path) -> None:
-    """Copy this machine's network settings into the root directory `path`, and configure apt there
-    to answer all questions with yes."""
+def copy_network_settings(path: Path, machine: Path = Path("/")) -> None:
+    """Copy the network settings of this machine, whose root directory is `machine`, into the root
+    directory `path`, and configure apt there to answer all questions with yes."""
     settings = path / "etc/apt/apt.conf.d/99machine"
     settings.write_text(read_network_apt_options() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
     (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
-    copies = {name: f"/{name}" for name in ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf")}
-    copies |= {MACHINE_CA_BUNDLE[1:]: CA_BUNDLE}
+    names = ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf", "etc/pip.conf")
+    copies = {name: machine / name for name in names}
+    copies[MACHINE_CA_BUNDLE[1:]] = machine / CA_BUNDLE[1:]
     home = Path.home()
-    places = (home / ".pip/pip.conf", home / ".config/pip/pip.conf", Path("/etc/pip.conf"))
-    copies["etc/pip.conf"] = str(next(filter(Path.is_file, places), ""))
+    places = (home / ".pip/pip.conf", home / ".config/pip/pip.conf", copies["etc/pip.conf"])
+    copies["etc/pip.conf"] = next(filter(Path.is_file, places), places[-1])
     for target, source in copies.items():
-        if Path(source).is_file():
+        if source.is_file():
             (path / target).unlink(missing_ok=True)
             shutil.copyfile(source, path / target)
-    for file in Path("/etc/apt/auth.conf.d").glob("*.conf"):
+    for file in (machine / "etc/apt/auth.conf.d").glob("*.conf"):
         shutil.copy(file, path / "etc/apt/auth.conf.d")
 
 
