@@ -1,14 +1,73 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of minimal Debian systems: downloaded packages, and network settings of this machine."""
+"""Tests of minimal Debian systems: their tarballs, their network settings, and the directories
+with packages that were downloaded for them."""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from kmtools.base.errors import UnableError
+from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root, copy_network_settings, link_packages
+
+# The output of apt-config; only three of the options concern the network.
+APT_CONFIG = """\
+APT::Architecture "amd64";
+Acquire::http::Proxy "http://proxy:1/";
+Acquire::http::Proxy-Auto-Detect "/usr/bin/detect";
+Acquire::Retries "5";
+Acquire::ForceIPv4 "true";
+Acquire::Languages "none";
+DPkg::Post-Invoke "true";
+"""
+NETWORK_OPTIONS = """\
+Acquire::http::Proxy "http://proxy:1/";
+Acquire::Retries "5";
+Acquire::ForceIPv4 "true";
+"""
+# A script that replaces mmdebstrap. It copies the options of apt and the source list. If the source
+# list contains the first line of the file `fails`, the script prints the other lines and fails.
+FAKE_MMDEBSTRAP = """
+while [ $# -gt 3 ]; do
+    case $1 in --aptopt=*) cp "${1#*=}" "$HERE/options" ;; esac
+    shift
+done
+cat "$3" >>"$HERE/lists"
+echo "system of $1" >"$2"
+read -r word <"$HERE/fails" || exit 0
+grep -q "$word" "$3" || exit 0
+sed 1d "$HERE/fails" >&2
+exit 1
+"""
+
+
+class TwoListsMirror:
+    """A mirror that has a source list with, and one without the security archive."""
+
+    def list_source_lists(self, suite: str) -> list[list[str]]:
+        """Return both lists."""
+        return [[f"deb main {suite}", f"deb security {suite}"], [f"deb main {suite}"]]
+
+
+@pytest.fixture
+def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Put a fake apt-config and a fake mmdebstrap at the head of PATH; return their directory."""
+    directory = tmp_path / "bin"
+    directory.mkdir()
+    (tmp_path / "fails").touch()
+    scripts = {"apt-config": f"cat <<'EOF'\n{APT_CONFIG}EOF\n", "mmdebstrap": FAKE_MMDEBSTRAP}
+    for name, script in scripts.items():
+        (directory / name).write_text(f"#!/bin/sh\n{script}")
+        (directory / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(directory), prepend=":")
+    monkeypatch.setenv("HERE", str(tmp_path))
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(bareroot, "find_debian_mirror", TwoListsMirror)
+    return directory
 
 
 def write_packages(directory: Path, *names: str) -> None:
@@ -67,7 +126,7 @@ NETWORK_FILES = {
     "etc/pip.conf": "etc/pip.conf",
     "etc/ssl/certs/ca-certificates.crt": "etc/machine-certificates.crt",
 }
-APT_CONFIG = """#!/bin/sh
+APT_CONFIG_SCRIPT = """#!/bin/sh
 [ "$*" = dump ] && cat <<'END'
 Acquire::http::Proxy "http://proxy:3128";
 Acquire::http::Proxy-Auto-Detect "/usr/bin/detect";
@@ -91,7 +150,7 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "root" / "etc/apt/apt.conf.d").mkdir(parents=True)
     (tmp_path / "root" / "etc/apt/auth.conf.d").mkdir()
     (tmp_path / "root" / "etc/resolv.conf").symlink_to(tmp_path / "outside")
-    write_files(tmp_path, {"bin/apt-config": APT_CONFIG})
+    write_files(tmp_path, {"bin/apt-config": APT_CONFIG_SCRIPT})
     (tmp_path / "bin" / "apt-config").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
@@ -138,3 +197,76 @@ def test_pip_settings_of_the_user_come_before_those_of_the_machine(
         write_files(tmp_path, {name: name})
         copy_network_settings(bare, tmp_path / "machine")
         assert (bare / "etc/pip.conf").read_text() == name
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("fails", "lists"),
+    [
+        ("", "deb main a\ndeb security a\n"),
+        ("security\nE: no security\n", "deb main a\ndeb security a\ndeb main a\n"),
+    ],
+)
+def test_root_tarball_is_made_with_the_network_options_of_this_machine(
+    tmp_path: Path, fails: str, lists: str
+) -> None:
+    """The next source list is tried if mmdebstrap fails. Only the tarball remains."""
+    (tmp_path / "fails").write_text(fails)
+    path = bareroot.ensure_root_tarball("a")
+    assert path.read_text() == "system of a\n"
+    assert [file.name for file in path.parent.iterdir()] == ["a.tar"]
+    options = (tmp_path / "options").read_text()
+    assert options == NETWORK_OPTIONS + 'Acquire::Check-Valid-Until "false";\n'
+    assert (tmp_path / "lists").read_text() == lists
+
+
+@pytest.mark.usefixtures("programs")
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ("I: trying\nE: no such suite\nE: giving up\n", "E: no such suite"),
+        ("first\nlast\n", "last"),
+    ],
+)
+def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, said: str) -> None:
+    (tmp_path / "fails").write_text(f"main\n{errors}")
+    with pytest.raises(UnableError) as error:
+        bareroot.ensure_root_tarball("a")
+    assert str(error.value) == f"a: no root could be made: {said}"
+    assert not list((tmp_path / "cache" / "roots").iterdir())
+
+
+def test_missing_mmdebstrap_is_reported(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (programs / "mmdebstrap").unlink()
+    (programs / "cat").symlink_to("/bin/cat")
+    monkeypatch.setenv("PATH", str(programs))
+    with pytest.raises(UnableError, match="apt-get install mmdebstrap"):
+        bareroot.ensure_root_tarball("a")
+
+
+@pytest.mark.usefixtures("programs")
+def test_unpacked_root_has_the_network_settings_of_this_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: dict[str, str] = {}
+    owners: list[tuple[str, int, int]] = []
+    home, path, system = tmp_path / "home", tmp_path / "root", tmp_path / "system"
+    write_packages(home / ".pip", "pip.conf")
+    for name in ("etc/passwd", "etc/group", "etc/apt/apt.conf.d/00own"):
+        write_packages((system / name).parent, Path(name).name)
+    subprocess.run(["tar", "-C", system, "-cf", tmp_path / "a.tar", "."], check=True)
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda to, *ids: owners.append((str(to), *ids)))
+    monkeypatch.setattr("shutil.copyfile", lambda a, b: copied.update({str(b): str(a)}))
+    monkeypatch.setattr("shutil.copy", lambda *_: None)
+    monkeypatch.setattr(bareroot, "ensure_root_tarball", lambda suite: tmp_path / f"{suite}.tar")
+    assert bareroot.unpack_root("a", path, False) == Root(path, None, None)
+    settings = (path / "etc/apt/apt.conf.d/99machine").read_text()
+    assert settings == NETWORK_OPTIONS + 'APT::Get::Assume-Yes "true";\n'
+    assert (path / "etc/dpkg/dpkg.cfg.d/fast").read_text() == "force-unsafe-io\n"
+    assert copied[f"{path}/etc/pip.conf"] == f"{home}/.pip/pip.conf"
+    assert copied[f"{path}/etc/hosts"] == "/etc/hosts"
+    assert (path / "etc/passwd").read_text() == "passwduser:x:1000:1000::/home/user:/bin/sh\n"
+    assert (path / "etc/group").read_text() == "groupuser:x:1000:\n"
+    assert owners == [(f"{path}/home/user", 1000, 1000)]
