@@ -331,12 +331,22 @@ def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) ->
 
 def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
     script = 'echo "last words" >"$console"; echo $$ >"$HERE/pid"; exec sleep 1000'
-    result, _ = boot_with_fake_qemu(laboratory, script, timeout=0.7)
+    result, _ = boot_with_fake_qemu(laboratory, script, timeout=0.7, silence=0.0)
     assert not result.ok
-    assert "no exit status after 0.7 s" in result.reason
+    assert result.reason == "no exit status after 0.7 s" and result.seconds >= 0.7
     pid = int((laboratory / "pid").read_text())
     with pytest.raises(ProcessLookupError):
         os.kill(pid, 0)
+
+
+def test_guest_that_does_not_power_off_fails(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(machine, "POWEROFF_SECONDS", 0.0)
+    result, _ = boot_with_fake_qemu(laboratory, "finish 0; exec sleep 1000", timeout=600.0)
+    assert not result.ok and result.exit_code == 0
+    assert result.reason == "the guest sent its exit code but did not power off"
+    assert result.seconds < 300
 
 
 def test_old_results_do_not_survive_a_failed_run(laboratory: Path) -> None:
