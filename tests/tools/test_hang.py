@@ -12,11 +12,11 @@ import pytest
 from fakelab import boot_with_fake_qemu
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
 from kmtools.lab import symbols, triage
-from kmtools.lab.look import Finding
+from kmtools.lab.look import UNREADABLE, Cpu, Finding
 from kmtools.lab.machine import Request
 from kmtools.lab.qmp import Monitor, MonitorError
 from kmtools.lab.result import LOOK_LOG, Result
-from kmtools.lab.watch import INSPECTIONS, Watch
+from kmtools.lab.watch import INSPECTIONS, Watch, format_stack
 
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230
@@ -259,6 +259,30 @@ def test_only_a_stale_int3_is_an_emulator_fault(tmp_path: Path, stale: bool) -> 
 
 def test_inspections_are_enabled_by_default(tmp_path: Path) -> None:
     assert Request("6.1", tmp_path, tmp_path).silence > 0
+
+
+def make_inspected_cpu(*memory_bytes: int) -> Cpu:
+    """Return a CPU with two addresses of kernel code and two other words on its stack. The CPU
+    handles an int3 if there are bytes of memory."""
+    stack = [0xFFFFFFFF80000000, 0xFFFFFFFF7FFFFFFF, *[0] * 30, 0xFFFFFFFFC0A01231]
+    trap = (*[0] * 16, 0xFFFFFFFFC0A01231, 0x10, 0x246, 0, 0x18) if memory_bytes else ()
+    return Cpu(0, "", 0, True, False, tuple(stack), 0xFFFFFFFF9A200B40, trap, memory_bytes)
+
+
+def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
+    """The log has the offset of each code address on the stack, in bytes, and the bytes of memory
+    at an int3 that can be read."""
+    lines = [
+        *("int3 entry code: ffffffff9a200b40", "code addresses on the stack:"),
+        *("+000 ffffffff80000000", "+100 ffffffffc0a01231"),
+    ]
+    interrupted = "a breakpoint interrupted this CPU; memory from ffffffffc0a01230 holds"
+    assert format_stack(make_inspected_cpu()) == lines
+    assert format_stack(make_inspected_cpu(0x0F, 0x1F)) == [*lines, f"{interrupted} 0f 1f"]
+    assert format_stack(make_inspected_cpu(UNREADABLE, 0)) == [*lines, f"{interrupted} 00"]
+    unreadable = make_inspected_cpu(UNREADABLE, UNREADABLE)
+    assert format_stack(unreadable) == [*lines, f"{interrupted} nothing that can be read"]
+    assert format_stack(Cpu(0, "", 0, True, False, (1, 2), 0xFFFFFFFF9A200B40)) == []
 
 
 def test_names_are_added_to_addresses_with_kaslr() -> None:
