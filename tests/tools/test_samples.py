@@ -121,6 +121,22 @@ def test_line_of_a_field_that_is_too_long_is_reported(schema: int, tmp_path: Pat
         read_samples(path, [NATIVE, ICOUNT])
 
 
+def test_largest_number_has_64_bits(tmp_path: Path) -> None:
+    """The largest number of 64 bits is read, and the next number is refused: in the first row,
+    which is checked field by field, and in a second row with the same names."""
+    largest, next_number = "18446744073709551615", "18446744073709551616"
+    path = tmp_path / "samples.csv"
+    row = "native,k,1,loop,none,loop,1,0,0,1,{},,{},TSC cycles,,"
+    write_lines(path, "# schema=2", HEAD, row.format(10, largest), row.format(20, largest))
+    assert [sample.value for sample in read_samples(path, [NATIVE])] == [2**64 - 1] * 2
+    for values, line in (((next_number, "1"), 3), (("1", next_number), 4)):
+        rows = map(row.format, (10, 20), values)
+        write_lines(path, "# schema=2", HEAD, *rows)
+        said = f"samples.csv:{line}: value is above {largest}: {next_number}"
+        with pytest.raises(RunError, match=re.escape(said)):
+            read_samples(path, [NATIVE])
+
+
 @pytest.mark.parametrize("windows", [None, 1])
 def test_tier_without_samples_is_reported(windows: int | None, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *NEW[:-1])
