@@ -16,7 +16,7 @@ from kmtools.analyse.verdicts import SLOWER, WITHHELD
 from kmtools.report import markup
 from kmtools.report.figures import canvas, costs, look, panels, thenandnow
 from kmtools.report.figures.rows import Panel, Row
-from kmtools.report.figures.scales import Scale
+from kmtools.report.figures.scales import Scale, format_tick
 from verdictrows import make_result, make_site_cost
 
 LONG = "two states of the machine, seen too rarely: the interval holds both"
@@ -161,3 +161,31 @@ def test_part_of_notes_that_all_rows_share_is_printed_once() -> None:
     assert notes == f"{POOR[0].upper()}{POOR[1:]}. [1] {own[0].upper()}{own[1:]}."
     assert [row.caveat for row in shown] == ["", "", "short"]
     assert [row.words for row in shown] == ["+1.000 slower [1]", "+1.000 slower", "+1.000 slower"]
+
+
+@pytest.mark.parametrize(
+    ("value", "label"),
+    [
+        *((0.0, "0"), (0.1, "0.1"), (20.0, "20"), (5000.0, "5000")),
+        *((10000.0, "10 k"), (-250000.0, "-250 k"), (1e6, "1 M"), (2.5e7, "25 M")),
+        *((1e9, "1 G"), (-3e11, "-300 G")),
+    ],
+)
+def test_label_of_a_tick_has_no_exponent(value: float, label: str) -> None:
+    assert format_tick(value) == label
+
+
+@pytest.mark.parametrize(
+    ("axis", "most", "ticks"),
+    [
+        (Scale(0.0, 2.0), 5, [0.0, 0.5, 1.0, 1.5, 2.0]),
+        (Scale(-3.0, 45.0), 5, [0.0, 10.0, 20.0, 30.0, 40.0]),
+        (Scale(0.5, 2e6, 0.0), 6, [1.0, 100.0, 1e4, 1e6]),
+        (Scale(0.5, 2e6, 0.0), 7, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]),
+        (Scale(-300.0, 5000.0, 20.0), 6, [-100.0, 0.0, 100.0, 1000.0]),
+    ],
+)
+def test_ticks_are_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:
+    """The ticks of a linear axis have equal distances; those of a logarithmic axis, or part of an
+    axis, are powers of ten."""
+    assert axis.choose_ticks(most) == pytest.approx(ticks)

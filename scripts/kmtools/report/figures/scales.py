@@ -16,7 +16,7 @@ STEPS = (1.0, 2.0, 5.0)
 
 
 def format_tick(value: float) -> str:
-    """Return a label without an exponent: 0.1, 20, 3 k, 2 M."""
+    """Return a label without an exponent: 0.1, 20, 3000, 30 k, 2 M."""
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
             scale = 1e3 if letter == "k" else size
