@@ -109,6 +109,27 @@ def test_suite_starts_after_the_suite_it_names(tmp_path: Path) -> None:
     assert pool.take_suite(lambda: True) is None
 
 
+@pytest.mark.parametrize(
+    ("comment", "sentence"),
+    [
+        ("# Loads and unloads modules.", "Loads and unloads modules"),
+        ("# Loads modules in\n# any order. In most cycles\n# all.", "Loads modules in any order"),
+        ("# Events (built with\n# entry.mk): entry.", "Events (built with entry.mk)"),
+        ("# Refused requests; and calls.", "Refused requests"),
+        ("#\n# Loads modules\n\n# one: prints", "Loads modules"),
+        ("# Loads modules\n# shellcheck source=lib.sh\n# one: prints", "Loads modules"),
+        ("insmod one", ""),
+    ],
+)
+def test_first_sentence_of_a_script_describes_its_test(
+    tmp_path: Path, comment: str, sentence: str
+) -> None:
+    """The licence and the directives of shellcheck are left out, and the later comments too."""
+    head = "# SPDX-License-Identifier: GPL-2.0-only\n# shellcheck shell=dash\n"
+    (tmp_path / "a.sh").write_text(f"{head}{comment}\n")
+    assert registry.read_first_comment_sentence(tmp_path / "a.sh") == sentence
+
+
 @pytest.mark.parametrize("row", registry.list_tests(), ids=lambda row: row.name)
 def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Test) -> None:
     assert (
