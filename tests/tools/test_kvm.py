@@ -228,3 +228,11 @@ def test_all_steps_are_in_the_job() -> None:
     assert {*re.findall(r"^run_(\S+)\(\)", script, re.M)} == {*kvm.PARTS}
     assert f'KMARKERS_SUITES="{" ".join(kvm.GUEST_SUITES)}"' in script
     assert {*kvm.GUEST_SUITES} <= {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
+
+
+def test_step_without_its_program_is_skipped(tmp_path: Path) -> None:
+    """A step that says SKIP is neither passed nor failed, and its reason is named."""
+    write_steps(tmp_path, {"one": (0, "SKIP perf is not installed\n"), "two": (0, "")})
+    tally = kvm.judge_steps({"one": Step(0, ["row"]), "two": Step(0)}, tmp_path)
+    assert (tally.passed, tally.failed) == (1, [])
+    assert tally.skipped == ["one: perf is not installed"]

@@ -129,9 +129,34 @@ list_kmarkers_modules() {
 	! grep ^kmarkers_ /proc/modules
 }
 
+# measure_rounds OFF ON WORDS...: run the benchmark WORDS of perf in two rounds, with sites on its
+# path switched by the shell commands OFF and ON
+measure_rounds() {
+	local off=$1 on=$2
+	shift 2
+	if ! command -v perf >/dev/null; then
+		echo "SKIP perf is not installed"
+		return
+	fi
+	scripts/kmarkers macro --times /tmp/macro.csv --runs 2 --off "$off" --on "$on" -- perf bench "$@"
+}
+
 run_bench-host() {
+	local bench=/sys/module/kmarkers_bench/parameters/control
+	local markers=/sys/module/kmarkers_markers/parameters/control
+
 	copy_modules
 	step unattended scripts/host -f bench
+	step loaded scripts/host -y -f load --bench
+	step macro-syscall measure_rounds "echo getppid-live compiled-out >$bench" \
+		"echo getppid-live jump >$bench" syscall basic -l 1000
+	echo getppid-live original >$bench
+	echo attach unix_stream_sendmsg >$markers
+	step macro-messaging measure_rounds "echo unix_stream_sendmsg none >$markers" \
+		"echo unix_stream_sendmsg count >$markers" sched messaging -g 1 -l 10
+	echo detach unix_stream_sendmsg >$markers
+	step unloaded scripts/host -y unload
+	step no-module-left list_kmarkers_modules
 	limit_bench 8
 	step measured scripts/host -y -f bench
 	step measured-unloaded list_kmarkers_modules
