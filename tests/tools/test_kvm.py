@@ -100,6 +100,10 @@ def test_missing_svm_or_module_is_named(laboratory: Path, monkeypatch: pytest.Mo
     assert find_obstacle() == (
         "QEMU 10 lacks a feature: TCG doesn't support requested feature: svm"
     )
+    cache = get_cache_dir()
+    with monkeypatch.context() as hidden:
+        hidden.setattr(hostguest, "HIDDEN", (str(cache.resolve()),))
+        assert find_obstacle() == f"{cache} is below {cache}, which the guest does not share"
     monkeypatch.setattr(hostguest, "PROBE_SECONDS", 0.2)
     write_fake_qemu(laboratory, f"{WHOLE}exec sleep 9\n", monkeypatch)
     assert find_obstacle() == "QEMU 10 does not start in 0 s"

@@ -45,6 +45,8 @@ def simulate_rounds(
 
 def judge_simulations(truth: float, noise: float = NOISE, count: int = 40) -> list[AddedTime]:
     chance = random.Random(1)
+    # choose_orders() uses the generator of the module.
+    random.seed(1)
     return [estimate_added_time(simulate_rounds(chance, truth, noise, count)) for _ in range(200)]
 
 
@@ -151,6 +153,30 @@ def test_other_switches_need_another_label(clock: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines()[2].startswith("other ")
 
 
+def test_other_command_needs_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    off, on = switch_to(clock, "off"), switch_to(clock, "on")
+    words = ["--label", "one", "--runs", "1", "--"]
+    assert main(list_words(clock, on, off, *words, "true")) == 0
+    before = (clock / "t").read_bytes()
+    assert main(list_words(clock, on, off, *words, "true", "2")) == 2
+    assert "one was recorded in" in capsys.readouterr().err
+    assert (clock / "t").read_bytes() == before
+
+
+def test_rounds_are_kept_if_the_terminal_is_gone(
+    clock: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a hangup, writing to the terminal fails."""
+
+    def fail_to_close(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("kmtools.measure.rounds.Progress.close", fail_to_close)
+    off, on = switch_to(clock, "off"), switch_to(clock, "on")
+    assert main(list_words(clock, on, off, "--runs", "1", "--", "true")) == 0
+    assert [one.round for one in macro.load_times(clock / "t")] == [1, 1]
+
+
 def test_old_file_and_kernels_stay_beside_rounds(
     clock: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -247,10 +273,10 @@ def test_off_runs_after_a_signal(tmp_path: Path, number: signal.Signals) -> None
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("a,1,6.1,1.0,1,on,x", "round 1 of a has not one time in each state"),
-        ("a,1,6.1,1.0,0,on,x", "t:2: not label,"),
-        ("a,1,6.1,1.0,1,half,x", "t:2: not label,"),
-        ("a,1,6.1,1.0,1,on", "t:2: not label,"),
+        ("a,1,6.1,1.0,1,on,x,y", "round 1 of a has not one time in each state"),
+        ("a,1,6.1,1.0,0,on,x,y", "t:2: not label,"),
+        ("a,1,6.1,1.0,1,half,x,y", "t:2: not label,"),
+        ("a,1,6.1,1.0,1,on,x", "t:2: not label,"),
     ],
 )
 def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Path) -> None:

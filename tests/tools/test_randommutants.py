@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from kmtools.base import processes
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.commands import check
 from kmtools.runner.ask import SuiteRequest
@@ -254,8 +254,8 @@ def test_list_of_unnoticed_mutants_matches_sources() -> None:
 
 
 def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
-    """The tests that execute a line are found, quickest first. For lines that are only executed by
-    an import, these are all tests of the file."""
+    """The tests that execute a line are found, quickest first. For lines that an import executes,
+    these are all tests of the file, although one test imports the file itself."""
     data = tmp_path / "data"
     with sqlite3.connect(data) as database:
         database.executescript(
@@ -265,8 +265,8 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
         database.execute("INSERT INTO file VALUES (1, ?)", [str(tmp_path / "a.py")])
         contexts = enumerate(["", "slow", "quick", "failing"])
         database.executemany("INSERT INTO context VALUES (?, ?)", contexts)
-        # Lines 1; 9; 9 and 10; 9.
-        bits = [b"\x02", b"\x00\x02", b"\x00\x06", b"\x00\x02"]
+        # Lines 1; 1 and 9; 9 and 10; 9.
+        bits = [b"\x02", b"\x02\x02", b"\x00\x06", b"\x00\x02"]
         rows = [(1, context, some) for context, some in enumerate(bits)]
         database.executemany("INSERT INTO line_bits VALUES (?, ?, ?)", rows)
     lines = testlines.TestLines({"slow": 9.0, "quick": 1.0}, data, tmp_path)
@@ -285,6 +285,22 @@ def test_earlier_results_are_used(tmp_path: Path) -> None:
     assert testlines.read_passed_tests(record) == {"a": 3.0}
     (tmp_path / "log.json").write_text('{"a": 3.0}')
     assert testlines.find_passing_tests(tmp_path, [], tmp_path / "log") == {"a": 3.0}
+
+
+@pytest.mark.parametrize("code", [None, 2, 3])
+def test_results_of_an_incomplete_run_are_refused(
+    code: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If the tests are not run to the end, those that have passed are not stored."""
+
+    def end_early(*_: object, **__: object) -> int | None:
+        (tmp_path / "log.jsonl").write_text('["a", "passed", 1.0]\n')
+        return code
+
+    monkeypatch.setattr(testlines, "run_tests", end_early)
+    with pytest.raises(FailedError, match="not run to the end"):
+        testlines.find_passing_tests(tmp_path, [], tmp_path / "log")
+    assert not (tmp_path / "log.json").exists()
 
 
 def test_lines_of_a_statement() -> None:
@@ -362,11 +378,15 @@ def test_first_failure_ends_the_boot(tmp_path: Path) -> None:
 
 
 def test_options_select_random_mutants() -> None:
-    """The option random replaces the mutants chosen by hand; an unknown place is refused."""
+    """The options of random mutants replace those chosen by hand; an unknown place is refused."""
     (suite,) = randommutants.make_requested_suites(
         SuiteRequest(options={"random": "5", "seed": "1", "where": "native,python"}), ["mutants"]
     )
     assert (suite.name, suite.what[:2]) == ("mutants-random", "5 ")
+    for name, value in (("seed", "3"), ("where", "python")):
+        request = SuiteRequest(options={name: value})
+        (suite,) = randommutants.make_requested_suites(request, ["mutants"])
+        assert suite.name == "mutants-random"
     (by_hand,) = randommutants.make_requested_suites(SuiteRequest(), ["mutants"])
     assert by_hand.name == "mutants"
     with pytest.raises(UnableError, match="nowhere"):

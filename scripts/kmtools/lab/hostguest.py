@@ -23,7 +23,9 @@ from kmtools.lab.machine import Request
 
 JOB = ROOT / "scripts" / "guest" / "host.sh"
 # The folder in the guest that is the folder `output` of this machine.
-OUTPUT = "/mnt"
+OUTPUT = "/kmarkers-output"
+# Folders of this machine that the guest does not see: it has its own.
+HIDDEN = ("/dev", "/proc", "/run", "/sys")
 # The page tables have 4 levels (la57=off), which is usual: KVM's nested page tables have as many
 # levels as those of the kernel that it is part of.
 MODEL = "max,la57=off,svm=on,npt=on"
@@ -66,6 +68,9 @@ def find_host_obstacle(kernel: str) -> str:
     """Return the reason why a kernel cannot be booted with this machine's root directory and
     /dev/kvm; "" if it can. QEMU is started without a kernel, to find out whether it emulates SVM
     and has 9p."""
+    for path in (ROOT, get_cache_dir()):
+        if hidden := next((one for one in HIDDEN if path.resolve().is_relative_to(one)), ""):
+            return f"{path} is below {hidden}, which the guest does not share"
     lacking = find_missing_modules(kernel)
     if lacking:
         return f"kernel {kernel} has no module {', '.join(lacking)}"

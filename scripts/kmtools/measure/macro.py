@@ -25,7 +25,7 @@ from kmtools.base.files import write_file_atomically
 
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # The columns of a file of times. Older files have only the first four.
-COLUMNS = ["label", "boot", "kernel", "seconds", "round", "state", "switch"]
+COLUMNS = ["label", "boot", "kernel", "seconds", "round", "state", "switch", "command"]
 OLD_COLUMNS = COLUMNS[:4]
 # The two states of a boot, in which rounds.py measures.
 OFF, ON = "off", "on"
@@ -35,8 +35,8 @@ OFF, ON = "off", "on"
 class CommandTime:
     """The time of one run of the command: the label and the boot ID of the booted kernel, its
     release, and the time in seconds. A time that rounds.py has measured also has the number of its
-    round in the boot, counted from 1, the state, and the command that switched to this state; its
-    label is a name of the measured command."""
+    round in the boot, counted from 1, the state, the command that switched to this state, and the
+    measured command; its label is a name of the measurement."""
 
     label: str
     boot: str
@@ -45,6 +45,7 @@ class CommandTime:
     round: int = 0
     state: str = ""
     switch: str = ""
+    command: str = ""
 
 
 def parse_time(cells: Sequence[str]) -> CommandTime:
@@ -54,10 +55,10 @@ def parse_time(cells: Sequence[str]) -> CommandTime:
         raise ValueError
     if not any(paired):
         return CommandTime(label, boot, kernel, float(seconds))
-    number, state, switch = paired
+    number, state, switch, command = paired
     if int(number) < 1 or state not in (OFF, ON):
         raise ValueError
-    return CommandTime(label, boot, kernel, float(seconds), int(number), state, switch)
+    return CommandTime(label, boot, kernel, float(seconds), int(number), state, switch, command)
 
 
 def load_times(path: Path) -> list[CommandTime]:
@@ -92,7 +93,7 @@ def write_times(path: Path, times: Sequence[CommandTime]) -> None:
     rows.writerow(COLUMNS)
     rows.writerows(
         [one.label, one.boot, one.kernel, f"{one.seconds:.6f}"]
-        + ([str(one.round), one.state, one.switch] if one.round else ["", "", ""])
+        + ([str(one.round), one.state, one.switch, one.command] if one.round else [""] * 4)
         for one in times
     )
     write_file_atomically(path, text.getvalue())

@@ -8,6 +8,7 @@ boot, and nearly the same temperature and load.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import shlex
@@ -16,6 +17,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from kmtools.base.errors import FailedError, UnableError
@@ -74,15 +76,22 @@ def choose_orders(rounds: int) -> list[tuple[str, str]]:
 
 
 def find_last_round(
-    path: Path, times: Sequence[CommandTime], label: str, boot: str, switches: Mapping[str, str]
+    path: Path, times: Sequence[CommandTime], new: CommandTime, switches: Mapping[str, str]
 ) -> int:
-    """Return the number of the last round of `label` in this boot, 0 if there is none. Raise
-    UnableError if rounds of this label in the file `path` were switched by other commands."""
+    """Return the number of the last round in the file `path` that has the label and the boot of
+    `new`, 0 if there is none. Raise UnableError if rounds of this label are of another command, or
+    were switched by other commands."""
+    label, boot = new.label, new.boot
     own = [one for one in times if one.round and one.label == label]
     if other := next((one for one in own if one.switch != switches[one.state]), None):
         raise UnableError(
             f"{label} was recorded in {path} with --{other.state} {shlex.quote(other.switch)}; "
             "name the new measurement with --label, or give another file"
+        )
+    if other := next((one for one in own if one.command != new.command), None):
+        raise UnableError(
+            f"{label} was recorded in {path} for {other.command}; name the new measurement with "
+            "--label, or give another file"
         )
     return max((one.round for one in own if one.boot == boot), default=0)
 
@@ -95,13 +104,14 @@ def record_rounds(
     The command is first run once in each state without being timed, to fill the caches. Return all
     times in the file."""
     times, boot, kernel = load_times(path), read_boot_id(), os.uname().release
-    last = find_last_round(path, times, label, boot, switches)
+    new = CommandTime(label, boot, kernel, 0.0, command=shlex.join(command))
+    last = find_last_round(path, times, new, switches)
     added: list[CommandTime] = []
 
     def time_state(number: int, state: str) -> CommandTime:
         run_switch(state, switches[state])
         seconds = time_command(command)
-        return CommandTime(label, boot, kernel, seconds, number, state, switches[state])
+        return replace(new, seconds=seconds, round=number, state=state, switch=switches[state])
 
     progress = Progress(1, sys.stderr)
     progress.begin_step(f"{rounds} rounds of {shlex.join(command)}")
@@ -113,9 +123,11 @@ def record_rounds(
                 progress.show_completed_share(done, rounds, f"round {done + 1} of {rounds}")
                 added += [time_state(last + done + 1, state) for state in order]
     finally:
-        progress.close()
         if added:
             write_times(path, [*times, *added])
-        if len(added) < 2 * rounds:
-            print(f"{len(added) // 2} complete rounds were added to {path}", file=sys.stderr)
+        # After a hangup, the terminal cannot be written.
+        with contextlib.suppress(OSError):
+            progress.close()
+            if len(added) < 2 * rounds:
+                print(f"{len(added) // 2} complete rounds were added to {path}", file=sys.stderr)
     return [*times, *added]

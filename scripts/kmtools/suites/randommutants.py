@@ -379,6 +379,7 @@ def judge_mutants(
         try:
             with apply_text(change.file, change.text, tree):
                 judgement = judge(change, log)
+            unnoticed = not judgement.caught and is_unnoticed(change, sound)
         except MutantError as error:
             # If a mutant cannot be judged, still judge the others.
             judgement = Judgement(f"NOT JUDGED: {error}")
@@ -389,7 +390,7 @@ def judge_mutants(
         verdict = judgement.caught or "SURVIVES"
         if len(failures) > faulty:
             faulty = len(failures)
-        elif not judgement.caught and is_unnoticed(change, sound):
+        elif unnoticed:
             verdict, listed = "survives, is listed as unnoticed", listed + 1
         else:
             judged += 1
@@ -460,9 +461,10 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the requested suites: of mutants chosen by hand, and of random mutants. With the
-    option random, return only the second."""
-    wanted = "mutants-random" in names or suite_request.get_text("random") != ""
-    by_hand = "mutants" in names and not suite_request.get_text("random")
+    """Return the requested suites: of mutants chosen by hand, and of random mutants. With one of
+    the options random, where and seed, return only the second."""
+    chosen = any(suite_request.get_text(name) for name in ("random", "where", "seed"))
+    wanted = "mutants-random" in names or chosen
+    by_hand = "mutants" in names and not chosen
     found = mutants.make_requested_suites(suite_request, names) if by_hand else []
     return [*found, *([make_random_suite(suite_request)] if wanted else [])]

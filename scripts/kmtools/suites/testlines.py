@@ -53,15 +53,16 @@ class TestLines:
 
     def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
         """Return the tests that execute one of the lines `numbers` of a file, quickest first. If
-        lines are executed only while the file is imported, return all tests that execute the
-        file."""
+        line is executed while the file is imported, return all tests that execute the file: a test
+        that imports it, or starts a program that does, is not the only one that uses the result.
+        """
         tests, all_tests = set(), set()
         with contextlib.closing(sqlite3.connect(self.data)) as database:
             for test, bits in database.execute(EXECUTED, [str(self.tree / file)]):
                 all_tests.add(test)
                 if any(bits[n // 8 : n // 8 + 1] and bits[n // 8] >> n % 8 & 1 for n in numbers):
                     tests.add(test)
-        if tests == {""}:
+        if "" in tests:
             tests = all_tests
         return sorted(tests & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
 
@@ -134,7 +135,10 @@ def run_all_tests(
     record, result = log.with_suffix(".jsonl"), log.with_suffix(".json")
     for old in (log, record, result):
         old.unlink(missing_ok=True)
-    run_tests(tree, ["-m", "not long", *words], log, ALL_SECONDS, **env)
+    code = run_tests(tree, ["-m", "not long", *words], log, ALL_SECONDS, **env)
+    if code not in (0, 1):
+        how = "time is up" if code is None else f"exit code {code}"
+        raise FailedError(f"the tests of tests/tools were not run to the end ({how}), see {log}")
     passed = read_passed_tests(record) if record.exists() else {}
     if not passed:
         raise FailedError(f"no test of tests/tools passes with the unchanged code, see {log}")
