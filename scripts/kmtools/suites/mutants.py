@@ -269,10 +269,20 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
     return caught
 
 
-def build_kmlive(mutant: Mutant, log: Path) -> list[tuple[Path, str]]:
-    """If the mutant names a suite that runs kmlive in the guest, build kmlive; return it as an
-    addition to an initramfs."""
-    if not {"bench", "packets"} & {*mutant.suites}:
+def list_guest_files(suites: Iterable[str], log: Path) -> list[tuple[Path, str]]:
+    """Return the additions to an initramfs that suites of the changed sources need. Build kmlive if
+    one of the suites runs it in the guest."""
+    return [
+        *kernelsuite.list_test_files(TREE),
+        *build_kmlive(suites, log),
+        *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
+    ]
+
+
+def build_kmlive(suites: Iterable[str], log: Path) -> list[tuple[Path, str]]:
+    """If one of the suites runs kmlive in the guest, build kmlive; return it as an addition to an
+    initramfs."""
+    if not {"bench", "packets"} & {*suites}:
         return []
     out = SCRATCH / "guest"
     if run_with_time_limit(build_make_command(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
@@ -294,11 +304,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         out=log.with_suffix(""),
         tier="icount" if COUNTING_SUITE in mutant.suites else "vm",
         modules=modules,
-        additions=[
-            *kernelsuite.list_test_files(TREE),
-            *build_kmlive(mutant, log),
-            *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
-        ],
+        additions=list_guest_files(mutant.suites, log),
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
         # patched; with other preemption models it never does. The suite `many` tests that long

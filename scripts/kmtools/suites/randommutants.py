@@ -40,7 +40,7 @@ from kmtools.runner import ktap, registry
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
-from kmtools.suites import cmutations, kernelsuite, mutants, target, testkernel, testlines
+from kmtools.suites import cmutations, kernelsuite, mutants, testkernel, testlines
 from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantError
 
 # The least percentage of mutants that tests must detect. A sample fails if it is below by more than
@@ -284,17 +284,12 @@ def boot_until_failure(file: str, kernel: str, modules: Path, log: Path) -> str:
     module of `file`; return this failure, or ""."""
     make_stripped_copies(modules, kernelsuite.STRIPPED)
     all_suites = order_suites(file)
-    kmlive = mutants.build_kmlive(Mutant("", "", "", [], [], suites=all_suites), log)
     request = Request(
         kernel=kernel,
         job=TREE / "tests" / "vm" / "jobs" / "check.sh",
         out=log.with_suffix(""),
         modules=modules,
-        additions=[
-            *kernelsuite.list_test_files(TREE),
-            *kmlive,
-            *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
-        ],
+        additions=mutants.list_guest_files(all_suites, log),
         settings={
             **kernelsuite.FEW_SETTINGS,
             **{"KMARKERS_STOP": 1, "KMARKERS_SUITES": " ".join(all_suites)},

@@ -53,7 +53,7 @@ class TestLines:
 
     def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
         """Return the tests that execute one of the lines `numbers` of a file, quickest first. If
-        line is executed while the file is imported, return all tests that execute the file: a test
+        one is executed while the file is imported, return all tests that execute the file: a test
         that imports it, or starts a program that does, is not the only one that uses the result.
         """
         tests, all_tests = set(), set()
