@@ -126,14 +126,6 @@ NETWORK_FILES = {
     "etc/pip.conf": "etc/pip.conf",
     "etc/ssl/certs/ca-certificates.crt": "etc/machine-certificates.crt",
 }
-APT_CONFIG_SCRIPT = """#!/bin/sh
-[ "$*" = dump ] && cat <<'END'
-Acquire::http::Proxy "http://proxy:3128";
-Acquire::http::Proxy-Auto-Detect "/usr/bin/detect";
-Acquire::Retries "3";
-Dir::Etc "etc/apt";
-END
-"""
 
 
 def write_files(directory: Path, files: Mapping[str, str]) -> None:
@@ -144,15 +136,12 @@ def write_files(directory: Path, files: Mapping[str, str]) -> None:
 
 
 @pytest.fixture
-def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bare(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a root that has only directories of apt and a dangling link to the name servers. This
     machine has a user without settings, and an apt-config with a few options."""
     (tmp_path / "root" / "etc/apt/apt.conf.d").mkdir(parents=True)
     (tmp_path / "root" / "etc/apt/auth.conf.d").mkdir()
     (tmp_path / "root" / "etc/resolv.conf").symlink_to(tmp_path / "outside")
-    write_files(tmp_path, {"bin/apt-config": APT_CONFIG_SCRIPT})
-    (tmp_path / "bin" / "apt-config").chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return tmp_path / "root"
 
@@ -167,8 +156,7 @@ def test_network_settings_are_copied_into_a_root(bare: Path, tmp_path: Path) -> 
     found = {str(p.relative_to(bare)): p.read_text() for p in bare.rglob("*") if p.is_file()}
     assert found == {
         **{target: f"the machine's {name}" for name, target in NETWORK_FILES.items()},
-        "etc/apt/apt.conf.d/99machine": 'Acquire::http::Proxy "http://proxy:3128";\n'
-        'Acquire::Retries "3";\nAPT::Get::Assume-Yes "true";\n',
+        "etc/apt/apt.conf.d/99machine": f'{NETWORK_OPTIONS}APT::Get::Assume-Yes "true";\n',
         "etc/dpkg/dpkg.cfg.d/fast": "force-unsafe-io\n",
     }
     assert not (bare / "etc/resolv.conf").is_symlink() and not (tmp_path / "outside").exists()
