@@ -32,11 +32,16 @@ force_kvm() {
 
 # as_user COMMAND...: run a command as a user who is not root
 as_user() {
-	if ! setpriv --reuid=$user --regid=$user --clear-groups test -r scripts/kmarkers -a -r "$KMARKERS_CACHE"; then
+	setpriv --reuid=$user --regid=$user --clear-groups "$@"
+}
+
+# accel_as_user [VARIABLE=VALUE...]: choose the accelerator as a user who is not root
+accel_as_user() {
+	if ! as_user test -r scripts/kmarkers -a -r "$KMARKERS_CACHE"; then
 		echo "SKIP a user who is not root cannot read this checkout or KMARKERS_CACHE"
 		return
 	fi
-	setpriv --reuid=$user --regid=$user --clear-groups "$@"
+	as_user env "$@" scripts/kmarkers vm accel --kernel "$kernel"
 }
 
 # stop_qemu: stop the QEMU of a trial boot as soon as its kernel has printed something
@@ -62,8 +67,8 @@ run_kvm-choice() {
 	step other-device-forced force_kvm
 	mv /dev/kvm.away /dev/kvm
 	chmod 0 /dev/kvm
-	step no-access as_user scripts/kmarkers vm accel --kernel "$kernel"
-	step no-access-forced as_user env KMARKERS_ACCEL=kvm scripts/kmarkers vm accel --kernel "$kernel"
+	step no-access accel_as_user
+	step no-access-forced accel_as_user KMARKERS_ACCEL=kvm
 	chmod 600 /dev/kvm
 	rm -rf "$trial"
 	stop_qemu &
