@@ -11,7 +11,7 @@ release = os.environ.get("KMARKERS_VERSION", "")
 version = release
 
 extensions = ["myst_parser"]
-# Folders without pages: copies of files that pages include.
+# Folders that contain no pages, only files that pages include.
 exclude_patterns = ["raw"]
 myst_heading_anchors = 4
 c_id_attributes = ["__user", "__init", "__percpu", "__always_inline"]

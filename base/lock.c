@@ -3,7 +3,7 @@
  * The patcher's mutex.  It is held while text is changed and while tables of sites are registered
  * or unregistered.  It is also held while the patcher registers kprobes of its own, to resolve a
  * symbol or to check core text.  Otherwise another task that patches sites or checks core text
- * would take these kprobes for kprobes of other code.  Patching would then fail with -EBUSY.
+ * would take these kprobes for kprobes of other users, and fail with -EBUSY.
  */
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

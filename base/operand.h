@@ -2,8 +2,8 @@
 /*
  * Decode the operands of x86-64 instructions: registers, memory operands and signed numbers.
  *
- * Breakpoint handlers run these functions in any context, NMI included.  All functions are inlined,
- * so kprobes cannot probe the code of a function inside a caller that kprobes cannot probe.
+ * Breakpoint handlers call these functions in any context, NMI included.  All are inlined, so no
+ * kprobe can be set in them if their caller is marked NOKPROBE_SYMBOL().
  *
  * Encodings: Intel SDM vol. 2, 2.1 and 2.2 for REX, ModR/M and SIB.
  */

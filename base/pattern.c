@@ -11,8 +11,8 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with colons between them
- * @first_part: array: if @text has n parts, @text restricts n consecutive parts of a name,
- *	beginning with part number first_part[n]
+ * @first_part: first_part[n] is the index of the part of a name that the first part of @text
+ *	restricts if @text has n parts; the next parts of @text restrict the next parts of the name
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @max_parts parts.
@@ -43,8 +43,8 @@ EXPORT_SYMBOL_GPL(patcher_pattern_parse);
 /**
  * patcher_pattern_matches() - match a part of a name against a pattern
  * @pattern: the pattern
- * @part: index of the part
- * @name: the part of the name
+ * @part: index of the part of the name
+ * @name: text of this part
  *
  * Return: true if @pattern matches @name, or if @pattern does not restrict this part.
  */

@@ -51,7 +51,7 @@ static u64 pick_larger_size(u64 a, u64 b)
 	return a > b ? a : b;
 }
 
-/* Store the sizes of the caches of a CPUID leaf.  Return false if the leaf describes no cache. */
+/* Read the cache sizes that a CPUID leaf reports.  Return false if the leaf describes no cache. */
 static bool read_cache_leaf(u32 leaf, struct bench_caches *caches)
 {
 	u32 subleaf;

@@ -9,7 +9,7 @@
  * struct bench_caches - sizes of the caches, in bytes
  * @code: L1 instruction cache
  * @middle: L2 cache
- * @last: last-level cache: L2 if there is no L3
+ * @last: last-level cache (L2 if there is no L3)
  */
 struct bench_caches {
 	u64 code;

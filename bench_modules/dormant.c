@@ -12,7 +12,7 @@
 #include "dormant.h"
 #include "groups.h"
 
-/* For each group, the module that added it; NULL for a group of kmarkers_bench. */
+/* The module that added each group; NULL for a group of kmarkers_bench. */
 static const struct module *owners[BENCH_MAX_GROUPS];
 
 /* Set the module that added a group; NULL for kmarkers_bench. */

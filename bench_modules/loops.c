@@ -15,15 +15,15 @@
 
 #define SHORTEST_NS	10000ULL
 /*
- * Maximum loop count.  If even a window of this loop count is too short, the clock is not
- * advancing.
+ * Maximum loop count.  If even a window of this many iterations is shorter than SHORTEST_NS, the
+ * clock does not advance.
  */
 #define MOST_PASSES	(1U << 26)
-/* Loop counts as fifths of the smallest one: the windows take about 10, 16 and 24 us. */
+/* The loop counts, in fifths of the smallest one.  The windows take about 10, 16 and 24 us. */
 #define FIFTHS		{ 5, 8, 12 }
 /*
- * Number of significant bits of loop counts.  Due to the rounding, most processes choose the same
- * loop counts.
+ * Number of significant bits to which loop counts are rounded, so that most processes choose the
+ * same loop counts.
  */
 #define BITS		4
 /* Maximum duration in ns of a window with fixed loop counts.  Interrupts may be off in a window. */

@@ -4,8 +4,8 @@
  * long, so that a call or a jump can replace it.
  *
  * NOPS(X) expands X(id, label, instructions, clobber) for each nop and jump.  The clobber is
- * "memory", except for instructions that are nops only on 32-bit x86.  On x86-64, each of these
- * instructions changes the upper half of a register, and the clobber is that register.
+ * "memory" or a register.  It is a register for an instruction that is a nop only on 32-bit x86,
+ * and that changes the upper half of this register on x86-64.
  */
 #ifndef BENCH_MODULES_NOPS_H
 #define BENCH_MODULES_NOPS_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The observer thread reads the clock in a loop.  Another thread requests the longest gap (time)
- * between two readings.  The observer thread answers a request after the next reading of the clock,
- * so the answer includes a gap that began before the request.
+ * The observer thread reads the clock in a loop.  Another thread requests the longest gap: the
+ * longest time between two readings.  The observer thread answers a request after the next reading
+ * of the clock, so the answer includes a gap that began before the request.
  */
 #include <linux/compiler.h>
 #include <linux/processor.h>
@@ -14,8 +14,8 @@
 #include "platform.h"
 
 static struct {
-	u32 asked;	/* number of requests; written by bench_observer_read_gap() */
-	u32 answered;	/* number of requests that were answered; written after @gap and @cpu */
+	u32 asked;	/* number of requests for a gap; written by bench_observer_read_gap() */
+	u32 answered;	/* number of answered requests; written after @gap and @cpu */
 	u64 gap;
 	unsigned int cpu;
 	void (*work)(void);
@@ -49,11 +49,10 @@ unsigned int bench_observer_get_cpu(void)
 
 /*
  * Return 0 if a timer interrupt alone may have caused @gap, else @gap.  @interrupted is true if a
- * timer interrupt may have occurred in the gap.  During the calibration, the gaps with a timer
- * interrupt are ignored, and @longest_timer_gap is set to the longest of these gaps.  After the
- * calibration (@calibrated), a gap with a timer interrupt is ignored unless the gap exceeds twice
- * @longest_timer_gap.  Not every gap with a timer interrupt can be ignored, because each gap that
- * is longer than the period of the timer contains a timer interrupt.
+ * timer interrupt may have occurred in the gap.  The calibration sets @longest_timer_gap to the
+ * longest interrupted gap.  After the calibration (@calibrated), an interrupted gap counts only if
+ * it exceeds twice @longest_timer_gap.  Such a gap must count, because every gap that is longer
+ * than the period of the timer contains a timer interrupt.
  */
 static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated,
 			    u64 *longest_timer_gap)

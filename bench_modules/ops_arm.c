@@ -5,8 +5,8 @@
  *
  * arm-stall: the longest gap on the observer CPU (see observer.h) while many sites are switched.
  *
- * Each sample is a measurement of one switch; the size of the sample is the number of sites.  In
- * variants named *-stall, the value is the longest gap on the observer CPU during the switch.
+ * A sample is a measurement of one switch and holds the number of switched sites.  In variants
+ * named *-stall, the value is the longest gap on the observer CPU during the switch.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -36,7 +36,7 @@
 /* A number of sites for which only SITES_BATCHED is measured. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
-/* Number of rounds of a batch: in each round, the patcher interrupts every other CPU once. */
+/* Number of rounds of a batch: in each round, the patcher interrupts all other CPUs once. */
 #define BATCH_ROUNDS	3
 #define LARGE		100000
 
@@ -94,12 +94,11 @@ static const struct bench_variant scaling_variants[] = {
  * struct method - a method to switch sites, and the variants that measure it
  * @id: the method
  * @most: maximum number of sites; some methods would take seconds to switch more sites
- * @on: variant that measures the time to switch sites on, or off in odd blocks if @alternates is
- *	true
+ * @on: variant that measures the time to switch sites on
  * @off: variant that measures the time to switch sites off again, or NONE
  * @gap: variant that measures the longest gap during the switch that @on measures, or NONE
- * @alternates: true to switch sites on in even blocks and off in odd blocks, because a switch takes
- *	long
+ * @alternates: true if a switch takes long: then @on measures switching sites on in even blocks,
+ *	and switching sites off in odd blocks
  */
 struct method {
 	enum sites_method id;
@@ -241,7 +240,7 @@ static void interrupt_observer_cpu(void)
 
 /*
  * Measure the longest gap on the observer CPU for @ticks TSC ticks, while no site is switched.
- * Interrupt the observer CPU @interrupts times meanwhile, at equal distances.
+ * Interrupt the observer CPU @interrupts times meanwhile, at equal intervals.
  */
 static void measure_gap_without_switch(u64 ticks, u32 interrupts, struct window *window)
 {
@@ -332,7 +331,7 @@ static int measure_switching_sites_on(struct sink *sink, const struct method *me
 	return err;
 }
 
-/* Switch sites off.  Store samples only if the method has a variant for this; see struct method. */
+/* Switch sites off.  Store samples only if @method->off is not NONE. */
 static int measure_switching_sites_off(struct sink *sink, const struct method *method, u32 nr)
 {
 	struct window window;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * peer-fprobe and peer-bpf-*: the cost of a function entry or a tracepoint with an empty fprobe or
- * BPF program, and the cost without.  Some kernels have no fprobes or no BPF.  A function that can
- * be probed begins with an ftrace nop.  The baseline function is notrace, so it has no ftrace nop.
+ * peer-fprobe and peer-bpf-*: the cost of a function entry or a tracepoint, with and without an
+ * empty fprobe or BPF program.  A function that can be probed begins with an ftrace nop.  The
+ * baseline function is notrace, so it has no ftrace nop.
  *
  * BPF programs can be loaded only by system calls, so "kmlive attach" attaches them before the
  * benchmarks run.  A benchmark whose program is not attached is skipped.  The kernel detaches the

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * cold-branch: the cost of a branch that is never taken.  The condition of the branch is:
- * - an immediate value, either as a constant in the code or as a jump that is patched;
+ * - an immediate value, as a constant in the code;
+ * - an immediate value, as a jump that is patched;
  * - a byte that is always in L1;
- * - a random byte of a cold buffer: a buffer that is eight times as large as the last-level cache,
- *   if memory allows;
- * - or a comparison of a number with an immediate value or with four random bytes of the buffer.
+ * - a random byte of a cold buffer, which is eight times as large as the last-level cache if memory
+ *   allows;
+ * - a comparison of a number with an immediate value; or
+ * - a comparison of a number with four random bytes of the buffer.
  * The benchmark repeats a measurement that was made for immediate values in 2008.
  *
  * In cold-branch, every iteration contains a fence, even in the baseline.  The fence prevents
@@ -37,7 +39,7 @@
 
 static u8 *small_pages[MOST_CHUNKS], *huge_pages[MOST_CHUNKS];
 static unsigned int cold_order;
-static u64 last_cache;	/* bytes of the last-level cache when @cold_order was chosen */
+static u64 last_cache;	/* size in bytes of the last-level cache when @cold_order was chosen */
 static u64 cold_walk = 1;
 static unsigned long taken;
 static u8 hot_byte;

@@ -63,7 +63,7 @@ static GENERAL __always_inline void record_profile_exit(void)
 	profile.ticks += read_unordered_tsc() - profile.entered;
 }
 
-/* Take an uncontended lock. */
+/* Take the profiler's lock, which is never contended. */
 static GENERAL __always_inline void lock_profile(void)
 {
 	u32 one = 1;

@@ -58,7 +58,7 @@ BENCH_OPS_EACH(pressure_out_clone, evict_caches(), run_getppid_work())
 BENCH_OPS_EACH(pressure_generic, evict_caches(), CALL(generic))
 BENCH_OPS_EACH(pressure_immediate, evict_caches(), CALL(immediate))
 BENCH_OPS_EACH(pressure_jump, evict_caches(), CALL(jump))
-/* Only read the clock: the cost of reading the clock is part of every other variant, too. */
+/* Measure the cost of reading the clock, which every other variant includes. */
 BENCH_OPS_EACH(pressure_clock, evict_caches(), (void)0)
 
 static const struct bench_variant pressure_variants[] = {

@@ -8,7 +8,7 @@
  * them in user space, and a kprobe enables them in the kernel.  peer-kprobe-optimised measures the
  * cost of a kprobe.
  */
-/* In user space, the site of a USDT note is a nop.  Omit this nop, as modules do. */
+/* Omit the nop that is the site of a USDT note in user space.  In modules, the site has no nop. */
 #define SDT_NOTES_WITHOUT_NOP
 
 #include <linux/errno.h>

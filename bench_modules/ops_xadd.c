@@ -46,7 +46,7 @@ const struct bench_group bench_xadd_prefix = {
 	.nr_variants = ARRAY_SIZE(xadd_variants),
 };
 
-/* Add to the cache line; the observer thread calls this between two readings of its clock. */
+/* Add to the contended cache line.  The observer thread calls this before it reads the clock. */
 static void contend_for_cache_line(void)
 {
 	unsigned int i;

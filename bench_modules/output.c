@@ -201,7 +201,7 @@ static unsigned int collect_sorted_samples(const struct bench_result *result, un
 	return count;
 }
 
-/* For a group that measures with its own block function, print a median per variant and size. */
+/* Print the median of each variant at each size, for a group with a block function. */
 static void show_medians_by_size(struct seq_file *m, const struct bench_group *group,
 				 const struct bench_result *result, unsigned int nr,
 				 const struct bench_sample **sorted)

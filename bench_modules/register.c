@@ -37,9 +37,9 @@ static int find_free_group_slot(void)
 }
 
 /*
- * Return the index of a free slot for a group, or an error.  If the module is in
- * MODULE_STATE_GOING, return -ENODEV: its parameters can still be written, and such a write could
- * add a group after handle_bench_module_event() has removed the module's groups.
+ * Return the index of a free slot for a group, or an error.  Return -ENODEV if the module is in
+ * MODULE_STATE_GOING: a write to a parameter of the module could then add a group after
+ * handle_bench_module_event() has removed the module's groups.
  */
 static int choose_group_slot(const struct bench_group *group, const struct module *module)
 {

@@ -15,14 +15,14 @@
 
 /*
  * Upper bound of the random delay before each timed window, in core cycles.  Some clocks advance in
- * steps of at most this length.  The delay spreads the beginnings of windows over such a step.
+ * steps of up to 1024 cycles.  The random delay lets windows begin at any point of a step.
  */
 #define MOST_DITHER	1024
 /* Maximum number of samples of a run: a group without a block function never has more. */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
 /*
- * Number of 8-byte sections of a cache line.  The copies n, n + 8, n + 16, ... of measured code
- * (layouts) begin in the same section.
+ * Number of 8-byte sections of a cache line.  Layouts are copies of measured code; the layouts n,
+ * n + 8, n + 16, ... begin in the same section.
  */
 #define EIGHTHS		8
 

@@ -32,7 +32,7 @@ enum sites_method {
 	SITES_KEYS_MANY,	/* a static key for each site */
 	SITES_STOP_MACHINE,	/* stores of a batch to a buffer, under stop_machine() */
 	SITES_STORES,		/* only the stores of a batch, through a second mapping */
-	SITES_BY_HAND,		/* only a mapping, and rounds of a store and a synchronisation */
+	SITES_BY_HAND,		/* only map a page, then store and synchronise three times */
 };
 
 /**

@@ -21,8 +21,8 @@
 
 /*
  * The keys in shared_keys[] have 1, 10, 100, 1000 and 10000 sites.  Each key in own_keys[] has one
- * site.  own_keys[] begins with 1 key that is used to switch 1 site, then 10 keys that are used to
- * switch 10 sites, then 100, 1000 and 10000 keys.  So no key is used for two numbers of sites.
+ * site.  own_keys[] begins with 1 key, which is used to switch 1 site; 10 keys follow, to switch 10
+ * sites; then 100, 1000 and 10000 keys.  So no key is used for two numbers of sites.
  */
 #define OWN_KEYS	11111
 

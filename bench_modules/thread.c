@@ -27,7 +27,7 @@ struct bench_session bench_session = {
 
 /*
  * Return true if the run must end: on request, after an error, or because a marker is enabled.
- * Ignore enabled markers while a group runs that enables markers.
+ * Ignore enabled markers if the running group itself enables markers.
  */
 static bool must_stop_measuring(void)
 {
