@@ -40,8 +40,8 @@ static const struct kmarkers_event_calls *calls;
 static bool is_unloading;
 
 /*
- * True if the module of a table is live; events of other modules must not be offered. A module that
- * was live before the event source was registered has no @table->ready, so check its state, too.
+ * True if the module of a table is live, so that its events may be offered. If the module was live
+ * before the event source was registered, @table->ready is not set, so check the state, too.
  */
 static bool is_entry_module_live(const struct entry_table *table)
 {

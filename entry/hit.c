@@ -47,9 +47,9 @@ static atomic_long_t unwatched;
 #endif
 
 /*
- * Save all caller-saved registers and call entry_handle_hit().  The compiler has emitted a nop, not
- * a call, so the function relies on these registers: at an entry they hold its arguments, and at an
- * exit the return value or the arguments of a tail call.  No function relies on the flags at an
+ * Save all caller-saved registers and call entry_handle_hit().  The code around a site relies on
+ * these registers, because the compiler sees no call there: at an entry they hold arguments, and
+ * at an exit the return value or the arguments of a tail call.  No code relies on the flags at an
  * entry or exit.  The first bytes are an endbr64, because the address of entry_call() is taken.
  */
 asm(".pushsection .text\n"

@@ -29,9 +29,9 @@ static int handle_entry_module_state(struct notifier_block *nb, unsigned long ev
 
 /*
  * With priority 3, this notifier runs before two other notifiers.  The notifier of kmarkers_events
- * must find no trace events that a module being unloaded offers.  A notifier of the kernel
- * (priority 1; in newer and in stable kernels 2) registers kprobe events that wait for the module;
- * afterwards, the patcher would refuse a site that holds the int3 of a kprobe.
+ * runs later, so that a module being unloaded offers no trace events then.  The kernel's notifier
+ * that registers kprobe events waiting for the module (priority 1; in newer and in stable kernels
+ * 2) runs later, because the patcher refuses a site that holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module_state,
@@ -60,7 +60,7 @@ static void __exit entry_exit(void)
 {
 	entry_files_exit();
 	entry_events_exit();
-	/* The notifier drops tables of unloaded modules: keep it until all sites are nops. */
+	/* Until all sites are nops, the notifier must remove the tables of unloaded modules. */
 	entry_unregister_all_modules();
 	unregister_module_notifier(&module_notifier);
 }

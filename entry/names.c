@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Find the function symbol of each site of a module, and the order of these symbols' names, once,
- * when the sites are registered.  For each lookup by address, the kernel would search all symbols
- * of the module.  Here the function symbols are sorted by address, and then walked in parallel with
- * the sites.  A pattern of names that begins with a literal prefix is then compared only with the
- * names that begin with this prefix.
+ * When the sites of a module are registered, find the function symbol of each site, and sort the
+ * sites by the names of their functions.
+ *
+ * For each lookup by address, the kernel would search all symbols of the module.  Here the function
+ * symbols are sorted by address, and then walked in parallel with the sites.  Due to the order by
+ * name, a pattern is compared only with the names that begin with the pattern's literal prefix.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -133,9 +134,10 @@ static int sort_sites_by_name(struct entry_table *table)
 
 /**
  * entry_find_symbols() - find the function symbol of each site of a table, and the order of names
- * @table: the table, with sorted sites; the fields symbols and by_name are set, to be freed by
- *	kvfree(), also after an error.  The module is in MODULE_STATE_COMING or LIVE, and must not
- *	be freed during the call
+ * @table: the table, with sorted sites, of a module in MODULE_STATE_COMING or LIVE; the caller
+ *	keeps the module from being freed
+ *
+ * Set @table->symbols and @table->by_name, which the caller frees by kvfree(), also after an error.
  *
  * Context: may sleep.
  * Return: 0 or -ENOMEM.
@@ -180,10 +182,10 @@ const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
  * @table: the table
  * @text: the text to find
  * @length: number of characters of @text to compare
- * @after: whether names that begin with @text are skipped
+ * @after: false to find the first name that is equal to or greater than @text; true to find the
+ *	first name that is greater
  *
- * Return: the index in the field by_name of the first name that is not less than @text in its first
- * @length characters, or, with @after, that is greater; the number of sites if there is none.
+ * Return: the index of the name in @table->by_name; the number of sites if there is no such name.
  */
 unsigned int entry_find_name(const struct entry_table *table, const char *text, size_t length,
 			     bool after)

@@ -15,8 +15,8 @@
 #define ENTRY_INSN_LEN	5
 
 /*
- * Flags in the data of a site. The compiler sets ENTRY_EXIT in the record. The other flags change
- * under the registry's lock; hits read them without the lock.
+ * Flags in the data of a site. ENTRY_EXIT is set at compile time. The other flags change under the
+ * registry's lock; hits read them without the lock.
  */
 enum {
 	ENTRY_EXIT = 0x1,	/* an exit of a function, not its entry */
@@ -37,7 +37,7 @@ enum {
  * @sites: the sites, sorted by address, as registered with the patcher
  * @counts: number of hits of each site; NULL until a rule with the action "count"
  *	matches a site
- * @symbols: index in the module's symbol table of the function symbol of each site; 0 for none
+ * @symbols: for each site, the index of its function symbol in the module's symbol table, or 0
  * @by_name: indices of all sites, in the order of the names of their functions
  * @ready: true once the module is fully registered, so that trace events may be offered
  * @changed: true if a site may have to be enabled or disabled, because the actions of a site or the

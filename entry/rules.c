@@ -75,10 +75,10 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 }
 
 /*
- * Set the bits of @plan in the data of each matching site of a table. Return the number of these
- * sites. If the pattern of the function begins with literal text, only the functions that begin
- * with this text are visited; if nothing but "*" follows, all of these match. Literal text with a
- * dot is different: it may end in the suffix of cold code, which does not belong to the name.
+ * Set the bits of @plan in the data of each matching site of a table. Return the number of matching
+ * sites. Only the functions that begin with the literal prefix of the pattern are visited. If just
+ * "*" follows the prefix, all visited functions match. An exception is a prefix with a dot: the dot
+ * may begin the suffix of cold code, which does not belong to the function's name.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {

@@ -113,9 +113,9 @@ static void mark_enabled_sites(struct entry_table *table, const struct changes *
 }
 
 /*
- * Mark each site of a table that had to be disabled as disabled or as stuck (not disabled).  The
- * array @stuck has an element for each of these sites.  Set @newly_stuck to true if a site is stuck
- * that was not stuck before.  Return the address behind the last element for this table.
+ * For each site of a table that had to be disabled, @stuck has an element: true if the site could
+ * not be disabled.  Mark each of the sites as disabled or as stuck.  Set @newly_stuck to true if a
+ * site was not stuck before.  Return the address behind the last element for this table.
  */
 static const bool *mark_disabled_sites(struct entry_table *table, const struct changes *changes,
 				       const bool *stuck, bool *newly_stuck)
@@ -154,7 +154,7 @@ static int enable_entry_sites(const struct changes *changes)
 	return 0;
 }
 
-/* Disable as many sites as possible. Ignore an error at sites that could not be disabled before. */
+/* Disable as many sites as possible. Ignore errors at sites that were already marked as stuck. */
 static int disable_entry_sites(const struct changes *changes)
 {
 	const bool *stuck = changes->stuck;

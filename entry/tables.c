@@ -45,9 +45,8 @@ static void write_site_record(struct patcher_compact_site *to, unsigned long add
 
 /*
  * Move the records of text that is not freed after init to the front of the array, and return the
- * number of these records.  Clear the addresses in the rest of the array, so that no record of init
- * text is left.  After init, the memory of that text may be reused before kmarkers_entry is loaded
- * a second time.
+ * number of these records.  Clear the addresses of the other records, because kmarkers_entry may be
+ * loaded again after the kernel has freed and reused the memory of init text.
  */
 static unsigned int keep_permanent_text_records(struct module *module,
 						struct patcher_compact_site *sites,
@@ -210,7 +209,7 @@ void entry_unregister_module(struct module *module)
 	if (table) {
 		entry_disable_and_remove_table(table);
 		patcher_drop(&table->sites);
-		/* Wait for hits of other modules' sites, which may be reading the table. */
+		/* Hits of other modules' sites may still read the table. */
 		synchronize_rcu();
 		free_entry_table(table);
 	}
