@@ -192,7 +192,7 @@ static struct kmarkers_event *take_removed_event(const struct kmarkers_event_off
 		    strcmp(event->format, offer->format))
 			continue;
 		hash_del(&event->node);
-		/* If the trace core's module notifier removed the event, @added is still true. */
+		/* The trace core's module notifier removes an event without clearing @added. */
 		event->added = false;
 		event->used = false;
 		event->is_removed = false;

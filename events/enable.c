@@ -11,9 +11,9 @@
  * switches a single selected event, that task gets an error.
  *
  * The system of a referenced event is not changed; each referenced event is switched in a separate
- * walk.  An event probe holds a reference to its event.  To remove the trigger of the probe, the
- * trace core finds the event by system and name.  If the trace core did not find the event, it
- * would ignore the error and free the probe, and the trigger would use freed memory.
+ * walk.  The reason is event probes, which hold references to their events.  To remove the trigger
+ * of an event probe, the trace core looks up the event by system and name.  If this lookup failed,
+ * the trace core would free the probe, and the trigger would use freed memory.
  *
  * The users that the trace core adds or removes during the walk are connected or disconnected as a
  * batch: see users.c.
@@ -73,8 +73,8 @@ static bool event_has_failed_user(struct kmarkers_event *event)
 /*
  * Select each event of @set for which @is_selected() returns true: change its system to SELECTED
  * or, if the event is referenced, set its bit in @set->referenced.  Return the number of events
- * with the system SELECTED.  No task can find an event with the system SELECTED by the original
- * system and name, to take a reference to the event.
+ * with the system SELECTED.  While an event has the system SELECTED, no task can take a reference
+ * to the event, because a lookup by the original system does not find the event.
  */
 static unsigned int select_events(const struct event_set *set,
 				  bool (*is_selected)(struct kmarkers_event *event))

@@ -158,7 +158,7 @@ static void put_spaces(struct output *out, int nr)
 
 /*
  * Increase the length of the text after snprintf() was called to append @printed characters.  If
- * these did not fit into the buffer, the buffer is full now.
+ * the buffer was too small for all characters, the buffer is full now.
  */
 static void add_printed_length(struct output *out, int printed)
 {

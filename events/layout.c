@@ -63,7 +63,7 @@ static bool is_valid_field_name(const char *name)
 	return !*name;
 }
 
-/* Among the first @nr fields, return another field with the name of @field, or NULL. */
+/* Return another field with the name of @field among the first @nr fields, or NULL. */
 static struct layout_field *find_field_of_same_name(struct record_layout *layout,
 						    const struct layout_field *field,
 						    unsigned int nr)

@@ -81,7 +81,7 @@ static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_sou
 	module_put(THIS_MODULE);
 }
 
-/* Set the flag of an offer: an event with the name and format of the offer exists. */
+/* Tell the source of an offer that an event with the name and format of the offer exists. */
 static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 {
 	if (offer->event_exists)
@@ -89,11 +89,11 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 }
 
 /*
- * Use @event for @offer, which has the same name, if @event and @offer have the same format.
- * Return false if the caller must create an event, because @event has another format and was queued
- * for removal.  Otherwise return true.  If @event has another format and is not being removed, log
- * a warning.  If the trace core is about to remove @event, kmarkers_events_handle_module_gone()
- * creates an event for @offer later.
+ * Use @event for @offer, which has the same name, if the formats are equal, too.  If the formats
+ * differ and @event is queued for removal, return false: the caller must create an event.
+ * Otherwise return true.  If the formats differ and @event is not being removed, log a warning.  If
+ * the trace core is about to remove @event, kmarkers_events_handle_module_gone() creates an event
+ * for @offer later.
  */
 static bool reuse_event_for_offer(struct event_changes *changes, struct kmarkers_event *event,
 				  const struct kmarkers_event_offer *offer)
@@ -182,7 +182,7 @@ void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 	kmarkers_event_changes_init(&changes, event->source);
 	wanted.format = NULL;
 	/*
-	 * The module of an offer that find() finds becomes the owner of the new event.  This module
+	 * The module that still offers the name becomes the owner of the new event.  This module
 	 * cannot finish unloading here, because kmarkers_events_handle_module_going() must wait for
 	 * event_mutex.
 	 */

@@ -2,13 +2,13 @@
 /*
  * References to events, and orphans: events that are no longer offered but still referenced.
  *
- * perf, event probes, and those triggers and commands of ftrace that enable or disable an event
- * take a reference to the event with trace_event_try_get_ref().  An event probe holds the reference
- * even while the event is disabled.  All holders of a reference read the struct trace_event_call of
- * the event, its class and its fields.
+ * A reference to an event is taken with trace_event_try_get_ref() by perf, by event probes, and by
+ * ftrace's triggers and commands that enable or disable the event.  An event probe holds the
+ * reference even while the event is disabled.  All holders of a reference read the struct
+ * trace_event_call of the event, its class and its fields.
  *
- * The trace core counts references either in the event (TRACE_EVENT_FL_DYNAMIC) or in the module of
- * the event.  This module sets the flag, so references are counted in the event.  The reference
+ * The trace core counts references in the event if the event has the flag TRACE_EVENT_FL_DYNAMIC,
+ * else in the module of the event.  The events of kmarkers_events have the flag.  The reference
  * count of a module would not show which of its events is referenced, so the commands "detach" and
  * "-event" could not refuse to remove the referenced event.  A referenced event does not need the
  * module that offers it: the event has copies of the offer's strings, and all its code is in this
@@ -28,9 +28,10 @@
  * second.
  *
  * A kernel before 5.15, or without dynamic events, has no event probes, and counts references in
- * modules.  In such a kernel an event is referenced only while it is enabled.  event->users is not
- * empty then, and the reference keeps the module from being unloaded.  Only a module whose init has
- * succeeded gets events, because a module whose init fails is freed despite references.
+ * modules.  In such a kernel an event is referenced only while it is enabled.  While an event is
+ * enabled, event->users is not empty, and the reference keeps the module from being unloaded.  Only
+ * a module whose init has succeeded gets events, because a module whose init fails is freed despite
+ * references.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -56,8 +57,8 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
 }
 
 /*
- * Work item: remove the orphans that are not used any more, and connect the users that could not be
- * connected.  On exit no orphan is left, because each orphan holds a reference to this module.
+ * Work item: remove the orphans that are not used any more, and retry to connect unconnected users.
+ * On exit no orphan is left, because each orphan holds a reference to this module.
  */
 void kmarkers_events_check_orphans_and_users(struct work_struct *work)
 {

@@ -302,7 +302,7 @@ static void write_conversion_arguments(struct writer *to, const struct conversio
 
 typedef void conversion_writer(struct writer *to, const struct conversion_text *conv);
 
-/* Call @write for each conversion of @format; if @with_text, also copy the text between them. */
+/* Call @write for each conversion of @format; if @with_text, copy the text between conversions. */
 static void write_each_conversion(struct writer *to, const struct record_layout *layout,
 				  const char *format, conversion_writer *write, bool with_text)
 {

@@ -143,7 +143,7 @@ static void change_owner_or_remove_event(struct kmarkers_event *event, struct li
 		return;
 	}
 	event->is_removed = true;
-	/* If users remained, they would get hits of a later module with an event of this name. */
+	/* A remaining user would get the hits of a later module with an event of this name. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
 		kmarkers_event_let_core_remove(event);

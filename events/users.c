@@ -122,10 +122,9 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 
 /*
  * Add a user of an event: the buffer of @file, or perf if @file is NULL.  The user holds a
- * reference to this module.  Otherwise this module could be unloaded, because a module whose
- * functions an event records does not depend on this module.  If the user is perf, the user also
- * holds a reference to the owner of the event, because perf itself takes such a reference only in
- * kernels that count references in modules.
+ * reference to this module, because the modules that offer events need not depend on this module.
+ * If the user is perf, the user also holds a reference to the owner of the event, because perf
+ * itself takes a reference to the owner only in kernels that count references in modules.
  */
 static int add_event_user(struct kmarkers_event *event, struct trace_event_file *file)
 {
@@ -197,8 +196,8 @@ static void remove_event_user(struct event_user *user)
 /**
  * kmarkers_event_batch_begin() - collect the users of events that this task adds or removes
  *
- * Until the batch ends, the task may either add users or remove users, and only users of events of
- * one source.
+ * Until the batch ends, the task may either only add or only remove users.  The events of these
+ * users must be from one source.
  *
  * Context: may sleep; only one task at a time may have a batch.
  */
@@ -246,8 +245,8 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 		user->failed = err;
 	}
 	/*
-	 * The caller now disables the events of the users.  An event that a trigger has enabled
-	 * meanwhile stays enabled, and the queued check connects its user later.
+	 * The caller now disables the events of the users.  If a trigger has enabled an event
+	 * meanwhile, the event stays enabled, and the queued check connects the user later.
 	 */
 	if (err && nr)
 		kmarkers_event_queue_check();
@@ -282,7 +281,7 @@ void kmarkers_event_connect_users(struct kmarkers_event *event)
 			try_connect_user(user);
 }
 
-/* Disconnect the users of an event whose source is being unregistered, but keep them. */
+/* Disconnect, but do not free, the users of an event whose source is being unregistered. */
 void kmarkers_event_disconnect_users(struct kmarkers_event *event)
 {
 	struct event_user *user;

@@ -40,8 +40,8 @@ void kmarkers_event_queue_work(struct work_struct *work)
 
 /*
  * Queue check_work to run in a second.  check_work removes the orphans that are not used any more,
- * and connects the users that could not be connected.  check_work is queued again while an orphan
- * or an unconnected user is left.
+ * and retries to connect unconnected users.  check_work is queued again while an orphan or an
+ * unconnected user is left.
  */
 void kmarkers_event_queue_check(void)
 {
