@@ -14,8 +14,8 @@
 
 /*
  * Return the size in bytes of the immediate in a site's mov or cmp.  A value of 1 or 2 bytes has a
- * 32-bit immediate.  Two instructions that read a value of 1 byte have an 8-bit immediate: a mov in
- * a module built with older headers, and a cmp with a byte.
+ * 32-bit immediate, with two exceptions: for a value of 1 byte, a cmp with a byte and the mov of a
+ * module built with older headers have an 8-bit immediate.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {
@@ -84,8 +84,8 @@ static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
  * Fill in the poke that makes a site read @value.  The function reads the bytes of the site only
  * once, because kprobes may be armed or disarmed meanwhile.
  *
- * If the bytes are not an instruction that reads a value, invert @poke->old[0] and return false.
- * The patcher then refuses the batch, and if a kprobe is at the site, logs the kprobe.
+ * If the bytes are not an instruction that reads a value, return false, and invert @poke->old[0] so
+ * that the patcher refuses the batch.  The patcher then logs a kprobe that is at the site.
  */
 bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u64 value)
 {

@@ -7,7 +7,7 @@
 
 #include "symbol.h"
 
-/* Print the symbol at @addr without its suffix __imv and without its [module]. */
+/* Print the name of the variable at @addr: its symbol without the suffix __imv and "[module]". */
 void imv_show_variable_name(struct seq_file *m, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end;

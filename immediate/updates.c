@@ -91,7 +91,7 @@ int imv_add_update_counters(const struct patcher_site *const *sites, unsigned in
 	if (err)
 		return err;
 
-	/* Insert the missing counters from the end of the array, so that none is overwritten. */
+	/* Fill the array from its end, so that no old counter is overwritten before it is moved. */
 	updates.nr += missing;
 	for (to = updates.nr; to > old; ) {
 		unsigned long var = patcher_site_key(sites[nr - 1]);

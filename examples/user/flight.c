@@ -15,7 +15,7 @@
 #include <kmarkers/user.h>
 
 #define WORKERS	2
-/* A phase ends after MIN_REQUESTS requests, or after MAX_NAPS naps of half a second. */
+/* A phase ends after MIN_REQUESTS requests, or after MAX_NAPS sleeps of half a second. */
 #define MIN_REQUESTS	10000
 #define MAX_NAPS	120
 
@@ -74,8 +74,8 @@ static void sum_worker_counters(unsigned long *requests, unsigned long *too_big)
 
 /*
  * Let the workers run for a while, and print their results after @title, the name of the phase.
- * Return true if the results are right.  If @marker_on is true, the probe must have been called,
- * else not.  If @limit_low is true, requests must have exceeded the limit, else not.
+ * Return true if the results are right: the probe was called if and only if @marker_on is true, and
+ * requests exceeded the limit if and only if @limit_low is true.
  */
 static bool run_phase(const char *title, bool marker_on, bool limit_low)
 {

@@ -22,11 +22,11 @@
 #endif
 
 /*
- * Return true unless the preceding cond_synchronize_rcu(@state) timed out.  Only in user space can
- * it time out: see native/include/linux/rcupdate.h.  poll_state_synchronize_rcu() is not used,
- * because it may return false after a full grace period: since dd04140531b5 ("rcu: Make polled
- * grace-period API account for expedited grace periods"), v6.0, a normal and an expedited grace
- * period that overlap count as one.
+ * Return true unless the preceding cond_synchronize_rcu(@state) timed out, which happens only in
+ * user space: see native/include/linux/rcupdate.h.  poll_state_synchronize_rcu() is not used: since
+ * dd04140531b5 ("rcu: Make polled grace-period API account for expedited grace periods"), v6.0, it
+ * may return false after a full grace period, because a normal and an expedited grace period that
+ * overlap count as one.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 

@@ -61,7 +61,7 @@ struct bench_sample;
 #define BENCH_LOOP_COUNTS	3
 #define BENCH_MAX_VARIANTS	32
 #define BENCH_MAX_BLOCKS	100000
-#define BENCH_MAX_NAME		64	/* characters of the name of a group or a variant */
+#define BENCH_MAX_NAME		64	/* maximum length of a group's or a variant's name */
 
 /**
  * typedef bench_op - function that runs one variant at one layout, an offset in a cache line

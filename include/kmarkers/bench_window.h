@@ -71,7 +71,8 @@ static __always_inline u64 bench_tsc(void)
  * Place this macro before the loop, and BENCH_HEAD() in the loop.  Between the two macros the
  * compiler emits code that prepares the loop.  The length of this code depends on the variant.  The
  * assembler computes this length from the labels 8800 and 8801, and shortens the padding by this
- * length.  If the compiler copies the loop, 8801f is the head of the same copy.
+ * length.  If the compiler copies the loop, 8801f is the next label 8801, which is the head of the
+ * same copy.
  *
  * The compiler must not align the head itself, because GNU as would then not terminate.  The
  * kernel's compiler flags prevent this alignment; in user space BENCH_NO_ALIGN does.  Clang's

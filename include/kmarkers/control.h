@@ -52,7 +52,7 @@ int patcher_control_set(const char *value, const struct kernel_param *param);
  * A line for which the function returns -EINVAL is logged together with the accepted lines.
  *
  * The macro defines the parameter's operations in the module itself.  The kernel reads these
- * operations even after it has dropped the module's references to other modules, when
+ * operations even after the module's references to other modules were dropped, when
  * kmarkers_patcher may already be unloaded.
  */
 #define PATCHER_CONTROL(name, run_line, lines)				\

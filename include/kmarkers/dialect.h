@@ -17,9 +17,9 @@
 
 /*
  * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  The headers
- * that programs include have #pragma GCC system_header.  Because of this pragma, gcc warns neither
- * about macros of such a header nor about macros of the headers that it includes.  clang warns
- * about macros of the included headers.
+ * that programs include have #pragma GCC system_header, which disables warnings about the macros
+ * of these headers.  With gcc, but not with clang, the pragma also disables warnings about the
+ * macros of further headers that these headers include.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -102,8 +102,8 @@ struct kmarkers_event_link {
  *	format of NULL matches any format.  Return the function's return value, or 0 if no offer
  *	matches
  * @connect: from now on, call write() or probe() for each hit.  Return 0 or an error
- * @disconnect: stop these calls.  Return 0, or an error, in which case the calls continue.  After 0
- *	was returned and an RCU grace period has passed, no call is in progress
+ * @disconnect: stop calling write() or probe().  Return 0, or an error, in which case the calls
+ *	continue.  After 0 was returned and an RCU grace period has passed, no call is in progress
  * @connect_many: connect several events, either all or none.  NULL for a source whose events are
  *	not switched by enable()
  * @disconnect_many: disconnect several events; set @err of each link
@@ -125,9 +125,8 @@ struct kmarkers_event_source {
 
 /**
  * struct kmarkers_event_calls - functions for event sources
- * @join: register a source.  This creates no events: if the source has offers already, it must
- *	call update() afterwards.  Return 0; or -ENOENT if this kernel has no trace events for
- *	modules
+ * @join: register a source, without creating events: a source that has offers already must call
+ *	update() afterwards.  Return 0; or -ENOENT if this kernel has no trace events for modules
  * @leave: unregister a source, and remove its events.  An enabled or referenced event is removed
  *	later, once it is disabled and unreferenced.  Until then it records no hits, unless a
  *	source offers the event again
@@ -150,8 +149,8 @@ struct kmarkers_event_source {
  * @probe: record a hit of an event, as the probe function of a marker; gets the user that connect()
  *	was given, two ignored values, and the hit's arguments
  * @find_register_writer: return the address of a C function that records a hit for a user; its
- *	parameters are the user and the arguments of the event.  Return NULL if there is none:
- *	for perf, and for an event with more than five arguments, a string or an array
+ *	parameters are the user and the arguments of the event.  Return NULL for perf, for an
+ *	event with more than five arguments, and for an event with a string or an array
  */
 struct kmarkers_event_calls {
 	int (*join)(struct kmarkers_event_source *source);

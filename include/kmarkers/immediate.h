@@ -85,7 +85,7 @@
 #define IMV_PLAIN
 #endif
 
-/* Tables of values refer to this symbol, so modules that have one depend on kmarkers_immediate. */
+/* Each table of values refers to this symbol, so its module depends on kmarkers_immediate. */
 extern const u8 imv_tables_need_immediate;
 
 #ifndef IMV_PLAIN
@@ -181,7 +181,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  * imv_read() - read an immediate value
  * @name: name of the value
  *
- * One and two bytes are read with a 32-bit mov.  A mov of 8 bits keeps the rest of the
+ * Values of one and two bytes are read with a 32-bit mov.  A mov of 8 bits keeps the rest of the
  * register, so the CPU waits for the register's old value.  An immediate of 16 bits needs a
  * prefix that changes the length of the instruction, which stalls some decoders (Intel
  * Optimization Reference Manual, 3.4.2.3).
@@ -292,8 +292,8 @@ on:
  * with the condition @cc is taken.  One function compares 8 bits.  The other function compares 32
  * bits; smaller values are extended to 32 bits.
  *
- * The compiled constant is the largest signed number, because the assembler would store a small
- * constant of 32 bits in 8 bits.
+ * The constant of the compiled cmp is the largest signed number, because the assembler would
+ * shorten a small constant of 32 bits to 8 bits.
  */
 #define __IMV_DEFINE_COMPARISON(cc)					\
 static __always_inline bool __imv_compare_8_##cc(u8 x, const void *var)	\
