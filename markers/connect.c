@@ -160,8 +160,8 @@ static int switch_sites_of_names(const struct marker_link *links, unsigned int n
 
 /*
  * Disconnect a probe from a marker name.  Return 0; -ENOENT if the probe is not connected; or an
- * error of patcher_apply(), in which case the probe stays connected.  A stub is patched only if it
- * calls the probe directly, in the form that takes arguments in registers (see stubs.h).
+ * error of patcher_apply(), in which case the probe stays connected.  A stub that calls the probe
+ * directly is first patched to jump to the iterator, which calls all probes.
  */
 static int remove_linked_probe(struct marker_link *link)
 {
@@ -228,8 +228,8 @@ static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 	unsigned int i;
 
 	/*
-	 * Ignore an error: a site that remains on calls no probe.  When the name loses its last
-	 * probe the next time, switching the site off is tried again.
+	 * Ignore an error: a site that remains on calls no probe.  Switching the site off is tried
+	 * again when the name next loses its last probe.
 	 */
 	switch_sites_of_names(links, nr, false);
 	for (i = 0; i < nr; i++)

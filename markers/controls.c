@@ -203,7 +203,7 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *
  * Context: may sleep.
  * Return: 0; or an error, in which case nothing is changed.  The error is -ENOENT if @command only
- * disables, but @pattern matches neither a name nor a rule that enables what @command disables.
+ * disables, and @pattern matches no name, and no rule that enables what @command disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
@@ -224,8 +224,8 @@ int marker_controls_apply(const char *pattern, const struct control_command *com
 }
 
 /*
- * Run @command, which is "trace" or "count", for those new names of a module that match a rule with
- * this command.  If @command fails for one name, @command is still run for all others.
+ * Run @command ("trace" or "count") for each new name of @module that matches a rule with @command.
+ * If @command fails for one name, @command is still run for all others.
  */
 static void apply_rules_to_new_names(const struct module *module,
 				     const struct control_command *command)
@@ -299,7 +299,9 @@ int marker_controls_add(struct module *module, struct list_head *new)
  * marker_controls_enable_new_events() - enable the trace events of new names that match a rule
  * @module: the live module whose load added the names; NULL for a marker attached to a function
  *
- * Context: may sleep; the trace events of the names exist, or kmarkers_events is adding them.
+ * Call this when the trace events of the names exist, or while kmarkers_events adds them.
+ *
+ * Context: may sleep.
  */
 void marker_controls_enable_new_events(const struct module *module)
 {
@@ -349,7 +351,7 @@ static void collect_controls_without_marker(struct list_head *removed)
 	hash_for_each_safe(controls.names, bucket, next, control, node) {
 		if (marker_exists(control->name, NULL))
 			continue;
-		hash_del(&control->node);	/* makes marker_control_apply() return -ENODEV */
+		hash_del(&control->node);	/* now marker_control_apply() returns -ENODEV */
 		controls.nr--;
 		list_add_tail(&control->list, removed);
 	}

@@ -47,7 +47,7 @@ static int visit_ready_markers(struct module *module, kmarkers_event_visitor *vi
 	return marker_tables_visit_ready(module, offer_marker_event, &walk);
 }
 
-/* Call @visit for one ready marker that has the name and the format of @offer, if there is one. */
+/* Call @visit for the first marker with the name and format of @offer that may have an event. */
 static int visit_marker_of_offer(const struct kmarkers_event_offer *offer,
 				 kmarkers_event_visitor *visit, void *data)
 {
@@ -69,7 +69,7 @@ static int disconnect_event_probe(const struct kmarkers_event_offer *event, void
 	return marker_probe_unregister(event->name, kmarkers_event_calls.probe, user);
 }
 
-/* Return an array of marker links made from event links, or NULL if there is no memory. */
+/* Convert event links to an array of marker links.  Return NULL if there is no memory. */
 static struct marker_link *make_marker_links(const struct kmarkers_event_link *from,
 					     unsigned int nr)
 {

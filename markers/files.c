@@ -127,7 +127,7 @@ static int enable_show(struct seq_file *m, void *unused)
 
 static int control_stats_show(struct seq_file *m, void *unused)
 {
-	/* The counters are never replaced, and freed only after the file "stats" was removed. */
+	/* No lock: the counters are never replaced, and freed only after "stats" was removed. */
 	unsigned long __percpu *hits = READ_ONCE(((struct marker_control *)m->private)->hits);
 	unsigned long sum = 0;
 	int cpu;
@@ -210,7 +210,7 @@ int marker_files_add_directories(struct module *module)
 }
 
 /**
- * marker_files_remove_directories() - remove the directories of names without markers from debugfs
+ * marker_files_remove_directories() - remove the debugfs directories of names without markers
  *
  * Context: may sleep; waits for operations on the files in these directories.
  */

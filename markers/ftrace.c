@@ -166,8 +166,8 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	if (!strcmp(function->function, symbol))
 		return 0;
 	/*
-	 * Either @symbol is an alias, or the module was freed and another module is at @addr now.
-	 * A second lookup of @symbol yields @addr only if @symbol is an alias.
+	 * The function at @addr has another name than @symbol.  Either @symbol is an alias, or
+	 * another module is at @addr now.  A second lookup yields @addr only for an alias.
 	 */
 	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;

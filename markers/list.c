@@ -126,8 +126,8 @@ static int stop_at_first_marker(void *data, const struct marker *marker)
 }
 
 /*
- * Return true if a marker with the name @name exists.  If @name is NULL, return true if @module
- * contains a marker; if @module is NULL, too, return true if any module contains one.
+ * Return true if a marker with the name @name exists; if @name is NULL, true if @module contains a
+ * marker; if both are NULL, true if any marker exists.
  */
 bool marker_exists(const char *name, const struct module *module)
 {

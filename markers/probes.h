@@ -5,9 +5,7 @@
 
 #include <linux/types.h>
 
-/*
- * Return true if the probe of marker @name whose code is at the address @code must be disconnected.
- */
+/* Return true to disconnect the probe whose code is at the address @code from the marker @name. */
 typedef bool probe_predicate(void *data, const char *name, unsigned long code);
 
 unsigned int marker_probes_disconnect_if(probe_predicate *must_disconnect, void *data);

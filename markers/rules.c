@@ -11,7 +11,7 @@
 
 #include "rules.h"
 
-/* For patcher_pattern_parse(): a pattern of one part is matched against part 0 of a name. */
+/* For patcher_pattern_parse(): a pattern of one part restricts part 0 of a name. */
 static const s8 first_part[] = { [1] = 0 };
 
 LIST_HEAD(marker_rules);
@@ -66,8 +66,8 @@ unsigned int marker_rules_get_enabled(const char *name)
 
 /*
  * Clear the bits of @mask in the field enabled of @rule, and of each other rule whose pattern text
- * matches the pattern of @rule.  Free the other rules that then enable nothing.  Return true if a
- * bit was cleared.
+ * matches the pattern of @rule.  Free each other rule whose field enabled becomes 0.  Return true
+ * if a bit was cleared.
  */
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 {

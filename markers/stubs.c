@@ -171,9 +171,9 @@ static bool fill_slot_with_register_probe(const struct probe_array *array,
 }
 
 /*
- * Set @slot to the function that the stub of a marker can call instead of the iterator.  For a
- * single typed probe, this is the probe; for a single probe registered by name, its register probe.
- * Return false if the marker has no probe or several, or if the probe has no register probe.
+ * Set @slot to the function that the stub of a marker can call instead of the iterator: a single
+ * typed probe, or the register probe of a single probe that is registered by name.  Return false if
+ * there is no such function.
  */
 static bool find_single_probe(const struct marker_typed *typed, struct marker_probe *slot)
 {
@@ -258,8 +258,8 @@ static int patch_new_stubs(const struct patcher_table *table)
 
 		typed->stub = (void *)patcher_site_addr(&site[i * SITES]);
 		/*
-		 * Until now idle is 0, which may stand for a future grace period, because RCU's
-		 * counter of grace periods starts below 0.
+		 * Replace the initial 0: RCU's counter of grace periods starts below 0, so grace
+		 * period 0 may be in the future.
 		 */
 		typed->idle = idle;
 	}

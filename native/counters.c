@@ -93,8 +93,8 @@ double native_scale_count(const struct native_count *count)
 }
 
 /*
- * Return the number of events in a window, or NAN.  Set @running_share to the minimum of its old
- * value and the share of the window, from 0 to 1, during which the counter ran.
+ * Return the number of events in a window, or NAN.  If the counter ran for less than the share
+ * @running_share (0 to 1) of the window, set @running_share to the actual share.
  */
 static double count_events(int fd, bench_op *op, u32 loops, double *running_share)
 {

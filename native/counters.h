@@ -25,8 +25,8 @@ int native_open_perf_counter(const struct native_counter *counter);
 
 /*
  * Return the events per loop iteration, or NAN: the slope of the events between two loop counts,
- * averaged over all layouts.  Set @running_share to the smallest share of any window, from 0 to 1,
- * during which the counter ran.
+ * averaged over all layouts.  Set @running_share to the share of a window (0 to 1) during which the
+ * counter ran, the minimum of all windows.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
 				double *running_share);

@@ -15,7 +15,7 @@ static struct {
 	pthread_mutex_t lock;
 	pthread_cond_t moved;
 	unsigned long tickets;	/* number of tickets given out */
-	unsigned long admitted;	/* the ticket whose thread is admitted, or is admitted next */
+	unsigned long admitted;	/* ticket of the thread that is admitted now or next */
 	unsigned int inside;	/* number of threads that hold mutexes */
 } gate = {
 	.lock = PTHREAD_MUTEX_INITIALIZER,

@@ -128,7 +128,7 @@ static u64 read_hook_hits(const char *name)
 
 /*
  * Write the number of hook executions per operation of each variant to the file env.  Fail if the
- * hook runs in the variant "original", which has none, or less than once per operation in another
+ * hook runs in the variant "original".  Also fail if it runs less than once per operation in another
  * variant.  Packets of other programs are counted, too.
  */
 static int check_hook_hits(const struct bench_group *group)
@@ -212,8 +212,8 @@ static void close_macro_sockets(void)
 }
 
 /*
- * If @sockets_open, check that the hook of each variant runs.  If the check fails, or if a socket
- * could not be opened, close the open sockets.
+ * If @sockets_open, check that the hook of each variant runs.  If the check fails or @sockets_open
+ * is false, close the open sockets.
  */
 static int finish_macro_setup(const struct bench_group *group, bool sockets_open)
 {

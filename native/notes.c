@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Stubs for SDT notes: the notes of a program are not registered, because only external tracers
- * read them.
+ * Functions for SDT notes, which do nothing: the notes of a program are not registered, because
+ * only external tracers read them.
  */
 #include "../sdt/note_kprobes.h"
 

@@ -25,7 +25,7 @@ BENCH_OPS(none_clone, (void)0)
 BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
-/* Alternatives that need no library: a test of a flag, and a call through a function pointer. */
+/* Alternatives to probes, without a library: a test of a flag, and a call by a function pointer. */
 static noinline void empty_called_function(int number, const void *pointer)
 {
 	barrier();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Offsets of the stack and the heap of a process, derived from its seed. */
+/* Offsets of the stack and the heap of a process, derived from a seed. */
 #include <stdlib.h>
 
 #include "place.h"

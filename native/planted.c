@@ -2,13 +2,13 @@
 /*
  * planted: instructions of known cost, with which `kmarkers bench --self-test` tests measurement
  * and analysis, from the timed windows to the verdict.  The baseline executes a chain of CHAIN
- * dependent instructions, which take one core cycle each.  A variant executes one more instruction
- * in the chain, or nops in addition.  scripts/kmtools/method/selftest.py has the expected costs.
+ * dependent instructions, which take one core cycle each.  A variant adds one instruction to the
+ * chain, or four nops.  scripts/kmtools/method/selftest.py has the expected costs.
  *
  * The result of the chain is zero, so that the variant "load" can use the register as an offset.
- * `and $0` waits for the earlier value of its register, while `xor` and `sub` of a register with
- * itself do not.  No instruction of the chain adds a small constant, because some cores eliminate
- * such additions.
+ * The chain begins with `and $0`, which waits for the earlier value of its register.  `xor` and
+ * `sub` of a register with itself would not wait.  No instruction of the chain adds a small
+ * constant, because some cores eliminate such additions.
  */
 #include <linux/kernel.h>
 #include <linux/stringify.h>

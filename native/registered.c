@@ -13,8 +13,8 @@
 #include "registered.h"
 
 /*
- * bench_nr_groups also counts groups beyond the maximum; native_check_registered_groups() refuses
- * such a number.
+ * If more groups than BENCH_MAX_GROUPS are registered, bench_nr_groups counts all of them, and
+ * native_check_registered_groups() returns an error.
  */
 const struct bench_group *bench_groups[BENCH_MAX_GROUPS];
 unsigned int bench_nr_groups;

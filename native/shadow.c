@@ -10,7 +10,7 @@
 #include "../patcher/insn.h"
 #include "shadow.h"
 
-/* Missing in <asm/prctl.h> of Debian 12. */
+/* <asm/prctl.h> of Debian 12 does not define ARCH_SHSTK_STATUS. */
 #define ARCH_SHSTK_STATUS	0x5005
 #define SHADOW_STACK		1UL
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Implementation of sites_peers.h in user space, where static keys and stop_machine() do not
- * exist.  The functions make only the indispensable steps of a batch, without the patcher, in
- * shared memory that is mapped twice.
+ * exist.  The functions below store bytes and synchronise CPUs as a batch does, but without the
+ * patcher, in shared memory that is mapped twice.
  */
 #include <errno.h>
 #include <sys/mman.h>

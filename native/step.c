@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * kmbench step: replace an instruction while a thread executes it, and stop after each round of
- * synchronisation.  With --without-int3, write the bytes one by one instead, and show what a CPU
- * does that executes the instruction between two stores.
+ * synchronisation.  With --without-int3, write the bytes one by one instead, and show the effect of
+ * executing the instruction after each byte.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -93,8 +93,8 @@ int patcher_text_map(struct patcher_text_alias *alias, struct patcher_poke *poke
 	if (!alias->base)
 		return -ENOMEM;
 	/*
-	 * If there are at least as many pokes as pages, populate all pages by one call instead of
-	 * page faults.
+	 * If there are at least as many pokes as pages, populate all pages by one call, so that
+	 * the stores cause no page faults.
 	 */
 	if (alias->nr_pages <= nr)
 		madvise(alias->base, alias->nr_pages * PAGE_BYTES, MADV_POPULATE_READ);

@@ -60,8 +60,8 @@ static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
 		/*
-		 * End the program, as the kernel does if there is no handler, or if SIG_IGN is set
-		 * and the signal is not from kill(2).
+		 * End the program, as the kernel does for SIG_DFL and, unless the signal is from
+		 * kill(2), for SIG_IGN.
 		 */
 		signal(sig, SIG_DFL);
 		raise(sig);
@@ -78,9 +78,10 @@ bool native_is_trap_handler_installed(void)
 
 /*
  * Install the handler.  While the handler runs, all signals but SIGTRAP are blocked, as interrupts
- * are in the kernel, because a batch waits for running handlers.  SIGTRAP is not blocked, because
- * the previous handler, which this handler calls, may contain patch sites.  SA_ONSTACK lets a
- * thread with a small stack use an alternate signal stack.
+ * are in the kernel: a batch waits for this handler, and must not wait for other handlers that
+ * interrupt it.  SIGTRAP is not blocked, because the previous handler, which this handler calls,
+ * may contain patch sites.  SA_ONSTACK lets a thread with a small stack use an alternate signal
+ * stack.
  */
 int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 {

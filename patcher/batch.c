@@ -86,7 +86,7 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
  * - neither the poke nor the site has flags, and
  * - patcher_is_common_insn() accepts the new instruction.
  *
- * @compact is true if the table is compact, and a constant in the calls, which are inlined.
+ * @compact, which is a constant in each caller, is true if the table is compact.
  */
 static __always_inline unsigned int count_common_pokes(const struct patcher_table *table,
 						       unsigned int first,
@@ -295,7 +295,7 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 }
 EXPORT_SYMBOL_GPL(patcher_apply);
 
-/* Return true if @table's module is being loaded and all pokes are in @table's address range. */
+/* Return true if no CPU has run the sites: they are in @table, whose module is being loaded. */
 static bool are_pokes_unexecuted(const struct patcher_table *table,
 				 const struct patcher_poke *pokes, unsigned int nr)
 {
@@ -334,7 +334,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  The poke must change only the first
- * byte, from or to int3.  The bytes without the int3, old or new, must be exactly one instruction.
+ * byte, from or to int3.  Without the int3, the bytes must be exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)
@@ -453,9 +453,9 @@ static int apply_poke_range(const struct split_batch *batch, unsigned int first,
  * changed.
  *
  * Context: may sleep.
- * Return: 0 if all replacements were made; -ENOMEM if there was no memory to begin, with nothing
- * changed and @stuck not written; else the error of the first replacement that was not made, or
- * -EBUSY if there was no memory for this replacement.
+ * Return: 0 if all replacements were made; -ENOMEM if there was no memory for the first batch, with
+ * nothing changed and @stuck not written; else the error of the first replacement that was not
+ * made, where -EBUSY may also stand for a lack of memory.
  */
 int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
 		       unsigned int nr, bool *stuck)

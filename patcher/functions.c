@@ -138,11 +138,10 @@ static noinline int find_function_start(const char *name, unsigned long *start)
 }
 
 /*
- * Return true if the instruction at @addr is a direct call to the function at @callee.  On IBT
- * builds the target may lie behind the ENDBR.  With call depth tracking (retbleed=stuff), the
- * target is tracking code in the padding before the function.  An int3 is accepted in place of the
- * opcode of the call, because a kprobe may be on the call: patcher_check_core_write() later refuses
- * to change that call, and logs the reason.
+ * Return true if the instruction at @addr is a direct call to the function at @callee, to the byte
+ * behind its ENDBR (IBT builds), or to its call depth tracking code in the padding before it
+ * (retbleed=stuff).  An int3 is accepted instead of the opcode, because a kprobe may be on the
+ * call: patcher_check_core_write() later refuses to change that call, and logs the reason.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {

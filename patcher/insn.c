@@ -250,7 +250,7 @@ static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
 	u32 b = insn->imm, difference = a - b;
 	unsigned long flags = (a ^ b ^ difference) & X86_EFLAGS_AF;
 
-	/* PF is set for an even number of 1 bits in the byte.  Bit n of 0x6996: xor of n's bits. */
+	/* PF is set if the byte has an even number of 1 bits.  Bit n of 0x6996: parity of n. */
 	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
 		flags |= X86_EFLAGS_PF;
 	/* Shift 8-bit operands to the highest byte: then the 32-bit flags are those of the byte. */

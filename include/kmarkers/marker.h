@@ -271,7 +271,7 @@ do {									\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
-/* Refuse to compile LTTng's trace_mark() of vendor kernels, whose first argument is a channel. */
+/* Refuse a format that is no literal, as is the name in LTTng's trace_mark(channel, name, ...). */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
 #else
@@ -291,7 +291,7 @@ do {									\
 	.module = __MARKER_MODULE,					\
 }
 
-/* True if @call_data is the constant NULL. The cast keeps gcc from warning about addresses. */
+/* True if @call_data is the constant NULL.  Without the cast, gcc warns about &object. */
 #define __MARKER_IS_NULL(call_data)					\
 	(__builtin_constant_p((unsigned long)(call_data)) && !(unsigned long)(call_data))
 
@@ -361,12 +361,10 @@ do {									\
 /**
  * DEFINE_MARKER() - define a marker, at file scope
  * @args: either the name of a typed marker, see <kmarkers/typed.h>; or the name and the format of a
- *	  marker that the code hits by calling marker_probe_call(), as in 2.6.28-2.6.31
+ *	  marker whose hits are calls of marker_probe_call(), as in 2.6.28-2.6.31
  *
- * GET_MARKER(name) is the marker defined by a name and a format.  The arguments of
- * marker_probe_call() are the address of GET_MARKER(name), call_private, the format and the
- * arguments of the marker.  The number of arguments is not recorded: probes of 2006 get the format
- * only.
+ * The marked code calls marker_probe_call(&GET_MARKER(name), call_private, format, arguments...).
+ * The number of arguments is not recorded: probes of 2006 get the format only.
  */
 #define DEFINE_MARKER(args...)						\
 	__MARKER_BY_COUNT(__DEFINE_MARKER_, __MARKER_COUNT(args))(args)

@@ -111,7 +111,7 @@ int patcher_restore_call(struct patcher_redirect *redirect);
 /**
  * struct patcher_detour - a whole function that is redirected, through ftrace
  * @function: the function's name
- * @replacement: the function that runs instead, with the rules of struct patcher_redirect
+ * @replacement: the function that runs instead; see @replacement of struct patcher_redirect
  * @module: the module that contains the replacement, or NULL for the kernel; the module cannot
  *	be unloaded while the function is redirected
  * @ops: private; zero before the first use

@@ -62,9 +62,9 @@
  *			sdt/notes.  In user space, it is a note as in sys/sdt.h, has a
  *			nop, and is not registered with kmarkers
  *
- * In a module, the site of a note is the next instruction, to which other code paths may lead,
- * too.  If no instruction follows, the note cannot be armed: see Documentation/sdt.md.  Notes are
- * the same in a program that defines SDT_NOTES_WITHOUT_NOP before it includes this file.
+ * In a module, the site of a note is the next instruction, which other code paths may execute, too.
+ * If no instruction follows, the note cannot be armed: see Documentation/sdt.md.  Notes have no nop
+ * either in a program that defines SDT_NOTES_WITHOUT_NOP before it includes this file.
  *
  * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
@@ -160,7 +160,7 @@ struct sdt_probe {
 };
 
 /**
- * struct sdt_origin - a site in the source code, of which the compiler may make copies
+ * struct sdt_origin - one SDT_PROBEn() in the source code; the compiler may copy its site
  * @probe: probe of the site
  */
 struct sdt_origin {
@@ -170,7 +170,7 @@ struct sdt_origin {
 struct sdt_state;
 
 /**
- * struct sdt_target - the record of a piece of code that the jump of a site leads to
+ * struct sdt_target - record of the code to which the jump of a site leads
  * @state: state of the site; NULL while the table is not registered
  * @addr: address of the code, relative to this field
  * @origin: address of the struct sdt_origin, relative to this field
@@ -303,7 +303,7 @@ int sdt_promote(const char *pattern, bool on);
 		.name = probe, .types = list, .nr = args,		\
 	}
 
-/* Check and join the parts of a name.  Parts that are macros were expanded by the public macros. */
+/* Check and join the parts of a name.  The public macros have expanded parts that are macros. */
 #define __SDT_PROBE_DEFINE_0(prov, mod, func, probe)			\
 	__SDT_CHECK_NAMES(mod, func, probe);				\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \
@@ -323,7 +323,7 @@ int sdt_promote(const char *pattern, bool on);
 #define __SDT_PROBE(flavour, prov, mod, func, probe, n, args...)	\
 	__SDT_SITE(flavour, sdt_##prov##_##mod##_##func##_##probe, #prov, #probe, n, ## args)
 
-/* Refuse names that are macros of 0 or 1: GNU dialects define linux and unix as 1. */
+/* Refuse names that the preprocessor replaces by 0 or 1: GNU C defines linux and unix as 1. */
 #ifdef __CHECKER__
 #define __SDT_CHECK_NAME(name)	_Static_assert(1, "")
 #else
@@ -450,7 +450,7 @@ int sdt_promote(const char *pattern, bool on);
 #define SDT_PROBE_FLAVOUR(flavour, prov, mod, func, probe, args...)	\
 	__SDT_PROBE(flavour, prov, mod, func, probe, __MARKER_COUNT(args), ## args)
 #else
-/* Standard dialects keep the comma before an empty "## args", so the count would be wrong. */
+/* Standard dialects keep the comma before an empty "## args": arguments would be miscounted. */
 #define SDT_PROBE_FLAVOUR(args...)					\
 	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs the GNU dialect, as -std=gnu11: use SDT_PROBEn()")
 #endif

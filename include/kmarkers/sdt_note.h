@@ -25,7 +25,7 @@
 #define __SDT_NOTE_IS_RECORD
 KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 
-/* Asm constraint for constants; "i" also accepts the addresses of the module's objects. */
+/* Asm constraint for constant arguments; "i" also accepts addresses of the module's objects. */
 #define __SDT_NOTE_CONSTANT		"i"
 #else
 #define __SDT_NOTE_CONSTANT		"n"
@@ -49,7 +49,7 @@ KMARKERS_CHUNK(sdtnote, sdt_tables_need_sdt, 16);
 		 float: (void)0, double: (void)0,			\
 		 long double: (void)0, default: 1 ? __SDT_NOTE_RAW(a) : 0LL))
 
-/* Convert an argument to its type; not for sparse, which warns about a 0 beside a pointer. */
+/* Convert an argument to its type; not for sparse, which warns about 0LL as a null pointer. */
 #ifdef __CHECKER__
 #define __SDT_NOTE_VALUE(a)		__SDT_NOTE_RAW(a)
 #else

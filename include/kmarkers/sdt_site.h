@@ -57,7 +57,7 @@
 #define __SDT_PARAMS_6		__SDT_PARAMS_5, unsigned long a5
 #define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
 
-/* Call the handlers of a site that is a jump: one function for each number of arguments. */
+/* Functions that call the handlers of a site armed by a jump; one per number of arguments. */
 #define __SDT_DECLARE_FIRE(n)						\
 	void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)
 __SDT_DECLARE_FIRE(0);
@@ -86,8 +86,9 @@ __SDT_DECLARE_FIRE(7);
  * A compiler may copy a site with or without its target, and may merge the targets of several
  * copies.  sdt/copies.c finds the target of each site.  Copies that are inlined into one function
  * can be distinguished only if their targets are not merged.  gcc merges asm statements with equal
- * operands, so for gcc the label, which differs, is an operand.  clang merges no asm statements,
- * and would not inline a function that uses the address of a label.
+ * operands, so for gcc one operand is the address of the target's label, which differs between
+ * copies.  clang merges no asm statements, and would not inline a function that uses the address of
+ * a label.
  */
 #ifdef __clang__
 #define __SDT_COLD(label)	label:
@@ -109,8 +110,8 @@ __SDT_COLD(label)							\
 	__SDT_TARGET(target, origin, __SDT_OPERAND(label))
 
 /*
- * Define the sites with @n arguments whose arguments are always in registers, for the flavours
- * breakpoint, nop and split.  The sites clobber memory, because handlers may read the memory that
+ * Define the sites with @n arguments of the flavours breakpoint, nop and split.  The arguments are
+ * always in registers.  The sites clobber memory, because handlers may read the memory that
  * arguments point to.
  */
 #define __SDT_EAGER(n)							\

@@ -9,8 +9,8 @@
  * of the records.  Assembler subsections bound the records, and the linker places the records of
  * all units side by side, as one table, without a linker script and without begin/end objects.
  *
- * The head holds a reference to a symbol of the module that uses the records: a client
- * cannot be loaded without that module, and holds a reference to that module while loaded.
+ * The head refers to a symbol of the module that uses the records.  So a module with
+ * records cannot be loaded without that module, and holds a reference to it while loaded.
  *
  * In a kernel module the heads are found as module parameters: each has an entry
  * in the section __param, which strip(1) keeps, with the head's address as its
@@ -118,8 +118,8 @@ static inline int kmarkers_count_records(const struct kmarkers_span *span,
 int patcher_table_param(const char *value, const struct kernel_param *param);
 
 /*
- * Operations of the parameters that hold the addresses of tables.  Each client has a copy of its
- * own, because the kernel may read the operations after kmarkers_patcher was unloaded.
+ * Operations of the module parameters that hold the addresses of heads.  Each module with tables
+ * has a copy, because the kernel may read the operations after kmarkers_patcher was unloaded.
  */
 static const struct kernel_param_ops kmarkers_table_ops KMARKERS_UNNAMED("kmarkers_table_ops")
 	__maybe_unused = {

@@ -4,7 +4,7 @@
 #define KMARKERS_TABLE_VERSION_H
 
 /*
- * Version of the tables, and of the structs in the client that the records point to.
+ * Version of the tables, and of the structs that the records point to.
  * Differences of the earlier versions:
  * 1: heads were placed before their records, and found by a local symbol.
  * 2: struct marker_tp had no member node.

@@ -86,9 +86,7 @@
 KMARKERS_CHUNK(stubs, marker_tables_need_markers, 12);
 #endif
 
-/*
- * Type to which each function is cast for storage, and from which it is cast before it is called.
- */
+/* Type for storing the functions of typed markers, whose parameters differ between markers. */
 typedef void marker_typed_func(void);
 
 /**
@@ -96,7 +94,7 @@ typedef void marker_typed_func(void);
  * @marker: the fields that all markers have
  * @probes: array of the marker's typed probes, protected by RCU, or NULL; the member func of each
  *	element holds a typed probe, cast to marker_probe_func
- * @iterator: function that calls all probes, those of @marker included
+ * @iterator: function that calls all probes, including those registered by the marker's name
  * @nothing: probe of the marker's type that does nothing
  * @stub: address of the first instruction of the marker's stub, which sites call; or NULL
  * @array: the array of @probes; private to the registry, protected by the registry's lock
@@ -266,7 +264,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* smp_load_acquire() pairs with append_probe().  No published array is empty. */ \
+	/* smp_load_acquire() pairs with append_probe().  A published array has a probe. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	if (__probe) {							\
 		__func = smp_load_acquire(&__probe->func);		\

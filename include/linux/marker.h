@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The historical name of <kmarkers/marker.h>, and MARK() of 2006.  MARK() is not in that header,
- * because drivers use this name for macros of their own.
+ * The historical name of <kmarkers/marker.h>, and MARK() of 2006.  <kmarkers/marker.h> lacks
+ * MARK(), because drivers define macros of this name.
  */
 #ifndef LINUX_MARKER_H
 #define LINUX_MARKER_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Peer: tracepoints of LTTng-UST.  When enabled, events are written to a ring buffer in memory
- * that overwrites the oldest events (a snapshot session), so that no disk is used.
+ * Peer: tracepoints of LTTng-UST.  The events of an enabled tracepoint are written to a ring buffer
+ * in memory that overwrites the oldest events (a snapshot session), so that no disk is used.
  */
 #include <signal.h>
 #include <spawn.h>

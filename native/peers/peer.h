@@ -14,7 +14,7 @@
  * @off: variant with a probe that is never enabled
  * @on: variant with a second probe, which @switch_on enables
  * @switch_on: enables the probe of @on; returns NULL, or the reason for a failure
- * @switch_off: disables the probe of @on; a peer without this function is not switched on
+ * @switch_off: disables the probe of @on; NULL if @switch_on must not be called
  */
 struct bench_peer {
 	struct bench_variant off;

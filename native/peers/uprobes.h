@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Uprobes that only count, as perf events.  Each peer that includes this file has its own array. */
+/* Uprobes that only count executions.  Each peer that includes this file has its own uprobes. */
 #ifndef NATIVE_PEERS_UPROBES_H
 #define NATIVE_PEERS_UPROBES_H
 
@@ -14,10 +14,10 @@
 #include <kmarkers/bench.h>
 
 /*
- * Like BENCH_OPS(), but with only four copies of the code.  Each copy has one uprobe, and stands
- * for a quarter of the layouts.  Four copies suffice, because the cost of a uprobe depends little
- * on its address.  More copies would slow down the run, because the removal of a uprobe takes
- * 0.1 s.  The file env records the number of copies.
+ * Like BENCH_OPS(), but with only four copies of the code.  Each copy has one uprobe, and is
+ * used for a quarter of the layouts.  Four copies suffice, because the cost of a uprobe depends
+ * little on its address.  More copies would slow down the run, because the removal of a uprobe
+ * takes 0.1 s.  The file env records the number of copies.
  */
 #define UPROBES_OPS(id, ...)						\
 	BENCH_OP(id, 0, __VA_ARGS__) BENCH_OP(id, 2, __VA_ARGS__)	\

@@ -4,7 +4,7 @@
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #ifdef NATIVE_BUILD
-/* Only in builds of this tree: the macro breaks __attribute__((noinline)) in other programs. */
+/* Not defined for programs of users, where the macro would break __attribute__((noinline)). */
 #define noinline		__attribute__((__noinline__))
 #endif
 #define __rcu

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 /*
- * Print to the descriptor, not to the stream stderr: a thread may hold the stream's lock and
- * wait for the locks under which messages are printed.
+ * Print to the descriptor, not to the stream stderr: a thread that holds the lock of the stream may
+ * wait for a lock under which messages are printed, which would be a deadlock.
  */
 #define native_print(fmt, args...)	((void)dprintf(STDERR_FILENO, fmt, ## args))
 /* Messages begin with the name of the module whose sources print them. */
