@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Breakpoints that tracers and debuggers have stored into the program's text.  The tracer handles
- * a breakpoint only at its address in a mapping of the program's file.  In a copy of the text, the
- * breakpoint would raise an unhandled SIGTRAP and end the program.  So breakpoints are removed from
- * each copy.
+ * Breakpoints that tracers and debuggers have stored into the program's text.  A tracer handles
+ * a breakpoint only in a mapping of the program's file.  In a copy of the text, the breakpoint
+ * would raise an unhandled SIGTRAP and end the program.  So breakpoints are removed from each copy.
  */
 #include <string.h>
 

@@ -128,8 +128,8 @@ static u64 read_hook_hits(const char *name)
 
 /*
  * Write the number of hook executions per operation of each variant to the file env.  Fail if the
- * hook runs in the variant "original".  Also fail if it runs less than once per operation in another
- * variant.  Packets of other programs are counted, too.
+ * hook runs in the variant "original".  Also fail if the hook runs less than once per operation in
+ * another variant.  Packets of other programs are counted, too.
  */
 static int check_hook_hits(const struct bench_group *group)
 {

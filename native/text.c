@@ -251,8 +251,8 @@ int native_move_text(void)
 }
 
 /*
- * Copy the text for the child before the fork, because no batch runs now.  After the fork the
- * parent may begin a batch.
+ * Copy the text for the child before the fork, while no batch runs.  After the fork the parent may
+ * begin a batch.
  */
 void native_text_copy_for_fork(void)
 {

@@ -111,8 +111,8 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 
 /*
  * Skip the common pokes at the start of @pokes (see count_common_pokes()), which need no
- * check_poke(): move @cursor behind their sites, and return their number.  Nearly all pokes are
- * common.  The caller has checked the owner of cursor->table.
+ * check_poke().  Move @cursor behind the sites of the skipped pokes, and return the number of these
+ * pokes.  Nearly all pokes are common.  The caller has checked the owner of cursor->table.
  */
 static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
 				      const struct patcher_poke *pokes, unsigned int nr)

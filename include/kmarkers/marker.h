@@ -102,7 +102,7 @@
 #include <kmarkers/immediate.h>
 #include <kmarkers/table.h>
 
-/* Tables of markers refer to this symbol, so modules that have one depend on kmarkers_markers. */
+/* Tables of markers refer to this symbol, so modules with markers depend on kmarkers_markers. */
 extern const u8 marker_tables_need_markers;
 
 KMARKERS_CHUNK(markers, marker_tables_need_markers, 4);
@@ -338,9 +338,9 @@ do {									\
  * The callback is connected to the tracepoint while any marker in the callback has probes.  A
  * callback may contain several markers, or several copies of a marker in an inline function.
  *
- * Other code must not connect the callback with NULL as data.  While the callback is connected in
- * this way, registering a probe returns -EEXIST, and a module whose marker has a registered probe
- * is not loaded.  The log names the marker, the callback and the tracepoint.
+ * Other code must not connect the callback with NULL as data: otherwise registering a probe returns
+ * -EEXIST, and a module whose marker has a registered probe is not loaded.  The log names the
+ * marker, the callback and the tracepoint.
  */
 #define trace_mark_tp(mark, tp_name, tp_cb, fmt, args...)		\
 do {									\

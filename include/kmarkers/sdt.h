@@ -112,7 +112,7 @@
 #include <kmarkers/sdt_kind.h>
 #include <kmarkers/table.h>
 
-/* Tables of SDT sites refer to this symbol, so modules that have one depend on kmarkers_sdt. */
+/* Tables of SDT sites refer to this symbol, so modules with SDT sites depend on kmarkers_sdt. */
 extern const u8 sdt_tables_need_sdt;
 
 #ifndef SDT_NOTES_ONLY

@@ -59,7 +59,7 @@ static unsigned long find_file_offset(const Elf64_Ehdr *elf, unsigned long addr)
 	return 0;
 }
 
-/* Add a uprobe that counts executions of the instruction at an offset of a file by this process. */
+/* Add a uprobe that counts how often this process executes the instruction at a file offset. */
 static int add_counting_uprobe(const char *path, unsigned long offset)
 {
 	struct perf_event_attr attr = {
