@@ -13,8 +13,8 @@ from kmtools.lab.qmp import Monitor, MonitorError
 
 # The number of inspections of all CPUs in a series.
 INSPECTIONS = 20
-# The time between two inspections is the period of silence divided by this number, so that a series
-# takes a third of the period.
+# The time between two inspections is the period of silence divided by this number. So a series of
+# INSPECTIONS takes a third of the period of silence.
 INSPECTIONS_PER_SILENCE = 60
 # The kernel's messages about a CPU that is locked up.
 LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
@@ -54,7 +54,7 @@ class Watch:
         return self._inspect_once()
 
     def _begin_inspection_series(self, due: float) -> None:
-        """Discard the inspections so far; schedule the first one of a new series for the time
+        """Discard the inspections so far, and schedule a new series of inspections for the time
         `due`."""
         self.inspections = []
         self._due = due
@@ -86,7 +86,7 @@ class Watch:
         finding_or_none = find_hang_reason(self.inspections)
         self._record_inspection_series(finding_or_none)
         if finding_or_none is None:
-            # The guest makes progress: wait twice as long before the next series.
+            # The guest makes progress: double the wait before the next series of inspections.
             self._patience *= 2
             self._begin_inspection_series(time.monotonic() + self._patience)
         return finding_or_none
