@@ -25,16 +25,17 @@ OPTIONS = ("--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-l
 # Names that checkpatch must treat as names of types.
 TYPEDEFS = ("bench_op", "marker_probe_func", "marker_typed_func", "va_list")
 
-# The types of checkpatch warnings that are disabled, by prefix of the paths of files. The comments
-# give the reasons.
+# The disabled types of checkpatch warnings, by path prefix of the checked files. Each comment says
+# why the types below it are disabled.
 IGNORED = {
-    # Macros that define an object or a table row cannot be enclosed in parentheses or do-while. The
-    # macro EXPECT() contains a return. The format of a marker may contain the name of its function.
+    # COMPLEX_MACRO, MULTISTATEMENT_MACRO_USE_DO_WHILE: a macro that defines an object or a table
+    # row cannot be enclosed in parentheses or do-while. MACRO_WITH_FLOW_CONTROL: EXPECT() contains
+    # a return. EMBEDDED_FUNCTION_NAME: a marker's format may contain the name of its function.
     "": (
         *("COMPLEX_MACRO", "MULTISTATEMENT_MACRO_USE_DO_WHILE", "MACRO_WITH_FLOW_CONTROL"),
         "EMBEDDED_FUNCTION_NAME",
     ),
-    # Files for user space define the macros that checkpatch recommends to the modules.
+    # User-space files define substitutes for the kernel macros that checkpatch recommends.
     **dict.fromkeys(
         ("native/", "tests/native/", "examples/user/"),
         (
@@ -43,7 +44,7 @@ IGNORED = {
             *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
         ),
     ),
-    # Test data: formats of markers, and the formats of their trace events.
+    # The test data are formats of markers and of trace events.
     "tests/native/layout": ("SPLIT_STRING", "PRINTF_L"),
     # MEMORY_BARRIER: barriers in stress tests have no comments. AVOID_EXTERNS: tests declare
     # assembler labels as extern. MSLEEP: tests sleep for a few milliseconds.
@@ -61,7 +62,7 @@ IGNORED = {
     # A macro exports an object that another macro defines. One macro takes a parameter list as an
     # argument. In a macro, the comment on a barrier is several lines above it.
     "include/kmarkers/typed.h": ("EXPORT_SYMBOL", "FUNCTION_ARGUMENTS", "MEMORY_BARRIER"),
-    # A macro defines the functions.
+    # checkpatch does not find the exported functions, because a macro defines them.
     "sdt/hit.c": ("EXPORT_SYMBOL",),
     # Some kernels have no macro for the attribute no_caller_saved_registers.
     "bench_modules/ops_entry.c": ("PREFER_DEFINED_ATTRIBUTE_MACRO",),

@@ -28,8 +28,8 @@ def find_layer(path: Path, layers: Sequence[Mapping[str, Any]]) -> Mapping[str, 
 
 
 def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield (file, included file) for each #include between two of `files`, which are below
-    `root`."""
+    """Yield (file, included file) for each #include in one of `files` that includes another of
+    `files`. The paths are relative to `root`."""
     for path in sorted(file for file in files if file.suffix in (".c", ".h")):
         for own, shared in INCLUDE.findall((root / path).read_text(errors="replace")):
             used = Path("include", shared) if shared else Path(os.path.normpath(path.parent / own))
@@ -38,8 +38,8 @@ def list_includes(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
-    """Yield (file, imported file) for each import between two Python modules among `files`, which
-    are below `root`."""
+    """Yield (file, imported file) for each import in a Python module of `files` that imports
+    another module of `files`. The paths are relative to `root`."""
     for path in sorted(one for one in files if one.parts[0] == "scripts" and one.suffix == ".py"):
         for node in ast.walk(ast.parse((root / path).read_text(encoding="utf-8"))):
             names = [one.name for one in getattr(node, "names", ()) if isinstance(one, ast.alias)]
@@ -52,8 +52,7 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each pair of names whose edge is part of a cycle. `edges` are pairs (user,
-    used)."""
+    """Yield a line for each edge that is part of a cycle; an edge is a pair (user, used)."""
     uses: dict[str, set[str]] = {}
     for user, used in edges:
         uses.setdefault(user, set()).add(used)

@@ -134,8 +134,8 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
 
 
 def find_symbol_faults() -> list[str]:
-    """Compile all modules with W=1; return the compiler's warnings or, if there are none, a line
-    for each fault in the symbols that the objects of the modules define and use."""
+    """Compile all modules with W=1. Return the compiler's warnings; if the compiler does not warn,
+    return a line for each fault in the symbols of the modules (see names.py)."""
     found = collect_build_warnings(["W=1"])
     return found or names.find_all_symbol_faults(
         get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint")
@@ -230,8 +230,8 @@ def run_linters(linters: Iterable[str] = ()) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return the requested linters as one suite, in a list. If the user named the tests to run, the
-    output of the linters is shown while they run."""
+    """Return a list of one suite, which runs the requested linters. If the user named the tests to
+    run, the linters print to the terminal, otherwise to the log."""
     tools = suite_request.get_choices("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", suite_request.form == "named"
     run = partial(run_linters, tools)
