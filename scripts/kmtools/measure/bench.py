@@ -35,10 +35,11 @@ GUEST_TIERS = ("vm", "icount")
 
 # The number of blocks that a full run measures in each tier. Each of `processes` processes measures
 # `native` blocks. On the real CPU, these numbers give intervals that are a fraction of a cycle
-# wide. Under emulation, only orders of magnitude are meaningful, so `vm` has the fewest blocks that
-# location.py needs for its batches. Exact counts need two blocks, which must agree. Live benchmarks
-# (see LIVE) run a program against the kernel's own code. `vm live` is small: the emulated ticks of
-# live benchmarks mean nothing, and 20 blocks took half of the time for which the test kernel ran.
+# wide. `vm` has the fewest blocks from which location.py computes an interval, because emulated
+# times show only orders of magnitude. `icount` needs two blocks, whose exact counts must agree.
+# Live benchmarks (see LIVE) run a program against the kernel's own code. `vm live` is small,
+# because emulated ticks of live benchmarks mean nothing, and 20 blocks took half of the run time of
+# the test kernel.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 2000, "metal live": 200,
@@ -51,9 +52,9 @@ KVM_BLOCK_FACTOR = 20
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
 # The default time limit of the measurement in user space; make bench then takes five minutes.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier. `vm` has no whole programs (MACRO),
-# because emulated times could not be compared with published times. `icount` has no GETPPID,
-# because the walk of getppid-pressure through memory has too many instructions to count.
+# The live benchmarks of each tier. `vm` has no whole programs (MACRO), because emulated times could
+# not be compared with published times. `icount` has no GETPPID, because the walk of
+# getppid-pressure through memory has too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST_BENCHMARKS = (
@@ -68,8 +69,8 @@ QUICK_GUEST_BENCHMARKS = (
 def run_measuring_step(
     command: Sequence[object], step: str, env: Mapping[str, str] | None = None
 ) -> None:
-    """Run the command `command`, show its output, and add `env` to its environment. If the command
-    fails, raise FailedError with `step` in the message."""
+    """Run the command `command` with `env` added to the environment, and show the output. If the
+    command fails, raise FailedError with `step` in the message."""
     try:
         code = processes.run_program(command, env=env)
     except OSError as error:
@@ -106,9 +107,11 @@ class LiveView(Protocol):
 
 @dataclass(frozen=True)
 class Steering:
-    """The interim analyses of a run in user space. `most` is the largest number of processes. The
-    arguments of `begin` are the planned number of processes, the cache of the run, a function that
-    writes an event, and a function that writes a line."""
+    """The interim analyses of a run in user space, which measures in at most `most` processes.
+
+    The arguments of `begin` are the planned number of processes, the RunCache, a function that
+    writes an event, and a function that writes a line.
+    """
 
     begin: Callable[[int, RunCache, Callable[..., None], Callable[[str], None]], native.Steer]
     most: int
@@ -125,10 +128,9 @@ class Bench:
         steering: Steering | None,
         make_live_view: Callable[[str], LiveView | None],
     ) -> None:
-        """Store the run and the functions that the steps call. `show` prints the table of a tier
-        from the samples so far, before the next tier is measured. If `steering` is None, the number
-        of processes in user space is fixed. `make_live_view` returns the live view of a tier for a
-        terminal, or None to show only a line of progress."""
+        """Store the arguments. `show` prints the table of a measured tier. If `steering` is None,
+        the number of processes in user space is fixed. `make_live_view` returns the live view of a
+        tier for a terminal, or None to show only a line of progress."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -260,14 +262,14 @@ class Bench:
         )
 
     def choose_memory(self, tier: str) -> int:
-        """Return the memory of a test kernel in MiB. On the real CPU, the memory depends on the
-        size of the last-level cache; an emulator has no caches."""
+        """Return the memory of a test kernel in MiB. Under KVM, the memory depends on the size of
+        the last-level cache; under emulation, it is USUAL_MEMORY."""
         real = tier == "vm" and self.real_guest
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
     def select_live_benchmarks(self, tier: str) -> guest.LiveBenchmarks:
-        """Return the live benchmarks to measure in a tier, and the number
-        of their blocks. Live benchmarks are programs that call the kernel's own code."""
+        """Return the live benchmarks to measure in a tier, and the number of their blocks. Live
+        benchmarks are programs that call the kernel's own code."""
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_count_factor(tier)
         live = (

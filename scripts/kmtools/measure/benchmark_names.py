@@ -49,8 +49,8 @@ def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
     """Check that each pattern in `benchmarks` and `variants` matches a name in `names`; otherwise
-    raise UnableError with the pattern and all names. An error about a benchmark also says where
-    these names exist: `where`, such as "user space"."""
+    raise UnableError with the pattern and all names. `where`, such as "user space", is a part of
+    the error message about a benchmark."""
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
@@ -79,8 +79,8 @@ def check_tier_patterns(
 
 
 def find_unlisted_variants(variants: Collection[tuple[str, str]], space: str) -> list[str]:
-    """Return the pairs in `variants` that benchmarks.csv lacks for `space` (NATIVE or KERNEL), as
-    BENCHMARK:VARIANT. Each pair is a benchmark and a variant."""
+    """Return the (benchmark, variant) pairs in `variants` that benchmarks.csv lacks for `space`
+    (NATIVE or KERNEL), each as BENCHMARK:VARIANT."""
     there = read_benchmark_names({space})
     return sorted(
         f"{benchmark}:{variant}"

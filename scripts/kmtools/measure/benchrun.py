@@ -109,7 +109,7 @@ class Run:
 
     def __init__(self, path: Path, plan: Plan, created: bool = False) -> None:
         """Store the folder and the plan of a run. `created` is True if this process created the
-        folder, so that remove_leftovers() may remove the folder if it holds no sample."""
+        folder. remove_leftovers() removes a created folder without samples."""
         self.path = path
         self.created = created
         self.plan = plan

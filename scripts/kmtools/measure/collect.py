@@ -2,11 +2,11 @@
 """Merges the raw files of one or more tiers (measurement environments) into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json. If a tier is measured in processes, its raw directory instead holds a folder
-process-N with these files for each process. All files are validated before an output file is
-written; an error names the broken or truncated file and the line. The run directory receives
-samples.csv and env.json. Once both files are in place and no tier is missing, the link `latest`
-beside the run directory is switched to the run.
+machines, vm.json. The raw directory of a tier that is measured in processes holds a folder
+process-N for each process, with a CSV per benchmark and `env`. All files are validated before an
+output file is written; an error names the broken or truncated file and the line. The run directory
+receives samples.csv and env.json. If no tier is missing, the link `latest` beside the run directory
+is then switched to the run.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ MACHINE = "machine"
 
 @dataclass
 class RawDir:
-    """A validated raw directory: the description of its tier, and its
-    samples as rows of samples.csv."""
+    """A validated raw directory: the description of its tier, and its samples as rows of
+    samples.csv."""
 
     tier: rundir.Tier
     path: Path
@@ -79,8 +79,8 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
 
 
 def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
-    """Raise RunError unless every block has the same windows, all of them at one layout. In a
-    truncated file, the last block lacks windows."""
+    """Raise RunError if a block lacks a window that another block has, as the last block of a
+    truncated file, or if the windows of a block have several layouts."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
     layouts: dict[int, int] = {}
     last_line: dict[int, str] = {}
@@ -116,9 +116,9 @@ def read_checked_samples(path: Path, tier: rundir.Tier, process: int = 1) -> lis
 
 
 def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counter[str]) -> None:
-    """Add the samples of one process, whose folder is `path`, to `raw`. The blocks of the process
-    get numbers that follow the numbers of earlier processes; `blocks` has the number of blocks so
-    far, for each benchmark. The core cycles of an emulated CPU are dropped."""
+    """Add the samples of the process number `process`, whose folder is `path`, to `raw`. Drop the
+    core cycles of an emulated CPU. `blocks` counts the blocks of each benchmark over all processes,
+    so that the block numbers of a process follow the numbers of earlier processes."""
     files = sorted(path.glob("*.csv"))
     if not files:
         raise RunError(f"{path}: no CSV files")
@@ -133,16 +133,16 @@ def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counte
 
 
 class Reader:
-    """Reads the raw directories of a run, one for each tier. The files of
-    a process are read once, even if the directory is read again after more processes have ended."""
+    """Reads the raw directories of a run, one for each tier. The samples of a process are read
+    once, even if the directory is read again after more processes have ended."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
     def load(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
         """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
-        the first `most_processes`. The returned RawDir is kept; the next call adds only the samples
-        of processes that are not in it yet. `most_processes` must not decrease."""
+        the first `most_processes`. The Reader keeps the returned RawDir; the next call adds only
+        the samples of new processes. `most_processes` must not decrease."""
         count = len(list(path.glob("process-*"))) if most_processes is None else most_processes
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
@@ -181,9 +181,8 @@ def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
 
 
 def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
-    """Return the description of the machine on which a run was measured: of another machine if the
-    raw folders contain a file MACHINE, else of this machine. Raise RunError if the raw folders are
-    of several machines."""
+    """Return the description of the machine on which a run was measured. Raw folders of another
+    machine contain a file MACHINE. Raise RunError if the raw folders are of several machines."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
     if not told:
@@ -246,10 +245,10 @@ def keep_chosen_variants(raw: RawDir, variants: Sequence[str]) -> RawDir:
 def merge_run(
     path: Path, tier_folders: Sequence[tuple[str, Path]] = (), reader: Reader | None = None
 ) -> list[RawDir]:
-    """Validate raw directories, write samples.csv and env.json of the run `path` from them, and
-    return the raw directories. `tier_folders` has pairs of a tier and a
-    raw directory; if it is empty, the raw directories of the run are used. `reader` may be a Reader
-    that has read directories of the run before."""
+    """Validate raw directories, write samples.csv and env.json of the run `path` from the raw
+    directories, and return these directories. `tier_folders` has pairs of a tier and a raw
+    directory; if `tier_folders` is empty, read the raw directories of the run with `reader`, by
+    default a new Reader."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.get_raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if not tier_folders and not own:

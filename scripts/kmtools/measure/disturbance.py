@@ -111,24 +111,24 @@ def find_sibling_cpus(cpu: int) -> set[int]:
 
 
 def compute_running_seconds(before: CounterSnapshot, after: CounterSnapshot, cpu: int) -> float:
-    """Return the time for which programs ran on a CPU between two readings."""
+    """Return the time for which programs ran on a CPU between two snapshots."""
     pairs = list(zip(before.times[cpu], after.times[cpu], strict=True))
     return sum(pairs[field][1] - pairs[field][0] for field in RUNNING)
 
 
 def was_suspended(before: CounterSnapshot, after: CounterSnapshot) -> bool:
-    """Return True if the machine was suspended between two readings. `asleep` is the difference of
-    two clocks that are read one after the other. This program may be preempted between the two
-    reads, so a growth of `asleep` counts only if it is longer than such a preemption."""
+    """Return True if the machine was suspended between two snapshots. A snapshot reads two clocks
+    to compute `asleep`. A preemption between these two reads also increases `asleep`, so a small
+    increase does not count."""
     return after.asleep - before.asleep > SHORTEST_SUSPENSION_SECONDS
 
 
 def compute_disturbances(
     before: CounterSnapshot, after: CounterSnapshot, cpu: int
 ) -> dict[str, float]:
-    """Return the disturbances of a CPU between two readings of the counters. Between the two
-    readings, this program must have run a single child process, on that CPU, because the counters
-    of children add up all child processes."""
+    """Return the disturbances of a process on a CPU between two snapshots. The process must be the
+    only child of this program that ended between the snapshots, because the resource usage in the
+    snapshots is a sum over all ended children."""
     found = {"seconds": after.at - before.at}
     own = after.children.ru_utime + after.children.ru_stime
     own -= before.children.ru_utime + before.children.ru_stime

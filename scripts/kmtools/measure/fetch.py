@@ -73,8 +73,8 @@ def parse_sample_source(source: str) -> tuple[list[str], str]:
 
 
 def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
-    """Write the files of an archive to the new folder `out`; RunError if the archive has a file
-    that is not part of samples. `name` names the archive in error messages."""
+    """Write the files of an archive to the new folder `out`. Raise RunError if the archive contains
+    anything else than files of samples. `name` names the archive in error messages."""
     size = 0
     try:
         with tarfile.open(fileobj=stream, mode="r:*") as archive:
@@ -97,9 +97,9 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
 
 
 def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
-    """Replace a wrong date in `file`, which a machine reported, by the current date, because the
-    history of runs relies on the date. A date is wrong if it is invalid, more than
-    MAX_CLOCK_DIFFERENCE in the future or, for `fresh` samples, as much in the past. `name` names
+    """Replace a wrong date in `file`, the properties that a machine reported, by the current date.
+    A date is wrong if it is invalid or more than MAX_CLOCK_DIFFERENCE in the future. The date of
+    `fresh` samples is also wrong if it is more than MAX_CLOCK_DIFFERENCE in the past. `name` names
     the samples in the message."""
     try:
         lines, now = file.read_text(encoding="utf-8").splitlines(), datetime.now(UTC)

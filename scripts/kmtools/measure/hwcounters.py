@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Reads the events that hardware performance counters counted in loops of the benchmarks.
 
-If the CPU has counters, kmbench writes a file `counters` for each process: the events in a loop
-pass of each variant, and the share of the time in which the counter ran. A run keeps the median of
-the events over its processes, and the smallest share.
+If the CPU has counters, kmbench writes a file `counters` for each process: the number of events in
+a loop pass of each variant, and the fraction of the time in which the counter ran. A run keeps the
+median number of events over its processes, and the smallest fraction.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COUNTERS_FILE = "counters"
 COLUMNS = ["benchmark", "variant", "counter", "per_pass", "share"]
 # The benchmark, the variant, and the name of the counter.
 Key = tuple[str, str, str]
-# The events in a loop pass, and the share of the time in which they were counted.
+# The number of events in a loop pass, and the fraction of the time in which the counter ran.
 Counted = tuple[float, float]
 
 
@@ -67,8 +67,8 @@ def read_counted_events(path: Path) -> dict[Key, Counted]:
 
 def merge_counted_events(parts: Sequence[Path]) -> dict[Key, Counted]:
     """Return, for each variant and counter, the median number of events over all processes, and the
-    smallest share of the time in which the counter ran. The result is in the order of the rows in
-    the files; `parts` are the folders of the processes."""
+    smallest fraction of the time in which the counter ran. `parts` are the folders of the
+    processes. The order of the result is the order of the rows in the files."""
     every: dict[Key, list[Counted]] = defaultdict(list)
     for part in parts:
         for key, counted in read_counted_events(part / COUNTERS_FILE).items():

@@ -33,10 +33,10 @@ OFF, ON = "off", "on"
 
 @dataclass(frozen=True)
 class CommandTime:
-    """The time of one run of the command: the label and the boot ID of the booted kernel, its
-    release, and the time in seconds. A time that rounds.py has measured also has the number of its
-    round in the boot, counted from 1, the state, the command that switched to this state, and the
-    measured command; its label is a name of the measurement."""
+    """The time of one run of a command in seconds, and the label, the boot ID and the release of
+    the kernel. A time from rounds.py also has the number of the round in the boot (from 1), the
+    state, the command that switched to this state, and the measured command; `label` then names the
+    measurement."""
 
     label: str
     boot: str

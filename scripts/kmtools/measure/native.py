@@ -70,8 +70,8 @@ STEERED_ENV_LINE = "looks=1\n"
 def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
     """During the `with` block, exclude the CPU `cpu`, on which kmbench measures, from the affinity
     of this process. If `cpu` is None, exclude the last CPU. Never exclude the only CPU. The yielded
-    function excludes its argument instead of the CPU excluded so far. Start kmbench before the
-    block, because a process that is started in the block cannot run on the excluded CPU."""
+    function excludes another CPU instead. Start kmbench before the block, because a child process
+    inherits the affinity."""
     allowed = os.sched_getaffinity(0)
 
     def keep_off(other: int) -> None:
@@ -248,10 +248,10 @@ def measure_processes(
     The first process chooses the CPU. Because the cores of a machine may differ, each later process
     uses the CPU of the process before it, unless another CPU is idler. The n-th process has seed
     `seed` + n - 1. Processes that an earlier call completed are not run again. The first process is
-    always run. A later process is expected to take as long as the process before it, and is not
-    started if it would then end after more than `budget` seconds. After each process, `ended` is
-    called with the folder and the number of the process, then `steer`. `say` prints a line.
-    `program` replaces kmbench. `planned` is the number of planned processes in the env file, by
+    always run. A later process is not started if all processes would take more than `budget`
+    seconds; the estimate for a process is the time of the process before it. After each process,
+    `ended` is called with the folder and the number of the process, then `steer`. `say` prints a
+    line. `program` replaces kmbench. The env file says that `planned` processes are planned, by
     default `processes`. Return the number of completed processes. Raise FailedError if a process
     fails, UnableError if no benchmark can be measured on this machine.
     """

@@ -73,17 +73,17 @@ FIRST, LAST = 0, -1
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A neighbour process: the name of the load, and the CPU, which is the FIRST or the LAST CPU
-    that this process may use, or None for any CPU. If `pinned` is True, this process and its
-    children, such as kmbench, use this CPU alone."""
+    """A neighbour process: the name of the load, and the CPU that executes the load. `cpu` is FIRST
+    or LAST, or None for any CPU. If `pinned` is True, this process and its children, such as
+    kmbench, use the same CPU."""
 
     load: str
     cpu: int | None = None
     pinned: bool = False
 
 
-# The neighbour processes by name. If all CPUs are equally idle, kmbench measures on the last one.
-# kmbench may move to another CPU, unless it is pinned.
+# The neighbour processes by name. If all CPUs are equally idle, kmbench measures on the last CPU.
+# With `pinned`, kmbench cannot measure on another CPU than the CPU of the neighbour process.
 NEIGHBOURS = {
     "bursts": Neighbour("bursts"),
     "memory": Neighbour("memory", FIRST),
@@ -95,8 +95,7 @@ NEIGHBOURS = {
 
 @contextmanager
 def run_neighbour_process(name: str, seed: int) -> Iterator[None]:
-    """During the `with` block, run this script as a child process: the neighbour `name` of
-    NEIGHBOURS."""
+    """During the `with` block, run the neighbour process `name` of NEIGHBOURS."""
     kind = NEIGHBOURS[name]
     allowed = os.sched_getaffinity(0)
     cpus = [] if kind.cpu is None else [sorted(allowed)[kind.cpu]]

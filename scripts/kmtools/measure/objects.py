@@ -70,8 +70,8 @@ SITES: Mapping[str, str] = {
 # The SDT flavours whose table record has twelve bytes.
 SDT_FLAVOURS = ("sdt-jump", "sdt-breakpoint", "sdt-nop", "sdt-split")
 RETURN = re.compile(r"^\s*([0-9a-f]+):\s+(?:[0-9a-f]{2} )*c3\s*\tret", re.M)
-# Sections whose bytes do not count: the heads of tables, of which each object has only one per
-# table; notes, comments, debugging information and relocations.
+# Sections whose bytes do not count: the heads of tables, because further sites add no heads; notes,
+# comments, debugging information and relocations.
 UNCOUNTED_SECTIONS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.rela.*")
 
 
@@ -160,9 +160,9 @@ def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Sit
 
 
 def count_recorded_function_entries() -> int:
-    """Return the number of function entries that gcc records (nops that calls can replace) in the
-    sources that user-space programs and modules share. Sources with variants of benchmarks are left
-    out, because they have a function for each variant and layout."""
+    """Return the number of function entries that gcc records with -mrecord-mcount in the sources
+    that user-space programs and modules share. Sources with variants of benchmarks are left out,
+    because these sources have a function for each variant and layout."""
     listed = processes.capture_output(["make", "-s", "-C", ROOT / "native", "list-shared"])
     entries = 0
     with tempfile.TemporaryDirectory() as directory:

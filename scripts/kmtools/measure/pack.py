@@ -149,7 +149,8 @@ def make_packed_name(env: Mapping[str, Any]) -> str:
 
 
 def pack_samples(path: Path, env: Mapping[str, Any], packed_env: Mapping[str, Any]) -> bytes:
-    """Return the samples in `path`, compressed, with the names of kernels as in `packed_env`."""
+    """Return the samples in `path`, compressed. Each kernel has the name that `packed_env` has for
+    its tier."""
     names = [entry["kernel"] for entry in packed_env["tiers"]]
     kernels = {entry["kernel"]: name for entry, name in zip(env["tiers"], names, strict=True)}
     samples = read_samples(path, rundir.make_tiers(env))

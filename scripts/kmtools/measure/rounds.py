@@ -48,8 +48,8 @@ def run_switch(state: str, command: str) -> None:
 @contextmanager
 def switch_off_at_end(command: str) -> Iterator[None]:
     """At the end of the `with` block, run the shell command that switches off, also after an error
-    or a signal. A further signal does not stop this command. A hangup counts as SIGTERM, unless it
-    is ignored, as under nohup."""
+    or a signal. A further signal does not stop this command. SIGHUP is handled like SIGTERM, unless
+    the process ignores SIGHUP, as under nohup."""
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     before[signal.SIGHUP] = signal.getsignal(signal.SIGHUP)
     if before[signal.SIGHUP] != signal.SIG_IGN:
@@ -67,8 +67,8 @@ def switch_off_at_end(command: str) -> Iterator[None]:
 
 
 def choose_orders(rounds: int) -> list[tuple[str, str]]:
-    """Return the order of the two states in each round. Of two successive rounds, one begins with
-    each state, and chance decides which: a cost of the first place in a round cancels."""
+    """Return the order of the two states in each round. Of each two rounds, one begins with OFF and
+    the other with ON, in random order, so that an extra cost of the first state cancels."""
     orders: list[tuple[str, str]] = []
     while len(orders) < rounds:
         orders += random.sample([(OFF, ON), (ON, OFF)], 2)
@@ -79,8 +79,8 @@ def find_last_round(
     path: Path, times: Sequence[CommandTime], new: CommandTime, switches: Mapping[str, str]
 ) -> int:
     """Return the number of the last round in the file `path` that has the label and the boot of
-    `new`, 0 if there is none. Raise UnableError if rounds of this label are of another command, or
-    were switched by other commands."""
+    `new`, 0 if there is none. Raise UnableError if a round with this label measured another
+    command, or used other commands to switch."""
     label, boot = new.label, new.boot
     own = [one for one in times if one.round and one.label == label]
     if other := next((one for one in own if one.switch != switches[one.state]), None):

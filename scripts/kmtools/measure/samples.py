@@ -33,7 +33,7 @@ LAYOUTS, FLAGS = 32, ("", "preempted", "migrated", "preempted|migrated")
 LARGEST = 2**64 - 1
 LONGEST = len(f"-{LARGEST}")
 # make_sample_like() does not parse a row of a CSV file with this number of digits or more, because
-# int() is slow for very many digits. Few rows have more.
+# int() is slow for very many digits. Few rows have so many digits.
 MOST_DIGITS_PER_ROW = 120
 WHOLE, NUMBER = re.compile(r"[0-9]+"), re.compile(r"-?[0-9]+")
 
@@ -232,7 +232,7 @@ def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
     process, layout, block, position, cpu, size, value, cycles = numbers = [*map(int, cells)]
     if not process or not size or layout >= LAYOUTS or max(numbers) > LARGEST:
         return None
-    # Sample(...) would call a Python function to do the same.
+    # Sample(...) would be slower, because it calls a Python function that calls tuple.__new__().
     return tuple.__new__(
         Sample,
         (like.tier, like.kernel, process, like.benchmark, like.variant, like.measured, layout,
@@ -303,8 +303,8 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
         if tier.emulated and sample.core_cycles is not None:
             cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
-        # Check only windows of loops for repetitions, because a block may hold several switches of
-        # the same sites.
+        # A loop must not have two windows with the same number of loops in a block. Windows of
+        # switches are not checked, because a block may switch the same sites several times.
         if sample.loops:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops
