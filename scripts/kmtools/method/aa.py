@@ -5,10 +5,9 @@ measure/aa.py repeats the measurements of `bench` in user space. An A/A clone is
 variant's code, the original. A verdict is false if it contradicts one of these facts:
 
 - An A/A clone costs as much as its original. At most one clone in twenty may be judged slower or
-  faster. In hot loops no clone may differ from its original by more than the margin. In the hottest
-  loops, where a fraction of a cycle matters, the differences of all runs must lie within
-  MAX_SPREAD_CYCLES core cycles, unless a neighbour process disturbs them. So core cycles must be
-  counted or estimated.
+  faster. In hot loops no clone may differ from its original by more than the margin. In
+  HOTTEST_LOOPS, the differences of all runs must lie within MAX_SPREAD_CYCLES core cycles, unless a
+  neighbour process disturbs the runs. For this check, core cycles must be counted or estimated.
 - A variant adds the same cost in two runs, even if the state of the machine has changed between the
   runs. The first run is compared with the second, the third with the fourth and so on. At most one
   in twenty added costs may differ between two runs by more than the intervals explain.

@@ -40,12 +40,12 @@ from kmtools.method.noises import (
     simulate_run,
 )
 
-# Divisors of the number of simulations, for kinds of simulation that take long: of windows with a
-# changing frequency, of late windows, and of asymmetric noise and runs that end early. All kinds
-# together then take about five minutes of CPU time.
+# Divisors of the number of simulations, for slow simulations: WINDOWS_DIVISOR for windows with a
+# changing frequency, FEWER_RUNS_DIVISOR for asymmetric noise and for runs that end early. All kinds
+# of simulations together then take about five minutes of CPU time.
 WINDOWS_DIVISOR, LATE_WINDOWS_DIVISOR, FEWER_RUNS_DIVISOR = 10, 25, 5
-# The limits: the share of intervals that cover the truth, the mean width of the intervals as a
-# multiple of the oracle's, and the share of false verdicts.
+# The limits: the share of intervals that cover the truth, the mean width of the intervals divided
+# by the width of the oracle's intervals, and the share of false verdicts.
 MIN_COVERAGE, MAX_WIDTH, MAX_FALSE_SHARE = 0.93, 1.5, 0.05
 # The equivalence margin, in units of the noise of a single block.
 MARGIN = 0.25
@@ -57,9 +57,9 @@ NO_WIDTH = math.nan
 
 @dataclass(frozen=True)
 class Score:
-    """The score of the estimator in simulations of one kind of noise: coverage, mean width as a
-    multiple of the oracle's (see the top of this file), share of false verdicts, bias, and the mean
-    half-width of the intervals."""
+    """The score of the estimator in simulations of one kind of noise: coverage, mean width of the
+    intervals, share of false verdicts, bias, and the mean half-width of the intervals. `width` is
+    divided by the width of the oracle's intervals (see the top of this file)."""
 
     kind: str
     runs: int
@@ -71,9 +71,8 @@ class Score:
     stopped: bool = False
 
     def list_missed_limits(self, slack: float = 0.0) -> list[str]:
-        """Return the limits that the score misses, as texts. `slack` is the number of standard
-        deviations by which a share may miss its limit, because few simulations may miss it by
-        chance."""
+        """Return the limits that the score misses, as texts. The tolerance is `slack` standard
+        deviations, because scores of few simulations may miss a limit by chance."""
 
         def compute_tolerance(share: float) -> float:
             return slack * float(np.sqrt(share * (1 - share) / self.runs))
@@ -107,9 +106,9 @@ def shift_location(found: Location, by: float) -> Location:
 
 
 def find_resolving_look(looks: Iterable[Location], truth: float) -> tuple[Location, str]:
-    """Return the location and the verdict at the first look (an analysis of the blocks so far) with
-    a resolved verdict, or at the last look. `looks` has the locations of a run whose true
-    difference is zero; `truth` is added to each of them."""
+    """Return the location and the verdict of the first look (interim analysis) that resolves the
+    verdict; of the last look if no look does. `looks` has the locations of a run whose true
+    difference is zero; `truth` is added to each location."""
     for look in looks:
         found = shift_location(look, truth)
         verdict = decide_verdict(found.value, found.interval, MARGIN, None)
@@ -157,10 +156,9 @@ def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
 
 
 def compute_false_verdict_share(found: Sequence[Location]) -> float:
-    """Return the share of simulations with a false verdict (slower or faster). The share is
-    computed for three true differences, zero, the margin and the negative margin, and the largest
-    of the three is returned. `found` are estimates from simulations whose true difference is
-    zero."""
+    """Return the largest share of false verdicts (slower or faster) for the true differences zero,
+    MARGIN and -MARGIN. `found` has the estimates for zero, to which each true difference is
+    added."""
     shares = []
     for truth in (-MARGIN, 0.0, MARGIN):
         shifted = [shift_location(one, truth) for one in found]
@@ -177,8 +175,8 @@ def get_clock_step(kind: str) -> float:
 
 def score_estimator_on_noise(kind: str, runs: int) -> Score:
     """Return the score of the estimator in `runs` simulated runs of fixed length with noise of the
-    kind `kind`. The width is not judged for asymmetric noise: unlike the oracle's intervals, the
-    estimator's intervals also allow for what a disturbance may do in other runs."""
+    kind `kind`. The width is not judged for asymmetric noise, because the estimator, unlike the
+    oracle, widens intervals for effects that a disturbance may have in other runs."""
     step = get_clock_step(kind)
     found = [
         estimate_run(simulate_run(kind, seed).shorten(PROCESSES), step) for seed in range(runs)

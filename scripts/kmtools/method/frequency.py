@@ -20,8 +20,7 @@ from kmtools.measure.samples import Sample
 BASELINE = 24.0
 # The true costs that the variants add to the baseline, in core cycles.
 TRUTH = {"base": 0.0, "base-clone": 0.0, "small": 0.3, "large": 12.0}
-# The usual number of core cycles in a tick; the number of processes, of blocks in each of them, and
-# of layouts.
+# USUAL is the usual number of core cycles in a tick; BLOCKS is the number of blocks in a process.
 USUAL, PROCESSES, BLOCKS, LAYOUTS = 1.42, 16, 6, 8
 LOOPS = (200, 320, 480)
 

@@ -29,7 +29,7 @@ DORMANT = (
     *("empty-loop", "memcpy-4096", "density-empty", "density-full", "nop-encodings"),
     *("function-entry", "sdt-dormant", "cold-icache-l1"),
 )
-# Defaults: the number of blocks beside a neighbour process, of runs, and of simulations.
+# The default number of blocks beside a neighbour process, of runs, and of simulations.
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
 # The time limit of the measurement beside a neighbour process, and the usual time of a run with its
 # analysis, in seconds.

@@ -33,12 +33,15 @@ KINDS = ("memory", "busy", "bursts-same-cpu", "bursts-pinned")
 
 @dataclass(frozen=True)
 class Findings:
-    """The findings in a run beside the neighbour `kind`: the number of rows of hot loops, the
-    number of these rows that have a verdict, and the share of late windows in the worst benchmark.
-    The lists name: false verdicts about planted rows; A/A clones that differ; the rows of hot loops
-    whose withheld verdict has no reason on the first screen; all rows of hot loops whose verdict is
-    withheld; and the planted rows that fail in the self-test, including rows whose interval misses
-    the known cost by chance. `cpus` has the number of windows on each CPU."""
+    """The findings in a run beside the neighbour process `kind`.
+
+    `hot` is the number of rows of hot loops, `resolved` the number of these rows with a verdict,
+    `late` the share of late windows in the worst benchmark. `false` are false verdicts about rows
+    of `planted`, `clones` the A/A clones that differ, `withheld` the rows of hot loops whose
+    verdict is withheld, `unexplained` the withheld rows without a reason on the first screen,
+    `missed` the rows of `planted` that fail in the self-test, some by chance. `cpus` has the number
+    of windows on each CPU.
+    """
 
     kind: str
     hot: int

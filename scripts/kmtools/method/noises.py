@@ -105,7 +105,7 @@ def simulate_autoregressive_noise(
     shocks[1:] *= math.sqrt(1 - correlation * correlation)
     fade = correlation ** np.arange(1, min(length, PIECE_BLOCKS) + 1)
     last, pieces = 0.0, []
-    # Compute the series in pieces, because the powers for a whole run would underflow.
+    # Compute the series in pieces, because the powers of `correlation` would underflow.
     for piece in np.array_split(shocks, math.ceil(length / PIECE_BLOCKS)):
         own = fade[: len(piece)]
         pieces.append(own * (last + np.cumsum(piece / own)))
@@ -191,9 +191,10 @@ KINDS: dict[str, Callable[[Random, int], Floats]] = {
 
 # The distribution of the noise of one block, as values of equal probability.
 QUANTILES = np.array([NORMAL.inv_cdf((number + 0.5) / 32) for number in range(32)])
-# The cost of the disturbance in the kinds of ASYMMETRIC without a cost in their name; the share of
-# processes, and the share of pairs of a process and a layout, with an added cost; and the number of
-# simulated processes that stand for all processes that could be started.
+# DISTURBANCE_COST: the cost of a disturbance, unless the name of the kind in ASYMMETRIC has a cost.
+# SHIFTED_SHARE, COSTLY_PAIR_SHARE: the shares of processes, and of pairs of a process and a layout,
+# with this cost. MANY_PROCESSES: the number of simulated processes for a mean over all processes
+# that could be started.
 DISTURBANCE_COST, SHIFTED_SHARE, COSTLY_PAIR_SHARE, MANY_PROCESSES = 3.0, 0.2, 0.1, 4000
 
 
@@ -298,8 +299,8 @@ ASYMMETRIC: dict[str, Offsets] = {
 
 @cache
 def compute_usual_cost_over_processes(kind: str) -> float:
-    """Return the usual cost with noise of a kind in OF_PROCESSES: the mean over all processes that
-    could be started."""
+    """Return the usual cost with noise of the kind `kind`, a key of OF_PROCESSES: the mean over the
+    usual costs of MANY_PROCESSES processes."""
     random = np.random.default_rng(0)
     layout = permute_layouts(random, MANY_PROCESSES * BLOCKS)
     return float(compute_usual_costs(OF_PROCESSES[kind](random, layout)).mean())

@@ -40,16 +40,16 @@ from kmtools.measure import collect, native
 BENCHMARK = "planted"
 BLOCKS, PROCESSES, TRIES = 128, 6, 5
 PASS, FAIL, UNCLEAR = "pass", "FAIL", "too noisy to tell"
-# The largest distance of an end of the interval from the known cost, in core cycles. For added
-# costs, it is half the cost of the cheapest instruction of the chain; CHAIN_TOLERANCE is for a pass
-# of the whole chain.
+# The largest distance of an end of the interval from the known cost, in core cycles. TOLERANCE is
+# for added costs: half the cost of the cheapest instruction of the chain. CHAIN_TOLERANCE is for
+# the cost of a pass of the whole chain.
 TOLERANCE, CHAIN_TOLERANCE = 0.5, 1.0
 # The largest distance of the known cost from the interval, as a share of the tolerance. The
 # interval should contain the known cost, but the instructions around may add a few hundredths of a
 # cycle.
 NEAR_SHARE = 0.2
-# MARGIN is the equivalence margin of the benchmark in core cycles, 1 % of the baseline. SLACK is
-# the tolerance for the measured margin, and for an end of the interval in is_verdict_right().
+# MARGIN is the equivalence margin of the benchmark in core cycles, 1 % of the baseline. The
+# measured margin, and the ends of intervals in is_verdict_right(), may miss MARGIN by SLACK.
 MARGIN, SLACK = 1.0, 0.02
 
 
@@ -106,8 +106,8 @@ class JudgedRow:
 
 
 def is_verdict_right(planted: Planted, interval: Interval, verdict: str) -> bool:
-    """Return True if the known cost allows the verdict. If the known cost is the margin, a verdict
-    that follows from the interval is also right."""
+    """Return True if the known cost allows the verdict. If the known cost is the margin, SLOWER is
+    also right for an interval above the margin, and EQUIVALENT for an interval below the margin."""
     if verdict in planted.verdicts:
         return True
     at_margin = planted.least == planted.most == MARGIN
@@ -173,10 +173,10 @@ def measure_planted_results(seed: int) -> list[Result]:
 
 
 def choose_decisive_try(tries: Sequence[JudgedRow]) -> JudgedRow:
-    """Return the try that decides about a row: the first that passed; else, if more than half of
-    the tries failed, the last that failed; else the last that was unclear. A failed try in the
-    minority is ignored, because one interval in twenty misses the cost by chance. `tries` has the
-    row in each try, in order."""
+    """Return the try that decides about a row: the first passed try; if there is none, the last
+    failed try if more than half of the tries failed, else the last unclear try. A minority of
+    failed tries is ignored, because one interval in twenty misses the cost by chance. `tries` has
+    the row in each try, in order."""
     for one in tries:
         if one.outcome == PASS:
             return one
