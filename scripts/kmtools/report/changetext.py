@@ -32,9 +32,9 @@ HEADS = ("tier", "benchmark", "variant", "A", "B", "unit", "change", "interval",
 NUMERIC_COLUMNS = {3, 4, 6, 7}
 # Width of the text for a terminal, in characters.
 WIDTH = 80
-# The largest numbers without --all: of lines and of rows of a pair of runs (LINES, ROWS), of lines
-# in each part of the head above the rows (HEAD_LINES), and of lines about rows that one run lacks
-# (LACKING_LINES).
+# Limits of the output without --all: the lines and the rows for a pair of runs (LINES, ROWS), the
+# lines in each part of the head above the rows (HEAD_LINES), and the lines about rows that one run
+# lacks (LACKING_LINES).
 LINES, ROWS = 40, 8
 HEAD_LINES, LACKING_LINES = 7, 8
 # Characters with a special meaning in Markdown, which must be escaped.
@@ -181,8 +181,8 @@ def select_most_changed(rows: Sequence[Change], count: int) -> list[Change]:
 
 
 def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
-    """Return the lines of as many texts as fit into `most_lines` lines, but of at least one text.
-    If texts are omitted, the last line has their number."""
+    """Return the lines of the first texts: as many texts as fit into `most_lines` lines, at least
+    one. If texts are omitted, the last line has their number."""
     lines: list[str] = []
     for number, text in enumerate(texts):
         own = wrap_line(text, WIDTH)

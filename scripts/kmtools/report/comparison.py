@@ -132,9 +132,8 @@ def compare_runs(
     faults: Sequence[str] | None = None,
 ) -> Comparison:
     """Compare each run with the first. If `wholes` is true, also compare the times of baselines and
-    the times to switch sites. `faults` are lines about machines that could not be compared. If no
-    row of a run can be compared, the result gets one more fault; if `faults` is None, raise
-    RunError instead."""
+    the times to switch sites. `faults` are lines about machines that could not be compared; a run
+    without comparable rows adds a line. If `faults` is None, raise RunError for such a run."""
     pairs, said = [], list(faults or [])
     for other in runs[1:]:
         found = changes.compare_rows(runs[0].rows, other.rows, margin, wholes, len(runs) - 1)

@@ -35,8 +35,7 @@ CONTEXTS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("cold code", tuple((name, "marker-jump", "marker-generic") for name in COLD_CODE_BENCHMARKS)),
     ("cold data", (("cold-branch", "jump", "memory"),)),
 )  # fmt: skip
-# Costs below this one, in the unit of the panel, are insignificant on the axis; see
-# make_signed_scale().
+# The `floor` of make_signed_scale(): the size of insignificant costs, in the unit of the panel.
 INSIGNIFICANT_COST = 0.25
 
 
@@ -65,8 +64,8 @@ def make_dormant_cost_rows(
     units: list[str] = []
     for place, several in CONTEXTS:
         if place == "hot" and rows:
-            # Omit the loops that contain only markers, because loops with further instructions were
-            # measured.
+            # Loops with further instructions were measured, so omit the loops that contain only
+            # markers.
             continue
         known = [
             row

@@ -31,16 +31,15 @@ from kmtools.report.marker_cost import MarkerCost
 LINES = 40
 # The longest line on a wide terminal, in characters.
 LONGEST_LINE = 100
-# Number of lines, of the LINES of the summary, that are reserved for benchmarks that were not
-# measured; the grades cannot use them.
+# Number of lines of the summary that the grades leave free for benchmarks that were not measured.
 LACKING_LINES = 5
 # Number of benchmarks with missing blocks that are named.
 LACKING_BENCHMARKS = 3
 
 
 def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ") -> list[str]:
-    """Return a text as lines, indented by `indent`; the lines after the first also by
-    `hanging`."""
+    """Return a text as lines. The first line begins with `indent`, all other lines begin with
+    `indent` and `hanging`."""
     return textwrap.wrap(
         text,
         min(width, LONGEST_LINE),

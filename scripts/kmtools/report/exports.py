@@ -93,7 +93,7 @@ def make_switch_events(
 ) -> list[Any]:
     """Return the trace events of one switch of sites, which begins at `start`: the switch, its
     parts, and the gap (longest interruption) of the CPU that waited. `parts` has the samples of the
-    switch, by measured quantity. Samples do not tell when the gap began, so the event of the gap
+    switch, by measured quantity. Because samples lack the start of the gap, the event of the gap
     begins with the last part, the rounds of synchronisation. In older runs, the sample of the gap
     names the switching CPU instead of the waiting CPU."""
     whole = parts.get(SWITCH) or parts[GAP]

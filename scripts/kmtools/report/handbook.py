@@ -261,9 +261,9 @@ def make_tables_of_contents(text: str, generated: Sequence[Path]) -> Iterator[st
 
 
 def find_kernel_doc() -> Path:
-    """Return the path of the script kernel-doc in a package linux-kbuild-*, which is installed or
-    belongs to an unpacked test kernel. Only a script in Perl is used, because the script of newer
-    kernels is in Python, and needs sources that the packages lack."""
+    """Return the path of the script kernel-doc from an installed package linux-kbuild-*, or from
+    the package of an unpacked test kernel. The script must be in Perl: the Python script of newer
+    kernels needs sources that the packages lack."""
     pattern = "usr/lib/linux-kbuild-*/scripts/kernel-doc"
     for script in (
         *sorted(Path("/").glob(pattern)),

@@ -27,9 +27,9 @@ MOST_REFUSALS = 5
 
 @dataclass(frozen=True)
 class History:
-    """The runs by date, their common rows, and the shifts of these rows. `refused` are runs that
-    cannot be used, `left_out` runs with other code layouts than the newest run, and `poor` runs of
-    which a benchmark has a poor grade; each with the reason."""
+    """The runs by date, their common rows, and the shifts of these rows. `refused` has the reason
+    for each run that cannot be used, `left_out` for each run with other code layouts than the
+    newest run, and `poor` for each run with a poor grade of a benchmark."""
 
     names: Sequence[str]
     dates: Sequence[str]

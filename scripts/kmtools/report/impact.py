@@ -40,8 +40,8 @@ class Estimate:
 
 @dataclass(frozen=True)
 class CallShare:
-    """The cost added to a system call, in percent of the time of the call; `how` tells whether it
-    was measured or computed, and from which variant or benchmark."""
+    """The cost added to a system call, in percent of the time of the call. `how` says whether the
+    cost was measured or computed, and from which variant or benchmark."""
 
     tier: str
     how: str

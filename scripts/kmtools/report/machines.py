@@ -99,9 +99,9 @@ def read_machine(name: str, env: Mapping[str, Any]) -> Machine:
 
 @dataclass(frozen=True)
 class RunFolders:
-    """The run folders found below a folder: `paths` has the folder of each run, `refusals` the
-    reason why a machine has no run, `unreadable` the error of a folder that cannot be read; all by
-    name."""
+    """The run folders found below a folder. The keys are paths below this folder. `paths` has the
+    folder of each run, `refusals` the reason why a machine has no run, `unreadable` the error of a
+    folder that cannot be read."""
 
     paths: Mapping[str, Path]
     refusals: Mapping[str, str]
@@ -185,8 +185,8 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
 
 def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
     """Merge each group, without slow machines, into one run to compare. The first returned run is
-    the one with which the others are compared: the group whose name contains `against`, or the
-    largest group if `against` is None."""
+    the reference of the comparison: the group whose name contains `against`, or the largest group
+    if `against` is None."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]
@@ -211,8 +211,8 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
 
 def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """Leave out each row with a poor grade, provided that another machine of the group has the same
-    row without a poor grade. Return the kept rows, and a note with the number of machines of which
-    a row is left out."""
+    row without a poor grade. Return the kept rows, and a note with the number of machines whose
+    rows are left out."""
     good = {comparison_key.make_row_key(entry) for entry in entries if not entry[1].poor}
     kept, left = [], set()
     for entry in entries:

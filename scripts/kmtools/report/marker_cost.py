@@ -128,8 +128,8 @@ def find_published_cost(
 def describe_published_costs(
     published: Mapping[Key, list[PublishedNumber]], benchmark: str, variants: Mapping[str, str]
 ) -> str:
-    """Return the published costs of variants of a benchmark as text. `variants` maps the name of a
-    variant to its words in this text."""
+    """Return the published costs of variants of a benchmark as text. `variants` has the words for
+    each variant in this text."""
     rows = [
         (words, find_published_cost(published, (benchmark, name)))
         for name, words in variants.items()
@@ -183,9 +183,9 @@ def find_saturated_code_cost(
 def find_hot_code_costs(
     results: Mapping[Key, Result], sites: Mapping[Key, SiteCost], published: str
 ) -> list[MarkerCost]:
-    """Return the costs in hot code: of one marker among other instructions, and of one marker
-    directly after a taken branch. If the run has neither, return the cost that find_hot_loop_cost()
-    finds. `published` is a text about the published cost."""
+    """Return the costs of one marker in hot code: among other instructions, and directly after a
+    taken branch. If the run has neither cost, return the cost from find_hot_loop_cost().
+    `published` is a text about the published cost."""
     found = [
         find_saturated_code_cost(results, AMONG, published),
         find_saturated_code_cost(results, FIRST, ""),

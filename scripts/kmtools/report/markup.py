@@ -123,8 +123,8 @@ def render_figure_html(draw: Draw | None, part: object, description: str, captio
 
 
 def render_folded_html(summary: str, body: str, removable: bool = False) -> str:
-    """Return a collapsed section; "" without a body. If `removable`, limit_page_size() may remove
-    the body; summary.json also has the numbers of the body."""
+    """Return a collapsed section; "" without a body. limit_page_size() may remove the body of a
+    `removable` section, because summary.json has the same numbers."""
     if not body:
         return ""
     look = ' class="numbers"' if removable else ""

@@ -70,9 +70,9 @@ def render_tables(
     run: Path, tier: str | None, patterns: Sequence[str], emulated_ticks: bool
 ) -> str:
     """Return the tables of a run as text, for one tier (measurement environment) or for all tiers.
-    If there are patterns, only benchmarks that match a pattern are included. If none of `tier`,
-    `patterns` and `emulated_ticks` is given, tiers with ticks of an emulator are left out, unless
-    the run has no other tiers."""
+    If there are patterns, only benchmarks that match a pattern are included. By default, tiers with
+    ticks of an emulator are left out. They are included if `tier`, `patterns` or `emulated_ticks`
+    is given, or if the run has no other tiers."""
     if not has_package("numpy"):
         _, samples, tiers, _ = _read_run(run, tier, None)
         chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
@@ -132,8 +132,8 @@ def _make_no_benchmark_message(run: Path, tier: str | None, known_benchmarks: It
 def _read_run(
     run: Path, tier: str | None, cache: RunCache | None
 ) -> tuple[dict[str, Any], list[Sample], list[Tier], RunCache]:
-    """Return the env.json of a run, its samples, its tiers, and `cache` or, if `cache` is None, a
-    new cache. With `tier`, return only the samples and the description of this tier."""
+    """Return the env.json of a run, its samples and tiers, and `cache` (a new cache if `cache` is
+    None). With `tier`, return only the samples and the description of this tier."""
     env = rundir.read_env(run / "env.json")
     tiers = [one for one in rundir.make_tiers(env) if tier in (None, one.tier)]
     names = {one.tier for one in tiers}

@@ -127,8 +127,8 @@ class LiveVerdicts:
             )
 
     def render_terminal_lines(self, width: int, height: int) -> list[tuple[str, str]]:
-        """Return lines, each with its colour code: a heading, the rows that fit the screen, dormant
-        sites first, and the number of measured or resolved rows."""
+        """Return lines, each with its colour code: a heading, the rows that fit on the screen, and
+        the number of measured or resolved rows. The rows of dormant sites are first."""
         if not self.rows:
             return [("", ""), ("Rows come when the first process has ended.", "2")]
         order = sorted(

@@ -234,7 +234,7 @@ def render_limits_html(points: Sequence[SwitchPoint]) -> str:
 
 def render_switches_html(points: Sequence[SwitchPoint]) -> str:
     """Return the tables about switching many sites: whole times, times of the parts of a batch, and
-    gaps in the execution of a CPU that executes no site."""
+    interruptions of another CPU, which executes none of the sites."""
     parts = []
     for title, benchmark, make in switchtable.TABLES:
         if make is switchtable.make_limit_rows:

@@ -20,9 +20,8 @@ from kmtools.report.table import format_amount, format_with_prefix
 
 def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the ticks of a switch by method and number of
-    sites, and the ratio of these ticks to the ticks of one batch of kmarkers. If the run has other
-    methods than batches of kmarkers, only the numbers of sites that the other methods switched have
-    columns."""
+    sites, and the ratio of these ticks to the ticks of one batch of kmarkers. If other methods were
+    measured, too, the only columns are the numbers of sites that the other methods switched."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
     compared = [p for p in times if not p.method.startswith(OUR_METHOD)]
     sizes = sorted({p.sites for p in compared or times})
@@ -63,8 +62,8 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
 
 
 def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and the rows of a table: for each method of switching sites, the longest gap
-    in the execution of a CPU that executes no site."""
+    """Return the heads and the rows of a table: for each method of switching sites, the longest
+    interruption of another CPU, which executes none of the sites."""
     heads = ["meanwhile", "sites", "median gap", "95 %", "switches", "of that of stop_machine"]
     stalls = [p for p in points if p.benchmark == STALL]
     rows = []
@@ -108,8 +107,7 @@ def list_missing_blocks(points: Sequence[SwitchPoint], benchmark: str) -> list[s
 
 
 def make_switch_tables(points: Sequence[SwitchPoint]) -> list[str]:
-    """Return all tables as texts for a terminal, the tables of the first tier (measurement
-    environment) and kernel first."""
+    """Return all tables as texts for a terminal, grouped by tier and kernel."""
     texts, width = [], get_terminal_width()
     for tier, kernel in dict.fromkeys((p.tier, p.kernel) for p in points):
         own = switching.select_points_of_tier(points, tier, kernel)

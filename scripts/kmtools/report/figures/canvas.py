@@ -24,8 +24,8 @@ from kmtools.report.figures.rows import Pair, Panel
 from kmtools.report.figures.svgfile import Drawing
 
 STYLE = Path(__file__).with_name("kmarkers.mplstyle")
-# Parameters that a style cannot change: SVG text stays text, without formulas; canvas.py computes
-# the layout; the output is reproducible.
+# Parameters that a style cannot change: an SVG file has text elements, not paths; TeX is not used;
+# canvas.py computes the layout; the output is reproducible.
 FIXED: dict[str, Any] = {
     "svg.fonttype": "none", "svg.hashsalt": "kmarkers", "text.usetex": False,
     "figure.autolayout": False, "figure.constrained_layout.use": False,
@@ -54,7 +54,7 @@ Box = tuple[float, float, float, float]
 
 
 class LogLines(logging.Handler):
-    """Collects the log messages of matplotlib while it reads a style."""
+    """Collects the messages that matplotlib logs while a style is read."""
 
     def __init__(self) -> None:
         super().__init__()

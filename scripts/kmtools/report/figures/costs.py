@@ -29,7 +29,8 @@ PEAK = 30.0
 # Distance from an axis to the text next to it, and from the lowest row to the unit of the axis, in
 # units of font.size / 13.
 BESIDE, UNITS = 10.0, 23.0
-# (minimum, maximum) width of names and of numbers next to an axis, and minimum width of the axis.
+# (minimum, maximum) width of the names and of the numbers beside an axis, and minimum width of the
+# axis, in units of font.size / 13.
 NAMES, WORDS, LEAST = (60.0, 290.0), (60.0, 240.0), 150.0
 # Radius of a point, in units of font.size / 13.
 POINT_RADIUS = 4.5
@@ -37,9 +38,10 @@ POINT_RADIUS = 4.5
 
 @dataclass(frozen=True)
 class RowPositions:
-    """The vertical positions of a row, measured downwards from the top of its axes: the baselines
-    of its name, its number and the first line of its caveat; the top of its axis, the line of its
-    point, and the bottom of its axis. `lines` are the lines of the caveat."""
+    """The vertical positions in a row, measured downwards from the top of the figure's axes: the
+    baselines of the name, of the number (`words`) and of the first line of the caveat; the top of
+    the row's axis, the point (`base`), and the bottom of the row's axis. `lines` are the lines of
+    the caveat."""
 
     name: float
     words: float
@@ -53,10 +55,9 @@ class RowPositions:
 def compute_row_positions(
     panel: Panel, labels_above: bool, room: float, show_names: bool = True
 ) -> list[RowPositions]:
-    """Return the positions of all rows. If `labels_above`, labels are above the axis, and `room` is
-    the full width; otherwise `room` is the width of the names. Caveats are wrapped to the width
-    `room`. If `show_names` is false, no names are drawn, and a row without a caveat reserves space
-    for its text `blank`."""
+    """Return the positions of all rows. With `labels_above`, labels are above the axis. Labels and
+    caveats have the width `room`: the full width with `labels_above`, else the width of the names.
+    If `show_names` is false, a row without a caveat reserves space for its text `blank`."""
     found, y = [], 0.0
     for row in panel.rows:
         caveat = row.caveat if show_names else row.caveat or row.blank
@@ -94,8 +95,8 @@ def measure_panel(
     panel: Panel, labels_above: bool, room: float, unit_room: float
 ) -> tuple[float, float]:
     """Return the height of the rows of a panel, and the height of the ticks and the unit below the
-    rows, in units of font.size / 13. `labels_above` and `room` are those of
-    compute_row_positions(). `unit_room` is the width for the unit."""
+    rows, in units of font.size / 13. For `labels_above` and `room`, see compute_row_positions().
+    `unit_room` is the width for the unit."""
     rows = compute_row_positions(panel, labels_above, room)
     below = UNITS + look.LINE * len(wrap_axis_unit(panel, unit_room))
     return rows[-1].bottom if rows else 0.0, below
@@ -169,7 +170,7 @@ def draw_ticks(axes: Axes, panel: Panel, room: float) -> None:
 
 
 def merge_row_spans(rows: Sequence[RowPositions]) -> list[tuple[float, float]]:
-    """Return the vertical ranges of the rows' axes; ranges without text in between are merged."""
+    """Return the vertical ranges of the rows' axes, and merge ranges that touch."""
     found: list[tuple[float, float]] = []
     for one in rows:
         top = one.top

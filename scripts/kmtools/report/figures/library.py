@@ -17,8 +17,8 @@ PACKAGE, LEAST_VERSION = "python3-matplotlib", (3, 6)
 
 @cache
 def find_drawing_fault() -> str:
-    """Return the reason why no figure can be drawn, with the name of the package; "" if figures can
-    be drawn."""
+    """Return the reason why matplotlib cannot draw figures, or the command that installs
+    matplotlib; "" if figures can be drawn."""
     try:
         # matplotlib may have been installed after this program started.
         importlib.invalidate_caches()

@@ -93,9 +93,8 @@ def split_common_caveat(drawn: Sequence[Row]) -> tuple[list[Row], str]:
 
 
 def number_caveats(drawn: Sequence[Row]) -> tuple[list[Row], str]:
-    """Move each caveat that is too long for a row, or shared by several rows, to a text; in the
-    rows, a number replaces the caveat. Return the rows and the text, which begins with the clauses
-    that the caveats of all rows share."""
+    """Replace long caveats, and caveats that several rows share, by numbers. Return the rows, and a
+    text with the numbered caveats, which begins with the clauses that all caveats share."""
     drawn, common = split_common_caveat(drawn)
     told = Counter(row.caveat for row in drawn if row.caveat)
     apart = [note for note, times in told.items() if times > 1 or len(note) > LONGEST_CAVEAT]

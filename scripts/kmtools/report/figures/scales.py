@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Computes ranges of axes and their ticks: linear, logarithmic, and linear around zero with a
-logarithm beyond (matplotlib's symlog)."""
+"""Computes ranges and ticks of axes: linear, logarithmic, or symlog (linear around zero,
+logarithmic beyond)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,8 @@ def format_tick(value: float) -> str:
 
 @dataclass(frozen=True)
 class Scale:
-    """An axis from `low` to `high`, linear up to ±`linear` and logarithmic beyond. If `linear` is
-    None, the axis is linear throughout; if it is 0, logarithmic throughout, for values above
-    zero."""
+    """An axis from `low` to `high`, linear up to ±`linear` and logarithmic beyond. `linear` is None
+    for a linear axis, and 0 for a logarithmic axis, which has only values above zero."""
 
     low: float
     high: float
@@ -69,8 +68,8 @@ def choose_even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def choose_power_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return the powers of ten between two values; if there are more than about `most`, an evenly
-    spaced part of them."""
+    """Return powers of ten between two values, about `most` or fewer: all, every second, every
+    third, and so on."""
     if high <= 0 or high < low:
         return []
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)

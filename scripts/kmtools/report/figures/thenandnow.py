@@ -57,8 +57,8 @@ class OurCost:
 
 @dataclass(frozen=True)
 class MatchedCost:
-    """A published cost and the corresponding costs of this run. Each of these costs is the
-    difference from the same kind of reference variant."""
+    """A published cost and the corresponding costs of this run, all as differences from the same
+    kind of reference variant."""
 
     then: PublishedNumber
     now: tuple[OurCost, ...]
@@ -180,5 +180,5 @@ def make_pair(machine: Machine, rows: Sequence[MatchedCost]) -> Pair:
 
 
 def sort_machines(rows: Mapping[Machine, Sequence[MatchedCost]]) -> list[Machine]:
-    """Return the published machines in `rows`, the one of 2006 first."""
+    """Return the published machines in `rows`, the machine of 2006 first."""
     return sorted(rows, key=lambda key: (key[0] != "markers-0.20", key))
