@@ -12,10 +12,10 @@ from kmtools.base.errors import UnableError, parse_positive_int
 
 @dataclass(frozen=True)
 class SuiteRequest:
-    """A request for a test run. `form` selects the length of each test. It is the name of the
-    requested set of tests: "short", "full" or "weekly". If the user named the tests, `form` is
-    "named", which selects the full length. `kernel` is the name of the test kernel ("" if the user
-    named none), `options` are the options of tests."""
+    """A request for a test run. `form` is the requested set of tests, which also selects the length
+    of each test: "short", "full" or "weekly". If the user named the tests, `form` is "named", and
+    each test has its full length. `kernel` is the name of the test kernel ("" if the user named
+    none), `options` are the options of tests."""
 
     form: str = "full"
     kernel: str = ""

@@ -75,27 +75,27 @@ class History:
             self._known |= known if isinstance(known, dict) else {}
 
     def get_last_seconds(self, name: str) -> float:
-        """Return the seconds that a suite took in its last passing run; 0 if it has never passed
-        here."""
+        """Return the seconds that a suite took in its last passing run; 0 if no passing run is
+        stored."""
         return self._get_stored_number(name, 0)
 
     def get_last_result_count(self, name: str) -> int:
-        """Return the number of results of a suite in its last passing run; 0 if it has never passed
-        here."""
+        """Return the number of results of a suite in its last passing run; 0 if no passing run is
+        stored."""
         return int(self._get_stored_number(name, 1))
 
     def _get_stored_number(self, name: str, index: int) -> float:
         """Return the time (index 0) or the number of results (index 1) of a suite in its last
-        passing run; 0 if it has never passed here."""
+        passing run; 0 if no passing run is stored."""
         entry = self._known.get(name)
         with contextlib.suppress(TypeError, IndexError, ValueError):
             return float(entry[index]) if entry else 0.0
         return 0.0
 
     def estimate_seconds(self, name: str, usual: float = 0.0) -> float:
-        """Return the expected time of a suite in seconds: the time of its last passing run or, if
-        there is none, `usual`, the time on 2 idle cores. This time is multiplied by the ratio of
-        measured to expected times in this run so far."""
+        """Return the expected time of a suite in seconds: the time of its last passing run, or
+        `usual` (the time on 2 idle cores) if no passing run is stored. The ratio of measured to
+        expected times of the suites that passed in this run corrects the expected time."""
         took, foreseen = self._sums[0], self._sums[1]
         return (self.get_last_seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
 
@@ -151,8 +151,8 @@ def describe_progress(log: Path, total: int) -> str:
 
 
 def format_progress(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
-    """Return a line with the progress of the suite `name` after `seconds`, and the time left of
-    `expected` seconds. `count` is the expected number of results."""
+    """Return a line with the progress of the suite `name` after `seconds`, and the time left.
+    `expected` and `count` are the expected time in seconds and the expected number of results."""
     rest = expected - seconds
     left = f", about {rest:.0f} s left" if rest > 0 else ""
     return f"  {name}: {describe_progress(log, count)}; {seconds:.0f} s{left}"

@@ -114,9 +114,9 @@ SECONDS = {
     "lockdown": 10.0, "references": 9.0, "bench": 9.0, "events": 9.0, "kprobes": 8.0,
     "handler_path": 8.0,
 }  # fmt: skip
-# Suites that are too long for the short set. The short set has shorter suites that test the same
-# code: with fewer functions, notes or names; without failing every allocation in turn; or without
-# tracing the functions that the breakpoint handler calls.
+# Suites that are too long for the short set. Shorter suites of the short set test the same code:
+# they have fewer functions, notes or names, do not fail every allocation in turn, or do not trace
+# the functions that the breakpoint handler calls.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
@@ -220,8 +220,8 @@ def get_suite_module_path(module_and_function: str) -> Path:
 
 
 def find_test_obstacle(test: Test) -> str:
-    """Return the reason why a test cannot run on this machine: root privileges or programs are
-    missing; else "". To be quick, this function does not look for other reasons."""
+    """Return the reason why a test cannot run on this machine, "" if there is none. To be quick,
+    this function checks only root privileges and installed programs."""
     if test.where in (GUEST, MINIMAL) and os.geteuid() != 0:
         return "needs root"
     lacking = [
@@ -232,8 +232,8 @@ def find_test_obstacle(test: Test) -> str:
 
 
 def is_program_installed(name: str) -> bool:
-    """Return true if the program `name` is installed or, if `name` is a path with "/", if this file
-    exists in the checkout."""
+    """Return true if the program `name` is installed. A name with "/" is the path of a file in the
+    checkout: return true if this file exists."""
     return (ROOT / name).exists() if "/" in name else shutil.which(name) is not None
 
 

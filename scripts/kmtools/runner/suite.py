@@ -175,8 +175,7 @@ def group_skips_by_reason(skipped: Iterable[str]) -> Iterator[str]:
 
 
 class SuitePool:
-    """Suites that one or two processes run: a process that is free takes the next suite of the
-    pool.
+    """Suites that one or two processes run: an idle process takes the next suite of the pool.
 
     Suites for which other suites wait are taken first, and then the longest suites, because one
     process would be idle if the last suite was long.
@@ -195,9 +194,9 @@ class SuitePool:
         self._states = multiprocessing.get_context("fork").Array("b", [FREE] * len(suites))
 
     def take_suite(self, is_other_alive: Callable[[], bool]) -> Suite | None:
-        """Return the next suite, and mark this suite as taken; None if all suites are taken. If
-        each suite that is not taken must run after a suite that has not ended, wait until one may
-        start. If the other process has died, start any suite at once."""
+        """Return the next suite that may start, and mark this suite as taken; None if all suites
+        are taken. If no suite may start yet, wait. A suite with `after` may start when the suite of
+        that name has ended, or when the other process has died."""
         while True:
             waits = is_other_alive()
             with self._states.get_lock():
@@ -237,8 +236,8 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
     """Run suites, in two processes if there is more than one CPU; return the sum of their results,
     or one failure with the reason if no suite can run.
 
-    The times of suites are stored in a file for each `form`, because a suite may be short in one
-    form and long in another.
+    The times of suites are stored in a file for each `form` ("short", "full" and so on), because
+    `form` affects the length of suites.
     """
     prefixes = {suite.name: f"[{n}/{len(suites)}] " for n, suite in enumerate(suites, 1)}
     calm = [suite for suite in suites if suite.calm]
@@ -287,13 +286,12 @@ def run_suites_of_pool(
 def run_suites_in_second_process(
     run_suites: Callable[[Callable[[], bool]], Tally],
 ) -> Iterator[tuple[Callable[[], Tally], Callable[[], bool]]]:
-    """Call `run_suites` in a child process during the `with` block. `run_suites` gets a function
-    that returns True while this process is alive.
+    """Call `run_suites` in a child process during the `with` block. The argument of `run_suites` is
+    a function that returns True while this process is alive.
 
-    Yield two functions. The first waits until all suites of the child have ended, and returns the
-    sum of the results; the second returns True while the child is alive. This process prints the
-    output of the child line by line, because on a terminal each such line must replace the line
-    with the progress of this process.
+    Yield a function that waits for the suites of the child and returns the sum of their results,
+    and a function that returns True while the child is alive. This process prints the output of the
+    child line by line, so that each line replaces the progress line of this process on a terminal.
     """
     fork = multiprocessing.get_context("fork")
     result, sender = fork.Pipe(duplex=False)
@@ -306,7 +304,7 @@ def run_suites_in_second_process(
         with contextlib.suppress(KeyboardInterrupt):
             sender.send(run_suites(parent.is_alive))
 
-    # Keep sys.stdout: while the child runs, a suite of this process may redirect it.
+    # While the child runs, a suite of this process may redirect sys.stdout.
     stdout = sys.stdout
 
     def print_output(stop_event: threading.Event) -> None:
