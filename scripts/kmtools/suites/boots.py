@@ -51,7 +51,7 @@ class BootSetup:
     nmi: float = 0.0
     cpus: int = 2
     # `one_thread` is True if one thread of QEMU emulates all CPUs. A stress test then takes several
-    # times as long, so a boot may apply only a fraction of the batches: 1 / `share`.
+    # times as long, so the number of batches may be divided by `share`.
     one_thread: bool = False
     share: int = 1
 

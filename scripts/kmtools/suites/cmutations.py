@@ -2,8 +2,9 @@
 """Makes mutants of C sources in the kernel's coding style.
 
 Each function find_...() takes the code of a function without comments, strings and preprocessor
-lines, and yields edits. The places of an edit count from the beginning of the code. A mutant may be
-impossible to compile, or may have no effect; the caller compiles it and compares the objects.
+lines, and yields edits. The offsets of an edit count from the beginning of the code. A mutant may
+be impossible to compile, or may have no effect, so the caller compiles each mutant and compares the
+objects.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ SILENT = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^[ \t]*#(?:\\\n|[^\n])*",
     re.S | re.M,
 )
-# A function body begins with a brace in the first column, and ends with another one.
+# A function body: an opening and a closing brace in the first column, and all in between.
 BODY = re.compile(r"^\{\n.*?^\}", re.S | re.M)
-# The beginning of a statement that is no expression, or whose effect is only a message or a check.
+# The beginning of a statement that find_statements() does not delete: a declaration, a keyword such
+# as return, or a call that prints a message or makes a check.
 KEPT = re.compile(
     r"(?:(?:return|if|else|for|while|do|switch|case|default|static|const|struct|union|enum|unsigned|"
     r"signed|void|char|short|int|long|bool|size_t|asm)\b|[us](?:8|16|32|64)\b|"
@@ -35,7 +37,7 @@ COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPARISON = re.compile(r"(?<= )(==|!=|<=|>=|<|>)(?=\s)")
 NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])")
 OPERATOR = re.compile(r"(?<=[ ])(&&|\|\||\+|-)(?=\s)")
-# What ends an operand of && and ||, and what ends an operand of + and -.
+# The text next to an operand: of && and || (END_OF_BOOL), and of + and - (END_OF_SUM).
 END_OF_BOOL = re.compile(r"&&|\|\||[,;?:{}]|(?<![=!<>])=(?!=)|\breturn\b")
 END_OF_SUM = re.compile(r"&&|\|\||[,;?:{}=<>|^]|\breturn\b|(?<=[ ])[-+&](?=\s)")
 
@@ -53,7 +55,7 @@ class Edit:
 
 def blank_silent_parts(text: str) -> str:
     """Return a source with blanks in place of comments, preprocessor lines, and the insides of
-    strings. All places and lines stay the same."""
+    strings. All offsets and line numbers stay the same."""
 
     def blank_part(found: re.Match[str]) -> str:
         part = found[0]
@@ -64,8 +66,8 @@ def blank_silent_parts(text: str) -> str:
 
 
 def find_closing(code: str, opening: int) -> int:
-    """Return the place of the parenthesis or bracket that closes the one at `opening`; -1 if there
-    is none."""
+    """Return the offset of the bracket that closes the bracket at the offset `opening`; -1 if it is
+    not closed."""
     depth = 0
     for place in range(opening, len(code)):
         depth += (code[place] in "([{") - (code[place] in ")]}")
@@ -75,15 +77,15 @@ def find_closing(code: str, opening: int) -> int:
 
 
 def skip_blanks(code: str, place: int) -> int:
-    """Return the place of the first character that is no blank, from `place` on."""
+    """Return the offset of the first non-blank character at or after the offset `place`."""
     while place < len(code) and code[place].isspace():
         place += 1
     return place
 
 
 def find_conditions(code: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the conditions of if and while: the keyword, and the places after the opening and of
-    the closing parenthesis."""
+    """Yield (keyword, start, end) for each condition of if and while. The offsets `start` and `end`
+    exclude the parentheses."""
     for found in re.finditer(r"\b(if|while) \(", code):
         end = find_closing(code, found.end() - 1)
         if end > 0:
@@ -97,8 +99,8 @@ def find_negations(code: str) -> Iterator[Edit]:
 
 
 def find_error_paths(code: str) -> Iterator[Edit]:
-    """Yield edits after which an if whose body ends with return, goto, break or continue never
-    takes this path. The condition is still evaluated."""
+    """Yield edits that make an if ignore a true condition, if the body ends with return, goto,
+    break or continue. The condition is still evaluated."""
     for keyword, start, end in find_conditions(code):
         body = skip_blanks(code, end + 1)
         if code[body : body + 1] == "{":
@@ -110,8 +112,8 @@ def find_error_paths(code: str) -> Iterator[Edit]:
 
 
 def find_statements(code: str) -> Iterator[Edit]:
-    """Yield edits that delete an expression statement, or a jump that no if controls. Other jumps
-    are error paths. A compiler may warn about an empty statement, but not about an empty block."""
+    """Yield edits that delete an expression statement, or a goto, break or continue without an if.
+    An empty block replaces the statement, because a compiler may warn about an empty statement."""
     start = depth = 0
     for place, char in enumerate(code):
         depth += (char in "([") - (char in ")]")
@@ -126,8 +128,8 @@ def find_statements(code: str) -> Iterator[Edit]:
 
 
 def skip_heads(code: str, place: int) -> tuple[int, bool]:
-    """Return the place of the statement proper, after labels, else, and the heads of if, for and
-    other compound statements; and whether one of these heads is an if."""
+    """Return the offset of the first statement after labels, else, and heads such as `if (...)` and
+    `for (...)`; and True if one of these heads is an if."""
     conditional = False
     while True:
         place = skip_blanks(code, place)
@@ -141,7 +143,7 @@ def skip_heads(code: str, place: int) -> tuple[int, bool]:
 
 
 def find_comparisons(code: str) -> Iterator[Edit]:
-    """Yield edits that swap a comparison."""
+    """Yield edits that replace a comparison operator, for example < by <=, or == by !=."""
     for found in COMPARISON.finditer(code):
         yield Edit("swap comparison", *found.span(), COMPARED[found[1]])
 
@@ -157,7 +159,7 @@ def find_numbers(code: str) -> Iterator[Edit]:
 
 
 def find_operands(code: str) -> Iterator[Edit]:
-    """Yield edits that replace an operation by one of its operands, for &&, ||, + and -."""
+    """Yield edits that replace an operation (&&, ||, + or -) by one of its operands."""
     for found in OPERATOR.finditer(code):
         ends = END_OF_BOOL if found[1] in ("&&", "||") else END_OF_SUM
         left = find_operand_start(code, found.start(), ends)
@@ -168,7 +170,8 @@ def find_operands(code: str) -> Iterator[Edit]:
 
 
 def find_operand_end(code: str, place: int, ends: re.Pattern[str]) -> int:
-    """Return the place after the operand that begins at `place`; `ends` matches what ends it."""
+    """Return the end of the operand that begins at the offset `place`; `ends` matches the text that
+    may follow an operand."""
     while place < len(code) and code[place] not in ")]}":
         if code.startswith("->", place):
             place += 2
@@ -181,7 +184,8 @@ def find_operand_end(code: str, place: int, ends: re.Pattern[str]) -> int:
 
 
 def find_operand_start(code: str, place: int, ends: re.Pattern[str]) -> int:
-    """Return the place of the operand that ends before `place`; `ends` matches what precedes it."""
+    """Return the start of the operand that ends before the offset `place`; `ends` matches the text
+    that may precede an operand."""
     depth, start = 0, place
     while place > 0:
         place -= 1
@@ -190,7 +194,7 @@ def find_operand_start(code: str, place: int, ends: re.Pattern[str]) -> int:
             break
         found = None if depth else ends.match(code, place)
         if found and not code.startswith("->", place - (code[place] == ">")):
-            # The end of a longer operator, such as the second & of &&, is found first.
+            # The operand begins after the last character of the operator, as the second & of &&.
             place = found.end() - 1
             break
         start = place
@@ -204,7 +208,7 @@ FINDERS: tuple[Callable[[str], Iterator[Edit]], ...] = (
 
 
 def list_edits(text: str) -> list[Edit]:
-    """Return all edits of a C source, by place."""
+    """Return all edits of a C source, ordered by offset."""
     code = blank_silent_parts(text)
     found = [
         Edit(edit.what, edit.start + body.start(), edit.end + body.start(), edit.new)
@@ -217,7 +221,7 @@ def list_edits(text: str) -> list[Edit]:
 
 
 def is_in_message(code: str, place: int) -> bool:
-    """Return True if a place is in the arguments of a function that prints a message."""
+    """Return True if the offset `place` is in the arguments of a function that prints a message."""
     statement = code[max(code.rfind(sign, 0, place) for sign in ";{}") + 1 : place]
     return re.search(r"\b(pr_\w+|WARN\w*|MODULE_\w+|trace_printk)\(", statement) is not None
 
@@ -225,7 +229,7 @@ def is_in_message(code: str, place: int) -> bool:
 def apply_edit(text: str, edit: Edit) -> str:
     """Return a source with an edit applied."""
     new = edit.new
-    # Strings in a condition that is moved are blank in the code without strings.
+    # The condition in such an edit has blank strings: insert the condition of the source instead.
     for pattern in ("!({})", "({}) && 0"):
         if new and new == pattern.format(blank_silent_parts(text)[edit.start : edit.end]):
             new = pattern.format(text[edit.start : edit.end])

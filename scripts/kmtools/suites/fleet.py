@@ -42,8 +42,7 @@ class ComparisonCost:
     @property
     def compared_seconds(self) -> float:
         """The seconds that are compared with the limit: elapsed time, or CPU time if other programs
-        use the machine and lengthen the elapsed time. On an idle machine, the elapsed time would
-        not be longer than the CPU time."""
+        use the machine and lengthen the elapsed time."""
         return self.busy if self.others > OTHERS else self.seconds
 
     @property

@@ -54,8 +54,8 @@ SHOW_SECONDS = 30
 INSTALL_COMMAND = re.compile(r"apt-get install [a-z0-9][a-z0-9 .+-]*")
 # The exit code of make if a command of its rule fails.
 MAKE_FAILED = 2
-# Patterns for the output of `make bench` and `make check`, run by an ordinary user. The user-space
-# part must succeed, and the script must end with exit code 2, which make prints in the last line.
+# Patterns for the output of `make bench` and `make check`, run by an ordinary user: results of the
+# user-space part, and in the last line the exit code 2 of the script, which make prints.
 USER_OUTPUTS = {
     "bench": r"(?s)\bnative\b.* Error 2\s*$",
     "check": r"(?s)\n[1-9]\d* passed, 0 failed.* Error 2\s*$",
@@ -369,7 +369,7 @@ def run_make_native_in_root(suite: str) -> Tally:
 
 def find_root_obstacle() -> str:
     """Return the reason why the root directory of a minimal Debian system cannot be made on this
-    machine, with the remedy; empty if there is none."""
+    machine, with the remedy; "" if it can be made."""
     if os.geteuid() != 0:
         return "unpacking minimal Debian systems needs root: run the test with sudo"
     if shutil.which("mmdebstrap") is None:
