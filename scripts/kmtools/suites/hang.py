@@ -40,7 +40,7 @@ STOP = "# stop now"
 
 
 def check_hang_report(kind: str, result: Result) -> Tally:
-    """Check that the result of a boot reports the expected reason for a kind of hang."""
+    """Check that a boot with the hang `kind` reported the reason in EXPECTED_REASONS."""
     wanted = EXPECTED_REASONS[kind]
     missed = []
     if wanted is None:

@@ -38,8 +38,8 @@ TITLE = "Modules by kernel"
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"
-# The columns of the page. Each is a module, with the suites that test only this module. The results
-# of all other suites are in the column TOGETHER.
+# The columns of the page: for each module, the suites that test only this module. The column
+# TOGETHER has the results of all other suites.
 COLUMNS = {
     "patcher": ("core", "handler_path", "kprobes", "landing"),
     "immediate": ("settable",),
@@ -161,7 +161,7 @@ def format_kernel_row(entry: Entry, results: KernelResults | None) -> list[str]:
     if results is None:
         return [entry.name, *3 * ["-"], *len(parts) * [NEVER]]
     known = {name for names in parts.values() for name in names}
-    # Results that have no column: the kernel could not be fetched or run, or its log has a fault.
+    # Failures that belong to no suite: the kernel was not fetched or run, or its log has a fault.
     strange = {name: tally for name, tally in results.suites.items() if name not in known}
     cells = {name: format_suite_cell(names, results.suites) for name, names in parts.items()}
     if any(tally.failed for tally in strange.values()):
@@ -264,8 +264,8 @@ def find_last_suite_change(suite: str) -> str:
 
 
 def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
-    """Check the published results: kernels with the role "gates" must have results of all suites,
-    and no row may be older than the last change of one of its suites."""
+    """Check the published results. A kernel with the role "gates" must have results of all suites.
+    No kernel's results may be older than the last change of one of its suites."""
     tally = Tally()
     days = {name: find_last_suite_change(name) for name in list_guest_suites()}
     for entry in list_catalogue_kernels():
@@ -289,8 +289,7 @@ def check_published_results(log: Path) -> Tally:
 
 
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a list of one suite, which checks the published results. The suite has the name of the
-    requested test, names[0], and ignores the options of the request."""
+    """Return a list of one suite, named names[0], which checks the published results."""
 
     def explain_missing_git_history() -> str:
         return (

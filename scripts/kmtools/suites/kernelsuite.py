@@ -30,7 +30,7 @@ MODULES = ROOT / "build" / "modules"
 # The arguments of make, which are the same as in `lab shell`: otherwise make would recompile all
 # files whenever tests are run after `lab shell`, or `lab shell` after tests.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
-# The module of which stripped copies are made.
+# The module that make_stripped_copies() copies and strips.
 STRIPPED = "example_client"
 # The time limit of a boot.
 TIMEOUT_SECONDS = 1200.0
@@ -55,9 +55,9 @@ PANIC_ON_WARN = "panic_on_warn=1"
 # A boot parameter that seeds the random number generator at boot: before it is seeded, printk()
 # prints no hashed addresses.
 RANDOMNESS = "random.trust_cpu=on"
-# A boot parameter that disables 5-level page tables. While the kernel identifies the first CPU, the
-# recorded features of this CPU are cleared; with 5-level page tables, KASAN would report valid
-# addresses as wild in an interrupt at that time.
+# A boot parameter that disables 5-level page tables. With these tables, KASAN reports valid
+# addresses as wild if an interrupt comes while the kernel identifies the first CPU, because the
+# recorded features of this CPU are cleared at that time.
 NO_5_LEVEL_PAGE_TABLES = "no5lvl"
 # The boot parameters for each kind of debug kernel.
 APPEND = {"kasan": (PANIC_ON_WARN, NO_5_LEVEL_PAGE_TABLES), "kcsan": (), "clang": ()}
@@ -83,8 +83,7 @@ SHORT_SETTINGS = {
     "KMARKERS_ORDERS": "example_client example_probe",
 }
 
-# Settings with the shortest tests: for "make check", and in "make check-full" for all kernels but
-# the default one.
+# Settings with the shortest tests, for "make check", the test `gates` and random mutants.
 FEW_SETTINGS = {
     **SHORT_SETTINGS,
     "KMARKERS_BATCHES": 100,
@@ -95,8 +94,8 @@ FEW_SETTINGS = {
 
 # Lines of a build's output that report a warning or an error.
 FINDING = re.compile(r"\b(warning|error|WARNING|ERROR)\b[: ]|\bundefined!")
-# Kbuild prints this warning, and then both versions, if the compiler has not exactly the same
-# version as the one that built the kernel.
+# Kbuild prints this warning, and then the versions of two compilers, if the compiler of the modules
+# has not exactly the version of the compiler that built the kernel.
 HARMLESS = re.compile(r"the compiler differs from the one used to build the kernel")
 
 Settings = Mapping[str, object]
@@ -145,8 +144,8 @@ def find_warnings(log: str) -> list[str]:
 
 
 def make_boot_check(kernel: str) -> Callable[[], str]:
-    """Return a function for Suite.obstacle. The function returns the reason why a kernel cannot
-    boot on this machine (no privileges, no kernel), or "" if the kernel can."""
+    """Return a function for Suite.obstacle. The function returns "" if the kernel can boot on this
+    machine, else the reason why the kernel cannot boot (no privileges, no kernel)."""
 
     def find_boot_obstacle() -> str:
         if found := chroot.find_chroot_obstacle():
@@ -261,8 +260,8 @@ def boot_and_run_job(
 
 
 def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
-    """Boot a kernel and trigger a kernel warning on purpose. Check that this warning makes the
-    running test fail, and the whole run, too."""
+    """Boot a kernel and trigger a kernel warning on purpose. Check that both the running test and
+    the job in the guest are reported as failed."""
     result = boot_and_run_job(entry, modules, out, outcome, "alarm.sh")
     said = ktap.parse_ktap(result.status.splitlines())
     missed = []
@@ -296,9 +295,9 @@ def build_boot_and_test(
     settings: Settings | None = None,
     suite_lists: Sequence[list[str]] = (),
 ) -> None:
-    """Build the modules for a kernel, boot it and run the suites. The results are added to
-    `outcome`, which names the kernel; the logs are written to the directory `out`. Each list of
-    suites in `suite_lists` has a boot of its own; without lists, all suites run in one boot."""
+    """Build the modules for the kernel outcome.kernel, boot this kernel and run the suites. Add the
+    results to `outcome`, and write the logs to the directory `out`. Run each list of suites in
+    `suite_lists` in a boot of its own. Without such lists, run all suites in one boot."""
     entry = catalogue.find_entry(outcome.kernel)
     kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
@@ -374,7 +373,7 @@ def run_kernel_suites(
     suite_lists: Sequence[list[str]] = (),
 ) -> Outcome:
     """Build the modules for a kernel, boot it, run the suites and return the results. For the
-    arguments see build_boot_and_test(). An exception of OBSTACLES counts as a failure."""
+    arguments see build_boot_and_test(). An exception listed in OBSTACLES counts as a failure."""
     outcome = Outcome(kernel)
     try:
         build_boot_and_test(outcome, out, modules, settings, suite_lists)

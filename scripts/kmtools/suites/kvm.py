@@ -31,9 +31,9 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
 JOB = kernelsuite.JOBS / "kvm.sh"
-# The time limits in seconds: of a whole part, and of the suites in a test kernel under KVM. Both
-# are long, because next to programs that used both CPUs, the suites took more than 900 s. A guest
-# that hangs is noticed earlier, by the state of its CPUs.
+# The time limits in seconds of a whole part, and of the suites in a test kernel under KVM. Both
+# limits are long: when other programs used both CPUs, the suites took more than 900 s. A guest that
+# hangs is noticed earlier, by the state of its CPUs.
 PART_SECONDS, GUEST_SECONDS = 3000.0, 1500.0
 # The suites that kvm.sh runs in a test kernel under KVM.
 GUEST_SUITES = ("orders", "cases", "modules", "examples", "typed", "sdt")
@@ -57,16 +57,16 @@ TIME_OUT = (
 
 @dataclass(frozen=True)
 class Step:
-    """What a step of kvm.sh must do: its exit code, and regular expressions, one of which each line
-    of its output must match. With `more`, the output may have further lines."""
+    """What a step of kvm.sh must do: end with the exit code `code`, and print a matching line for
+    each regular expression in `lines`. Further lines are allowed only if `more` is set."""
 
     code: int
     lines: Sequence[str] = ()
     more: bool = False
 
     def find_deviation(self, folder: Path, name: str) -> str:
-        """Return how the step `name`, whose results are in `folder`, deviates; "" if it does
-        not."""
+        """Return how the exit code or output of the step `name` deviates from this description; ""
+        if neither deviates. The directory `folder` has the exit code and the output."""
         code, output = folder / f"{name}.code", folder / f"{name}.log"
         if not code.is_file():
             return "the step did not end"
@@ -82,7 +82,7 @@ class Step:
         return ""
 
 
-# The steps of each part of kvm.sh.
+# What each step of kvm.sh must do: one table for each of the three parts.
 CHOICE = {
     "absent": Step(0, [re.escape(EMULATED + ABSENT)]),
     "absent-forced": Step(2, [re.escape(FORCED + ABSENT)]),
@@ -123,8 +123,8 @@ BENCH_HOST = {
 
 
 def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
-    """Judge the results of steps, which are in `folder`: one result for each step. A step that
-    printed "SKIP REASON" is skipped."""
+    """Judge steps by their exit codes and outputs in `folder`; return one result for each step. A
+    step that printed "SKIP REASON" is skipped."""
     tally = Tally()
     for name, step in steps.items():
         output = folder / f"{name}.log"
@@ -198,7 +198,7 @@ PARTS = {
 def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel with the root directory of this machine, run a part of kvm.sh in it, and judge
     the results. A fault in the log of this kernel is a failure, too."""
-    # The programs are up to date in the guest, which would compile for a long time.
+    # Build the programs on this machine: compiling in the emulated guest would take long.
     if processes.run_program(userspace.build_make_command("bench"), log):
         return Tally(failed=[f"kmbench does not build: see {log}"])
     settings = {"KMARKERS_PART": name, "KMARKERS_GUEST_SECONDS": f"{GUEST_SECONDS:.0f}"}
@@ -225,8 +225,8 @@ def remove_files(paths: Iterable[Path]) -> None:
 
 
 def make_host_check(kernel: str) -> Callable[[], str]:
-    """Return a function for Suite.obstacle. The function returns the reason why the kernel cannot
-    boot with this machine's root directory and /dev/kvm, or "" if the kernel can."""
+    """Return a function for Suite.obstacle. The function returns "" if the kernel can boot with
+    this machine's root directory and /dev/kvm, else the reason why the kernel cannot boot."""
 
     def find_obstacle() -> str:
         return kernelsuite.make_boot_check(kernel)() or hostguest.find_host_obstacle(kernel)
@@ -235,8 +235,8 @@ def make_host_check(kernel: str) -> Callable[[], str]:
 
 
 def make_kvm_suites(kernel: str, modules: Path) -> list[Suite]:
-    """Return a suite for each part of kvm.sh. They run with nothing in parallel, because a boot
-    under emulated KVM must not exceed the time limit of a trial boot."""
+    """Return a suite for each part of kvm.sh. The suites run with nothing in parallel: otherwise a
+    trial boot under emulated KVM could exceed its time limit."""
     return [
         Suite(
             f"{name}-{kernel}",

@@ -36,7 +36,7 @@ NAME = "kmarkers_many_files"
 SERVERS = ("patcher", "events", "immediate", "markers")
 # The kinds of tables of sites in the generated module.
 KINDS = ("imv", "settable", "markers")
-# Undefined symbols of these tables, which make the generated module depend on other modules.
+# The undefined symbols by which the tables of sites make a module depend on other modules.
 SYMBOLS = ("imv_tables_need_immediate", "marker_tables_need_markers")
 MEASURED = re.compile(r"# (load|unload|events) (with|without): ([0-9.]+) ms")
 # The maximum ratio of the times with and without sites.
@@ -117,8 +117,8 @@ def write_module_sources(src: Path, files: int, sites: int) -> None:
 
 
 def build_module(kernel: str, files: int, sites: int) -> Path:
-    """Build the generated module and the modules that it needs, and make the copy of it without
-    tables of sites; return the directory of the modules."""
+    """Build the generated module and the modules that it needs. Copy the generated module, and
+    remove the tables of sites from the copy. Return the directory of the modules."""
     tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
     shutil.rmtree(tree, ignore_errors=True)
     for shared in ("include", "base"):

@@ -142,10 +142,10 @@ def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel that the tests `names` select. The test gates selects all
-    kernels with the role "gates" except the default kernel; matrix selects all stock kernels; debug
-    selects all debug kernels. If a kernel is requested, matrix and debug select only this
-    kernel."""
+    """Return a suite for each kernel that the tests `names` select. The test `gates` selects all
+    kernels with the role "gates" except the default kernel. The tests `matrix` and `debug` select
+    the requested kernel; without a requested kernel, `matrix` selects all stock kernels, `debug`
+    all debug kernels."""
     listed = kernelpage.list_catalogue_kernels()
     default = testkernel.choose_kernel(suite_request)
     chosen: dict[str, bool] = {}

@@ -20,7 +20,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# The durations of the suites `monkey` and `soak-users`.
+# The default duration of the suite `monkey`, and the duration of `soak-users`, in seconds.
 SECONDS, SHORT_SECONDS = 600, 60
 # The kernels of the suite `monkey`, unless a kernel is named.
 KERNELS = ("6.1", "6.12", "7.2")

@@ -125,8 +125,8 @@ def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
 
 
 def parse_hunk(hunk: str) -> tuple[str, str]:
-    """Return the old text and the new text of a hunk: the context lines and removed lines, and the
-    context lines and added lines."""
+    """Return two texts of a hunk: the old text, which is the context lines and the removed lines,
+    and the new text, which is the context lines and the added lines."""
     lines = hunk.splitlines(keepends=True)
     old, new = ("".join(line[1:] or line for line in lines if line[0] != sign) for sign in "+-")
     return old, new
@@ -270,8 +270,8 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
 
 
 def list_guest_files(suites: Iterable[str], log: Path) -> list[tuple[Path, str]]:
-    """Return the additions to an initramfs that suites of the changed sources need. Build kmlive if
-    one of the suites runs it in the guest."""
+    """Return the files of TREE that `suites` need as additions to an initramfs. Build kmlive if one
+    of these suites runs kmlive in the guest."""
     return [
         *kernelsuite.list_test_files(TREE),
         *build_kmlive(suites, log),
@@ -307,9 +307,9 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         additions=list_guest_files(mutant.suites, log),
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
-        # patched; with other preemption models it never does. The suite `many` tests that long
-        # loops call cond_resched(). This suite needs another model: with preempt=full, the kernel
-        # also preempts loops without this call.
+        # patched; with other preemption models it never does. The suite `many` cannot use
+        # preempt=full: it tests that long loops call cond_resched(), and preempt=full preempts
+        # loops without this call, too.
         append="preempt=voluntary" if "many" in mutant.suites else "preempt=full",
         timeout=BOOT_SECONDS,
     )
@@ -334,7 +334,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
 
 
 def run_mutant_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
-    """Run a mutant's tests on the copy of the sources, which the caller may have changed; return
+    """Run a mutant's tests on the copy of the sources, with or without the mutant's change; return
     the tests that fail, each with the kind of failure."""
     log.unlink(missing_ok=True)
     if mutant.environment is Environment.KERNEL:
@@ -393,7 +393,7 @@ def run_model_checker(mutant: Mutant) -> str:
 
 def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
     """Run mutants; print a row for each mutant as soon as its tests have ended. With `with_model`,
-    also run the model checker on the variants with the same faults."""
+    also run the model checker on the mutant's variant of tests/model."""
     copy_sources()
     check_unchanged_code(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")

@@ -24,7 +24,7 @@ COMMON_FLAGS = "-O1 -fno-omit-frame-pointer -fno-sanitize-recover=all -DBENCH_UN
 # are compared, and the number of random inputs of each fuzz target.
 COMPARISONS = 100_000
 INPUTS = 3_000
-# The number of patch batches of a long stress test (storm); STORM applies ten times as many.
+# The number of patch batches of a long stress test. The test STORM applies ten times this number.
 LONG_BATCHES = 100_000
 LONG_COMPARISONS = 10_000_000
 STORM = "patcher_storm_of_kinds"
@@ -38,9 +38,9 @@ OPTIONS = {"TSAN_OPTIONS": "die_after_fork=0 halt_on_error=1"}
 class Variant:
     """A build of the test programs, without a sanitizer or with one.
 
-    `batches` is the number of patch batches of a stress test, `short` the number in the short form.
-    In the long form, the test STORM must run for at least `seconds`. `usual` is the time of the
-    suite in seconds on 2 idle cores, in the short and in the long form.
+    A stress test applies `batches` patch batches in the long form of the suite, `short` in the
+    short form. In the long form, the test STORM must run for at least `seconds`. `usual` is the
+    time of the suite in seconds on 2 idle cores, in the short and in the long form.
     """
 
     name: str

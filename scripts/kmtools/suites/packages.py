@@ -4,9 +4,10 @@ modules, and loads these modules into test kernels.
 
 In the root directory of a minimal system, tests/packages/root.sh installs, upgrades and removes the
 packages. The packages for the upgrade have a later version, and are built from the same sources.
-The modules that DKMS built there are loaded in three boots of the kernel of the same Debian
-release: without Secure Boot, with firmware that has DKMS's key, and with a kernel that requires
-signatures and lacks this key. A fourth boot is of a kernel that was installed after the packages.
+The modules that DKMS built in this directory are loaded in three boots of the kernel of the same
+Debian release: without Secure Boot, with firmware that has DKMS's key, and with a kernel that
+requires signatures and lacks this key. The fourth boot uses a kernel that was installed after the
+packages.
 """
 
 from __future__ import annotations
@@ -38,9 +39,8 @@ SCRIPT = ROOT / "tests" / "packages" / "root.sh"
 SUITES = {"bookworm": "Debian 12", "trixie": "Debian 13"}
 MODPROBE, BASH = "/usr/sbin/modprobe", "/usr/bin/bash"
 USUAL_SECONDS = 600
-# The names of the boots: without Secure Boot; with DKMS's key in the firmware; without this key,
-# although the kernel requires signed modules; and with the kernel that was installed after the
-# packages.
+# The names of the boots: without Secure Boot; with DKMS's key in the firmware; with a kernel that
+# requires signed modules and lacks this key; with a kernel that was installed after the packages.
 PLAIN, ENROLLED, REFUSED, LATER = "plain", "enrolled", "refused", "later"
 # The boot parameter that makes the kernel refuse unsigned modules.
 ENFORCE = "module.sig_enforce=1"
@@ -203,8 +203,8 @@ def run_package_tests(suite: str, log: Path) -> Tally:
 
 
 def find_packages_obstacle(suite: str) -> str:
-    """Return the reason why the packages cannot be tested in a Debian release on this machine, with
-    the remedy; empty if they can."""
+    """Return the reason why this machine cannot test the packages in a Debian release, with the
+    remedy; "" if this machine can."""
     if why := fresh.find_root_obstacle():
         return why
     if shutil.which("dh_dkms") is None:

@@ -98,8 +98,8 @@ def list_qemu_combinations() -> list[Combination]:
 
 
 def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Combination]:
-    """Choose some of `combinations`, so that each pair of values that a combination has is also in
-    a chosen combination: a greedy set cover, without redundant elements."""
+    """Choose some of `combinations`, so that each pair of values that occurs at all occurs in a
+    chosen combination. The method is a greedy set cover, without redundant elements."""
     left = list(combinations)
     missing = set().union(*(combination.value_pairs for combination in left))
     chosen = []

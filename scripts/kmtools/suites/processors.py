@@ -61,13 +61,13 @@ NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "a
 # because "modules" unloads a module that "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
 # Up to this number of CPUs, QEMU emulates each CPU with a thread of its own. With more CPUs, one
-# thread emulates all of them, and fewer tests run, because otherwise CPUs starve.
+# thread emulates all CPUs. Some CPUs would then starve in long tests, so only FEW_SUITES run.
 MOST_THREADS = 2
 FEW_SUITES = "cases modules sdt entry"
 FEW_CYCLES = 1
 BOCHS_SUITES = "cases modules sdt"
-# The time limit and the usual time of the tests of one row of the table: first under QEMU, then
-# under Bochs.
+# The time limit and the usual time, in seconds, of the tests of one row of the table: a pair for
+# QEMU, and a pair for Bochs.
 TIMEOUT_SECONDS, USUAL_SECONDS = 900.0, 150.0
 BOCHS_TIMEOUT_SECONDS, BOCHS_USUAL_SECONDS = 2400.0, 300.0
 
@@ -87,8 +87,8 @@ Results = Mapping[tuple[str, ...], Sequence[str]]
 
 
 def make_boot_request(combination: Combination, modules: Path, out: Path) -> Request:
-    """Return the request for a boot with a combination; `modules` are the modules of its kernel,
-    `out` is the directory of logs."""
+    """Return the request for a boot with a combination. `modules` is the directory of modules for
+    combination.kernel, `out` the directory of logs."""
     many = combination.cpus > MOST_THREADS
     suites = FEW_SUITES if many else SUITES
     settings = {

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# An operator changes the same node in fewer ways than this.
+# Upper limit of the number of ways in which one operator changes one node.
 MOST_WAYS = 4
 # The folder of code that is itself a test.
 TESTS = "suites"
@@ -61,9 +61,9 @@ def find_changed_line(old: str, new: str) -> int:
 
 
 def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]:
-    """Yield mutants of all Python files of a folder but those in its folder TESTS, without end; all
-    places and operators are equally likely. Each has a file, a line, the name of an operator, and
-    the changed source."""
+    """Yield random mutants of the Python files of a folder, without end, except files in the
+    subfolder TESTS. All syntax nodes and all operators are equally likely. A mutant has a file, a
+    line, the name of an operator, and the changed source."""
     from cosmic_ray import plugins  # noqa: PLC0415 # only build/mutation has this package
     from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415
     from cosmic_ray.mutating import mutate_code  # noqa: PLC0415

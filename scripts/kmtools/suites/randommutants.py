@@ -4,10 +4,10 @@
 The mutants of tests/mutants/ are chosen by hand, so they show what their authors thought of. Random
 mutants show how much of the code the tests check. The option random=N chooses N of them, seed=S
 makes the choice repeatable, and where= says what is changed: "native" (C code that also runs in
-user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools without suites/,
-which are tests that run in kernels and for hours). The same seed and commit give the same mutants;
-changes that are not committed are left out. A mutant that has no effect on the compiled code is
-replaced by the next one.
+user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools, except the long
+tests in its folder suites/). The same seed and commit give the same mutants; changes that are not
+committed are left out. A mutant that has no effect on the compiled code is replaced by the next
+one.
 
 Mutants that no test can notice are listed in tests/mutants/unnoticed.txt, and are not counted. The
 survivors are printed as diffs, and are also written to build/mutants/random-WHERE-SEED.txt.
@@ -43,8 +43,8 @@ from kmtools.runner.suite import Suite
 from kmtools.suites import cmutations, kernelsuite, mutants, testkernel, testlines
 from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantError
 
-# The least percentage of mutants that tests must detect. A sample fails if it is below by more than
-# chance explains.
+# The minimum percentage of mutants that tests must detect. A sample of mutants fails if it shows
+# that tests detect significantly fewer: see is_below_limit().
 LIMITS = {"native": 92.0, "C": 85.0, "python": 92.0}
 # The number of random mutants of each kind in the weekly set.
 WEEKLY = 10
@@ -72,15 +72,15 @@ class Change:
 
     @property
     def name(self) -> str:
-        """The place and the operator, as text."""
+        """The file, the line and the operator, as text."""
         return f"{self.file}:{self.line} {self.what}"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What happened to a mutant: `caught` is what detected it, or "". `seen_by` are the tests that
-    ran if none detected it. If `counted` is False, the mutant has no effect or cannot be compiled.
-    """
+    """What happened to a mutant: `caught` is the test or failure that detected the mutant, or "".
+    `seen_by` are the tests that ran without detecting the mutant. If `counted` is False, the mutant
+    has no effect or cannot be compiled."""
 
     caught: str = ""
     seen_by: Sequence[str] = ()
@@ -100,7 +100,7 @@ def clone_sources() -> str:
     if processes.capture_output(["git", "status", "--porcelain"], ROOT).stdout.strip():
         print("changes that are not committed are left out", flush=True)
     (TREE / "build").mkdir()
-    # Programs of this tree restart with the Python of build/venv.
+    # scripts/kmarkers restarts with the Python of build/venv.
     (TREE / "build" / "venv").symlink_to(testlines.PYTHON.parents[1])
     return processes.capture_output(["git", "rev-parse", "HEAD"], TREE).stdout.strip()
 
@@ -234,8 +234,8 @@ def make_native_judge(commit: str) -> Judge:
 
 
 def order_suites(file: str) -> list[str]:
-    """Return the suites of a test kernel, beginning with those that detect mutants of the same
-    module that were chosen by hand."""
+    """Return the suites of a test kernel. The first suites are those that detect most of the
+    hand-chosen mutants in the module of `file`."""
     module = Path(file).parts[0]
     known = [mutant for mutant in mutants.ALL_MUTANTS if Path(mutant.file).parts[0] == module]
     often = Counter(suite for mutant in known for suite in mutant.suites)
@@ -273,7 +273,7 @@ def make_kernel_judge(kernel: str) -> Judge:
 def restore_kernel_object(
     change: Change, kernel: str, modules: Path, make: Sequence[str], log: Path
 ) -> None:
-    """Build the modules without the change, so that the next mutant is compared with them."""
+    """Build the modules without the change, for comparison with the objects of the next mutant."""
     with apply_text(change.file, read_sound_text(change.file), TREE):
         if build_modules(kernel, TREE, modules, make, log):
             raise MutantError(f"the modules do not build without the change; see {log}")
@@ -310,7 +310,7 @@ def read_sound_text(file: str) -> str:
 
 @contextlib.contextmanager
 def apply_text(file: str, text: str, tree: Path) -> Iterator[None]:
-    """During the `with` block, a file of the tree has another text."""
+    """Replace the text of a file in `tree` until the end of the `with` block."""
     before = (tree / file).read_text(encoding="utf-8")
     (tree / file).write_text(text, encoding="utf-8")
     try:
@@ -327,7 +327,7 @@ def list_unnoticed() -> list[Mutant]:
 
 
 def is_unnoticed(change: Change, sound: str) -> bool:
-    """Return True if the list of mutants that no test can notice has this one."""
+    """Return True if the change is listed as a mutant that no test can notice."""
     return any(
         mutants.apply_mutant(mutant, sound) == change.text
         for mutant in list_unnoticed()
@@ -345,9 +345,8 @@ def format_survivor(change: Change, sound: str, seen_by: Sequence[str]) -> str:
 
 
 def is_below_limit(caught: int, judged: int, limit: float) -> bool:
-    """Return True if so few of the judged mutants were caught that chance does not explain it: if
-    tests detected `limit` percent of all mutants, at most `caught` of `judged` would be caught with
-    a probability below 5 % (one-sided binomial test)."""
+    """Return True if tests detect significantly fewer than `limit` percent of mutants: a one-sided
+    binomial test of `caught` mutants out of `judged` gives a probability below 5 %."""
     share = limit / 100
     ways = (
         math.comb(judged, n) * share**n * (1 - share) ** (judged - n) for n in range(caught + 1)
@@ -411,14 +410,14 @@ def judge_mutants(
 
 
 def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
-    """Judge random mutants: `counts` has their number for each place."""
+    """Judge random mutants: `counts` has the number of mutants for each value of where=."""
     commit = clone_sources()
     tally = Tally()
     print(f"random mutants of commit {commit[:12]}, seed {seed}", flush=True)
     for where, count in counts.items():
         report = SCRATCH / f"random-{where}-{seed}.txt"
         if where == "python":
-            # Make all of them before the tests of each line are recorded, which takes long.
+            # Make all mutants before the tests of each line are recorded, which takes long.
             changes = iter([*draw_python_mutants(count, seed)])
         else:
             changes = draw_c_mutants(list_c_files(where), seed)
@@ -429,8 +428,8 @@ def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
 
 
 def find_tools_obstacle(kernel: str) -> str:
-    """Return the reason why random mutants cannot be made on this machine, or the test kernel, if
-    one is needed, cannot boot; else ""."""
+    """If the tools for random mutants are missing, or `kernel` cannot boot, return the reason; else
+    "". `kernel` is empty if no test kernel is needed."""
     if not testlines.PYTHON.exists():
         return "the tools are missing: run scripts/setup --mutants"
     return kernelsuite.make_boot_check(kernel)() if kernel else ""
@@ -449,15 +448,15 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
         f"{number} random faults, most of them detected by tests",
         partial(find_tools_obstacle, kernel if counts.get("C") else ""),
         sum(USUAL_SECONDS[where] * count for where, count in counts.items()),
-        # Both suites use the same copy of the sources.
+        # The suite `mutants` uses the same copy of the sources.
         after="mutants",
         loud=True,
     )
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the requested suites: of mutants chosen by hand, and of random mutants. With one of
-    the options random, where and seed, return only the second."""
+    """Return the requested suites: one of hand-chosen mutants, and one of random mutants. If the
+    option random, where or seed is given, return only the suite of random mutants."""
     chosen = any(suite_request.get_text(name) for name in ("random", "where", "seed"))
     wanted = "mutants-random" in names or chosen
     by_hand = "mutants" in names and not chosen

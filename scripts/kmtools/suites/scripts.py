@@ -77,8 +77,8 @@ def check_html_report(log: Path) -> Tally:
 
 
 def build_module_for_each_header(log: Path) -> Tally:
-    """Build a module for each installed header, and test the script that reads the sites from
-    module files."""
+    """Compile each installed header alone in a module or a program, and test the script that reads
+    the sites from module files."""
     return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
 
 

@@ -91,8 +91,8 @@ def boot_signed_and_untrusted_kernel(kernel: str, modules: Path, log: Path) -> T
 
 
 def make_firmware_check(kernel: str) -> Callable[[], str]:
-    """Return a function for Suite.obstacle. The function returns the reason why the kernel cannot
-    boot under Secure Boot on this machine, or "" if the kernel can."""
+    """Return a function for Suite.obstacle. The function returns "" if the kernel can boot under
+    Secure Boot on this machine, else the reason why the kernel cannot boot."""
 
     def find_boot_obstacle() -> str:
         if found := kernelsuite.make_boot_check(kernel)():
@@ -115,5 +115,6 @@ def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suite of this file, for the requested kernel, if its name is in `names`."""
+    """Return a list of the suite of this file, for the requested kernel; empty if `names` does not
+    have the name of this suite."""
     return testkernel.select_suites(suite_request, names, make_secureboot_suites)

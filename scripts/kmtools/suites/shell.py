@@ -36,8 +36,8 @@ CONTROL_C = "\x03"
 WARNING = "echo 'WARNING: CPU: 0 PID: 1 at nowhere' >/dev/kmsg"
 
 
-# Sources of two modules outside this tree. The second one depends on the first one, and on the
-# module crc7 of the kernel's package.
+# Sources of two modules outside this tree. The module `second` depends on the module `first`, and
+# on the module crc7 of the kernel's package.
 FIRST = """
 #include <linux/module.h>
 #include <kmarkers/marker.h>
@@ -62,8 +62,8 @@ static const struct kernel_param_ops ops = { .set = set_length };
 module_param_cb(length, &ops, NULL, 0200);
 MODULE_LICENSE("GPL");
 """
-# The file that enables the trace event of the first module, and a command that hits the marker of
-# this event.
+# The file that enables the trace event of the marker mine_length, and a command that hits this
+# marker.
 EVENT = "/sys/kernel/tracing/events/kmarkers/mine_length/enable"
 HIT = "echo 7 >/sys/module/second/parameters/length; cat /sys/kernel/tracing/trace"
 

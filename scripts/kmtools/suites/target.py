@@ -26,7 +26,7 @@ from kmtools.suites import kernelsuite, testkernel
 SCRIPTS = ROOT / "scripts"
 # The files that the Ansible role copies to a machine.
 FILES = ("target/measure.sh", "target/machine.sh", "guest/bench.sh")
-# The usual times of the two suites, in seconds.
+# The usual times in seconds of the suite that interrupts a measurement, and of the suite with ssh.
 SECONDS, REMOTE_SECONDS = 66, 200
 # The Debian suite and packages with an SSH server and Python, which Ansible needs in a guest.
 SUITE, PACKAGES = "bookworm", ("dropbear-bin", "python3-minimal", "libpython3.11-stdlib")

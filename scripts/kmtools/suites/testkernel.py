@@ -89,8 +89,8 @@ def boot_and_run_suites(kernel: str, settings: kernelsuite.Settings, log: Path) 
 
 
 def run_warning_detection_test(kernel: str, log: Path) -> Tally:
-    """Boot a kernel, trigger a kernel warning on purpose, and check that this warning makes the
-    running test fail, and the whole run, too."""
+    """Boot a kernel, trigger a kernel warning on purpose, and check that both the running test and
+    the job in the guest are reported as failed."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
     return kernelsuite.check_warning_is_detected(
         catalogue.find_entry(kernel), modules, log.with_suffix(""), outcome

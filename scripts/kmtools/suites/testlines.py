@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Finds the tests of tests/tools that execute a line of scripts/kmtools, by coverage.py, also in
-programs that the tests start; and runs tests in a copy of the sources."""
+"""Runs tests of tests/tools in a copy of the sources. Finds, with coverage.py, the tests that
+execute a line of scripts/kmtools, either themselves or in programs that they start."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ context = ${{KMARKERS_TEST-}}
 """
 # The time limit of tests is START_SECONDS, and SLOWER times the time that they usually take.
 START_SECONDS, SLOWER = 60.0, 6.0
-# If tests that execute a line take longer in all, only the quickest ones are run.
+# If all tests that execute a line take longer than this, only the quickest ones are run.
 MOST_SECONDS = 300.0
 # The time limit of a run of all tests.
 ALL_SECONDS = 7200.0
@@ -52,10 +52,9 @@ class TestLines:
     tree: Path
 
     def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
-        """Return the tests that execute one of the lines `numbers` of a file, quickest first. If
-        one is executed while the file is imported, return all tests that execute the file: a test
-        that imports it, or starts a program that does, is not the only one that uses the result.
-        """
+        """Return the tests that execute one of the lines `numbers` of a file, quickest first. If an
+        import executes a line outside of the tests, return all tests that execute the file: each of
+        these tests may depend on the line."""
         tests, all_tests = set(), set()
         with contextlib.closing(sqlite3.connect(self.data)) as database:
             for test, bits in database.execute(EXECUTED, [str(self.tree / file)]):
@@ -83,8 +82,8 @@ class TestLines:
 
 
 def find_statement_lines(text: str, line: int) -> range:
-    """Return the lines of the innermost statement of a Python source that has the line `line`; of a
-    compound statement only the lines before its body."""
+    """Return the lines of the innermost statement of a Python source that contains the line `line`.
+    Of a compound statement, such as `if`, only the lines before the body count."""
     found = range(line, line + 1)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.stmt):
@@ -129,9 +128,9 @@ def read_passed_tests(record: Path) -> dict[str, float]:
 def run_all_tests(
     tree: Path, words: Sequence[object], log: Path, **env: object
 ) -> dict[str, float]:
-    """Run the tests of tests/tools that are not long, or those of the files `words`, in a tree
-    without a change. Return the tests that passed, each with its time in seconds, and store them
-    next to the log."""
+    """Run tests in a tree without a change: the tests without the mark `long` in the files `words`,
+    by default in all files of tests/tools. Return the tests that passed, each with its time in
+    seconds, and store these results next to the log."""
     record, result = log.with_suffix(".jsonl"), log.with_suffix(".json")
     for old in (log, record, result):
         old.unlink(missing_ok=True)
@@ -156,9 +155,9 @@ def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> dict[s
 
 
 def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> TestLines:
-    """Run the tests of tests/tools, or those of the files `words`, under coverage.py, and return
-    the tests that execute each line. If an earlier run with the same log is complete, use its
-    results."""
+    """Run the tests in the files `words`, by default in tests/tools, under coverage.py. Return the
+    tests that execute each line. If an earlier run with the same log is complete, return its
+    results instead."""
     data = log.with_suffix(".sqlite")
     if not data.exists():
         parts = log.with_suffix("")

@@ -216,7 +216,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
             f"the commands of the tutorial {page.stem}, as printed",
             kernelsuite.make_boot_check(catalogue.get_default_kernel_name()),
             120,
-            # All tutorials build modules into the same folders.
+            # Run no two tutorials in parallel: all tutorials build modules into the same folders.
             calm=True,
         )
         for page in sorted(PAGES.glob("*.md"))
