@@ -107,7 +107,7 @@ static void update_handler_sets(void)
 	sdt_commit_handler_sets();
 }
 
-/* Maximum number of SDT notes that are logged for one pattern because they cannot be armed. */
+/* Maximum number of unarmable SDT notes that are logged for one pattern. */
 #define MAX_REPORTED	8
 
 /**
@@ -164,8 +164,8 @@ unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigne
 }
 
 /*
- * Show a line for each attachment, except those of trace events: the pattern, the handler, and the
- * number of matching sites. @is_counter() returns true for the built-in handler that counts.
+ * Show a line for each attachment: the pattern, the handler, and the number of matching sites. Skip
+ * attachments of trace events. @is_counter() returns true for the built-in handler that counts.
  */
 int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *handler))
 {
@@ -187,9 +187,9 @@ int sdt_show_attachments(struct seq_file *m, bool (*is_counter)(sdt_handler *han
 }
 
 /*
- * In a user-space program without symbols, refuse a pattern with a function or an offset if no site
- * matches. Without symbols, a site has a function name only if the probe's definition gives the
- * name. The kernel always has symbols.
+ * Refuse a pattern with a function or an offset if no site matches and symbols are missing: without
+ * symbols, a site has a function name only if the probe's definition gives the name. Symbols can be
+ * missing only in user space.
  */
 static int check_pattern_symbols(const struct sdt_pattern *pattern)
 {

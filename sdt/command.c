@@ -11,8 +11,8 @@
 #include "events.h"
 
 /*
- * Undo the commands "event" and "count" of a pattern. The events are removed first: if the removal
- * of events fails, nothing is changed. @on is false for "-none", which is refused.
+ * Run the command "none": undo the commands "event" and "count" of a pattern. The events are
+ * removed first: if this fails, nothing is changed. The command "-none" (@on is false) is refused.
  */
 static int undo_event_and_count(const char *pattern, bool on)
 {

@@ -4,11 +4,11 @@
  *
  * The target of a site is the code that the site's jump leads to.  A compiler may duplicate a site
  * together with its target, or the site alone, as gcc -ftracer does.  The compiler may also merge
- * duplicates of a target.  All duplicates refer to the same struct sdt_origin.  If the jump of
- * every site of an origin lands on the first byte of some target, sites with the same target are
- * copies of one site.  Otherwise (the compiler may put an instruction in front of a target), it is
- * unknown which target a jump reaches: all sites of the origin in one function are treated as
- * copies of one site.
+ * duplicates of a target.  All duplicates of a site and of its target refer to the same struct
+ * sdt_origin.  If the jump of every site of an origin lands on the first byte of some target, sites
+ * with the same target are copies of one site.  Otherwise (the compiler may put an instruction in
+ * front of a target), it is unknown which target a jump reaches: all sites of the origin in one
+ * function are treated as copies of one site.
  */
 #include <linux/errno.h>
 #include <linux/jhash.h>
@@ -64,9 +64,7 @@ static bool are_ends_of_same_site(const struct jump_end *x, const struct jump_en
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
 }
 
-/*
- * Return the address that a site's jump leads to.  If an endbr64 is there, return the next address.
- */
+/* Return the address that a site's jump leads to, or the address after an endbr64 there. */
 static unsigned long find_jump_target(const struct patcher_site *site)
 {
 	const u8 *insn = (const u8 *)patcher_site_addr(site);

@@ -6,8 +6,8 @@
 #include "registry.h"
 
 /*
- * Count a hit once.  This handler is called for each counting pattern that matches the site.  The
- * cast is safe, because the dispatcher declares its struct sdt_hit without const.
+ * Count a hit once, although each counting pattern that matches the site calls this handler.  The
+ * cast is safe, because the struct sdt_hit of each hit is declared without const.
  */
 static void count_hit_once(void *private, const struct sdt_hit *hit)
 {

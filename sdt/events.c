@@ -72,8 +72,7 @@ static bool is_event_requested(const struct sdt_table *table, unsigned int i)
 
 /*
  * True if the module of a table is live; events of other modules must not be offered. @table->ready
- * alone is not enough: it stays false if the module was live before the event source was
- * registered.
+ * stays false for a module that became live before the event source was registered.
  */
 static bool is_sdt_module_live(const struct sdt_table *table)
 {
@@ -196,10 +195,9 @@ static int visit_probes_of_event(const struct kmarkers_event_offer *event,
 }
 
 /*
- * Handler of an enabled event: write a record of the hit to the trace. If the site passes fewer
- * arguments than the probe has, the missing ones are recorded as zeros. The recorded preemption
- * depth is that of the site: handlers are called with the depth raised by one, and a record holds
- * the depth minus one.
+ * Handler of an enabled event: write a record of the hit to the trace. Arguments that the site does
+ * not pass are recorded as zeros. Handlers are called with the preemption depth raised by one, and
+ * a record holds the depth minus one, which is the depth at the site.
  */
 static void write_event_record(void *user, const struct sdt_hit *hit)
 {
@@ -307,7 +305,7 @@ static int remove_event_request(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Restore the request; offer probes of modules that were loaded since its removal. */
+	/* Restore the request, and offer the probes of modules that were loaded meanwhile. */
 	update_request_list(request, true);
 	calls->update(&source);
 	return err;

@@ -13,7 +13,7 @@
 
 /**
  * sdt_call_all_handlers() - call all handlers of a set, for sites with several handlers
- * @private: array of the handlers; at its end is one whose function is NULL
+ * @private: array of the handlers; an element whose function is NULL ends the array
  * @hit: the hit
  *
  * Context: any; preemption is disabled.
@@ -31,7 +31,7 @@ void sdt_call_all_handlers(void *private, const struct sdt_hit *hit)
 /**
  * sdt_count_and_call_all_handlers() - count a hit and call all handlers of a set, for sites of the
  * flavour breakpoint, which are promoted to a jump if they are hit often
- * @private: array of the handlers; at its end is one whose function is NULL
+ * @private: array of the handlers; an element whose function is NULL ends the array
  * @hit: the hit
  *
  * Context: any; preemption is disabled.
@@ -55,9 +55,9 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
  * @a6. Store only the fields that a handler may read, each once: for an initializer the compiler
- * would use rep stos, which takes three times as long as the rest of the function. The stores
- * descend in address, as the stores of return addresses before and after do, because the CPU can
- * write adjacent stores together.
+ * would use rep stos, which takes three times as long as the rest of the function. The addresses of
+ * the stores descend, from the return address of this function to the return address of the
+ * handler, because the CPU can write adjacent stores together.
  */
 static __always_inline void call_site_handlers(const struct sdt_target *target, unsigned int nr,
 					       unsigned long a0, unsigned long a1,

@@ -49,7 +49,7 @@ static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 		return 0;
 	sdt_fetch_operands(sdt_get_note_codes(record), hit.nr, regs, hit.args);
 	/*
-	 * Handlers must be called with the preemption depth raised by one, as sites that jump do.
+	 * Call the handler with the preemption depth raised by one, as call_site_handlers() does.
 	 * The kernel disables preemption for a kprobe that is a jump or an ftrace callback, but not
 	 * in a breakpoint, where in_nmi() is true.
 	 */
@@ -74,8 +74,8 @@ static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 static const char refused[] = "the kernel accepts no kprobe at the next instruction";
 
 /*
- * True if the kernel refused a kprobe while the module is being loaded.  This is no error: a module
- * is loaded even if an SDT note cannot have a kprobe, unless memory is short.
+ * True if the kernel refused a kprobe while the module is being loaded, except for lack of memory.
+ * This is no error: a module is loaded even if an SDT note cannot have a kprobe.
  */
 static bool is_error_due_to_loading(const struct sdt_table *table, int err)
 {

@@ -141,10 +141,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/*
- * Element n is for patterns with n parts: the part of a site's name to which the first part of the
- * pattern applies.
- */
+/* Element n: the part of a site's name that the first part of a pattern with n parts must match. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,

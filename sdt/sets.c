@@ -20,7 +20,7 @@
 
 static LIST_HEAD(sets);
 
-/* The new set of sites that had no set before, while a handler is being attached; else NULL. */
+/* While a handler is being attached, the set that sites without a set get; else NULL. */
 static struct sdt_set *grown_from_none;
 
 /* The function that replaces a removed handler in a set. */
@@ -74,9 +74,8 @@ static const struct sdt_call *choose_call(const struct patcher_site *site,
 }
 
 /*
- * Replace the handler set of a site by @set, or by none if @set is NULL. A call with the present
- * set of the site updates the handler that hits call, because handlers of the set may have been
- * removed.
+ * Replace the handler set of a site by @set, or by none if @set is NULL. Update the handler that a
+ * hit calls, even if the site has @set already: handlers of @set may have been removed.
  */
 void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {
@@ -107,7 +106,7 @@ int sdt_add_handler_to_site(struct sdt_state *state, const struct sdt_call *call
 	return 0;
 }
 
-/* Undo sdt_add_handler_to_site() for a site, if it was called since the last commit. */
+/* Undo sdt_add_handler_to_site() for a site, if the site got a set since the last commit. */
 void sdt_revert_handler_set(struct sdt_state *state)
 {
 	struct sdt_set *set = sdt_get_handler_set(state);

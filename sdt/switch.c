@@ -26,10 +26,9 @@
 
 /*
  * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, they begin
- * a nop whose last four bytes are the displacement of the jump.  If the kernel decodes the function
- * while the first byte is a breakpoint, it finds two instructions after that byte: 1f, and a9 with
- * four bytes.  The second one ends where the nop ends, so the next instruction is decoded
- * correctly.
+ * a nop whose last four bytes are the displacement of the jump.  The kernel may decode the function
+ * while a breakpoint replaces the byte 0f.  It then finds the instructions 1f, and a9 with four
+ * bytes.  The latter ends where the nop ends, so the instruction after the nop is found.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
@@ -106,7 +105,7 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* If the breakpoint is the first byte of a jump, a change to a nop writes further bytes. */
+	/* A breakpoint may replace the first byte of a jump: then a nop writes further bytes. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
@@ -174,8 +173,8 @@ static void prepare_site_changes(const struct changes *changes)
 }
 
 /*
- * Mark the sites that could not be disabled as stuck. Return the patcher's error @err if at least
- * one site was not stuck before, else 0.
+ * Mark the sites that could not be disabled as stuck. If one of these sites was not stuck before,
+ * return the patcher's error @err, else 0.
  */
 static int mark_stuck_sites(const struct changes *changes, int err)
 {
