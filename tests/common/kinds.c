@@ -62,9 +62,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Emit @copies copies of four sites.  Each of the four has a register.  An add of @step to that
- * register follows the site; a site that holds a jump skips the add.  The add has three bytes: 83,
- * the register and @step.
+ * Emit @copies copies of four sites.  Behind each site is an add of @step to a register, another
+ * register for each of the four sites; a site that holds a jump skips the add.  The add has three
+ * bytes: 83, the register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -91,8 +91,8 @@ RECORDS(prefixes);
 })
 
 /*
- * Two bits of the result count how often each copy of a site falls through to an add instruction:
- * 1 after one addition, 2 after two.
+ * Return two bits for each copy of a site: the number of times that the add behind the site was
+ * executed.  With two bits, the result also shows an add that was executed twice.
  */
 static noinline u64 execute_branches(void)
 {
@@ -249,10 +249,7 @@ do {									\
 	(seen) |= get_state_of_value(flags, 0x1201, 0x4600) << (2 * (nr)); \
 } while (0)
 
-/*
- * Compare registers with constants.  Return two bits for each site: 0 or 1 if the site held its
- * first or second instruction.
- */
+/* Compare registers with constants.  Return two bits for each site: see get_state_of_value(). */
 static noinline u64 execute_comparisons(void)
 {
 	u64 seen = 0;

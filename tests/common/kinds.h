@@ -17,10 +17,10 @@
 
 /*
  * The compiled bytes of a run, a site of several instructions: five jumps, each to the next
- * instruction, and a nop.  An emulator checks for interrupts only after a jump, so a task can be
- * preempted inside this run.  The patcher replaces the run by a jump to its end, with ud2
- * instructions behind the jump.  A task that was preempted inside the old run would continue at a
- * ud2, so that the test fails.
+ * instruction, and a nop.  Without jumps, no task would be preempted inside the run under emulators
+ * that check for interrupts only after a jump.  The patcher replaces the run by a jump to its end,
+ * with ud2 instructions behind the jump.  If the patcher does not wait for a task inside the run,
+ * the task executes a ud2, and the test fails.
  */
 #define RUN_BYTES	0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0xeb, 0, 0x90
 

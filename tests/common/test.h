@@ -70,10 +70,10 @@ static inline void test_wait_for_whole_pass(void)
 }
 
 /*
- * test_prepare_failing() prepares this task for failing allocations, and returns 0 if allocations
- * can be made to fail here.  test_fail_nth_allocation() makes the @nth of the task's next
- * allocations fail; with 0, all succeed.  test_has_allocation_failed() returns true if the @nth
- * allocation has failed.  test_stop_failing() undoes test_prepare_failing().
+ * test_prepare_failing() makes test_fail_nth_allocation() possible for this task, or returns an
+ * error.  test_fail_nth_allocation() makes the @nth of the task's next allocations fail, or none if
+ * @nth is 0.  test_has_allocation_failed() returns true if that allocation has failed.
+ * test_stop_failing() undoes test_prepare_failing().
  */
 int test_prepare_failing(void);
 void test_fail_nth_allocation(unsigned int nth);
@@ -91,8 +91,8 @@ unsigned int test_remove_breakpoint(void);
 /*
  * test_map_wrong_page(@addr) makes this task map a wrong page whenever the task maps the page of
  * @addr for writing; test_map_wrong_page(NULL) undoes this.  test_wrong_page_was_mapped() returns
- * true if the wrong page was mapped, test_wrong_page_is_unchanged() if the contents of the wrong
- * page are unchanged.
+ * true if the wrong page was mapped.  test_wrong_page_is_unchanged() returns true if the wrong page
+ * has its old contents.
  */
 int test_map_wrong_page(const void *addr);
 bool test_wrong_page_was_mapped(void);

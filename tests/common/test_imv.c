@@ -382,8 +382,8 @@ static DEFINE_IMV(bool, storm_branch);
 static unsigned long branch_started, branch_done, compared;
 
 /*
- * Check the result @seen of a branch or a comparison.  If a change has begun since generation @low,
- * either result is right, so nothing is checked.
+ * Check the result @seen of a branch or a comparison.  If a change has begun after generation @low,
+ * both results are possible, so nothing is checked.
  */
 static void check_branch(bool seen, unsigned long low)
 {

@@ -134,7 +134,7 @@ const char *legacy_2006(void)
 	EXPECT(!strcmp(subsys_format, SUBSYS_EVENT_FORMAT));
 	EXPECT(marker_list_probe(probe_subsys_event) == 2);
 
-	/* Beside the probe of 2006, register and unregister one with the interface of 2.6.25. */
+	/* Register and unregister a probe of 2.6.25 beside the probe of 2006. */
 	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[0]));
 	subsys_event(51, text);
 	EXPECT(subsys_calls == 4 && subsys_value == 52 && calls[0] == 2);

@@ -11,11 +11,10 @@
 #include "cases.h"
 
 /*
- * NR_CONNECTED probes stay connected: every execution of the marker must call each of them exactly
- * once, with its own private data.  Another probe is connected and disconnected repeatedly, each
- * time with the next of NR_ADDRESSES addresses as private data: &dead[0], &dead[1] and so on.
- * dead[i] is true while no probe with &dead[i] is connected; a call with &dead[i] at that time is
- * an error.
+ * NR_CONNECTED probes stay connected: every execution of the marker must call each of these probes
+ * exactly once, with the probe's own private data.  One more probe is connected and disconnected
+ * repeatedly, with the private data &dead[0], &dead[1] and so on in turn.  dead[i] is true while no
+ * probe with &dead[i] is connected; a call with &dead[i] is then an error.
  */
 #define NR_CONNECTED	3
 #define NR_ADDRESSES	4

@@ -255,7 +255,7 @@ const char *patcher_neighbour_owners(void)
 	return NULL;
 }
 
-/* The last sites of a batch are in a compact table of another owner, or in no table. */
+/* Like patcher_neighbour_owners(), with compact tables. */
 const char *patcher_compact_owners(void)
 {
 	is_compact = true;

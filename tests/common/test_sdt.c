@@ -126,7 +126,7 @@ static noinline void ignore_caller(void *private, const struct sdt_hit *hit)
 	barrier();
 }
 
-/* Check that a loop calls record_caller() only while a second handler is attached. */
+/* Check that record_caller() has another caller only while a second handler is attached. */
 static const char *check_callers(void)
 {
 	const void *alone;
@@ -354,7 +354,7 @@ const char *sdt_promotes_breakpoints(void)
 
 	EXPECT(sdt_promote("hot@", true) == -EINVAL);
 	EXPECT(sdt_promote("nowhere", true) == -ENOENT);
-	/* No site is promoted, because the sites of flavour nop and split cannot hold a jump. */
+	/* Some matching sites have the flavour nop or split, which cannot hold a jump. */
 	EXPECT(sdt_promote("seven", true) == -EINVAL);
 	EXPECT(!sdt_attach("hot", record_hit, &first));
 	hit_probe_hot(1);

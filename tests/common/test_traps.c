@@ -184,7 +184,7 @@ static int change_repeatedly(unsigned int batches)
 
 	for (i = 0; i < batches && !err; i++) {
 		err = store_trap(nop, nop_trap);
-		/* Keep some of the breakpoints until each thread has executed the breakpoint. */
+		/* Sometimes keep the breakpoint until each thread has executed the site. */
 		if (!(i % 64))
 			test_wait_for_whole_pass();
 		err = err ?: replace_insn(nop_trap, jump) ?: store_trap(jump, jump_trap) ?:

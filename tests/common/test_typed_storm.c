@@ -17,8 +17,8 @@
 DEFINE_MARKER(test_typed_storm);
 
 /*
- * A struct tag is the private data of a probe.  .probe is the address of that probe, which checks
- * that it was called with its own tag.  .dead is set when the probe was unregistered and
+ * A struct tag is the private data of a probe.  Each probe checks that .probe of its tag is the
+ * probe's own address.  .dead is set when the probe was unregistered and
  * marker_synchronize_unregister() has returned: any later call with this tag is an error.  The
  * variable wrong counts the errors.
  */
@@ -134,7 +134,7 @@ static void disable_preemption_if_wanted(void)
 {
 	u64 start;
 
-	/* There is one ticket, which only the first thread gets. */
+	/* tickets is 1: the first thread that decrements the variable disables preemption. */
 	if (!READ_ONCE(wanted) || atomic_dec_return_release(&tickets))
 		return;
 	preempt_disable_notrace();

@@ -10,9 +10,9 @@ Each C file with a MODULE_LICENSE() gets:
 - a module parameter whose setter hits a marker and reads an immediate value;
 - a marker before a return statement of an existing function.
 
-Each makefile of modules gets include lines for kmarkers.mk and entry.mk. So does each Perl script
-of the package that writes a makefile of modules. Folders named configure contain small modules that
-test the kernel for features, and are not changed.
+Each makefile of modules gets include lines for kmarkers.mk and entry.mk. Each Perl script of the
+package that prints a makefile of modules is changed to print these lines, too. Folders named
+configure contain small modules that test the kernel for features, and are not changed.
 """
 
 from __future__ import annotations

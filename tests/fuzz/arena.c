@@ -203,7 +203,7 @@ static void check_poke(const struct patcher_poke *poke, unsigned int round)
 	bool new = site_holds(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
-		/* The chunk of this poke is not in progress: the site is completely old or new. */
+		/* The chunk of this poke is not in progress: all bytes are old, or all are new. */
 		MUST(old || new);
 		return;
 	}

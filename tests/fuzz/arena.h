@@ -13,8 +13,8 @@
 extern u8 arena[ARENA_BYTES];
 
 /*
- * Return values of patcher_text_can_wait_for_tasks(), patcher_is_one_cpu_online() and
- * patcher_text_check_core().
+ * Values that the patcher's platform functions return in fuzz targets:
+ * patcher_text_can_wait_for_tasks(), patcher_is_one_cpu_online() and patcher_text_check_core().
  */
 extern bool arena_can_wait, arena_alone;
 extern int arena_vet;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Tables for the fuzz target of typed markers, which passes them to the code under test. */
+/* Tables that the fuzz target of typed markers passes to the code under test. */
 #ifndef TESTS_FUZZ_TYPED_H
 #define TESTS_FUZZ_TYPED_H
 

@@ -112,8 +112,8 @@ static int restore_redirected_call(char **words)
 }
 
 /*
- * Redirect a call for a second client.  If the call is redirected already, this must fail, and must
- * not redirect the next call of the same callee in the function.
+ * Redirect a call for a second client.  This must fail if the call is redirected already: the next
+ * call of the same callee in the function must not be redirected instead.
  */
 static int redirect_call_for_second_client(char **words)
 {
@@ -204,8 +204,8 @@ static int redirect_against_registrations(char **words)
 	if (err)
 		return err;
 	/*
-	 * The patcher refuses a site that begins inside the call: it checks a site by registering
-	 * disabled kprobes on the site's bytes, which the kernel refuses inside an instruction.
+	 * The patcher registers disabled kprobes on the bytes of a site to check the site.  The
+	 * kernel refuses a kprobe inside the call, so the patcher must refuse this site.
 	 */
 	err = start_registering_site(function, redirect.core.offset + 1);
 	if (err)

@@ -27,7 +27,7 @@
  * @result: return value of @call with each form
  * @nr: number of forms
  * @registered: true while the site is registered
- * @compared: number of calls whose result was checked, because at most one change ran meanwhile
+ * @compared: number of checked results: those of calls during which at most one change ran
  */
 struct changed {
 	struct patcher_core_site core;
@@ -73,9 +73,8 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Add a form to the branch @site: a nop or a jump with which the function always returns @result.
- * @not_taken is the result with a nop; any other result needs a jump.  A jump is added only if the
- * branch has 2 bytes.
+ * Add a form to the branch @site with which the function always returns @result: a nop if @result
+ * is @not_taken, else a jump.  Add no jump to a branch of 6 bytes.
  */
 static void add_unconditional_form(struct changed *site, unsigned long result,
 				   unsigned long not_taken)

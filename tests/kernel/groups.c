@@ -39,7 +39,7 @@ static struct bench_group second = {
 
 static bench_op *const lacks_layouts[BENCH_LAYOUTS] = { base_0 };
 
-/* Variants without code to execute: the group's own block function measures. */
+/* Variants without code to execute: fill_own_block() makes their samples. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
@@ -68,10 +68,7 @@ static unsigned int return_no_samples(void)
 	return 0;
 }
 
-/*
- * When the group is added, return 2, a valid number.  Later, return more samples than a run may
- * have.
- */
+/* Return 2 in the first call, when the group is added; later, more samples than a run may have. */
 static unsigned int return_more_samples(void)
 {
 	return own_samples++ == 2 ? 2 : ~0U;
@@ -217,7 +214,7 @@ static int __init groups_init(void)
 	if (err)
 		return err;
 	err = bench_add_group(&second, THIS_MODULE);
-	/* With the faults left-failed and left, the module does not remove its groups. */
+	/* With the fault left-failed, init fails without removing the groups. */
 	if (err)
 		bench_remove_group(&first);
 	return err ?: !strcmp(fault, "left-failed") ? -ENODEV : 0;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests that change code in which a task is preempted: a run, which is a site of several
- * instructions, or a prefix byte.  The task executes sti with an interrupt pending, which is
- * delivered after the next instruction.  The interrupt wakes a thread of higher priority on the
- * same CPU, which keeps the task from running during the change.
+ * instructions, or a prefix byte.  The task executes sti while an interrupt is pending; the CPU
+ * delivers the interrupt after the next instruction.  The interrupt wakes a thread of higher
+ * priority on the same CPU.  This thread keeps the task from running during the change.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -29,9 +29,9 @@
 #define DS		0x3e
 
 /*
- * The task is kept from running until CHECKS checks in a row, at intervals of 1 ms, have found the
- * thread that changes the run asleep.  This takes at most LIMIT_MS, which is less than the time
- * after which the kernel throttles real-time threads.  On a slow machine, several of the TRIES
+ * The task may run again when CHECKS checks in a row, at intervals of 1 ms, have found the thread
+ * that changes the run asleep.  The task is kept from running for at most LIMIT_MS, because the
+ * kernel throttles real-time threads that run longer.  On a slow machine, several of the TRIES
  * attempts may fail.
  */
 #define CHECKS		20
@@ -112,7 +112,7 @@ static noinline void execute_held_run(void)
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
-	/* The run begins with sti, but the jump that replaces the run leaves interrupts off. */
+	/* If a jump has replaced the run, the run's first instruction, sti, was not executed. */
 	raw_local_irq_enable();
 }
 

@@ -35,7 +35,7 @@ void probe_module_get(void *data, struct module *module, unsigned long ip)
 		      module->name, (void *)ip);
 }
 
-/* A second callback of module_get, with a marker whose name other modules also use. */
+/* A second callback of module_get.  callbacks.c and lodger.c also have a marker example_tick. */
 void probe_module_tick(void *data, struct module *module, unsigned long ip);
 
 void probe_module_tick(void *data, struct module *module, unsigned long ip)
@@ -66,7 +66,7 @@ static const struct kernel_param_ops list_ops = { .set = set_list };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
-/* Hit example_tick, whose name a module that is loaded later also uses, and history_defined. */
+/* Hit the markers example_tick and history_defined. */
 static int set_tick(const char *unused, const struct kernel_param *kp)
 {
 	trace_mark(example_tick, "tick %lu", hits);

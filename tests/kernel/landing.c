@@ -11,7 +11,7 @@
  *	plain	code that does not change
  *
  * Writing 0 or 1 to a parameter switches the jump of that name off or on.  Reading a parameter
- * calls its function and returns the result: 43, or 36 if the jump skipped the addition.
+ * calls the function of that name and returns the result: 43, or 36 if a jump skipped the add.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>
@@ -179,7 +179,7 @@ static bool find_endbr_at_target(void)
 	const u8 *function = (const u8 *)landing_branch;
 	unsigned int i;
 
-	/* With a constant address, objtool would report a pointer behind the function. */
+	/* Hide the constant address: objtool would report a pointer behind the function. */
 	OPTIMIZER_HIDE_VAR(function);
 	for (i = 0; i < 64; i++)
 		if (!memcmp(function + i, endbr_and_multiply, sizeof(endbr_and_multiply)))

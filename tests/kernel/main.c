@@ -4,7 +4,8 @@
  * runs the case, and writing "all" runs all cases; the write returns when the cases have ended.
  * The parameter also works while the kernel is locked down, which restricts debugfs.  In debugfs,
  * kmarkers_test/results shows the results as KTAP.  Writing N to kmarkers_test/fail_at makes the
- * N-th allocation of the writing task fail; the file reads 1 before and 0 after the failure.
+ * N-th allocation of the writing task fail; the file reads 1 until this allocation has failed, then
+ * 0.
  */
 #include <linux/debugfs.h>
 #include <linux/kernel.h>
@@ -134,7 +135,7 @@ static int fail_at_set(void *unused, u64 nth)
 	return err;
 }
 
-/* Set @pending to 1 until the allocation has failed, and to 0 afterwards. */
+/* Handle a read of the file fail_at: 0 if the allocation has failed, else 1. */
 static int fail_at_get(void *unused, u64 *pending)
 {
 	*pending = !test_has_allocation_failed();

@@ -40,7 +40,7 @@ asm(".pushsection " KMARKERS_SECTION(test) ", \"aw\", @progbits\n"
 	"many_first:	.quad many_functions\n"
 	".popsection");
 
-/* The functions may begin in the middle of a page. */
+/* Maximum number of pages of the functions, which may begin and end in the middle of a page. */
 #define PAGES	(MANY_FUNCTIONS * MANY_BYTES / PAGE_SIZE + 2)
 
 static unsigned int by_hand_us;
