@@ -349,8 +349,8 @@ def split_suites_for_debug_kernel() -> list[list[str]]:
 
 
 def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> None:
-    """Add the results of a boot to the outcome of its kernel. The suites that `settings` names must
-    have results."""
+    """Add the results of a boot to `outcome`, the outcome of the booted kernel. Each suite in
+    settings["KMARKERS_SUITES"] must have results."""
     suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
     # If the job in the guest did not end, report only the reason, and no missing results.

@@ -149,8 +149,8 @@ def judge_choice(folder: Path) -> Tally:
 
 
 def judge_guests(folder: Path) -> Tally:
-    """Judge the part `guests`: its steps, the results of the suites under KVM, and what the
-    descriptions of both test kernels say about the accelerator."""
+    """Judge the part `guests`: its steps, and the results of the suites under KVM. The stored
+    descriptions of the test kernels must name KVM as the accelerator."""
     tally = judge_steps(GUESTS, folder)
     log = folder / "suites.log"
     tally.add_tally(ktap.parse_ktap(log.read_text().splitlines() if log.is_file() else []))
@@ -166,8 +166,8 @@ def judge_guests(folder: Path) -> Tally:
 
 
 def judge_bench_host(folder: Path) -> Tally:
-    """Judge the part `bench-host`: its steps, and what the page of results says about the kernel
-    that was measured."""
+    """Judge the part `bench-host`: its steps, and its page of results. The page must say that the
+    kernel ran in an emulated virtual machine."""
     tally = judge_steps(BENCH_HOST, folder)
     page = folder / "report.html"
     said = page.read_text() if page.is_file() else ""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs suites of tests/vm/suites in the test kernel, divided between two guests, and builds the
-modules. All suites that run in a test kernel start after this build."""
+"""Builds the modules for the test kernel, then runs suites of tests/vm/suites in this kernel,
+divided between two guests."""
 
 from __future__ import annotations
 
@@ -120,8 +120,8 @@ def sum_suite_seconds(names: Iterable[str]) -> float:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the suites of this file for the requested kernel: the suite `alarm` if it is in
-    `names`, and one suite for each guest. The guests run all other suites in `names`, which are in
+    """Return the suites of this file for the requested kernel: one suite for each guest, and the
+    suite `alarm` if `names` has it. The guests run the other suites in `names`, all from
     tests/vm/suites."""
     kernel = choose_kernel(suite_request)
     why = kernelsuite.make_boot_check(kernel)
