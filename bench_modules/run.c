@@ -337,7 +337,7 @@ int bench_alloc_result(const struct bench_group *group, const struct bench_confi
 
 	bench_free_result(result);
 	if (!step || planned > BENCH_MOST_SAMPLES) {
-		pr_err("benchmark %s: not started: %u blocks of %u samples, but a run has 1 to %u samples\n",
+		pr_err("benchmark %s: not started: %u blocks of %u samples each, but a run must have 1 to %u samples in total\n",
 		       group->name, bench_count_planned_blocks(group, config), step,
 		       BENCH_MOST_SAMPLES);
 		return step ? -E2BIG : -EINVAL;

@@ -150,7 +150,7 @@ static void register_records_and_log_error(struct module *module)
 	int err = register_module_records(module);
 
 	if (err)
-		pr_err("module %s: its recorded functions cannot be registered and stay off: error %d\n",
+		pr_err("module %s: table of function entries and exits refused, so none of them can be enabled: error %d\n",
 		       module->name, err);
 }
 
@@ -230,7 +230,7 @@ static void disable_all_sites(void)
 	err = entry_disable_sites_without_actions();
 	while (entry_is_any_site_enabled()) {
 		if (!attempts++)
-			pr_warn("cannot unload yet: waiting for %s\n",
+			pr_warn("module not unloaded yet: waiting for %s\n",
 				err == -ENOMEM ? "memory" :
 				"a kprobe on a recorded function to be removed");
 		mutex_unlock(&entry_registry.lock);

@@ -162,7 +162,7 @@ static void free_disconnected_users(const struct kmarkers_event_link *links, uns
 		if (!links[i].err)
 			continue;
 		WRITE_ONCE(user->file, &nowhere);
-		pr_err("trace event %s: cannot be disconnected from its source, so hits are discarded: error %d\n",
+		pr_err("trace event %s: cannot be disconnected from its marker, SDT probe or function, so hits are discarded: error %d\n",
 		       user->event->name, links[i].err);
 	}
 	synchronize_rcu_expedited();
@@ -290,7 +290,7 @@ void kmarkers_event_disconnect_users(struct kmarkers_event *event)
 		int err = user->connected ? disconnect_user(user) : 0;
 
 		if (err)
-			pr_err("trace event %s: cannot be disconnected from its source: error %d\n",
+			pr_err("trace event %s: cannot be disconnected from its marker, SDT probe or function: error %d\n",
 			       event->name, err);
 		user->connected = false;
 	}

@@ -182,7 +182,7 @@ int marker_ftrace_free(struct function_marker *function)
 	int err = marker_ftrace_switch(&function->marker, false);
 
 	if (err) {
-		pr_warn("marker %s: cannot be unregistered from ftrace, so this module stays loaded: error %d\n",
+		pr_warn("marker %s: cannot be unregistered from ftrace, so kmarkers_markers stays loaded: error %d\n",
 			function->name, err);
 		return err;
 	}

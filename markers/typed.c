@@ -228,7 +228,7 @@ void marker_typed_unpublish_probes(struct marker *marker)
 		return;
 	err = marker_stub_use_iterator(marker);
 	if (err)
-		pr_err("marker %s: its stub cannot be patched: error %d; do not unload the module of its probe before the unloading of the marker's module ends\n",
+		pr_err("marker %s: its stub cannot be patched: error %d: keep the module of its probe loaded until the marker's module is unloaded\n",
 		       marker->name, err);
 	rcu_assign_pointer(typed->probes, NULL);
 }

@@ -38,6 +38,6 @@ int __init patcher_core_text_init(void)
 	text.end = kmarkers_resolve_symbol("_etext");
 	if (text.mutex && text.start && text.end)
 		return 0;
-	pr_err("text_mutex, _stext or _etext not found: the kernel must be built with CONFIG_KALLSYMS_ALL\n");
+	pr_err("kernel not supported: text_mutex, _stext or _etext not found: build the kernel with CONFIG_KALLSYMS_ALL\n");
 	return -ENOENT;
 }

@@ -59,7 +59,7 @@ static bool has_foreign_ops(const struct module *module, const struct kernel_par
 
 	if (ops < MODULES_VADDR || within_module(ops, module))
 		return false;
-	pr_info("module %s: kernel_param_ops of the parameter %s are in another module\n",
+	pr_info("module %s: parameter %s: its kernel_param_ops are in another module, which may be unloaded first\n",
 		module->name, param->name);
 	return true;
 }
