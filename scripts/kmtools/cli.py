@@ -54,11 +54,11 @@ COMMANDS = {
     "fleet": ("many", "compare the runs of many machines by CPU model, microcode and kernel"),
     "history": (
         "many",
-        "show how the results of a machine changed over time, and at which runs",
+        "show at which runs the results of a machine changed",
     ),
     "impact": (
         "results",
-        "estimate the cost of two markers in getppid(), as it was published in 2008",
+        "estimate the cost of two markers in getppid(), by the calculation published in 2008",
     ),
     "rates": (
         "results",
@@ -74,7 +74,7 @@ COMMANDS = {
     ),
     "macro": (
         "macro",
-        "time a command under several kernels that you boot, or in two states of one boot",
+        "time a command under several kernels that you boot, or with sites on and off in one boot",
     ),
     "lab fetch": ("lab", "download and unpack test kernels"),
     "lab build": ("lab", "build modules for a test kernel"),

@@ -60,7 +60,8 @@ def add_check_command(parser: ArgumentParser) -> Run:
         type=parse_name_and_value,
         default=[],
         metavar="NAME=VALUE",
-        help=f"value for an option of a test; the options are {', '.join(registry.OPTIONS)}",
+        help="set an option of a test; scripts/kmtools/runner/registry.py describes the options, "
+        f"which are {', '.join(registry.OPTIONS)}",
     )
     for name in ("random", "seed", "where"):
         parser.add_argument(

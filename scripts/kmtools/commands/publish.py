@@ -24,8 +24,8 @@ def add_publish_command(parser: ArgumentParser) -> Run:
     """`html` writes the handbook to build/html. `kernels` and `processors` write the tables of
     Documentation/kernels.md from the results of `check matrix`, `check debug` and `check
     processors`. `times` writes the times that `check fresh` measured to the table in
-    CONTRIBUTING.md. `results` writes tests/results.csv, which says how many results each test
-    prints at least, from the logs of `make check-full`. `reference` copies a run to
+    CONTRIBUTING.md. `results` writes tests/results.csv, the least number of results that each test
+    must print, from the logs of `make check-full`. `reference` copies a run to
     results/reference; a run is refused if it was measured with --quick or lacks a tier, or if its
     env.json contains a path or the name of the machine."""
     names = (*WRITERS, "reference")

@@ -92,9 +92,9 @@ def add_rates_command(parser: ArgumentParser) -> Run:
 def add_sites_command(parser: ArgumentParser) -> Run:
     """Without arguments, a table shows the size of each form of site. With FORM, one of the names
     in its first column, the code of that form is also shown. The sizes are read from objects that
-    are compiled for this table, with flags like those of the modules and of kmbench. The code of a
-    site up to the first return instruction counts as the likely path. The sizes do not include
-    code that loads the arguments of a site, because the arguments are in registers already.
+    are compiled for this table, with flags like those of the modules and of kmbench. The column
+    text-likely has the code up to the first return instruction. The sizes do not include code that
+    loads the arguments of a site, because the arguments are in registers already.
 
     With FILE.ko, the sites of that module are listed, and the exit code is 1 if a site would
     prevent the kernel from loading the module.
@@ -103,7 +103,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
         "forms",
         nargs="*",
         metavar="FORM|FILE.ko",
-        help="form of site whose code to show, or module whose sites to list",
+        help="form of site, to show its code, or module file, to list its sites",
     )
 
     def run_sites(args: Namespace) -> int | None:

@@ -240,7 +240,7 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     own.add_argument(
         "--self-test",
         action="store_true",
-        help="measure no run, but a few instructions whose cost is known; print the measured and "
+        help="check the measurement with a few instructions of known cost; print the measured and "
         "the known cost of each; exit code 1 if a measured cost is wrong, 2 if the machine is too "
         "busy to tell",
     )
