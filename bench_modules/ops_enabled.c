@@ -50,7 +50,7 @@ static struct {
 	void *pointer;
 } copy;
 
-static noinline void empty_register_probe(const char *fmt, int number, void *pointer)
+static noinline void empty_probe_with_register_args(const char *fmt, int number, void *pointer)
 {
 	barrier();
 }
@@ -167,7 +167,8 @@ static void copy_args_by_format(const char *fmt, ...)
 typedef void registers_func(const char *fmt, int number, void *pointer);
 typedef void varargs_func(const char *fmt, ...);
 
-static registers_func *call_registers = empty_register_probe, *call_copy_stack = copy_stack_args;
+static registers_func *call_registers = empty_probe_with_register_args;
+static registers_func *call_copy_stack = copy_stack_args;
 static varargs_func *call_varargs = empty_varargs_probe, *call_copy_varargs = copy_varargs;
 static varargs_func *call_decode = copy_args_by_format;
 #ifdef WITH_KPROBES

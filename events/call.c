@@ -299,7 +299,7 @@ void kmarkers_event_block_new_refs(struct kmarkers_event *event)
  * Register the owner of an unreferenced event as the event's module in the trace core. The owner is
  * being unloaded, so the trace core's module notifier then removes the event.
  */
-void kmarkers_event_let_core_remove(struct kmarkers_event *event)
+void kmarkers_event_leave_removal_to_core(struct kmarkers_event *event)
 {
 	compat_event_use_module_count(&event->call, event->owner);
 }

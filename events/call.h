@@ -110,7 +110,7 @@ int kmarkers_event_add_to_core(struct kmarkers_event *event);
 int kmarkers_event_remove_from_core(struct kmarkers_event *event);
 void kmarkers_event_set_owner(struct kmarkers_event *event, struct module *module);
 void kmarkers_event_block_new_refs(struct kmarkers_event *event);
-void kmarkers_event_let_core_remove(struct kmarkers_event *event);
+void kmarkers_event_leave_removal_to_core(struct kmarkers_event *event);
 bool kmarkers_event_is_referenced(struct kmarkers_event *event);
 bool kmarkers_event_is_in_use(struct kmarkers_event *event);
 void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event);

@@ -24,8 +24,8 @@ struct event_names kmarkers_event_names = {
 	.pending = LIST_HEAD_INIT(kmarkers_event_names.pending),
 };
 
-static void process_pending_events(struct work_struct *work);
-static DECLARE_WORK(pending_work, process_pending_events);
+static void add_or_remove_pending_events(struct work_struct *work);
+static DECLARE_WORK(pending_work, add_or_remove_pending_events);
 
 void kmarkers_event_changes_init(struct event_changes *changes,
 				 struct kmarkers_event_source *source)
@@ -226,7 +226,7 @@ static void add_or_remove_events(struct list_head *list, unsigned int most)
 }
 
 /* Work item: add or remove the pending events, releasing event_mutex after each. */
-static void process_pending_events(struct work_struct *work)
+static void add_or_remove_pending_events(struct work_struct *work)
 {
 	bool more;
 
@@ -240,13 +240,13 @@ static void process_pending_events(struct work_struct *work)
 }
 
 /* Add or remove all events of a list now. */
-void kmarkers_events_process_all(struct list_head *list)
+void kmarkers_events_add_or_remove_all(struct list_head *list)
 {
 	add_or_remove_events(list, UINT_MAX);
 }
 
 /* Add or remove the first AT_ONCE events of a list now, and queue the others for the work item. */
-void kmarkers_events_process_first(struct list_head *list)
+void kmarkers_events_add_or_remove_first(struct list_head *list)
 {
 	add_or_remove_events(list, AT_ONCE);
 	if (list_empty(list))

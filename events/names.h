@@ -49,7 +49,7 @@ int kmarkers_event_accept_offer(void *changes, const struct kmarkers_event_offer
 struct kmarkers_event *kmarkers_event_find(const char *system, const char *name);
 void kmarkers_event_make_orphan(struct kmarkers_event *event);
 void kmarkers_event_unhash_and_free(struct kmarkers_event *event);
-void kmarkers_events_process_all(struct list_head *list);
-void kmarkers_events_process_first(struct list_head *list);
+void kmarkers_events_add_or_remove_all(struct list_head *list);
+void kmarkers_events_add_or_remove_first(struct list_head *list);
 
 #endif /* EVENTS_NAMES_H */

@@ -81,8 +81,8 @@ static void add_offered_events(struct kmarkers_event_source *source, struct modu
 		return;
 	kmarkers_event_changes_init(&changes, source);
 	source->visit(module, kmarkers_event_accept_offer, &changes);
-	kmarkers_events_process_all(&changes.stale);
-	kmarkers_events_process_first(&changes.created);
+	kmarkers_events_add_or_remove_all(&changes.stale);
+	kmarkers_events_add_or_remove_first(&changes.created);
 }
 
 /**
@@ -146,7 +146,7 @@ static void change_owner_or_remove_event(struct kmarkers_event *event, struct li
 	/* A remaining user would get the hits of a later module with an event of this name. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
-		kmarkers_event_let_core_remove(event);
+		kmarkers_event_leave_removal_to_core(event);
 		return;
 	}
 	kmarkers_event_block_new_refs(event);
@@ -172,7 +172,7 @@ void kmarkers_events_handle_module_going(struct module *module)
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
 			change_owner_or_remove_event(event, &removed);
-	kmarkers_events_process_first(&removed);
+	kmarkers_events_add_or_remove_first(&removed);
 	unlock_events();
 }
 
@@ -314,9 +314,9 @@ static int apply_changed_offers(struct kmarkers_event_source *source)
 	remove_unoffered_events(source, &removed);
 	kmarkers_event_changes_init(&changes, source);
 	source->visit(NULL, kmarkers_event_accept_offer, &changes);
-	kmarkers_events_process_all(&changes.stale);
-	kmarkers_events_process_first(&removed);
-	kmarkers_events_process_first(&changes.created);
+	kmarkers_events_add_or_remove_all(&changes.stale);
+	kmarkers_events_add_or_remove_first(&removed);
+	kmarkers_events_add_or_remove_first(&changes.created);
 	connect_waiting_users();
 	return 0;
 }
@@ -340,8 +340,8 @@ static void create_offered_event(struct kmarkers_event_source *source,
 	lock_events();
 	kmarkers_event_changes_init(&changes, source);
 	kmarkers_event_accept_offer(&changes, offer);
-	kmarkers_events_process_all(&changes.stale);
-	kmarkers_events_process_all(&changes.created);
+	kmarkers_events_add_or_remove_all(&changes.stale);
+	kmarkers_events_add_or_remove_all(&changes.created);
 	connect_waiting_users();
 	unlock_events();
 }
@@ -386,7 +386,7 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
 	remove_unoffered_events(source, &removed);
-	kmarkers_events_process_first(&removed);
+	kmarkers_events_add_or_remove_first(&removed);
 	unlock_events();
 	kmarkers_event_flush_queue();
 	/* An event that a trigger has enabled meanwhile was not removed: make it an orphan. */

@@ -60,7 +60,7 @@ static int prepare_hit_counters(struct marker_control *control)
 }
 
 /* The built-in probe "count".  It increments a per-CPU counter without an atomic operation. */
-static void probe_count(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_marker_hit(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct marker_control *control = private;
 
@@ -70,7 +70,7 @@ static void probe_count(void *private, void *call_private, const char *fmt, va_l
 static void fill_count_link(struct marker_link *link, struct marker_control *control)
 {
 	*link = (struct marker_link) {
-		.name = control->name, .func = probe_count, .private = control,
+		.name = control->name, .func = count_marker_hit, .private = control,
 	};
 }
 

@@ -54,7 +54,7 @@ static void finish_fork_in_child(void)
 {
 	native_text_map_fork_copy();
 	native_rcu_drop_parent_readers();
-	native_gate_renew();
+	native_gate_reset_after_fork();
 	pthread_sigmask(SIG_SETMASK, &mask, NULL);
 }
 

@@ -77,7 +77,7 @@ void native_gate_open(void)
 	pthread_setcancelstate(cancel_state, NULL);
 }
 
-void native_gate_renew(void)
+void native_gate_reset_after_fork(void)
 {
 	pthread_mutex_init(&gate.lock, NULL);
 	pthread_cond_init(&gate.moved, NULL);

@@ -120,7 +120,7 @@ static struct reader *take_free_reader(void)
  * Allocate the calling thread's reader at its first read-side section.  The function may run in a
  * signal handler, or be interrupted by a signal handler that allocates the reader first.
  */
-unsigned long *kmarkers_rcu_join(void)
+unsigned long *kmarkers_rcu_alloc_reader(void)
 {
 	int before = errno;
 	struct reader *reader = take_free_reader();

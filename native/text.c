@@ -127,7 +127,7 @@ int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr
 }
 
 /* Does nothing: a program has no kprobes. */
-void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
+void patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
 {
 }
 

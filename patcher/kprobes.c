@@ -252,7 +252,7 @@ static void mark_probed_pokes(const struct kprobe *kp, const struct patcher_poke
 }
 
 /**
- * patcher_find_probed() - find changes that patcher_apply() would refuse because of a kprobe
+ * patcher_find_probed_pokes() - find changes that patcher_apply() would refuse because of a kprobe
  * @pokes: the changes, in any order
  * @nr: number of changes
  * @probed: array with one element for each change.  If a kprobe overlaps the change, the
@@ -262,7 +262,7 @@ static void mark_probed_pokes(const struct kprobe *kp, const struct patcher_poke
  *
  * Context: may sleep.
  */
-void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
+void patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
 {
 	const struct kprobe *kp;
 	unsigned int i;
@@ -277,7 +277,7 @@ void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool
 	patcher_kprobes_unlock();
 	patcher_unlock();
 }
-EXPORT_SYMBOL_GPL(patcher_find_probed);
+EXPORT_SYMBOL_GPL(patcher_find_probed_pokes);
 
 /*
  * The post_handler of a guard, which runs only if the guard is hit before add_guard_kprobe()

@@ -14,7 +14,7 @@
  * Run the command "none": undo the commands "event" and "count" of a pattern. The events are
  * removed first: if this fails, nothing is changed. The command "-none" (@on is false) is refused.
  */
-static int undo_event_and_count(const char *pattern, bool on)
+static int disable_event_and_counting(const char *pattern, bool on)
 {
 	int err, other;
 
@@ -31,7 +31,7 @@ static const struct patcher_verb verbs[] = {
 	{ "count", sdt_switch_hit_counting },
 	{ "event", sdt_switch_event },
 	{ "promote", sdt_promote },
-	{ "none", undo_event_and_count },
+	{ "none", disable_event_and_counting },
 };
 
 /**

@@ -201,7 +201,7 @@ static void drop_changes_of_probed_sites(struct changes *changes)
 	for (i = 0; i < changes->nr; i++)
 		make_sdt_poke(&changes->pokes[i], changes->list[i].site, changes->list[i].from,
 			      changes->list[i].to);
-	patcher_find_probed(changes->pokes, changes->nr, changes->stuck);
+	patcher_find_probed_pokes(changes->pokes, changes->nr, changes->stuck);
 	for (i = 0; i < changes->nr; i++)
 		if (!changes->stuck[i])
 			changes->list[kept++] = changes->list[i];

@@ -271,7 +271,7 @@ typedef int patcher_apply_function(const char *owner, struct patcher_poke *pokes
 int patcher_apply_most(patcher_apply_function *apply, const char *owner, struct patcher_poke *pokes,
 		       unsigned int nr, bool *stuck);
 int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsigned int nr);
-void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed);
+void patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr, bool *probed);
 bool patcher_handle_int3(struct pt_regs *regs);
 void patcher_read_stats(struct patcher_stats *stats);
 int patcher_find_records(struct module *module, const char *kind, const void *symbol,

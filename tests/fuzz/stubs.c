@@ -23,6 +23,6 @@ int sdt_require_symbols(void)
 	return 0;
 }
 
-void patcher_find_probed(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
+void patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr, bool *probed)
 {
 }

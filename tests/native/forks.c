@@ -174,14 +174,14 @@ static const char *check_mappings_after_fork(void)
 /* If true, the child sends itself a signal before fork() returns. */
 static bool send_early;
 
-void __real_native_gate_renew(void);
-void __wrap_native_gate_renew(void);
+void __real_native_gate_reset_after_fork(void);
+void __wrap_native_gate_reset_after_fork(void);
 
-void __wrap_native_gate_renew(void)
+void __wrap_native_gate_reset_after_fork(void)
 {
 	if (send_early)
 		raise(SIGUSR1);
-	__real_native_gate_renew();
+	__real_native_gate_reset_after_fork();
 }
 
 static int seen_early;

@@ -17,7 +17,7 @@ void native_gate_enter(void);
 void native_gate_leave(void);
 void native_gate_close(void);
 void native_gate_open(void);
-void native_gate_renew(void);
+void native_gate_reset_after_fork(void);
 extern __thread unsigned int native_mutexes_held;
 
 #define __MUTEX_INITIALIZER(name)	{ .lock = PTHREAD_MUTEX_INITIALIZER }

@@ -29,7 +29,7 @@ struct rcu_head {
 #endif
 extern __thread unsigned long *kmarkers_rcu_reader NATIVE_RCU_LOCAL;
 extern unsigned long kmarkers_rcu_period;
-unsigned long *kmarkers_rcu_join(void);
+unsigned long *kmarkers_rcu_alloc_reader(void);
 
 void native_rcu_synchronize(void);
 bool native_rcu_poll_period_end(unsigned long period);
@@ -56,7 +56,7 @@ static __always_inline void rcu_read_lock(void)
 	unsigned long *reader = kmarkers_rcu_reader, inside;
 
 	if (unlikely(!reader))
-		reader = kmarkers_rcu_join();
+		reader = kmarkers_rcu_alloc_reader();
 	inside = READ_ONCE(*reader);
 	if (likely(!(inside & KMARKERS_RCU_DEPTH)))
 		inside = READ_ONCE(kmarkers_rcu_period);

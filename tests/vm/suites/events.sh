@@ -102,7 +102,7 @@ test_count() {
 	same "hits are traced beside count" "$(print_trace_texts | wc -l)" 10
 	same "hits are counted beside trace" "$(sed -n 's/^hits //p' "$markers"/ev_plain/stats)" 1010
 	try "trace is disabled" put -trace "$markers"/ev_plain/probe
-	same "probe shows only count after trace is disabled" "$(cat "$markers"/ev_plain/probe)" "probe_count [kmarkers_markers] 1"
+	same "probe shows only count after trace is disabled" "$(cat "$markers"/ev_plain/probe)" "count_marker_hit [kmarkers_markers] 1"
 	try "count is disconnected" put -count "$markers"/ev_plain/probe
 	hit plain
 	same "no hit is counted after count is disconnected" "$(sed -n 's/^hits //p' "$markers"/ev_plain/stats)" 1010
