@@ -74,7 +74,7 @@ def insert_own_marker(text: str, stem: str) -> str:
     return text
 
 
-def mark_file(path: Path) -> None:
+def insert_markers_into_file(path: Path) -> None:
     """Insert all markers into a C file."""
     text = path.read_text(encoding="utf-8", errors="surrogateescape")
     stem = re.sub(r"\W", "_", path.stem)[:24]
@@ -94,7 +94,7 @@ def main() -> None:
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):
         if "MODULE_LICENSE(" in path.read_text(encoding="utf-8", errors="replace"):
-            mark_file(path)
+            insert_markers_into_file(path)
     for path in sorted(path for path in own if path.name in ("Kbuild", "Makefile")):
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
         if re.search(r"obj-(m|y|\$)|-objs\b|-y\s*[:+]?=", text):

@@ -73,7 +73,7 @@ OWN_VARIATION = Cause("no disturbance was seen, so these windows vary by themsel
 UNKNOWN_CAUSE = Cause("the cause was not observed", "a quieter machine")
 
 
-def number_groups(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
+def assign_group_numbers(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return for each row the number of its group: rows that are equal in all columns are in one
     group. np.unique() with an axis does the same, but compares the rows bytewise, which is slow."""
     group = np.zeros(len(columns[0]), dtype=np.int64)
@@ -103,13 +103,13 @@ def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     process, layout, size = np.array(
         [(one.process, one.layout, one.loops or one.sites or 0) for one in windows], dtype=np.int64
     ).T
-    usual = compute_group_medians(values, number_groups(variant, process, layout, size))
+    usual = compute_group_medians(values, assign_group_numbers(variant, process, layout, size))
     in_process = compute_group_medians(
-        values / np.maximum(size, 1), number_groups(variant, process, size)
+        values / np.maximum(size, 1), assign_group_numbers(variant, process, size)
     )
-    alike = compute_group_medians(in_process, number_groups(variant))
+    alike = compute_group_medians(in_process, assign_group_numbers(variant))
     slower = np.divide(in_process, alike, out=np.ones_like(values), where=alike != 0)
-    slow_process = compute_group_medians(slower, number_groups(process))
+    slow_process = compute_group_medians(slower, assign_group_numbers(process))
     return np.asarray(np.where(slow_process > 1 + LATE_SHARE, usual / slow_process, usual))
 
 

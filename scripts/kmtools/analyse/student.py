@@ -67,7 +67,7 @@ def compute_clopper_pearson_interval(found: int, every: int, outside: float) -> 
     trials succeeded. The error probability of the interval is at most `outside` (Clopper and
     Pearson 1934)."""
 
-    def find_share(least: int, probability: float) -> float:
+    def find_success_probability(least: int, probability: float) -> float:
         low, high = 0.0, 1.0
         for _ in range(50):
             middle = (low + high) / 2
@@ -75,6 +75,6 @@ def compute_clopper_pearson_interval(found: int, every: int, outside: float) -> 
             low, high = (middle, high) if below else (low, middle)
         return low
 
-    lo = find_share(found, outside / 2) if found else 0.0
-    hi = find_share(found + 1, 1 - outside / 2) if found < every else 1.0
+    lo = find_success_probability(found, outside / 2) if found else 0.0
+    hi = find_success_probability(found + 1, 1 - outside / 2) if found < every else 1.0
     return lo, hi

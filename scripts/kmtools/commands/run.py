@@ -407,7 +407,7 @@ def make_duration_steering() -> measuring.Steering | None:
 def print_missing_tiers(run: benchrun.Run) -> None:
     """Print the missing tiers and the command that measures them."""
     described = benchrun.describe_run(run)
-    for line in rundir.describe_missing({"run": described}):
+    for line in rundir.describe_missing_tiers({"run": described}):
         print(f"bench: {line}", file=sys.stderr)
     if described["missing"] and run.has_samples():
         print(f"bench: to measure the missing tiers: {described['resume']}", file=sys.stderr)

@@ -114,12 +114,12 @@ def hold_cache_lock(name: str) -> Iterator[None]:
             except BlockingIOError:
                 print_step(f"waiting for another process that holds {path}")
                 fcntl.flock(lock, fcntl.LOCK_EX)
-            if _is_lock_in_place(lock, path):
+            if _is_lock_file_at_path(lock, path):
                 yield
                 return
 
 
-def _is_lock_in_place(lock: IO[str], path: Path) -> bool:
+def _is_lock_file_at_path(lock: IO[str], path: Path) -> bool:
     """Return True if the path still names the lock file that this process opened: `lab clean` may
     have removed it."""
     try:

@@ -85,9 +85,9 @@ class Site:
     code: str
 
 
-def find_part_of_section(section: str) -> str | None:
+def find_object_part(section: str) -> str | None:
     """Return the part of an object to which the section with the name `section` belongs; None if
-    the section does not count. Text is divided later, by count_likely_bytes()."""
+    the section does not count. Text is divided later, by count_bytes_before_return()."""
     if UNCOUNTED_SECTIONS.fullmatch(section):
         return None
     if section.startswith(".text"):
@@ -107,7 +107,7 @@ def measure_part_sizes(built: Path) -> Counter[str]:
     sizes: Counter[str] = Counter()
     for line in done.stdout.splitlines():
         words = line.split()
-        if len(words) > 2 and words[0].isdigit() and (part := find_part_of_section(words[1])):
+        if len(words) > 2 and words[0].isdigit() and (part := find_object_part(words[1])):
             sizes[part] += int(words[2], 16)
     return sizes
 
@@ -135,7 +135,7 @@ def disassemble_site(built: Path) -> str:
     return "\n\n".join(found)
 
 
-def count_likely_bytes(built: Path) -> int:
+def count_bytes_before_return(built: Path) -> int:
     """Return the number of bytes that are likely to be executed: the bytes before the first return
     in the first function of the object file `built`."""
     listed = processes.capture_output(
@@ -154,7 +154,7 @@ def measure_site_form(form: str, folder: Path, empty_sizes: Counter[str]) -> Sit
     grown = measure_part_sizes(many)
     grown.subtract(measure_part_sizes(one))
     sizes = {part: round(grown[part] / COPIES) - empty_sizes[part] for part in ("text", *PARTS[3:])}
-    likely = count_likely_bytes(one)
+    likely = count_bytes_before_return(one)
     sizes |= {"text-likely": likely, "text-unlikely": sizes["text"] - likely}
     return Site(form, {part: sizes[part] for part in PARTS}, disassemble_site(one))
 

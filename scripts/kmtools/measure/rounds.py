@@ -108,7 +108,7 @@ def record_rounds(
     last = find_last_round(path, times, new, switches)
     added: list[CommandTime] = []
 
-    def time_state(number: int, state: str) -> CommandTime:
+    def time_command_in_state(number: int, state: str) -> CommandTime:
         run_switch(state, switches[state])
         seconds = time_command(command)
         return replace(new, seconds=seconds, round=number, state=state, switch=switches[state])
@@ -118,10 +118,10 @@ def record_rounds(
     try:
         with switch_off_at_end(switches[OFF]):
             for state in (OFF, ON):
-                time_state(0, state)
+                time_command_in_state(0, state)
             for done, order in enumerate(choose_orders(rounds)):
                 progress.show_completed_share(done, rounds, f"round {done + 1} of {rounds}")
-                added += [time_state(last + done + 1, state) for state in order]
+                added += [time_command_in_state(last + done + 1, state) for state in order]
     finally:
         if added:
             write_times(path, [*times, *added])

@@ -70,7 +70,7 @@ class Tier:
         return self.unit == UNIT_INSTRUCTIONS
 
 
-def is_true_word(value: object) -> bool:
+def means_true(value: object) -> bool:
     """Return True for '1', 1, 'y', 'yes' and 'true', False for all else."""
     return str(value).strip().lower() in {"1", "y", "yes", "true"}
 
@@ -79,7 +79,7 @@ def is_emulated(tier: str, env: Mapping[str, str], vm: Mapping[str, Any]) -> boo
     """Return True if the CPU was emulated. One sign of emulation is enough, and a virtual machine
     without any information counts as emulated, because it is worse to show emulated ticks as cycles
     than to show no cycles."""
-    if tier == "icount" or is_true_word(vm.get("emulated")) or is_true_word(env.get("emulated")):
+    if tier == "icount" or means_true(vm.get("emulated")) or means_true(env.get("emulated")):
         return True
     if str(vm.get("accel", "")).startswith("tcg"):
         return True
@@ -151,7 +151,7 @@ def is_quick_run(env: Mapping[str, Any]) -> bool:
     return bool((env.get("run") or {}).get("quick"))
 
 
-def describe_missing(env: Mapping[str, Any]) -> list[str]:
+def describe_missing_tiers(env: Mapping[str, Any]) -> list[str]:
     """Return the missing tiers of a run, and the reasons, as
     sentences."""
     tiers: dict[str, list[str]] = {}
@@ -192,7 +192,7 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     """Return the warnings to print before the results of a run, or of its tier `tier`."""
     lines = [QUICK] if is_quick_run(env) else []
     lines += list_missing_processes(env, tier)
-    if tier or not (missing := describe_missing(env)):
+    if tier or not (missing := describe_missing_tiers(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
     return [*lines, f"To measure the rest: {env['run']['resume']}"]

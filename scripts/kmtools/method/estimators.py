@@ -93,7 +93,9 @@ class Score:
         return found
 
 
-def estimate_run(run: SimulatedRun, step: float, outside: float = ERROR_PROBABILITY) -> Location:
+def estimate_run_location(
+    run: SimulatedRun, step: float, outside: float = ERROR_PROBABILITY
+) -> Location:
     """Return the location of a simulated run whose clock advances in steps of `step`."""
     process = get_block_processes(len(run.values))
     return estimate_stepped_location(run.values, process, run.layout, step, outside)
@@ -128,7 +130,9 @@ class InterimLocations:
     def __iter__(self) -> Iterator[Location]:
         for number, (processes, outside) in enumerate(stopping.LOOKS.items()):
             if number == len(self.found):
-                self.found.append(estimate_run(self.run.shorten(processes), self.step, outside))
+                self.found.append(
+                    estimate_run_location(self.run.shorten(processes), self.step, outside)
+                )
             yield self.found[number]
 
 
@@ -179,7 +183,8 @@ def score_estimator_on_noise(kind: str, runs: int) -> Score:
     oracle, widens intervals for effects that a disturbance may have in other runs."""
     step = get_clock_step(kind)
     found = [
-        estimate_run(simulate_run(kind, seed).shorten(PROCESSES), step) for seed in range(runs)
+        estimate_run_location(simulate_run(kind, seed).shorten(PROCESSES), step)
+        for seed in range(runs)
     ]
     values = [location.value for location in found]
     intervals = [location.interval for location in found]

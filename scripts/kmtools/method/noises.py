@@ -259,7 +259,7 @@ def simulate_slow_starts(_random: Random, layout: Whole, *, cost: float) -> Floa
     return np.asarray(cost * (np.arange(len(layout)) % BLOCKS < BLOCKS // 4))
 
 
-def simulate_periods(random: Random, layout: Whole, *, period: int) -> Floats:
+def simulate_periodic_disturbance(random: Random, layout: Whole, *, period: int) -> Floats:
     """Return the cost that a periodic disturbance adds to each block. The disturbance lasts for a
     quarter of each `period` blocks."""
     phase = period * random.random()
@@ -289,7 +289,7 @@ ASYMMETRIC: dict[str, Offsets] = {
     **OF_PROCESSES,
     **{f"slow-start-{cost}": partial(simulate_slow_starts, cost=cost) for cost in (3, 10)},
     **{
-        f"period-{period}": partial(simulate_periods, period=period)
+        f"period-{period}": partial(simulate_periodic_disturbance, period=period)
         for period in (31, 32, 120, 128, 136)
     },
     "drift-in-process": partial(simulate_drift, blocks=BLOCKS),

@@ -15,7 +15,7 @@ from kmtools.analyse.rows import Row
 from kmtools.analyse.verdicts import WITHHELD
 from kmtools.analyse.words import FAIL_ON_VERDICTS
 from kmtools.base.text import escape_unprintable_chars
-from kmtools.measure.rundir import RunError, describe_missing, is_quick_run, read_env
+from kmtools.measure.rundir import RunError, describe_missing_tiers, is_quick_run, read_env
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def list_remarks(run: ComparedRun) -> list[str]:
     lines += [run.note] if run.note else []
     return lines + [
         f"{run.name}: {escape_unprintable_chars(x)}"
-        for x in (*describe_missing(run.env), *run.grades)
+        for x in (*describe_missing_tiers(run.env), *run.grades)
     ]
 
 

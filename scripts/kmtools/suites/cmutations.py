@@ -65,7 +65,7 @@ def blank_silent_parts(text: str) -> str:
     return SILENT.sub(blank_part, text)
 
 
-def find_closing(code: str, opening: int) -> int:
+def find_closing_bracket(code: str, opening: int) -> int:
     """Return the offset of the bracket that closes the bracket at the offset `opening`; -1 if it is
     not closed."""
     depth = 0
@@ -87,7 +87,7 @@ def find_conditions(code: str) -> Iterator[tuple[str, int, int]]:
     """Yield (keyword, start, end) for each condition of if and while. The offsets `start` and `end`
     exclude the parentheses."""
     for found in re.finditer(r"\b(if|while) \(", code):
-        end = find_closing(code, found.end() - 1)
+        end = find_closing_bracket(code, found.end() - 1)
         if end > 0:
             yield found[1], found.end(), end
 
@@ -104,7 +104,7 @@ def find_error_paths(code: str) -> Iterator[Edit]:
     for keyword, start, end in find_conditions(code):
         body = skip_blanks(code, end + 1)
         if code[body : body + 1] == "{":
-            last = code[body + 1 : max(find_closing(code, body), body)].rstrip()
+            last = code[body + 1 : max(find_closing_bracket(code, body), body)].rstrip()
             body = max(last.rfind(sign, 0, -1) for sign in ";{}") + body + 2
             body = skip_blanks(code, body)
         if keyword == "if" and RETURN.match(code, body):
@@ -119,7 +119,7 @@ def find_statements(code: str) -> Iterator[Edit]:
         depth += (char in "([") - (char in ")]")
         if char in "{}" or (char == ";" and not depth):
             if char == ";":
-                first, conditional = skip_heads(code, start)
+                first, conditional = skip_statement_heads(code, start)
                 statement = code[first:place]
                 jumps = RETURN.match(statement) is not None
                 if statement.strip() and not ((jumps and conditional) or KEPT.match(statement)):
@@ -127,7 +127,7 @@ def find_statements(code: str) -> Iterator[Edit]:
             start = place + 1
 
 
-def skip_heads(code: str, place: int) -> tuple[int, bool]:
+def skip_statement_heads(code: str, place: int) -> tuple[int, bool]:
     """Return the offset of the first statement after labels, else, and heads such as `if (...)` and
     `for (...)`; and True if one of these heads is an if."""
     conditional = False
@@ -137,7 +137,7 @@ def skip_heads(code: str, place: int) -> tuple[int, bool]:
         if found is None:
             return place, conditional
         conditional = conditional or found[1] == "if"
-        place = find_closing(code, found.end() - 1) + 1 if found[1] else found.end()
+        place = find_closing_bracket(code, found.end() - 1) + 1 if found[1] else found.end()
         if not place:
             return len(code), conditional
 
@@ -178,7 +178,7 @@ def find_operand_end(code: str, place: int, ends: re.Pattern[str]) -> int:
         elif ends.match(code, place):
             break
         else:
-            closing = find_closing(code, place) if code[place] in "([" else place
+            closing = find_closing_bracket(code, place) if code[place] in "([" else place
             place = closing + 1 if closing >= 0 else len(code)
     return len(code[:place].rstrip())
 

@@ -143,7 +143,7 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
-def judge_choice(folder: Path) -> Tally:
+def judge_accelerator_choice(folder: Path) -> Tally:
     """Judge the steps of the part `choice`."""
     return judge_steps(CHOICE, folder)
 
@@ -189,7 +189,9 @@ class Part:
 
 
 PARTS = {
-    "kvm-choice": Part("KVM is used where it works, else the reason is named", judge_choice, 240),
+    "kvm-choice": Part(
+        "KVM is used where it works, else the reason is named", judge_accelerator_choice, 240
+    ),
     "kvm-guests": Part("suites and benchmarks in test kernels under KVM", judge_guests, 700),
     "bench-host": Part("make bench-host in an emulated machine", judge_bench_host, 120),
 }

@@ -44,7 +44,7 @@ class Reducer(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def compile_reduced(text: str) -> bytes:
+def compile_for_comparison(text: str) -> bytes:
     """Return the compiled code of a source, without positions, annotations and docstrings; the same
     bytes for two sources that do the same thing."""
     tree = ast.parse(text)
@@ -100,9 +100,9 @@ def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]
 def has_same_effect(old: str, new: str) -> bool:
     """Return True if two sources are compiled to the same code, or the second cannot be
     compiled."""
-    sound = compile_reduced(old)
+    sound = compile_for_comparison(old)
     try:
-        return compile_reduced(new) == sound
+        return compile_for_comparison(new) == sound
     except SyntaxError:
         return True
 
