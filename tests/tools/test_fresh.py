@@ -104,7 +104,7 @@ def test_only_times_of_passed_steps_are_stored(
         assert fresh.run_step(session, fresh.Step("good", "echo setup: ready"))
         assert not fresh.run_step(session, fresh.Step("bad", "echo setup: ready; exit 1"))
         assert set(session.times) == {"good", "good set-up"}
-        assert session.run_times_key == name
+        assert session.stored_times_key == name
 
 
 def test_readme_without_commands_is_an_error() -> None:

@@ -225,7 +225,7 @@ def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | No
     return divide_if_known(found[0].median, found[1].median) if found else None
 
 
-def compute_bounds(measure: Measure, points: Sequence[SwitchPoint]) -> Interval:
+def compute_measure_range(measure: Measure, points: Sequence[SwitchPoint]) -> Interval:
     """Return the smallest and the largest value of `measure` that the 95 % intervals of the medians
     permit. Only the medians that the value cannot do without are varied."""
     needed = [p for p in points if measure([other for other in points if other is not p]) is None]
@@ -257,7 +257,7 @@ class SwitchingLimit:
 
     def judge_value(self, value: float, points: Sequence[SwitchPoint]) -> str:
         """Return "kept", "unresolved" or BROKEN."""
-        bounds = compute_bounds(self.measure, points)
+        bounds = compute_measure_range(self.measure, points)
         kept = value <= self.limit if self.most else value >= self.limit
         if (self.strict or not kept) and bounds.lo < self.limit < bounds.hi:
             return UNRESOLVED

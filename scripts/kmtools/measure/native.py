@@ -74,13 +74,13 @@ def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
     inherits the affinity."""
     allowed = os.sched_getaffinity(0)
 
-    def keep_off(other: int) -> None:
+    def exclude_cpu(other: int) -> None:
         if allowed - {other}:
             os.sched_setaffinity(0, allowed - {other})
 
-    keep_off(max(allowed) if cpu is None else cpu)
+    exclude_cpu(max(allowed) if cpu is None else cpu)
     try:
-        yield keep_off
+        yield exclude_cpu
     finally:
         os.sched_setaffinity(0, allowed)
 
@@ -157,13 +157,13 @@ def run_kmbench(
     command = [str(word) for word in (program or KMBENCH, "run", *arguments, *on, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            with avoid_measuring_cpu(cpu) as keep_off:
+            with avoid_measuring_cpu(cpu) as exclude_cpu:
 
-                def choose(reason: str, chosen: int) -> None:
+                def report_and_exclude_cpu(reason: str, chosen: int) -> None:
                     say(f"native: {reason}")
-                    keep_off(chosen)
+                    exclude_cpu(chosen)
 
-                said = follow_progress(process, show, hang_seconds, choose)
+                said = follow_progress(process, show, hang_seconds, report_and_exclude_cpu)
         except TimeoutError:
             raise FailedError(
                 f"{command[0]} hangs: it completed no benchmark in {hang_seconds:.0f} s"

@@ -46,13 +46,13 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     plan = RunSettings(blocks, budget, some, name if bursts else "")
     runs = suite_request.get_number("runs", RUNS)
 
-    def run_copies(_: Path) -> Tally:
+    def judge_identical_code(_: Path) -> Tally:
         return make_one_result_tally(
             aa.judge_clone_runs(runs, plan), "copies of the same code differ too often"
         )
 
     what, usual = f"{runs} runs of two copies of the same code", float(BUDGET_SECONDS * runs)
-    return Suite(name, run_copies, what, usual=usual, loud=True)
+    return Suite(name, judge_identical_code, what, usual=usual, loud=True)
 
 
 def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
@@ -65,14 +65,14 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     some = tuple(suite_request.get_words("benchmarks")) or neighbours.HEADLINE
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
 
-    def run_beside_neighbours(log: Path) -> Tally:
+    def judge_runs_beside_neighbours(log: Path) -> Tally:
         file = log.with_suffix(".json")
         good = neighbours.judge_neighbours(kinds, runs, plan, file)
         return make_one_result_tally(good, "verdicts are false or missing beside a neighbour")
 
     what = f"{runs} runs beside each of {len(kinds)} neighbour processes"
     usual = NEIGHBOUR_USUAL * runs * len(kinds)
-    return Suite("neighbours", run_beside_neighbours, what, usual=usual, loud=True)
+    return Suite("neighbours", judge_runs_beside_neighbours, what, usual=usual, loud=True)
 
 
 def make_noise_suite(suite_request: SuiteRequest) -> Suite:
@@ -86,14 +86,14 @@ def make_noise_suite(suite_request: SuiteRequest) -> Suite:
     kinds = suite_request.get_choices("kinds", known) or list(known)
     runs = suite_request.get_number("runs", SIMULATIONS)
 
-    def run_estimator(_: Path) -> Tally:
+    def judge_simulated_noise(_: Path) -> Tally:
         return make_one_result_tally(
             estimators.judge_estimator(kinds, runs), "the estimator misses its limits"
         )
 
     return Suite(
         "estimators",
-        run_estimator,
+        judge_simulated_noise,
         f"{runs} simulated runs of each kind of noise",
         usual=440,
         loud=True,
@@ -109,13 +109,13 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
     )
     plan = RunSettings(blocks, budget, tuple(independent.BENCHMARKS.values()))
 
-    def run_comparison(_: Path) -> Tally:
+    def judge_independent_program(_: Path) -> Tally:
         return make_one_result_tally(
             independent.judge_site_cost(plan), "the cost of a site differs in another program"
         )
 
     what = "the cost of a site, compared with that in a program without kmarkers"
-    return Suite("independent", run_comparison, what, usual=70.0, loud=True)
+    return Suite("independent", judge_independent_program, what, usual=70.0, loud=True)
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:

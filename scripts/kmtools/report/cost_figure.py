@@ -46,7 +46,7 @@ def find_variant_cost(
     more site if `sites` has the variant, otherwise its added cost in `results`. Return None if the
     run has not measured the variant."""
     if cost := sites.get((benchmark, variant)):
-        one = marker_cost.convert_site_cost(cost, "", "", "", "")
+        one = marker_cost.convert_to_marker_cost(cost, "", "", "", "")
         assert one.value is not None and one.ci is not None
         return one.value, one.ci, one.unit, one.verdict
     result = results.get((benchmark, variant))

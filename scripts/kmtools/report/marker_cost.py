@@ -101,7 +101,7 @@ def has_added_cost(result: Result | None) -> bool:
     return result is not None and result.delta is not None and result.delta_ci is not None
 
 
-def convert_site_cost(
+def convert_to_marker_cost(
     cost: SiteCost, place: str, short: str, how: str, published: str
 ) -> MarkerCost:
     """Convert `cost`, the cost of one more site, to a MarkerCost; the other arguments are the texts
@@ -208,7 +208,7 @@ def find_hot_loop_cost(
     ):
         if cost := sites.get((benchmark, MARKER)):
             how = f"one more site in {loop} ({benchmark})"
-            return convert_site_cost(cost, place, words, how, published)
+            return convert_to_marker_cost(cost, place, words, how, published)
     result = results.get(("empty-loop", MARKER))
     if result is None or not has_added_cost(result):
         return make_unmeasured_cost(
@@ -227,7 +227,7 @@ def find_cold_code_cost(sites: Mapping[Key, SiteCost]) -> MarkerCost:
         if cost := sites.get((benchmark, MARKER)):
             level = LEVELS[benchmark.rpartition("-")[2]]
             how = f"one more site in code that comes {level} ({benchmark})"
-            return convert_site_cost(cost, place, words, how, then)
+            return convert_to_marker_cost(cost, place, words, how, then)
     return make_unmeasured_cost(place, words, "this run has no cold-icache-*", then)
 
 

@@ -71,11 +71,11 @@ def make_logged_run(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
     """Return a function for Suite.run that calls `work` and writes its standard output to the
     log."""
 
-    def run_logged(log: Path) -> Tally:
+    def call_with_output_in_log(log: Path) -> Tally:
         with log.open("w") as file, contextlib.redirect_stdout(file):
             return work()
 
-    return run_logged
+    return call_with_output_in_log
 
 
 def run_ktap_program(

@@ -40,7 +40,7 @@ class ComparisonCost:
     megabytes: float
 
     @property
-    def compared_seconds(self) -> float:
+    def seconds_compared_with_limit(self) -> float:
         """The seconds that are compared with the limit: elapsed time, or CPU time if other programs
         use the machine and lengthen the elapsed time."""
         return self.busy if self.others > OTHERS else self.seconds
@@ -48,7 +48,7 @@ class ComparisonCost:
     @property
     def is_within_limits(self) -> bool:
         """True if time and memory are within the limits."""
-        return self.compared_seconds <= SECONDS and self.megabytes <= MEGABYTES
+        return self.seconds_compared_with_limit <= SECONDS and self.megabytes <= MEGABYTES
 
     def format_cost(self) -> str:
         """Return a text with the numbers, the compared time and the limits."""
@@ -56,7 +56,7 @@ class ComparisonCost:
         return (
             f"{self.seconds:.1f} s, {self.busy:.1f} s of CPU time; other programs used"
             f" {100 * self.others:.0f} % of the CPUs\n"
-            f"compared with the limit: {compared} {self.compared_seconds:.1f} s"
+            f"compared with the limit: {compared} {self.seconds_compared_with_limit:.1f} s"
             f" (at most {SECONDS:g})\n"
             f"peak memory: {self.megabytes:.0f} MB (at most {MEGABYTES:g})"
         )

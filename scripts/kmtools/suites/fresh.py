@@ -113,7 +113,7 @@ class RootSession:
     install_command: str = ""
 
     @property
-    def run_times_key(self) -> str:
+    def stored_times_key(self) -> str:
         """The name under which the times of the steps are stored. Runs with QUICK=1 have another
         name."""
         return f"{self.name}-quick" if self.variables.get("QUICK") else self.name
@@ -266,7 +266,7 @@ def run_step(session: RootSession, step: Step) -> bool:
     return True if exit code and output are as expected."""
     label = f"{session.name}-{step.name}"
     command = session.install_command if step.name == INSTALL_STEP else step.command
-    known = load_step_times(WORK / "times.json").get(session.run_times_key, {}).get(step.name)
+    known = load_step_times(WORK / "times.json").get(session.stored_times_key, {}).get(step.name)
     expected = f", {known:.0f} s the last time" if known else ""
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
@@ -348,7 +348,7 @@ def run_readme_in_root(
                 continue
             if not run_step(session, step) and step.name in {*needed, "lists"}:
                 break
-        add_step_times(WORK / "times.json", session.run_times_key, session.times)
+        add_step_times(WORK / "times.json", session.stored_times_key, session.times)
         return session.tally
 
 
@@ -424,7 +424,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     if readme and quick:
         raise UnableError("-o readme needs the times without QUICK=1: omit -o quick")
 
-    def run_and_publish(_: Path) -> Tally:
+    def run_readme_commands(_: Path) -> Tally:
         total = run_readme_in_roots(
             roots, users, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
         )
@@ -433,4 +433,4 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         return total
 
     what = "the README's commands in minimal Debian systems"
-    return [*found, Suite("fresh", run_and_publish, what, find_root_obstacle, 3600, loud=True)]
+    return [*found, Suite("fresh", run_readme_commands, what, find_root_obstacle, 3600, loud=True)]

@@ -205,11 +205,11 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     ]
     what = f"the load and unload time of a module of {numbers[0]} files with sites"
 
-    def run_and_judge(_: Path) -> Tally:
+    def measure_and_judge_times(_: Path) -> Tally:
         return make_one_result_tally(
             measure_load_times(kernel, *numbers),
             f"sites lengthen load and unload by a factor above {LIMIT:.0f}",
         )
 
     why = kernelsuite.make_boot_check(kernel)
-    return [Suite("many-files", run_and_judge, what, why, 120, modules=kernel, loud=True)]
+    return [Suite("many-files", measure_and_judge_times, what, why, 120, modules=kernel, loud=True)]
