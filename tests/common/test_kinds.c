@@ -168,7 +168,7 @@ static void store_expected_results(unsigned long flips)
  * Execute the runs (sites of several instructions), and check that each run was executed
  * completely.
  */
-static void check_runs(void)
+static void check_insn_runs(void)
 {
 	if (kinds_execute_runs() != RUN_PASSES)
 		WRITE_ONCE(wrong, wrong + 1);
@@ -207,12 +207,13 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 	for (i = 0; (i < flips || get_ms_since(start) < 1000UL * seconds) && !err; i++) {
 		size = few ? 1 + i % FEW : all;
 		smp_store_release(&started, ++number);
-		err = flip_sites(first, size, pass == check_runs ? size : choose_chunk(i, size));
+		err = flip_sites(first, size,
+				 pass == check_insn_runs ? size : choose_chunk(i, size));
 		if (pass == check_passes_during_flips)
 			store_expected_results(number);
 		smp_store_release(&done, number);
 		/* Wait until tasks that were preempted inside a run have left the run. */
-		if (pass == check_runs)
+		if (pass == check_insn_runs)
 			test_wait_for_pass();
 		/*
 		 * After some batches, change no site until each thread has made a whole pass, whose
@@ -336,7 +337,7 @@ const char *patcher_storm_of_runs(void)
 	}
 	EXPECT(!err);
 	/* Make few changes, because each change waits for a tasks-RCU grace period. */
-	return flip_repeatedly(check_runs, (test_batches / 100 + 8) & ~1U, 0);
+	return flip_repeatedly(check_insn_runs, (test_batches / 100 + 8) & ~1U, 0);
 }
 
 static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)

@@ -41,13 +41,14 @@ static void count_call_of_variadic_probe(const char *fmt, ...)
 	atomic_long_inc(&counted_2006);
 }
 
-static void check_alive(void *private, void *call_private, const char *fmt, va_list *args)
+static void check_probe_registered(void *private, void *call_private, const char *fmt,
+				   va_list *args)
 {
 	if (READ_ONCE(*(bool *)private))
 		WRITE_ONCE(wrong, wrong + 1);
 }
 
-static void check_alive_in_variadic_probe(const char *fmt, ...)
+static void check_variadic_probe_registered(const char *fmt, ...)
 {
 	if (READ_ONCE(dead[0]))
 		WRITE_ONCE(wrong, wrong + 1);
@@ -68,11 +69,11 @@ static int register_probe_for_a_while(unsigned int i)
 	int err;
 
 	WRITE_ONCE(*mine, false);
-	err = marker_probe_register("test_count", NULL, check_alive, mine);
+	err = marker_probe_register("test_count", NULL, check_probe_registered, mine);
 	if (!err && !(i % NR_ADDRESSES))
-		err = marker_set_probe("test_count", NULL, check_alive_in_variadic_probe) == 0 ||
-		      marker_remove_probe(check_alive_in_variadic_probe) == 0;
-	err = err ?: marker_probe_unregister("test_count", check_alive, mine);
+		err = marker_set_probe("test_count", NULL, check_variadic_probe_registered) == 0 ||
+		      marker_remove_probe(check_variadic_probe_registered) == 0;
+	err = err ?: marker_probe_unregister("test_count", check_probe_registered, mine);
 	marker_synchronize_unregister();
 	WRITE_ONCE(*mine, true);
 	return err;

@@ -50,7 +50,7 @@ static void count_call(void *private, void *call_private, const char *fmt, va_li
 static int evaluated;
 
 /* Return @value, and count the evaluations of a marker's arguments. */
-static int evaluate(int value)
+static int count_evaluation(int value)
 {
 	evaluated++;
 	return value;
@@ -58,8 +58,8 @@ static int evaluate(int value)
 
 static noinline void hit_both_markers(int number, const char *text)
 {
-	trace_mark(test_mark, "%d %s", evaluate(number), text);
-	_trace_mark(test_mark, "%d %s", evaluate(number), text);
+	trace_mark(test_mark, "%d %s", count_evaluation(number), text);
+	_trace_mark(test_mark, "%d %s", count_evaluation(number), text);
 }
 
 static noinline void hit_noargs(void)
@@ -75,11 +75,11 @@ static noinline void hit_formats(void)
 
 static noinline void hit_flavours(void)
 {
-	trace_mark_flavour(generic, test_flavour, NULL, "%d %s", evaluate(1), "");
-	trace_mark_flavour(immediate, test_flavour, NULL, "%d %s", evaluate(2), "");
-	trace_mark_flavour(jump, test_flavour, NULL, "%d %s", evaluate(3), "");
-	trace_mark_flavour(cmp_flip, test_flavour, NULL, "%d %s", evaluate(4), "");
-	trace_mark_flavour(xor_flip, test_flavour, &records[2], "%d %s", evaluate(5), "");
+	trace_mark_flavour(generic, test_flavour, NULL, "%d %s", count_evaluation(1), "");
+	trace_mark_flavour(immediate, test_flavour, NULL, "%d %s", count_evaluation(2), "");
+	trace_mark_flavour(jump, test_flavour, NULL, "%d %s", count_evaluation(3), "");
+	trace_mark_flavour(cmp_flip, test_flavour, NULL, "%d %s", count_evaluation(4), "");
+	trace_mark_flavour(xor_flip, test_flavour, &records[2], "%d %s", count_evaluation(5), "");
 }
 
 void markers_cleanup(void)

@@ -61,7 +61,7 @@ void sdt_cleanup(void)
 
 static int evaluated;
 
-static int evaluate(int value)
+static int count_evaluation(int value)
 {
 	evaluated++;
 	return value;
@@ -74,7 +74,7 @@ static noinline void hit_probe_none(void)
 
 static noinline void hit_probe_two_words(int number, const char *text)
 {
-	SDT_PROBE2(test, , , two__words, evaluate(number), text);
+	SDT_PROBE2(test, , , two__words, count_evaluation(number), text);
 }
 
 const char *sdt_calls_handlers(void)

@@ -66,7 +66,7 @@ static void check_eight_args(void *private, int a, u64 b, void *c, s64 d, u8 e, 
 
 static int evaluated;
 
-static u64 evaluate(u64 value)
+static u64 count_evaluation(u64 value)
 {
 	evaluated++;
 	return value;
@@ -74,12 +74,12 @@ static u64 evaluate(u64 value)
 
 static noinline void hit_marker(u64 sector, const char *text)
 {
-	mark_typed(test_typed, evaluate(sector), 512, text);
+	mark_typed(test_typed, count_evaluation(sector), 512, text);
 }
 
 static noinline void hit_marker_in_other_function(u64 sector, const char *text)
 {
-	mark_typed(test_typed, evaluate(sector), 4096, text);
+	mark_typed(test_typed, count_evaluation(sector), 4096, text);
 }
 
 static noinline void hit_marker_without_args(void)

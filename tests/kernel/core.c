@@ -162,7 +162,7 @@ static int redirect_out_of_reach(char **words)
  * Redirect and restore a call repeatedly, while another thread takes and releases text_mutex.
  * Return -EPROTO if a byte of the call changed while that thread held the mutex.
  */
-static int redirect_against_text_mutex(char **words)
+static int redirect_during_text_mutex_use(char **words)
 {
 	int err, held, restored, i;
 
@@ -196,7 +196,7 @@ static int unregister_changed_site(char **words)
 }
 
 /* Redirect and restore a call repeatedly, while a thread tries to register an overlapping site. */
-static int redirect_against_registrations(char **words)
+static int redirect_during_registrations(char **words)
 {
 	int err, registering;
 
@@ -307,9 +307,9 @@ static const struct command {
 	{ "detour", 2, redirect_whole_function },
 	{ "undetour", 1, restore_whole_function },
 	{ "far", 3, redirect_out_of_reach },
-	{ "race", 3, redirect_against_text_mutex },
+	{ "race", 3, redirect_during_text_mutex_use },
 	{ "left", 3, unregister_changed_site },
-	{ "claims", 3, redirect_against_registrations },
+	{ "claims", 3, redirect_during_registrations },
 	{ "detour-race", 2, repeat_detour_race },
 	{ "forget-race", 3, repeat_unregister_race },
 	{ "nothing", 1, make_incomplete_requests },

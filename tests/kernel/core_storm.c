@@ -190,7 +190,7 @@ static int change_both_sites(unsigned long number)
 }
 
 /* Make changes in proportion to test_batches, and end with the first form of both sites. */
-static int make_changes(void)
+static int change_both_sites_repeatedly(void)
 {
 	unsigned int changes = roundup(test_batches / 32 + 1, ALL_FORMS);
 	int err = 0;
@@ -239,7 +239,7 @@ const char *core_text_storm(void)
 	EXPECT(!err);
 	EXPECT(!register_both_sites());
 	EXPECT(!test_start_threads(check_both_sites));
-	err = make_changes();
+	err = change_both_sites_repeatedly();
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);

@@ -87,7 +87,7 @@ extern const s32 test_held_record, test_held_prefix_record;
 	"	.long " label " - .\n"					\
 	".popsection\n"
 
-static u8 *get_held_run(void)
+static u8 *get_held_insn_run(void)
 {
 	return (u8 *)&test_held_record + test_held_record;
 }
@@ -106,7 +106,7 @@ static void await_interrupt(void)
 		cpu_relax();
 }
 
-static noinline void execute_held_run(void)
+static noinline void execute_held_insn_run(void)
 {
 	await_interrupt();
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
@@ -151,7 +151,7 @@ static void wake_keeper(void *unused)
 
 static bool change_has_begun(void)
 {
-	return READ_ONCE(*get_held_run()) == INT3;
+	return READ_ONCE(*get_held_insn_run()) == INT3;
 }
 
 /*
@@ -186,9 +186,9 @@ static int keep_task_waiting(void *unused)
 	return wait_for_stop();
 }
 
-static int replace_run(const u8 *from, const u8 *to)
+static int replace_insn_run(const u8 *from, const u8 *to)
 {
-	struct patcher_poke poke = { .addr = get_held_run(), .len = RUN_LEN };
+	struct patcher_poke poke = { .addr = get_held_insn_run(), .len = RUN_LEN };
 	int err;
 
 	memcpy(poke.old, from, RUN_LEN);
@@ -199,9 +199,9 @@ static int replace_run(const u8 *from, const u8 *to)
 	return err;
 }
 
-static int change_run(void)
+static int change_insn_run(void)
 {
-	return replace_run(run, skip);
+	return replace_insn_run(run, skip);
 }
 
 static int change_prefix(void)
@@ -259,7 +259,7 @@ void held_cleanup(void)
 	if (held.keeper)
 		kthread_stop(held.keeper);
 	if (held.changed)
-		replace_run(skip, run);
+		replace_insn_run(skip, run);
 	if (table.module)
 		patcher_unregister(&table);
 	table.module = NULL;
@@ -300,8 +300,8 @@ static const char *change_run_while_preempted(void)
 {
 	const char *failed;
 
-	EXPECT(!register_site(get_held_run(), RUN_LEN, PATCHER_SITE_RUN));
-	failed = preempt_task_and_change(execute_held_run, change_run);
+	EXPECT(!register_site(get_held_insn_run(), RUN_LEN, PATCHER_SITE_RUN));
+	failed = preempt_task_and_change(execute_held_insn_run, change_insn_run);
 	EXPECT(failed || held.changed);
 	EXPECT(failed || !held.early);
 	return failed;

@@ -175,7 +175,7 @@ static const char *check_core_table_drained(void)
 static bool done;
 
 /* Act as a slow breakpoint handler, which looked up the site before the site was unregistered. */
-static void *look_up_early(void *unused)
+static void *look_up_site_early(void *unused)
 {
 	rcu_read_lock();
 	found = patcher_sites_find((unsigned long)engine_site, NULL);
@@ -195,7 +195,7 @@ static const char *check_unregister_waits(void)
 	prepare_table(0);
 	EXPECT(!patcher_register(&table));
 	inside = found = done = false;
-	EXPECT(!pthread_create(&holder, NULL, look_up_early, NULL));
+	EXPECT(!pthread_create(&holder, NULL, look_up_site_early, NULL));
 	while (!READ_ONCE(inside))
 		pause_for_ms(1);
 	patcher_unregister(&table);

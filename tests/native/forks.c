@@ -75,7 +75,7 @@ static const char *change_in_parent_and_child(void)
 	EXPECT(imv_read(value) == 1);
 	EXPECT(!change_value(4));
 	EXPECT(write_byte(to_child));
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	EXPECT(imv_read(value) == 4);
 	return NULL;
 }
@@ -100,7 +100,7 @@ static const char *check_fork_without_descriptors(void)
 		_exit(!limited || change_in_parent_and_child());
 	}
 	close_pipes();
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
 
@@ -120,7 +120,7 @@ static int fork_once_without_memory(void)
 	if (!child)
 		_exit(0);
 	setrlimit(RLIMIT_AS, &before);
-	return change_value(5) ? -1 : process_reap(child);
+	return change_value(5) ? -1 : reap_child(child);
 }
 
 /* Check that a child without memory for its own text exits with a message. */
@@ -133,7 +133,7 @@ static const char *check_fork_without_memory(void)
 	child = fork();
 	if (!child)
 		_exit(fork_once_without_memory());
-	EXPECT(process_reap(child) == 127);
+	EXPECT(reap_child(child) == 127);
 	close_pipe_end(&to_parent[1]);
 	EXPECT(read(to_parent[0], message, sizeof(message) - 1) > 0);
 	EXPECT(strstr(message, "kmarkers: no memory"));
@@ -166,7 +166,7 @@ static const char *check_mappings_after_fork(void)
 	child = fork();
 	if (!child)
 		_exit(count_mappings() != nr);
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	EXPECT(count_mappings() == nr);
 	return NULL;
 }
@@ -214,7 +214,7 @@ static const char *check_signal_in_fork(void)
 	EXPECT(read_byte(to_parent));
 	EXPECT(!change_value(2));
 	EXPECT(write_byte(to_child));
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
 
@@ -248,7 +248,7 @@ static unsigned int fork_during_changes(void)
 
 		if (!child)
 			_exit(READ_ONCE(finished));
-		good += !process_reap(child);
+		good += !reap_child(child);
 	}
 	return good;
 }
@@ -295,7 +295,7 @@ static void *fork_once(void *unused)
 	if (!child)
 		_exit(0);
 	WRITE_ONCE(forked, true);
-	return process_reap(child) ? NULL : &forked;
+	return reap_child(child) ? NULL : &forked;
 }
 
 static bool is_sleeping(pid_t thread)

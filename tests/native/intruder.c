@@ -96,7 +96,7 @@ int test_plant_breakpoint(u8 *addr)
 	planted.addr = addr;
 	planted.len = 1;
 	planted_byte = *addr;
-	traps_before = process_get_trap_count();
+	traps_before = get_foreign_trap_count();
 	err = write_planted_byte(INT3);
 	if (err)
 		planted.addr = NULL;
@@ -109,5 +109,5 @@ unsigned int test_remove_breakpoint(void)
 		return 0;
 	write_planted_byte(planted_byte);
 	planted.addr = NULL;
-	return process_get_trap_count() - traps_before;
+	return get_foreign_trap_count() - traps_before;
 }

@@ -145,7 +145,7 @@ int main(int argc, char **argv)
 {
 	struct patcher_stats stats;
 
-	signal(SIGTRAP, process_count_trap);
+	signal(SIGTRAP, count_foreign_trap);
 	if (argc == 3 && !strcmp(argv[1], "--start"))
 		/* _exit(): a leak checker cannot run after some scenarios. */
 		_exit(run_scenario(argv[2]));

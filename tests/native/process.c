@@ -78,7 +78,7 @@ static const char *change_while_running(void *(*run)(void *))
 	return NULL;
 }
 
-int process_reap(pid_t child)
+int reap_child(pid_t child)
 {
 	int status;
 
@@ -150,9 +150,9 @@ static void *fork_often(void *unused)
 			u64 seen = imv_read(value);
 			bool good = seen == _imv_read(value) && !change_value(7 * ONES);
 
-			_exit(!good || process_reap(fork() ?: (_exit(change_value(8 * ONES)), 0)));
+			_exit(!good || reap_child(fork() ?: (_exit(change_value(8 * ONES)), 0)));
 		}
-		if (process_reap(child))
+		if (reap_child(child))
 			__atomic_fetch_add(&bad_children, 1, __ATOMIC_RELAXED);
 		read_value();
 	}
@@ -177,7 +177,7 @@ static const char *check_clone(void)
 	child = syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 	if (!child)
 		_exit(imv_read(value) != ONES || imv_set(value, 2 * ONES) != -EPERM);
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	EXPECT(imv_read(value) == ONES);
 	return NULL;
 }
@@ -214,7 +214,7 @@ static const char *check_closed_descriptors(void)
 
 	if (!child)
 		_exit(!change_without_descriptors());
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
 
@@ -240,7 +240,7 @@ static const char *expect_death_by_sigtrap(void *(*run)(void *))
 		change_while_running(run);
 		_exit(0);
 	}
-	EXPECT(process_reap(child) == 128 + SIGTRAP);
+	EXPECT(reap_child(child) == 128 + SIGTRAP);
 	return NULL;
 }
 
@@ -261,7 +261,7 @@ static const char *check_start_with_blocked_sigtrap(void)
 		pthread_sigmask(SIG_BLOCK, &set, NULL);
 		_exit(native_install_sigtrap(patcher_handle_int3) != -EPERM);
 	}
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
 
@@ -315,7 +315,7 @@ static const char *check_signal_stack(void)
 	return change_while_running(read_on_signal_stack);
 }
 
-static void *read_briefly(void *unused)
+static void *read_value_briefly(void *unused)
 {
 	unsigned int i;
 
@@ -329,7 +329,7 @@ static void *start_short_threads(void *unused)
 	pthread_t thread;
 
 	while (!READ_ONCE(stop))
-		if (!pthread_create(&thread, NULL, read_briefly, NULL))
+		if (!pthread_create(&thread, NULL, read_value_briefly, NULL))
 			pthread_join(thread, NULL);
 	return NULL;
 }
@@ -341,12 +341,12 @@ static const char *check_short_threads(void)
 
 static unsigned long foreign;
 
-void process_count_trap(int sig)
+void count_foreign_trap(int sig)
 {
 	__atomic_fetch_add(&foreign, 1, __ATOMIC_RELAXED);
 }
 
-unsigned long process_get_trap_count(void)
+unsigned long get_foreign_trap_count(void)
 {
 	return foreign;
 }
@@ -375,7 +375,7 @@ static const char *check_ignored_sigtrap(void)
 		signal(SIGTRAP, SIG_IGN);
 		_exit(native_install_sigtrap(patcher_handle_int3) || raise(SIGTRAP));
 	}
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	child = fork();
 	if (!child) {
 		signal(SIGTRAP, SIG_IGN);
@@ -383,7 +383,7 @@ static const char *check_ignored_sigtrap(void)
 		asm volatile("int3");
 		_exit(0);
 	}
-	EXPECT(process_reap(child) == 128 + SIGTRAP);
+	EXPECT(reap_child(child) == 128 + SIGTRAP);
 	return NULL;
 }
 

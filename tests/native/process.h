@@ -11,10 +11,10 @@ extern const struct test_case process_cases[];
 extern const unsigned int process_nr_cases;
 
 /* The program's own SIGTRAP handler, installed before kmarkers_start(), and its number of calls. */
-void process_count_trap(int sig);
-unsigned long process_get_trap_count(void);
+void count_foreign_trap(int sig);
+unsigned long get_foreign_trap_count(void);
 
 /* Wait for a child.  Return the exit code, 128 + SIGNAL if a signal ended the child, or -1. */
-int process_reap(pid_t child);
+int reap_child(pid_t child);
 
 #endif /* TESTS_NATIVE_PROCESS_H */

@@ -66,7 +66,7 @@ static const char *check_steps(void)
 static bool inside, returned;
 
 /* Delay the caller of a hook: set inside for @ms milliseconds, or until returned is set. */
-static void set_inside_for_ms(unsigned int ms)
+static void delay_hook_for_ms(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int i;
@@ -80,11 +80,11 @@ static void set_inside_for_ms(unsigned int ms)
 /* Delay the breakpoint handler by 0.1 s, or until the batch returns, which would be an error. */
 static void delay_handler(void)
 {
-	set_inside_for_ms(100);
+	delay_hook_for_ms(100);
 }
 
 /* Wait for at most 5 s until a hook sets inside.  Return true if inside is set. */
-static bool wait_until_inside(void)
+static bool wait_until_hook_runs(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	unsigned int i;
@@ -107,7 +107,7 @@ static void start_executing_thread(void)
 {
 	if (round_number++)
 		return;
-	if (pthread_create(&other_thread, NULL, execute_once, NULL) || !wait_until_inside())
+	if (pthread_create(&other_thread, NULL, execute_once, NULL) || !wait_until_hook_runs())
 		failed = true;
 }
 
@@ -129,7 +129,7 @@ static const char *check_wait_for_handlers(void)
 	return NULL;
 }
 
-static void check_leaf(void)
+static void check_leaf_result(void)
 {
 	failed |= protocol_leaf() != 0;
 }
@@ -142,7 +142,7 @@ static const char *check_red_zone(void)
 	EXPECT(!protocol_register());
 	failed = false;
 	patcher_read_stats(&before);
-	protocol_after_round = check_leaf;
+	protocol_after_round = check_leaf_result;
 	EXPECT(!protocol_change(protocol_nop, protocol_jump));
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
@@ -178,7 +178,7 @@ static const char *check_handler_context(void)
 	EXPECT(!sigaltstack(&stack, &old));
 	failed = false;
 	patcher_read_stats(&before);
-	protocol_after_round = check_leaf;
+	protocol_after_round = check_leaf_result;
 	protocol_in_handler = check_handler;
 	err = protocol_change(protocol_nop, protocol_jump);
 	protocol_after_round = NULL;
@@ -216,12 +216,12 @@ static void *change_once(void *unused)
 static void stay_in_first_round(void)
 {
 	if (!round_number++)
-		set_inside_for_ms(5000);
+		delay_hook_for_ms(5000);
 }
 
 static void begin_batch(void)
 {
-	if (pthread_create(&other_thread, NULL, change_once, NULL) || !wait_until_inside())
+	if (pthread_create(&other_thread, NULL, change_once, NULL) || !wait_until_hook_runs())
 		failed = true;
 }
 
@@ -305,7 +305,7 @@ static void record_hit_address(void *private, const struct sdt_hit *hit)
 	trapped_at = sdt_hit_ip(hit);
 }
 
-static void trap_at_site(void)
+static void handle_int3_at_site(void)
 {
 	struct pt_regs regs = { .ip = trapped_at + 1 };
 
@@ -324,12 +324,12 @@ static const char *check_first_trap(void)
 	hit_trapped_site();
 	EXPECT(!sdt_detach("trapped", record_hit_address, NULL));
 	unclaimed = 0;
-	protocol_after_round = trap_at_site;
+	protocol_after_round = handle_int3_at_site;
 	err = sdt_attach("trapped", record_hit_address, NULL);
 	protocol_after_round = NULL;
 	EXPECT(!err);
 	EXPECT(!sdt_promote("trapped", true));
-	protocol_after_round = trap_at_site;
+	protocol_after_round = handle_int3_at_site;
 	err = sdt_promote("trapped", false);
 	protocol_after_round = NULL;
 	EXPECT(!err);

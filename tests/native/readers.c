@@ -71,7 +71,7 @@ static int run_in_child(int (*run)(void))
 		alarm(LIMIT_SECONDS);
 		_exit(run());
 	}
-	return process_reap(child);
+	return reap_child(child);
 }
 
 /* Take the lock, and start a thread whose probe waits for the lock. */
@@ -185,7 +185,7 @@ static int fork_often(void)
 
 		if (!child)
 			_exit(marker_probe_register("readers_hit", "%d", probe_that_counts, NULL));
-		if (process_reap(child))
+		if (reap_child(child))
 			return 2;
 	}
 	WRITE_ONCE(stop, true);

@@ -44,10 +44,10 @@ static bool set_limit(int resource, rlim_t most)
 /* Return true if an int3 calls the handler that was installed before kmarkers_start(). */
 static bool is_old_sigtrap_handler_called(void)
 {
-	unsigned long before = process_get_trap_count();
+	unsigned long before = get_foreign_trap_count();
 
 	asm volatile("int3");
-	return process_get_trap_count() == before + 1;
+	return get_foreign_trap_count() == before + 1;
 }
 
 /* Exit code if kmarkers_start() makes fewer than @nth allocations, so that no allocation fails. */
@@ -81,7 +81,7 @@ static int start_after_each_failure(void)
 		child = fork();
 		if (!child)
 			_exit(start_after_failure(nth + 1));
-		failed = process_reap(child);
+		failed = reap_child(child);
 		nth++;
 	} while (!failed);
 	return failed != NOTHING_FAILED || nth < 5;
@@ -147,7 +147,7 @@ int start_run_in_child(char *name)
 
 	if (!child)
 		start_exec_scenario(name);
-	return process_reap(child);
+	return reap_child(child);
 }
 
 static const char *check_start_after_failures(void)
@@ -219,7 +219,7 @@ static const char *check_batch_without_sigtrap(void)
 
 	if (!child)
 		_exit(change_without_sigtrap_handler());
-	EXPECT(process_reap(child) == 0);
+	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
 
@@ -240,7 +240,7 @@ static const char *check_batch_without_membarrier(void)
 
 		if (!child)
 			_exit(change_without_membarrier(errors[i]));
-		EXPECT(process_reap(child) == 0);
+		EXPECT(reap_child(child) == 0);
 	}
 	return NULL;
 }
