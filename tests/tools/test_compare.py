@@ -153,7 +153,7 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
 
 
 @pytest.mark.parametrize("rank", [0, 1])
-def test_one_percent_is_detected_in_real_data(rank: int) -> None:
+def test_change_of_1_percent_is_detected_in_real_data(rank: int) -> None:
     """A steady row costs 1 % more in one half of the reference run. The row is slower in at least
     30 of 35 pairs of halves, and no other row raises an alarm."""
     name = find_steady_row(rank)
@@ -175,7 +175,7 @@ def test_at_most_one_of_twenty_simulated_pairs_raises_an_alarm(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("factor", "verdict"), [(1.01, SLOWER), (0.99, FASTER)])
-def test_one_percent_is_detected_in_simulated_runs(
+def test_change_of_1_percent_is_detected_in_simulated_runs(
     tmp_path: Path, factor: float, verdict: str
 ) -> None:
     for pair in range(5):

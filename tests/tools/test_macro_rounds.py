@@ -177,7 +177,7 @@ def test_rounds_are_kept_if_the_terminal_is_gone(
     assert [one.round for one in macro.load_times(clock / "t")] == [1, 1]
 
 
-def test_old_file_and_kernels_stay_beside_rounds(
+def test_times_of_kernels_and_rounds_share_a_file(
     clock: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (clock / "t").write_text("label,boot,kernel,seconds\nlock,1,6.1,2.000000\n")
@@ -245,7 +245,7 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
-def test_off_runs_after_a_signal(tmp_path: Path, number: signal.Signals) -> None:
+def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     """Send a signal to the process group, as a terminal does, while the command runs in the state
     "on", until the off-command has ended, which takes a while and is not interrupted."""
     hang = "read now <state; [ $now = off ] || { touch reached; exec sleep 60; }"

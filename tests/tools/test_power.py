@@ -86,7 +86,9 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
 
 @pytest.mark.parametrize("noise", [draw_normal_noise, draw_heavy_tailed_noise, draw_skewed_noise])
 @pytest.mark.parametrize(("factor", "verdict"), [(1.01, SLOWER), (0.99, FASTER)])
-def test_one_percent_is_detected_or_unresolved(noise: Noise, factor: float, verdict: str) -> None:
+def test_change_of_1_percent_is_detected_or_unresolved(
+    noise: Noise, factor: float, verdict: str
+) -> None:
     """A change of 1 % is found in variants with little noise. In noisy variants, the verdict on the
     change may be "unresolved", but never "equivalent"."""
     rng = np.random.default_rng(21)
@@ -135,7 +137,7 @@ def test_printed_detectable_change_is_detected() -> None:
     assert found.count(SLOWER) >= 0.5 * SIMULATIONS
 
 
-def test_one_percent_in_reference_rows_is_detected_or_unresolved() -> None:
+def test_change_of_1_percent_in_reference_rows_is_detected_or_unresolved() -> None:
     """In halves of the reference run, one of which is scaled by 1 %, some rows are detected as
     slower. Rows that are too noisy for 1 % are unresolved."""
     for a, b in split_reference_run()[::18]:

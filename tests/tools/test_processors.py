@@ -149,6 +149,6 @@ def test_row_gets_its_result_in_table_cells(laboratory: Path, verdict: str, fail
 
 
 @pytest.mark.parametrize("number", [0, 1000])
-def test_number_of_no_row_is_refused(number: int) -> None:
+def test_unknown_row_number_is_refused(number: int) -> None:
     with pytest.raises(UnableError, match=f"no row {number}; the rows have the numbers 1 to"):
         processors.select_combinations([], [1, number], only_missing=False)

@@ -61,13 +61,13 @@ def list_changed_lines(line: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("line", "changed", "what"), OPERATORS)
-def test_operator_changes_line(line: str, changed: str, what: str) -> None:
+def test_mutation_operator_makes_the_expected_change(line: str, changed: str, what: str) -> None:
     """Each operator makes the expected change."""
     assert (changed, what) in list_changed_lines(line)
 
 
 @pytest.mark.parametrize("line", SILENT)
-def test_nothing_is_changed_without_code(line: str) -> None:
+def test_lines_without_code_have_no_mutants(line: str) -> None:
     """Comments, strings, preprocessor lines, messages and declarations are not changed."""
     assert not list_changed_lines(line)
 
@@ -395,7 +395,7 @@ def test_options_select_random_mutants() -> None:
         )
 
 
-def test_arguments_are_options() -> None:
+def test_argument_random_equals_option_random() -> None:
     """--random N is the same as -o random=N."""
     parser = ArgumentParser()
     check.add_check_command(parser)
