@@ -29,8 +29,8 @@ asm(".pushsection .rodata.str, \"a\", @progbits\n"
 
 /*
  * Define a function with a thousand markers, each like trace_mark(many_0000, "%d", value).  The
- * assembler repeats the code of a marker, which is much faster than compiling a thousand.  The code
- * at label 3 runs while the marker is enabled.
+ * assembler repeats the code of one marker, which is much faster than compiling each marker.  The
+ * code at label 3 runs while the marker is enabled.
  */
 #define PASS(n)								\
 static noinline void pass_##n(int value)				\

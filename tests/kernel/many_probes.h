@@ -14,7 +14,7 @@ static_assert(sizeof(struct sdt_probe) == 48 && offsetof(struct sdt_probe, nr) =
 
 /*
  * Define the same data as SDT_PROBE_DEFINE1(provider, , , p0000, "int") and so on to p9999.  The
- * assembler repeats the data, which is much faster than compiling ten thousand definitions.
+ * assembler repeats the data of one probe, which is much faster than compiling each definition.
  */
 #define MANY_PROBES(provider)						\
 asm(".pushsection .data, \"aw\", @progbits\n"				\

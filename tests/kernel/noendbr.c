@@ -16,7 +16,7 @@ MODULE_PARM_DESC(behind, "if set, call the instruction behind the ENDBR, which I
 
 void kmarkers_test_entry(void);
 
-/* ENDBR64, a nop without IBT, as bytes, since some compilers and assemblers emit none. */
+/* Write ENDBR64, a nop without IBT, as bytes: some compilers and assemblers omit ENDBR64. */
 asm(".pushsection .text\n"
 	".type kmarkers_test_entry, @function\n"
 	"kmarkers_test_entry:\n"

@@ -4,10 +4,10 @@
  * samples and non-maskable interrupts execute a site of an immediate value.  A static key is
  * toggled, and a kprobe is registered and unregistered.
  *
- * Each execution must read one of two values, which only this module sets.  With probes=1, each
- * execution also executes three sites of SDT probes, each of which must call a handler once.  With
- * changes=1, another handler is meanwhile attached and detached, and a breakpoint site is promoted
- * to a jump and demoted. kmarkers_test_noise/counts in debugfs shows the number of executions.
+ * Each execution of the site must read FIRST or SECOND.  With probes=1, three sites of SDT probes
+ * are executed each time, and each must call a handler once.  With changes=1, another handler is
+ * meanwhile attached and detached, and a breakpoint site is promoted to a jump and demoted.
+ * kmarkers_test_noise/counts in debugfs shows the number of executions.
  */
 #include <linux/cpu.h>
 #include <linux/debugfs.h>

@@ -78,7 +78,7 @@ static noinline void hit_own(void)
 	WRITE_ONCE(notes_sink, 3);
 }
 
-/* Hit a note directly before a site of the flavour jump: the kprobe of the note is on the jump. */
+/* Hit a note directly before a jump site.  The kprobe of the note is on the jump site. */
 static noinline void hit_pair(void)
 {
 	SDT_PROBE_FLAVOUR(note, tpair, , , first);

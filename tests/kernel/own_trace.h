@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A tracepoint that callbacks.c defines, with its callback: both are in the same module. */
+/* A tracepoint whose callback is in the same module: see callbacks.c. */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kmarkers_test
 

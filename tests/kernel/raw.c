@@ -283,9 +283,9 @@ static void take_registry_lock_first(void)
 }
 
 /*
- * Take the mutex of tracepoints and that of the marker registry in both orders: attaching a program
- * takes the mutex of tracepoints first, registering a probe takes that mutex second.  At the end,
- * the marker must be in the state that the kernel has set last.
+ * Take the mutex of tracepoints and the mutex of the marker registry in both orders.  Attaching a
+ * program takes the mutex of tracepoints first; registering a probe takes the mutex of the registry
+ * first.  At the end, the marker must be in the state that the kernel has set last.
  */
 const char *raw_storm_of_locks(void)
 {

@@ -15,7 +15,7 @@
 
 #include "readers.h"
 
-/* Compilers warn of some of these formats, which the kernel's printk() supports. */
+/* -Wformat does not know all formats of the kernel's printk(). */
 #pragma GCC diagnostic ignored "-Wformat"
 
 #define SENTINEL	4711

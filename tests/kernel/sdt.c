@@ -43,11 +43,10 @@ static noinline int tsdt_write(int number)
 }
 
 /*
- * A function that is never called.  The nop of its site contains the distance of the jump, here
- * more than 64 bytes.  When int3 replaces the first byte of the site, the kernel decodes
- * instructions from the second byte on.  With such a distance and some forms of the nop, the
- * decoding would not end where the site ends, and the kernel would take the constants for
- * instructions.
+ * A function that is never called.  The nop of its site contains the distance of the jump, more
+ * than 64 bytes.  When int3 replaces the first byte of the site, the kernel decodes instructions
+ * from the second byte on.  With some forms of the nop, an instruction would end behind the site,
+ * and the kernel would decode the constants as instructions.
  */
 static noinline __used void tsdt_apart(void)
 {

@@ -202,7 +202,7 @@ FORMS(DEFINE)
 #define ABI_PROBE1(mod, func, name, value)	SDT_PROBE1(ABI, mod, func, name, value)
 SDT_PROVIDER_DEFINE(ABI);
 ABI_DEFINE1(fork, abi_fork, return, "int");
-/* A probe whose trace event would have the name of an earlier event, but other fields. */
+/* A probe whose hits are not recorded, because the event find_hit has other fields. */
 SDT_PROBE_DEFINE1(tpath, other, find, hit, "long");
 SDT_PROBE_DEFINE(tproc, , , untyped);
 SDT_PROBE_DEFINE5(tproc, kernel, , partly, "int", "int", "char *", "int", "int");
