@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Tests of SDT sites in functions in which the compiler duplicates, moves or merges the code that
- * calls the handlers.  First the functions are called with all sites enabled, which gives the
- * number of hits of each site.  Then the functions are called with a handler at one site at a time,
- * once while all other sites are disabled and once while all other sites are enabled.
- * test_sdt_copies.py builds a program from this file alone, with COPIES_ALONE, with several
- * compilers.
+ * calls the handlers.  First the functions are called with all sites enabled, to count the hits of
+ * each site.  Then each site gets a handler, once while all other sites are disabled, and once
+ * while all other sites are enabled.  test_sdt_copies.py compiles this file alone with several
+ * compilers (COPIES_ALONE).
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -258,14 +257,14 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-/* Number of checked sites that are copies of another site, and so have the hits of that site. */
+/* Number of checked sites that are copies: their hits are reported at the site that was copied. */
 static unsigned int nr_copies;
 
 /*
- * Check a handler that is attached to @pattern, which matches only the site at @ip.  The handler
- * must get as many hits as this site had when all sites were enabled, and no hits of other sites.
- * A copy has the hits of the site that was copied.  @when is printed with an error.  Return the
- * number of errors, 0 or 1.
+ * Check a handler at the site at @ip, which alone matches @pattern.  The handler must get as many
+ * hits of the site as with all sites enabled, and no hits of other sites.  Hits of a copy are
+ * reported at the site that was copied.  Print @when with an error.  Return the number of errors,
+ * 0 or 1.
  */
 static int check_site(const char *pattern, const char *when, unsigned long ip)
 {
@@ -307,9 +306,9 @@ static const struct sdt_probe *get_probe(const struct patcher_site *site)
 }
 
 /*
- * Check one site while all other sites are disabled, then while all other sites are enabled.  A
- * site in the arguments of another site is executed only while that other site is enabled, so such
- * a site is not checked while the other sites are disabled.
+ * Check one site while all other sites are disabled, then while all other sites are enabled.  The
+ * first check leaves out sites of the probe "single", which are inside arguments of other sites:
+ * arguments are evaluated only while their site is enabled.
  */
 static int check_site_both_ways(const struct patcher_site *site)
 {

@@ -238,7 +238,7 @@ static void *change_value_often(void *unused)
 	return NULL;
 }
 
-/* Return the number of forks that succeeded before any thread had made all of its changes. */
+/* Return the number of forks that succeeded before the first thread finished its changes. */
 static unsigned int fork_during_changes(void)
 {
 	unsigned int i, good = 0;
@@ -254,8 +254,8 @@ static unsigned int fork_during_changes(void)
 }
 
 /*
- * Check that fork() is not delayed until other threads have made all changes: more than half of the
- * forks must return earlier.
+ * Check that fork() does not wait for other threads to make all their changes: more than half of
+ * the forks must succeed before the first thread finishes.
  */
 static const char *check_fork_during_changes(void)
 {

@@ -54,8 +54,8 @@ static const char *check_wrong_block_function(void)
 	own_variant = 1;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
 	/*
-	 * If the number of samples changes later, the first number is used: memory was allocated
-	 * for this number.
+	 * A later change of the number of samples has no effect: memory was allocated for the first
+	 * number.
 	 */
 	own_samples = 1000000;
 	EXPECT(!bench_run_group(&own_group, &result, never_stop) && result.nr == 8);

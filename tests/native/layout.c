@@ -139,8 +139,8 @@ static const char *check_print_fmt(void)
 }
 
 /*
- * Check that a print fmt has only conversions that the tracers of Debian 12 support: for any other
- * conversion, these tracers take no argument, so that later conversions print wrong arguments.
+ * Check that a print fmt has only conversions that the tracers of Debian 12 support.  The tracers
+ * take no argument for any other conversion, so later conversions would print wrong arguments.
  */
 static const char *check_supported_conversions(void)
 {
@@ -413,7 +413,7 @@ static const char *check_changing_string(void)
 	return NULL;
 }
 
-/* Check that a record is refused that is too short, or whose string is not inside the record. */
+/* Check that a record is refused if it is too short, or if a string is not inside the record. */
 static const char *check_refused_records(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%s", HEAD);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of setup and teardown of a benchmark run, and of lists: values, markers, sites, samples. */
+/* Tests of lists of values, markers, sites and samples, and of setup and teardown of a run. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -240,8 +240,8 @@ static void count_teardown(void)
 
 /*
  * measured_op() takes a sixth of a TSC cycle per loop, and one cycle more per loop in the last of
- * five blocks.  Before the first block, measured_op() is called twice at each layout of both
- * variants: to find loop counts and to warm up.
+ * five blocks.  Before the first block, bench_find_loop_counts() and the warm-up each call
+ * measured_op() once at each layout of both variants.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
@@ -352,8 +352,8 @@ static const char *check_printed_sizes(void)
 }
 
 /*
- * Check the slopes that compute_slope() computes from windows of half a second, whose products
- * exceed 64 bits, and from windows of days.
+ * Check that compute_slope() uses more than 64 bits for windows of half a second, and clamps slopes
+ * of windows of days.
  */
 static const char *check_long_windows(void)
 {

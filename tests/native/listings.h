@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Test cases of listings.c: lists, and setup and teardown of runs. */
+/* Test cases of listings.c: lists of sites, values and samples; setup and teardown of runs. */
 #ifndef TESTS_NATIVE_LISTINGS_H
 #define TESTS_NATIVE_LISTINGS_H
 

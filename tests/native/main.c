@@ -2,8 +2,8 @@
 /*
  * Runs the test cases of tests/common and of this folder, and prints KTAP.  Arguments: the number
  * of batches of each stress test; a word, to run only cases whose names contain the word; and the
- * minimum duration of patcher_storm_of_kinds in seconds.  Or --start and a scenario of start.c or
- * traced.c.
+ * minimum duration of patcher_storm_of_kinds in seconds.  The arguments --start SCENARIO run a
+ * scenario of start.c or traced.c instead.
  */
 #include <sched.h>
 #include <signal.h>
@@ -147,7 +147,7 @@ int main(int argc, char **argv)
 
 	signal(SIGTRAP, count_foreign_trap);
 	if (argc == 3 && !strcmp(argv[1], "--start"))
-		/* _exit(): a leak checker cannot run after some scenarios. */
+		/* _exit() skips the leak checker, which cannot run after some scenarios. */
 		_exit(run_scenario(argv[2]));
 	if (argc > 1)
 		test_batches = strtoul(argv[1], NULL, 0);

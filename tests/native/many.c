@@ -140,7 +140,7 @@ static const char *check_one_batch(void)
 	return NULL;
 }
 
-/* Check that disconnecting links does not disconnect other probes of the links' names. */
+/* Check that other probes of the same names stay connected when links are disconnected. */
 static const char *check_beside_other_probes(void)
 {
 	EXPECT(!marker_probe_register("many_value", "%d", count_call, &calls[4]));
@@ -152,7 +152,7 @@ static const char *check_beside_other_probes(void)
 	return NULL;
 }
 
-/* Check that no link is connected if the last link is wrong. */
+/* Check that no link is connected if the last link cannot be connected. */
 static const char *check_wrong_link(void)
 {
 	struct marker_link bad[ARRAY_SIZE(links) + 1];
@@ -231,7 +231,7 @@ static const char *check_iteration(void)
 	visited = 0;
 	EXPECT(!marker_visit("many_jump", NULL, count_visit, "many_jump") && visited == 2);
 	EXPECT(!marker_visit("many_nowhere", NULL, count_visit, "") && visited == 2);
-	/* Six markers match.  The iteration ends at the third, where count_visit() returns 1. */
+	/* Six markers match, but count_visit() ends the iteration when visited is 5. */
 	EXPECT(marker_visit(NULL, NULL, count_visit, "many_") == 1 && visited == 5);
 	visited = 4;
 	EXPECT(marker_visit("many_jump", NULL, count_visit, "many_jump") == 1 && visited == 5);
@@ -267,8 +267,8 @@ static const char *check_unloaded_probes(void)
 	EXPECT(hits_call(0, 0, 0, 0) && !calls[4]);
 
 	/*
-	 * Also check a probe with the prototype of 2006, which markers call through a function of
-	 * kmarkers.
+	 * Also check a probe with the prototype of 2006: a function of kmarkers calls this kind of
+	 * probe.
 	 */
 	EXPECT(marker_set_probe("many_value", NULL, variadic_probe) == 1);
 	calls_2006 = 0;

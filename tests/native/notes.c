@@ -253,8 +253,8 @@ int main(void)
 	for (i = 0; i < nr_notes; i++)
 		prepare_site(&notes[i]);
 	/*
-	 * Store the breakpoints only now: two SDT notes may be at one address, and each must have
-	 * saved the original byte.
+	 * Store the breakpoints after each SDT note has saved the original byte, because two notes
+	 * may be at one address.
 	 */
 	for (i = 0; i < nr_notes; i++)
 		*notes[i].site = 0xcc;

@@ -4,8 +4,8 @@
  * The instruction adds to memory that cannot be accessed, so it raises a signal.  The thread is
  * held in the signal handler, and then returns to the instruction, as a preempted task does.
  *
- * The thread returns to the DS prefix, which may have become LOCK.  If the prefix were a nop, the
- * thread would return behind the nop, and add without LOCK although other threads use LOCK.
+ * The thread returns to the DS prefix, or to the LOCK that has replaced it.  A nop in place of DS
+ * would not work: the thread would return behind the nop, and add without LOCK.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -364,8 +364,8 @@ static const char *check_foreign_traps(void)
 }
 
 /*
- * Check that a program that ignores SIGTRAP still ignores the signal after kmarkers_start(), but is
- * killed by int3.
+ * Check a program that ignores SIGTRAP: after kmarkers_start(), raise(SIGTRAP) is still ignored,
+ * but an int3 kills the program.
  */
 static const char *check_ignored_sigtrap(void)
 {

@@ -62,10 +62,10 @@ static const char *check_steps(void)
 	return NULL;
 }
 
-/* inside: a hook delays its caller.  returned: the function under test has returned. */
+/* "inside" is true while a hook delays its caller, "returned" after the tested call returned. */
 static bool inside, returned;
 
-/* Delay the caller of a hook: set inside for @ms milliseconds, or until returned is set. */
+/* Delay the caller of a hook for @ms milliseconds, or until the tested call has returned. */
 static void delay_hook_for_ms(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -83,7 +83,7 @@ static void delay_handler(void)
 	delay_hook_for_ms(100);
 }
 
-/* Wait for at most 5 s until a hook sets inside.  Return true if inside is set. */
+/* Wait for at most 5 s until a hook delays its caller.  Return true if a hook does so. */
 static bool wait_until_hook_runs(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -313,8 +313,8 @@ static void handle_int3_at_site(void)
 }
 
 /*
- * Check that a hit directly after the store of a breakpoint is handled, not retried.  The
- * breakpoint enables a site at first, and replaces the jump of the site later.
+ * Check that hits directly after the store of a breakpoint call the trap function, and are not
+ * retried.  One breakpoint enables the site, another replaces the jump of the promoted site.
  */
 static const char *check_first_trap(void)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Three sites for the tests of protocol.c, and functions that replace functions of the patcher (ld
- * --wrap): each calls a hook of the test and the patcher's function.
+ * Three sites for the tests of protocol.c, and wrappers of functions of the patcher (ld --wrap).
+ * A wrapper calls a hook of the test, and the wrapped function.
  */
 #include <string.h>
 

@@ -15,7 +15,7 @@ struct pt_regs;
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 
-/* Execute two sites.  Return 3 if both are nops; each jump skips the store of one of the bits. */
+/* Execute two sites.  A first site that is a nop sets bit 0 of the result, a second site bit 1. */
 int protocol_execute(void);
 
 /*

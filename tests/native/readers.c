@@ -107,8 +107,8 @@ static void *wait_for_probes(void *unused)
 }
 
 /*
- * Wait for probes, then make every kind of change.  This is called in children of fork(), where no
- * thread is in a probe.
+ * Wait for probes, then make every kind of change.  Only for children of fork(), in which no thread
+ * is in a probe.
  */
 static int change_and_synchronize(void)
 {
@@ -154,7 +154,7 @@ static void *hit_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
 		hit_marker();
-		/* Let another thread take the lock before this thread takes it a second time. */
+		/* Let another thread take program_lock before the next hit. */
 		sched_yield();
 	}
 	return NULL;
@@ -213,7 +213,7 @@ static void *change_cancelled(void *result)
 	return NULL;
 }
 
-/* Return 0 if values and probes can still be changed, here and in a child. */
+/* Return 0 if this process can still change the value, and a child the value and probes. */
 static int check_changes(void)
 {
 	int before = imv_read(value);
@@ -258,7 +258,10 @@ static void *fork_once(void *unused)
 	return NULL;
 }
 
-/* Not inlined: AddressSanitizer does not notice that a cancelled thread leaves its stack frames. */
+/*
+ * Not inlined, so that this stack frame ends before the thread is cancelled.  AddressSanitizer does
+ * not notice that a cancelled thread leaves its stack frames.
+ */
 static noinline int set_value_to_seven(void)
 {
 	return imv_set(value, 7);

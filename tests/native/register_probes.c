@@ -2,7 +2,7 @@
 /*
  * Tests of probes that are registered by name and have a register probe: a second function, which
  * gets the arguments in registers.  While a typed marker has a single probe, the marker calls the
- * register probe instead of the probe.  With several probes, it calls no register probe.
+ * register probe instead of the probe.  A marker with several probes calls no register probe.
  */
 #include <stdatomic.h>
 #include <stdio.h>
@@ -194,7 +194,7 @@ static bool is_tested_name(void *data, const char *name, unsigned long code)
 	return !strcmp(name, NAME);
 }
 
-/* Check that a probe stays connected while the stub cannot be patched, and can be removed later. */
+/* Check that a probe stays connected if its stub cannot be patched, until the next attempt. */
 static const char *check_failed_disconnect(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
@@ -213,8 +213,8 @@ static const char *check_failed_disconnect(void)
 #define OTHERS	64
 
 /*
- * Call @change for OTHERS further names.  The order of the registry is unspecified, but some of so
- * many names probably precede the name of the test, and some follow it.
+ * Call @change for OTHERS further names, so many that some names probably precede WAITING in the
+ * unordered registry, and some follow WAITING.
  */
 static int change_others(int (*change)(const char *name))
 {

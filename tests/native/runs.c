@@ -17,8 +17,8 @@
 static enum bench_cycles cycles_source;
 
 /*
- * Check the ratio of core cycles to TSC cycles: 3 if cycles are counted, because the counter of
- * this file has three times the rate of the TSC.
+ * Check the ratio of core cycles to TSC cycles for each source of core cycles.  Counted cycles give
+ * the ratio 3, because the counter of this file has three times the rate of the TSC.
  */
 static const char *check_cycles_ratio(void)
 {
@@ -84,9 +84,9 @@ void __wrap_bench_delay(u32 iterations)
 
 /*
  * Check the random order of a run.  Each variant has each position equally often.  Each layout is
- * used equally often, and eight successive blocks use layouts in all eighths of a cache line.  Each
- * of the three loop counts is measured first, second and last, each in more than a sixth of the
- * cases.  A random number of iterations of an empty loop, below 1024, delays each window.
+ * used equally often, and each group of eight blocks has a layout in each eighth of a cache line.
+ * Each loop count is measured first, second and last in more than a sixth of the cases.  A random
+ * delay of fewer than 1024 iterations of an empty loop precedes each window.
  */
 static const char *check_random_order(void)
 {
@@ -131,7 +131,7 @@ static const char *check_random_order(void)
 	return NULL;
 }
 
-/* A simulated clock, which advance_clock() advances; a pass takes .pass picoseconds. */
+/* A simulated clock.  A pass of advance_clock() takes .pass picoseconds. */
 static struct {
 	bool used, stands;
 	u64 ns, pass;
@@ -181,7 +181,7 @@ static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 	return err;
 }
 
-/* Check that windows take 10 to 30 us, or longer if three different loop counts need longer. */
+/* Check that windows take 10 to 30 us.  Windows of at most 12 passes may take longer. */
 static const char *check_loop_counts(void)
 {
 	static const u64 passes[] = { 250, 777, 1000, 4096, 39999, 433000, 5000000, 2000000000 };
@@ -193,7 +193,7 @@ static const char *check_loop_counts(void)
 		EXPECT(loops[0] && loops[0] < loops[1] && loops[1] < loops[2]);
 		EXPECT(loops[0] * passes[i] >= 9900000);
 		EXPECT(loops[2] * passes[i] <= 30000000 || loops[2] <= 12);
-		/* With disturbances in seven of eight windows, the loop counts are the same. */
+		/* The loop counts are the same if seven of eight windows are disturbed. */
 		EXPECT(!find_loop_counts(passes[i], 8, again));
 		EXPECT(!memcmp(loops, again, sizeof(loops)));
 	}
@@ -248,7 +248,7 @@ static const char *check_long_windows(void)
 		err[i] = bench_run_group(&own[i], &result, never_stop);
 		simulated.used = false;
 	}
-	/* 499 passes of 2 ms take less than a second; 500 passes take longer, with the overhead. */
+	/* With the overhead, 499 passes of 2 ms take less than a second, 500 passes take longer. */
 	EXPECT(!err[0] && err[1] == -E2BIG && !result.nr);
 	EXPECT(simulated.ns - start < 100000000);
 	bench_free_result(&result);

@@ -12,9 +12,9 @@ extern const unsigned int start_nr_cases;
 int start_run_scenario(const char *name);
 
 /*
- * start_exec_scenario() replaces this process by a new one of the same program, which runs a
- * scenario.  start_run_in_child() runs the scenario in a child process, and returns the exit code
- * of the child.
+ * start_exec_scenario() executes this program anew, by exec(), to run a scenario.
+ * start_run_in_child() runs the scenario in a child process, and returns the exit code of the
+ * child.
  */
 void start_exec_scenario(char *name);
 int start_run_in_child(char *name);

@@ -162,7 +162,7 @@ static const char *check_refused_comparisons(void)
 			EXPECT(add_and_drop(refused[i], refused[i + 1], size,
 					    IMV_COMPARE) == -EINVAL);
 	EXPECT(!memcmp(before, tables_cmp_short, bytes));
-	/* Wrong sizes and flags are refused, also for other instructions that read values. */
+	/* Comparisons and moves with wrong sizes or flags are refused. */
 	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 8, IMV_COMPARE) == -EINVAL);
 	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 4, IMV_COMPARE) == -EINVAL);
 	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 2, IMV_COMPARE) == -EINVAL);

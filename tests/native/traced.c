@@ -138,7 +138,7 @@ int traced_by_uprobes(void)
 		read_value();
 	}
 	err = kmarkers_start() ? 1 : check_traced_program();
-	/* Remove the uprobes and add them a second time, as when another tracer attaches. */
+	/* Remove the uprobes and add them a second time, as another tracer would. */
 	close_uprobes();
 	err = err ?: check_traced_program();
 	if (!err && add_uprobes())
@@ -168,7 +168,7 @@ static const char *check_under_uprobes(void)
 	return NULL;
 }
 
-/* Store a breakpoint.  At the long nop, also store other bytes of a call, as a uprobe does. */
+/* Store a breakpoint.  At the long nop, also store the four bytes behind it, as a uprobe does. */
 static bool store_breakpoint(pid_t child, u8 *addr)
 {
 	u8 bytes[sizeof(long)] = { KMARKERS_INT3, 1, 2, 3, 4 };
