@@ -51,9 +51,9 @@ class Machine:
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
 
     def record_step(self, step: str, raw: Path | None = None) -> None:
-        """Record the step, or raise the exception that `trouble` has for the step. If `raw` is
-        given, write simulated samples to this directory, and call the function that `trouble` has
-        for the step, if any, with the directory."""
+        """Record the step; if `trouble` has an exception for the step, raise the exception instead.
+        If `raw` is given, write simulated samples to this directory. If `trouble` has a function
+        for the step, call the function with the directory."""
         trouble = self.trouble.get(step)
         if isinstance(trouble, BaseException):
             raise trouble
@@ -85,8 +85,8 @@ class Machine:
         self.record_step(tier, raw)
 
     def build_modules(self, *_: object, kmarkers_source: Path | None = None) -> int:
-        """Replace bench.build_modules(): record "own module", for a module outside the tree, if
-        `kmarkers_source` is given; otherwise record "modules"."""
+        """Replace bench.build_modules(): record "own module" if `kmarkers_source` is given (for a
+        module outside the tree), otherwise "modules"."""
         self.record_step("own module" if kmarkers_source else "modules")
         return 0
 

@@ -82,7 +82,8 @@ def write_runs(folder: Path, count: int) -> list[Path]:
 
 
 def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> None:
-    """Write `count` runs with estimates.json: `different` runs, and copies of these runs."""
+    """Write `count` runs with estimates.json. Only the first `different` runs differ; the other
+    runs are copies."""
     made = write_runs(folder, min(count, different))
     for run in made:
         estimates.load_estimates(run)
@@ -91,8 +92,8 @@ def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> 
 
 
 def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") -> None:
-    """Write `count` runs of different days to directories called `name`-NUMBER. From run `since`
-    on, the CPU has the second model, with which the variant in COSTLIER costs 1 % more."""
+    """Write `count` runs of different days to directories called `name`-NUMBER. Runs from number
+    `since` on have the second CPU model, on which the variant in COSTLIER costs 1 % more."""
     writer = RunWriter(folder)
     for number in range(count):
         later = number >= since

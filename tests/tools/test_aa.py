@@ -196,9 +196,9 @@ def test_message_of_a_failed_run_is_printed(
 def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     monkeypatch: pytest.MonkeyPatch, clones: list[Result], name: str, code: int
 ) -> None:
-    """In the test `aa`, the difference of a clone from its baseline may vary by at most 0.1 core
-    cycles between runs. In the test `bursts`, which measures beside a neighbour process, only the
-    margin limits this difference."""
+    """The added cost of a clone differs by 0.13 core cycles between two runs. The test `aa` allows
+    0.1 core cycles. In the test `bursts`, which measures beside a neighbour process, only the
+    margin is a limit."""
     core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]
     measured = iter([[replace_cost(result, delta) for result in here] for delta in (-0.07, 0.06)])

@@ -121,7 +121,7 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
 def test_file_that_is_no_device_of_kvm_is_refused_without_a_boot(
     device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A device file that does not work says nothing about a kernel, so no verdict is stored."""
+    """The message names the file. No verdict about the kernel is stored."""
     monkeypatch.setattr(accel, "read_kvm_version", READ_KVM_VERSION)
     path = tmp_path / device
     if device == "plain":

@@ -46,10 +46,10 @@ exit 1
 
 
 class TwoListsMirror:
-    """A mirror that has a source list with, and one without the security archive."""
+    """A mirror with two source lists: with and without the security archive."""
 
     def list_source_lists(self, suite: str) -> list[list[str]]:
-        """Return both lists."""
+        """Return the two source lists."""
         return [[f"deb main {suite}", f"deb security {suite}"], [f"deb main {suite}"]]
 
 
@@ -117,7 +117,7 @@ def test_root_without_a_cache_keeps_no_packages(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-# The files with network settings: where this machine has them, and where a root gets them.
+# The path of each file with network settings on this machine, and the path in a root.
 NETWORK_FILES = {
     "etc/resolv.conf": "etc/resolv.conf",
     "etc/hosts": "etc/hosts",
@@ -137,8 +137,9 @@ def write_files(directory: Path, files: Mapping[str, str]) -> None:
 
 @pytest.fixture
 def bare(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a root that has only directories of apt and a dangling link to the name servers. This
-    machine has a user without settings, and an apt-config with a few options."""
+    """Return a minimal root with directories of apt, and with a dangling symbolic link
+    etc/resolv.conf. The user of this machine has no settings, and apt-config prints a few
+    options."""
     (tmp_path / "root" / "etc/apt/apt.conf.d").mkdir(parents=True)
     (tmp_path / "root" / "etc/apt/auth.conf.d").mkdir()
     (tmp_path / "root" / "etc/resolv.conf").symlink_to(tmp_path / "outside")
@@ -148,7 +149,7 @@ def bare(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
 
 def test_network_settings_are_copied_into_a_root(bare: Path, tmp_path: Path) -> None:
     """A root gets the network settings of this machine, and no other file. A file replaces a
-    symbolic link of the root, whose target is not written."""
+    symbolic link in the root; the target of the link is not written."""
     machine = tmp_path / "machine"
     write_files(machine, {name: f"the machine's {name}" for name in NETWORK_FILES})
     write_files(machine, {"etc/passwd": "private", "etc/apt/auth.conf.d/mirror.bak": "private"})
@@ -165,7 +166,7 @@ def test_network_settings_are_copied_into_a_root(bare: Path, tmp_path: Path) -> 
 def test_machine_without_network_settings_changes_no_file_of_a_root(
     bare: Path, tmp_path: Path
 ) -> None:
-    """What this machine lacks stays as it is in the root."""
+    """Settings that this machine lacks are not changed in the root."""
     write_files(bare, {"etc/hosts": "of the root", "etc/pip.conf": "of the root"})
     (tmp_path / "machine").mkdir()
     copy_network_settings(bare, tmp_path / "machine")
@@ -198,7 +199,8 @@ def test_pip_settings_of_the_user_come_before_those_of_the_machine(
 def test_root_tarball_is_made_with_the_network_options_of_this_machine(
     tmp_path: Path, fails: str, lists: str
 ) -> None:
-    """The next source list is tried if mmdebstrap fails. Only the tarball remains."""
+    """mmdebstrap gets the network options of apt-config. If mmdebstrap fails, the next source list
+    is tried. Only the tarball remains."""
     (tmp_path / "fails").write_text(fails)
     path = bareroot.ensure_root_tarball("a")
     assert path.read_text() == "system of a\n"

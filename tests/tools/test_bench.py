@@ -154,8 +154,8 @@ def test_full_disk_at_the_start_leaves_no_directory(
 
 
 def test_all_modules_that_bench_sh_loads_are_copied(machine: Machine, tmp_path: Path) -> None:
-    """The modules of a tree in which each Kbuild file was obeyed include all that bench.sh loads.
-    Modules of an earlier run are removed."""
+    """The tree has each module that a Kbuild file lists. All modules that bench.sh loads are
+    copied, and modules of an earlier run are removed."""
     for kbuild in ROOT.glob("*/Kbuild"):
         made = re.findall(r"^obj-m [:+]?= (.*)", kbuild.read_text(), re.MULTILINE)
         for module in re.findall(r"(\S+)\.o\b", " ".join(made)):

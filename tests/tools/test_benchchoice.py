@@ -122,9 +122,9 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 
 
 def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
-    """A pattern can select a live benchmark: one that runs a program against the code of the
-    kernel. Live benchmarks of whole programs (macro benchmarks) are measured in emulated test
-    kernels only by a full run in the tier icount."""
+    """A pattern can select a live benchmark, which runs a program against the code of the kernel.
+    Macro benchmarks are live benchmarks of whole programs. Emulated test kernels measure macro
+    benchmarks only in full runs of the tier icount."""
 
     def select_live(quick: bool, tier: str, wanted: list[str]) -> LiveBenchmarks:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})

@@ -102,8 +102,8 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
 def test_each_process_has_its_own_folder_for_logs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A measurement of another process at the same time does not overwrite the logs of the first.
-    Logs are kept only after a failure, until another process measures."""
+    """Two processes that measure at the same time write logs to different folders. Logs are kept
+    only after a failure, until another process measures."""
     pids = [os.getpid(), os.getppid()]
     folders: list[Path] = []
 

@@ -72,8 +72,8 @@ def test_timing_sensitive_suites_run_alone() -> None:
 @pytest.mark.parametrize("set_name", ["short", "full"])
 def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
     """Two simulated processes run the suites of a set. Each suite takes 0.5, 1.5 or 2.5 times its
-    usual time. Both processes end after at most 1.1 times half of the total time, unless a suite
-    waits for another suite for longer."""
+    usual time. Both processes end after at most 1.1 times half of the total time, unless two suites
+    that must run one after the other take longer."""
     suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
     pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     ends = [0.0, 0.0]
@@ -124,7 +124,7 @@ def test_suite_starts_after_the_suite_it_names(tmp_path: Path) -> None:
 def test_first_sentence_of_a_script_describes_its_test(
     tmp_path: Path, comment: str, sentence: str
 ) -> None:
-    """The licence and the directives of shellcheck are left out, and the later comments too."""
+    """The description leaves out the licence, directives of shellcheck, and later comments."""
     head = "# SPDX-License-Identifier: GPL-2.0-only\n# shellcheck shell=dash\n"
     (tmp_path / "a.sh").write_text(f"{head}{comment}\n")
     assert registry.read_first_comment_sentence(tmp_path / "a.sh") == sentence

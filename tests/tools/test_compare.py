@@ -31,8 +31,8 @@ REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
 # The number of groups of equal size into which the processes of the reference run are divided.
 GROUPS = 8
-# A row (a variant) is steady if the relative standard deviation between the values of its processes
-# is at most this. In a steady row, a change of 1 % must be found.
+# The maximum relative standard deviation between processes of a steady row (variant). In a steady
+# row, a change of 1 % must be found.
 STEADY = 0.002
 BENCHES = [bench for bench in rawdata.BENCHES if bench.name == "memcpy-4096"]
 INJECTED = ("memcpy-4096", "marker-immediate")
@@ -140,8 +140,8 @@ def test_halves_of_the_reference_run_raise_few_alarms() -> None:
     assert len(pairs) == 35 and all(len(a) > 50 for a, _ in pairs)
     loud = [pair for pair in pairs if select_alarms(changes.compare_rows(*pair))]
     assert len(loud) <= len(pairs) / 20
-    # The test is not trivial: without a margin, and with a 95 % interval for each row on its own,
-    # more pairs would raise an alarm.
+    # Without a margin, and with a 95 % interval for each row on its own, too many pairs would raise
+    # an alarm.
     rash = 0
     for a, b in pairs:
         both = [(x, y) for x, y in zip(a, b, strict=True) if x.kind == SHARE]
@@ -507,9 +507,9 @@ def test_change_of_a_row_with_one_cluster_has_no_interval() -> None:
 def test_interval_of_a_change_is_that_of_tables_of_t(
     processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
 ) -> None:
-    """The interval of the change from 9, 10, 11 to 11, 12, 13 is computed by hand: by the delta
-    method, with Student's t for four degrees of freedom, 2.776. For one process it also contains
-    the interval over layouts, whose t for two degrees of freedom is 4.303. Layouts that cost
+    """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand: by
+    the delta method, with Student's t for four degrees of freedom, 2.776. With one process, the
+    interval over layouts is included; t for two degrees of freedom is 4.303. Layouts that cost
     nothing, or that only one of the runs has, do not count."""
     a = make_timed_row([9, 10, 11], resolution=resolution, at0=10, at1=10, at2=10, at3=0, at4=10)
     layouts = {f"at{n}": cost for n, cost in enumerate(costs)} | {"at3": 50.0, "at5": 50.0}

@@ -105,9 +105,8 @@ def test_blocks_with_different_slopes_have_no_common_slope() -> None:
 
 
 def test_two_boots_leave_one_common_slope() -> None:
-    """If the same window is longer in each block of a boot, each pair of windows gives the same
-    slope in all blocks, so there are three common slopes. Only the true slope is common to both
-    boots."""
+    """If the same window is longer in all blocks of a boot, the three pairs of windows give three
+    slopes, each common to all blocks. Only the true slope is common to two boots."""
     first = counts.find_common_slopes(make_blocks(576, "cccc"))
     assert len(first) == 3
     assert first & counts.find_common_slopes(make_blocks(576, "aaaa")) == {576}
@@ -115,8 +114,8 @@ def test_two_boots_leave_one_common_slope() -> None:
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
     """Judge the counts of two simulated boots; return the failures. A marker event takes `cost`
-    instructions, and a tracepoint event takes 595. `marker` and `event` have the argument `longer`
-    of make_blocks() for each boot."""
+    instructions, and a tracepoint event takes 595. `marker` and `event` are the values of `longer`
+    for make_blocks(), one value for each boot."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}

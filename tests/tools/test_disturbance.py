@@ -165,8 +165,8 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
 
 
 def make_stretch(blocks: range, factor: float) -> list[Sample]:
-    """Return 200 blocks of two variants. In `blocks`, windows take `factor` times as long: the
-    windows of both variants if `factor` is below 2, else the windows of variant a."""
+    """Return 200 blocks of the variants a and b. In `blocks`, windows take `factor` times as long.
+    A factor of 2 or more applies only to variant a."""
     return [
         make_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),
@@ -289,8 +289,8 @@ def test_verdicts_are_withheld_only_if_late_windows_are_many_and_in_stretches(
 
 @pytest.mark.parametrize("counter", ["steal_seconds", "others_seconds"])
 def test_verdicts_are_kept_if_cpu_time_is_lost(counter: str) -> None:
-    """Windows during which another guest or program used the CPU are late or flagged, and the
-    intervals allow for such windows."""
+    """Verdicts are not withheld: windows that lost CPU time are late or flagged, and the intervals
+    allow for such windows."""
     env = {"seconds": "100", counter: "60"}
     tier = replace(make_tier(), env={**make_tier().env, **env})
     rows = [make_result("b", "x", 9.0, verdict=SLOWER)]

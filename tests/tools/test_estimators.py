@@ -33,8 +33,8 @@ def test_intervals_contain_the_true_cost(kind: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
-    """compute_usual_costs() returns the midmean (mean of the middle half) of blocks with noise, if
-    the share `share` of the blocks of a process costs 3 more."""
+    """The share `share` of the blocks of a process costs 3 more. compute_usual_costs() returns the
+    midmean (mean of the middle half) of the blocks with noise."""
     dear = (np.arange(noises.BLOCKS) < round(share * noises.BLOCKS)) * 3.0
     random = np.random.default_rng(0)
     drawn = np.sort((dear + random.standard_normal((4000, noises.BLOCKS))).reshape(-1))
@@ -59,8 +59,8 @@ def test_usual_costs_agree_with_the_documented_table() -> None:
 @pytest.mark.parametrize("kind", noises.ASYMMETRIC)
 def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
     """A disturbance adds an offset of zero or more to each block, so the true cost is at least
-    zero, and below the largest offset. In the kind of noise stays-SHARE-BLOCKS, a neighbour process
-    runs in SHARE of the blocks, for BLOCKS blocks in a row on average."""
+    zero, and below the largest offset. The noise stays-SHARE-BLOCKS simulates a neighbour process
+    that runs in SHARE of the blocks, for BLOCKS blocks in a row on average."""
     random = np.random.default_rng(1)
     layout = noises.permute_layouts(random, 400 * noises.LENGTH)
     offsets = noises.ASYMMETRIC[kind](random, layout)
@@ -77,7 +77,7 @@ def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
 
 def test_true_cost_is_the_mean_over_all_processes_that_may_start() -> None:
     """If one process in five costs 3 more, the true cost is 0.6, even in a run without a costly
-    process. If a neighbour process causes the cost, each process has its own true cost."""
+    process. If a neighbour process adds a cost, each process has its own true cost."""
     assert noises.simulate_run("one-in-five-3", 0).usual == pytest.approx(0.6, abs=0.06)
     assert np.ptp(noises.simulate_run("stays-25%-500", 0).usual) > 2
 
@@ -161,9 +161,8 @@ def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
 
 
 def test_the_interval_of_two_states_holds_the_estimate() -> None:
-    """The estimate includes the blocks next to a change of the state. The costs in the two states
-    do not, so the estimate may be below both costs, as here, where cheap blocks precede costly
-    blocks."""
+    """The estimate includes the blocks next to a change of the state; the costs in the two states
+    do not. Here, blocks before a change are cheap, so the estimate is below both costs."""
     x = np.zeros(noises.LENGTH)
     for begin in (0, 5 * noises.BLOCKS):
         x[begin + 56 : begin + 96] = -0.3
@@ -216,8 +215,8 @@ def test_noise_of_layouts_is_not_removed() -> None:
 
 
 def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
-    """If blocks of few processes have two states, the interval contains the whole interval that is
-    computed from the differences between processes."""
+    """If blocks of few processes have two states, the interval contains the interval over
+    processes, which allows for differences between processes."""
     process = np.repeat([1, 2, 3], 128)
     x = simulate_brief_neighbour(4, 3)
     found = location.estimate_location(x, process, np.arange(len(x)) % 8)
@@ -259,8 +258,8 @@ def test_note_has_the_mean_over_time_if_the_usual_cost_leaves_out_blocks(
     every: int, noted: bool
 ) -> None:
     """If one block of ten costs 40 more, the usual cost leaves out the costly blocks, and the note
-    has the mean over time. There is no note if no block (`every` is 0) or every block (1) costs 40
-    more."""
+    has the mean over time. If no block or each block costs 40 more (`every` is 0 or 1), there is no
+    note."""
     offsets = 40.0 * (np.arange(noises.LENGTH) % every == 0) if every else 0.0
     x = offsets + np.random.default_rng(1).standard_normal(noises.LENGTH)
     found = location.estimate_location(x, noises.PROCESS, noises.LAYOUT)
@@ -358,7 +357,8 @@ THEIRS = {"together": 0.0974, "spread": 0.0017}
     ("ours", "said"),
     [
         ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
-        # Each of the two costs must agree with nopcost in only one of several attempts.
+        # Each cost must agree with nopcost in one attempt; the two costs may agree in different
+        # attempts.
         (
             [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
             "2 passed, 0 failed",
@@ -420,20 +420,20 @@ def test_two_different_processes_give_a_wide_interval() -> None:
     [
         ([5], None),
         ([2, 2, 2], None),
-        # The mean of these is not exactly 0.1.
+        # The computed mean is not exactly 0.1.
         ([0.1, 0.1, 0.1], None),
         ([3, 1], [True, False]),
-        # The sum of the squared deviations is 1.
+        # The squared deviations from the mean sum to 1.
         ([1, 0, 0, 1], [True, False, False, True]),
         ([0, 10, 1, 2], [False, True, False, False]),
-        # The best groups explain 4/5 of the variance; of five values 3/4.
+        # The best groups of four values explain 4/5 of the variance, of five values 3/4.
         ([0, 1, 2, 3], [False, False, True, True]),
         ([0, 1, 2, 3, 4], None),
     ],
 )
 def test_values_are_split_into_two_groups(values: list[float], upper: list[bool] | None) -> None:
-    """Values are split where the two groups differ most, if this explains at least 4/5 of their
-    variance. Equal values are not split, and give no warning of numpy."""
+    """Values are split into the two groups that differ most, if the split explains at least 4/5 of
+    the variance. Equal values are not split, and give no warning of numpy."""
     with np.errstate(all="raise"):
         found = location.split_into_two_groups(np.array(values, dtype=float))
     assert (None if found is None else [*found]) == upper
@@ -506,9 +506,9 @@ def test_the_smallest_detectable_difference_is_found_in_four_of_five_runs() -> N
 
 
 def test_one_block_in_ten_of_heavy_tailed_noise_is_an_outlier() -> None:
-    """The outliers have a Lomax distribution of scale 20 and shape 1.2: of one block in ten, the
-    share 2 ** -1.2 is farther away than 20, and 10 ** -1.2 farther than 180, as often on either
-    side. The other blocks are white noise."""
+    """One block in ten is an outlier from a Lomax distribution of scale 20 and shape 1.2; half of
+    the outliers are negative. The share 2 ** -1.2 of the outliers is beyond 20, and 10 ** -1.2
+    beyond 180. The other blocks are white noise."""
     x = noises.KINDS["tailed"](np.random.default_rng(1), 200_000)
     for side in (x, -x):
         assert np.mean(side > 20) == pytest.approx(0.0218, abs=0.0015)

@@ -186,6 +186,6 @@ def test_label_of_a_tick_has_no_exponent(value: float, label: str) -> None:
     ],
 )
 def test_ticks_are_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:
-    """The ticks of a linear axis have equal distances; those of a logarithmic axis, or part of an
-    axis, are powers of ten."""
+    """The ticks of a linear axis have equal distances. The ticks of a logarithmic axis, or of the
+    logarithmic part of an axis, are powers of ten."""
     assert axis.choose_ticks(most) == pytest.approx(ticks)

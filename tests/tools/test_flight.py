@@ -83,9 +83,8 @@ DEFINE_IMV(int, shared) = 1;
 @pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
-    """A program of two files works: one reads an immediate value that the other defines. The
-    program also includes <linux/ptrace.h>, and gets the header of the system, not the one in
-    native/include."""
+    """A program of two files works: a file reads an immediate value that another file defines.
+    <linux/ptrace.h> is the header of the system, not of native/include."""
     if shutil.which(compiler) is None:
         pytest.skip(f"{compiler} is missing")
     for name, text in FILES.items():

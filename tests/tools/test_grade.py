@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the grade of a run, which the worst of all reasons for a lower grade decides."""
+"""Tests of the grade of a run: the worst of all reasons for a lower grade decides."""
 
 from __future__ import annotations
 

@@ -262,16 +262,16 @@ def test_inspections_are_enabled_by_default(tmp_path: Path) -> None:
 
 
 def make_inspected_cpu(*memory_bytes: int) -> Cpu:
-    """Return a CPU with two addresses of kernel code and two other words on its stack. The CPU
-    handles an int3 if there are bytes of memory."""
+    """Return a CPU with two addresses of kernel code and other words on its stack. If
+    `memory_bytes` are given, the CPU handles an int3."""
     stack = [0xFFFFFFFF80000000, 0xFFFFFFFF7FFFFFFF, *[0] * 30, 0xFFFFFFFFC0A01231]
     trap = (*[0] * 16, 0xFFFFFFFFC0A01231, 0x10, 0x246, 0, 0x18) if memory_bytes else ()
     return Cpu(0, "", 0, True, False, tuple(stack), 0xFFFFFFFF9A200B40, trap, memory_bytes)
 
 
 def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
-    """The log has the offset of each code address on the stack, in bytes, and the bytes of memory
-    at an int3 that can be read."""
+    """The log has the byte offset of each code address on the stack, and the readable bytes of
+    memory at an int3."""
     lines = [
         *("int3 entry code: ffffffff9a200b40", "code addresses on the stack:"),
         *("+000 ffffffff80000000", "+100 ffffffffc0a01231"),

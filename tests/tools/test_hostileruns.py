@@ -102,8 +102,9 @@ def test_exact_counts_are_compared_without_layouts() -> None:
 
 
 def test_random_subsets_of_32_layouts_are_comparable() -> None:
-    """Random halves of 32 layouts are comparable with each other and with all 32. The first eight
-    layouts are not comparable with 32, and the first four not with eight."""
+    """Two halves of 32 layouts are comparable with each other, and with all 32 layouts. The first
+    eight layouts are not comparable with all 32 layouts, nor the first four with the first
+    eight."""
     halves = [{8 * (n % 4) + n % 8 for n in range(start, start + 16)} for start in (0, 3)]
     assert halves[0] != {*range(32)} and not comparison_key.are_layouts_incomparable(*halves)
     assert not comparison_key.are_layouts_incomparable(halves[0], range(32))
@@ -162,8 +163,8 @@ def test_history_refuses_a_run_without_a_date(
 
 
 def test_a_run_with_two_kernels_counts_once(tmp_path: Path) -> None:
-    """If a tier (measurement environment) of a run was measured in two kernels, each variant has
-    two rows of one value each. So the run counts once in each row."""
+    """A tier (measurement environment) of a run was measured in two kernels. Each variant has two
+    rows, and the run has one value in each row."""
     (run,) = manyruns.write_runs(tmp_path, 1)
     env, file = json.loads((run / "env.json").read_text()), run / "samples.csv"
     (tier,) = env["tiers"]

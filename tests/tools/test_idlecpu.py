@@ -17,8 +17,8 @@ from nativeprograms import KMBENCH, read_env_file, run_kmbench, run_program
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
-# The number of tries with a busy CPU; and the difference between two idle shares, in percentage
-# points, below which the shares count as equal.
+# TRIES is the number of tries with a busy CPU. Idle shares that differ by less than EQUAL
+# percentage points count as equal.
 TRIES, EQUAL = 5, 20
 ALLOWED = sorted(os.sched_getaffinity(0))
 CHOSEN = re.compile(

@@ -31,9 +31,9 @@ pytestmark = pytest.mark.usefixtures("native_programs")
 # call through a function pointer.
 CALLS = 3
 # The limit for a pass of a loop with an enabled SDT probe, as a multiple of a pass of the same loop
-# with a call through a function pointer. The cost of the empty loop is not subtracted from either.
-# The probe has one or two empty handlers. Most of the time goes into taken branches: a pass has
-# seven with one handler, and three with the call alone.
+# with a call through a function pointer. The cost of the empty loop is not subtracted from either
+# pass. The probe has one or two empty handlers. Most of the time goes into taken branches: seven
+# per pass with one handler, three per pass with the call alone.
 SDT_PASSES = {"sdt-jump": 3, "sdt-jump-2-handlers": 5, "sdt-breakpoint-promoted": 4}
 RUNS = 10
 
@@ -75,10 +75,10 @@ def test_order_of_windows_depends_on_the_seed_alone(tmp_path: Path) -> None:
 
 
 def test_windows_take_10_to_30_microseconds(tmp_path: Path) -> None:
-    """Windows of cheap and of costly variants take 10 to 30 us; the best of ten runs counts. If the
-    speed of the CPU changes by half after the calibration, for example because a neighbour process
-    starts, most windows of a run are too long or too short. Interrupted windows are longer, so the
-    medians are checked."""
+    """Windows of cheap and of costly variants take 10 to 30 us in the best of ten runs. In other
+    runs, most windows may be too long or too short, because the speed of the CPU changes by half
+    after the calibration, for example if a neighbour process starts. Medians are checked, because
+    interrupted windows are longer."""
     runs = []
     for number in range(RUNS):
         raw = tmp_path / str(number)

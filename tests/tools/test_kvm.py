@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of guests with this machine's root directory, with a fake QEMU, and of the judgement of the
-steps that run in such a guest."""
+"""Tests of guests that use this machine's root directory, with a fake QEMU, and of verdicts on the
+steps that run in these guests."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import kernelsuite, kvm
 from kmtools.suites.kvm import Step
 
-# A QEMU that starts without a kernel, and one that lacks SVM.
+# Scripts that replace QEMU: WHOLE starts, WITHOUT_SVM fails because SVM is not supported.
 WHOLE = '[ "$1" = --version ] && { echo "QEMU 10"; exit; }\necho "$@" >"$HERE/probe"\n'
 WITHOUT_SVM = f"""{WHOLE}
 echo "qemu-system-x86_64: TCG doesn't support requested feature: svm" >&2
@@ -32,7 +32,7 @@ exit 1
 
 
 def write_package_modules(*names: str) -> None:
-    """Write modules into the package of the fake kernel: files without dependencies."""
+    """Write fake modules without dependencies into the package of the fake kernel."""
     kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
     folder = kernel.tree / "usr/lib/modules" / kernel.release / "kernel"
     folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +155,7 @@ def test_step_is_judged_by_exit_code_and_lines(
 
 
 def test_expected_reasons_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The texts that the suite expects are the ones that accel.py makes."""
+    """The texts that the suite expects are the error messages of choose_accel()."""
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     for kvm_file, reason in ((Path("/absent"), kvm.ABSENT), (Path("/dev/null"), kvm.NO_DEVICE)):
         with pytest.raises(UnableError) as error:

@@ -208,8 +208,9 @@ def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
 
 
 def test_headers_of_the_initramfs_have_the_fields_of_the_kernel(tmp_path: Path) -> None:
-    """Each header has the fields of Documentation/driver-api/early-userspace/buffer-format.rst of
-    the kernel: eight hexadecimal digits each, owned by root, without a time."""
+    """Each header has the fields that Documentation/driver-api/early-userspace/buffer-format.rst of
+    the kernel describes, with eight hexadecimal digits each. All files belong to root, and their
+    time is 0."""
     (tmp_path / "job").write_text("abcde")
     (tmp_path / "job").chmod(0o640)
     out = io.BytesIO()

@@ -45,9 +45,9 @@ def find_loop_offsets(program: Path) -> dict[str, set[int]]:
                 clocks.append(int(at, 16))
             elif mnemonic[0] == "j" and target and int(target, 16) <= int(at, 16):
                 found.setdefault(name, set()).add(int(target, 16) % LINE)
-                # If there are two clock readings between the jump and its target, the loop measures
-                # a window in each pass. If there is only one, this is no loop: the jump returns
-                # from the cold path of a marker.
+                # Two clock readings between the jump and its target mean that the loop measures a
+                # window in each pass. One clock reading means no loop: the jump returns from the
+                # cold path of a marker.
                 if sum(clock >= int(target, 16) for clock in clocks) > 1:
                     each.add(name)
     return {name: begins for name, begins in found.items() if name not in each}

@@ -95,9 +95,9 @@ def test_samples_of_two_counts_have_verdicts() -> None:
     ("more", "verdict"), [(1.0, DIFFERS), (-1.0, UNRESOLVED), (0.3, SLOWER), (0.2, SLOWER)]
 )
 def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: str) -> None:
-    """From the second of the three loop counts on, each further operation of x costs `more` ticks
-    more. The margin is 0.25 ticks. The interval of a row that is not on a line contains the added
-    costs in short windows, 0.6, and in long ones."""
+    """Beyond the second of three loop counts, each further operation of x costs `more` ticks more.
+    If abs(more) exceeds the margin, 0.25 ticks, the interval contains both added costs: 0.6 in
+    short windows, and 0.6 + `more` in long windows."""
 
     def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
@@ -144,7 +144,7 @@ def test_nonlinear_clone_keeps_its_verdict() -> None:
 
 def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
     """If the cost of an operation changes by the margin at the second loop count, at most one row
-    in twenty is reported; if it does not change, no row is reported."""
+    in twenty is reported. Without a change, no row is reported."""
     named = {0.0: 0, 0.25: 0}
     for most in named:
         for seed in range(200):

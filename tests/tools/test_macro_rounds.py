@@ -45,7 +45,7 @@ def simulate_rounds(
 
 def judge_simulations(truth: float, noise: float = NOISE, count: int = 40) -> list[AddedTime]:
     chance = random.Random(1)
-    # choose_orders() uses the generator of the module.
+    # choose_orders() uses the global generator of the Python module random.
     random.seed(1)
     return [estimate_added_time(simulate_rounds(chance, truth, noise, count)) for _ in range(200)]
 
@@ -76,8 +76,7 @@ def test_too_few_rounds_have_no_interval() -> None:
 
 
 def test_interval_covers_how_much_boots_differ() -> None:
-    """In each of three boots, the added time differs by several percent; the interval contains the
-    mean."""
+    """The added time is 17, 20 and 23 % in three boots; the interval contains all three values."""
     chance, times = random.Random(3), []
     for boot, truth in (("b", 1.17), ("a", 1.2), ("c", 1.23)):
         times += [replace(one, boot=boot) for one in simulate_rounds(chance, truth)]
@@ -134,7 +133,8 @@ def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixtu
     assert ran[:2] == [OFF, ON]
     assert [one.state for one in macro.load_times(clock / "t")] == ran[2:]
     assert Counter(zip(ran[2::2], ran[3::2], strict=True)) == {(OFF, ON): 20, (ON, OFF): 20}
-    # A second measurement adds to the first one; without COMMAND, all are judged.
+    # A second measurement adds times to the file. Without COMMAND, all times in the file are
+    # judged.
     assert main([*words[:-3], "--runs", "2", "--", "make", "x y"]) == 0
     capsys.readouterr()
     assert main(words[:3]) == 0
@@ -166,7 +166,7 @@ def test_other_command_needs_another_label(clock: Path, capsys: pytest.CaptureFi
 def test_rounds_are_kept_if_the_terminal_is_gone(
     clock: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """After a hangup, writing to the terminal fails."""
+    """Rounds are kept although writing to the terminal fails, as after a hangup."""
 
     def fail_to_close(_: object) -> None:
         raise OSError(5, "Input/output error")
@@ -186,7 +186,7 @@ def test_times_of_kernels_and_rounds_share_a_file(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
     assert lines[3].startswith("true ")
-    # The rounds in this boot do not take its name as a kernel.
+    # Rounds do not count as the label of this boot, so another label is accepted.
     words = ["macro", "--times", str(clock / "t"), "--label", "nop", "--runs", "1", "--", "true"]
     assert main(words) == 0
     assert "boot next: " in capsys.readouterr().out
@@ -247,7 +247,8 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     """Send a signal to the process group, as a terminal does, while the command runs in the state
-    "on", until the off-command has ended, which takes a while and is not interrupted."""
+    "on". Repeat the signal until the off-command has ended: no signal interrupts the
+    off-command."""
     hang = "read now <state; [ $now = off ] || { touch reached; exec sleep 60; }"
     off = f"sleep 0.3; {switch_to(tmp_path, 'off')}; rm -f reached"
     words = list_words(tmp_path, switch_to(tmp_path, "on"), off, "--", "sh", "-c", hang)

@@ -307,8 +307,9 @@ STALE = """\
         ("Oops: int3", "int3", True),
         ("0f <1f> 44 00 00", "66 <90> 44", True),
         ("0f <1f> 44", "e9 <12> 34", True),
-        # Not retried: the int3 is still in memory, or kmarkers may have patched the instruction.
+        # Not retried, because the int3 is still in memory.
         ("0f <1f> 44", "cc <1f> 44", False),
+        # Not retried, because kmarkers may have patched the instruction.
         ("0f <1f> 44", "e8 <12> 34", False),
         ("__schedule+0x343/0xbe0\n[  200.3]", "pass+0x3/0xb [patcher]\n[  200.3]", False),
         ("__schedule+0x343/0xbe0\n[  200.3]", "0xffffffffc0123456\n[  200.3]", False),

@@ -179,7 +179,7 @@ def test_second_build_in_a_folder_waits(tmp_path: Path) -> None:
 
 
 def test_every_build_takes_the_lock() -> None:
-    """Only build_make_command() makes a make command that builds in native/."""
+    """Only build_make_command(), which takes a lock, makes a command that builds in native/."""
     builds = [
         path.name
         for folder in ("scripts/kmtools", "tests/tools")

@@ -246,7 +246,7 @@ def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first process chooses a CPU and prints the reason. The option --prefer names this CPU for
-    the other processes, also those of a resumed run. kmtools does not run on this CPU."""
+    the other processes, also after the run is resumed. kmtools does not run on this CPU."""
     monkeypatch.setenv("EXIT", "0")
     allowed = os.sched_getaffinity(0)
     first = min(allowed)

@@ -129,8 +129,8 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
 def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    """The verdicts of all rows of a run are withheld for one reason, which the first screen shows
-    for the rows of the headline. No row counts as withheld without a reason. The check fails only
+    """All verdicts of a run are withheld for one reason. The first screen shows this reason for the
+    rows of the headline, so no row counts as withheld without a reason. The check fails only
     because too few rows have a verdict."""
     rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
     results = make_run(dict.fromkeys(rows, WITHHELD_ROW))

@@ -89,8 +89,8 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 def test_report_of_all_benchmarks_is_small_and_complete(
     tmp_path: Path, native_programs: None
 ) -> None:
-    """A page has the tables of all benchmarks that a run has. The run has all benchmarks except
-    those that switch sites on and off; the limit of the page's size leaves space for these."""
+    """The page has the tables of all benchmarks of the run: all benchmarks except those that switch
+    sites. The size limit leaves space for the missing benchmarks."""
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = TagCollector()

@@ -164,9 +164,9 @@ def test_default_colours_are_those_of_the_light_scheme() -> None:
     ],
 )
 def test_text_of_matplotlib_is_converted(place: str, style: str, converted: str) -> None:
-    """A text keeps its place, in pixels of 3/4 points, and its colour, weight, alignment, size and
-    font, except defaults. matplotlib moves the lines of a text with several lines by
-    translations."""
+    """A text keeps its position, in pixels of 3/4 points. Its colour, weight, alignment, size and
+    font are written only if they are no defaults. If a text has several lines, matplotlib moves the
+    lines by translations."""
     text = f'<text {place} style="fill: #24292f; {style}">a &lt; b</text>'
     drawing = svgfile.read_drawing(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 60"><g>{text}</g></svg>'
@@ -363,8 +363,7 @@ def test_the_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_style_of_a_shape_becomes_classes_and_attributes(
     style: Mapping[str, str], attributes: str | None
 ) -> None:
-    """Colours, dashes and the usual opacity become CSS classes. Other opacities and colours, and
-    widths of lines other than one pixel, which is 0.75 points, become attributes. matplotlib writes
-    the opacity of a shape as `opacity` or as `fill-opacity`. An invisible shape has no
-    attributes."""
+    """Known colours, dashes and the opacity 0.4 become CSS classes. Other colours and opacities,
+    and line widths other than one pixel (0.75 points), become attributes. matplotlib writes the
+    opacity of a shape as `opacity` or as `fill-opacity`. An invisible shape has no attributes."""
     assert svgfile.make_shape_attributes(style) == attributes

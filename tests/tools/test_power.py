@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the power of kmarkers compare, in data with known changes: simulated runs, and halves of
-the reference run, one of which is scaled by 1 %."""
+"""Tests of the power of kmarkers compare, in data with known changes: simulated runs, and pairs of
+halves of the reference run, with one half scaled by 1 %."""
 
 from __future__ import annotations
 
@@ -138,8 +138,8 @@ def test_printed_detectable_change_is_detected() -> None:
 
 
 def test_change_of_1_percent_in_reference_rows_is_detected_or_unresolved() -> None:
-    """In halves of the reference run, one of which is scaled by 1 %, some rows are detected as
-    slower. Rows that are too noisy for 1 % are unresolved."""
+    """If one half of the reference run is scaled by 1 %, some rows are detected as slower. Rows
+    that are too noisy for 1 % are unresolved."""
     for a, b in split_reference_run()[::18]:
         more = [replace(r, values=r.values * (1 if r.is_clone else 1.01)) for r in b]
         found = [c for c in changes.compare_rows(a, more) if c.kind == SHARE]

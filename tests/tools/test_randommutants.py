@@ -46,7 +46,7 @@ OPERATORS = (
     ("x = f(a - 1, b) + c;", "x = c;", "drop left operand"),
     ("x = f(a - b->c, d);", "x = f(a, d);", "drop right operand"),
 )
-# Code of which nothing is changed.
+# Code in which no operator changes anything.
 SILENT = (
     *("/* a < b; */", "// if (a < 3)", "#define X(a) (a < 3)", "return a;", "int b;"),
     *('pr_info("3 < 4 %d", a + 3);', "struct foo *bar = baz;", "u32 x, y;", "const char *s = t;"),
@@ -156,8 +156,8 @@ def judge_planted(
 def test_survivor_is_printed_as_diff(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A survivor is reported as a diff, with the tests that ran, and lowers the rate. One of two
-    survivors may be chance."""
+    """A survivor is reported as a diff, with the tests that ran, and lowers the rate. One survivor
+    of two mutants may be chance, so there is no failure."""
     given = [Judgement("case_one"), Judgement(seen_by=["native-plain"])]
     tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
     said = capsys.readouterr().out
@@ -170,7 +170,8 @@ def test_survivor_is_printed_as_diff(
 
 
 def test_too_many_survivors_are_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A sample of which so few are caught as chance does not explain fails, and names the limit."""
+    """A sample fails if chance does not explain why so few mutants are caught. The failure names
+    the limit."""
     tally, _ = judge_planted(tmp_path, monkeypatch, [Judgement(seen_by=["native-plain"])] * 2, 2)
     assert tally.failed and "the limit is 92 %" in tally.failed[0]
 
@@ -183,8 +184,8 @@ def test_too_many_survivors_are_a_failure(tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_limit_allows_for_chance(caught: int, judged: int, below: bool) -> None:
-    """The largest number of caught mutants that is called below 92 % is that of the binomial
-    distribution: 7 of 10 (probability 0.04), 176 of 200 (0.03)."""
+    """A sample is below the limit of 92 % if the binomial distribution makes so few caught mutants
+    improbable: at most 7 of 10 (probability 0.04), or 176 of 200 (0.03)."""
     assert randommutants.is_below_limit(caught, judged, 92.0) is below
 
 
@@ -255,7 +256,7 @@ def test_list_of_unnoticed_mutants_matches_sources() -> None:
 
 def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
     """The tests that execute a line are found, quickest first. For lines that an import executes,
-    these are all tests of the file, although one test imports the file itself."""
+    all tests of the file are found, even if one of the tests imports the file."""
     data = tmp_path / "data"
     with sqlite3.connect(data) as database:
         database.executescript(
@@ -265,7 +266,7 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
         database.execute("INSERT INTO file VALUES (1, ?)", [str(tmp_path / "a.py")])
         contexts = enumerate(["", "slow", "quick", "failing"])
         database.executemany("INSERT INTO context VALUES (?, ?)", contexts)
-        # Lines 1; 1 and 9; 9 and 10; 9.
+        # Bit masks of the executed lines, for each context: 1; 1 and 9; 9 and 10; 9.
         bits = [b"\x02", b"\x02\x02", b"\x00\x06", b"\x00\x02"]
         rows = [(1, context, some) for context, some in enumerate(bits)]
         database.executemany("INSERT INTO line_bits VALUES (?, ?, ?)", rows)
@@ -277,8 +278,8 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
 
 
 def test_earlier_results_are_used(tmp_path: Path) -> None:
-    """Tests with a failed phase, such as the teardown, do not count as passing; the results of an
-    earlier run are read again."""
+    """Results of an earlier run are read instead of running the tests again. A test with a failed
+    phase, such as the teardown, does not count as passed."""
     phases = [["a", "passed", 1.0], ["a", "passed", 2.0], ["b", "passed", 1.0], ["b", "failed", 0]]
     record = tmp_path / "log.jsonl"
     record.write_text("".join(f"{json.dumps(phase)}\n" for phase in phases))
@@ -291,7 +292,7 @@ def test_earlier_results_are_used(tmp_path: Path) -> None:
 def test_results_of_an_incomplete_run_are_refused(
     code: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """If the tests are not run to the end, those that have passed are not stored."""
+    """If the tests are not run to the end, the passed tests are not stored."""
 
     def end_early(*_: object, **__: object) -> int | None:
         (tmp_path / "log.jsonl").write_text('["a", "passed", 1.0]\n')
@@ -304,7 +305,8 @@ def test_results_of_an_incomplete_run_are_refused(
 
 
 def test_lines_of_a_statement() -> None:
-    """The lines of a statement of several lines are found; of a function only its head."""
+    """For a line of a statement, all lines of the statement are found. For a line in the head of a
+    function, all lines of the head are found."""
     text = "def f(\n    a,\n):\n    x = (\n        a\n    )\n    return x\n"
     found = [[*testlines.find_statement_lines(text, line)] for line in (2, 5, 7)]
     assert found == [[1, 2, 3], [4, 5, 6], [7]]
@@ -378,7 +380,8 @@ def test_first_failure_ends_the_boot(tmp_path: Path) -> None:
 
 
 def test_options_select_random_mutants() -> None:
-    """The options of random mutants replace those chosen by hand; an unknown place is refused."""
+    """With an option for random mutants, random mutants replace the mutants chosen by hand. An
+    unknown value of `where` is refused."""
     (suite,) = randommutants.make_requested_suites(
         SuiteRequest(options={"random": "5", "seed": "1", "where": "native,python"}), ["mutants"]
     )

@@ -183,7 +183,8 @@ def test_module_notes_have_the_locations_of_arguments(
 
 
 def test_module_note_adds_no_instruction(compiler: str, tmp_path: Path) -> None:
-    """A note needs 16 bytes of table, and 4 for an argument in a register or 8 for a constant."""
+    """A function with a note has only a ret. A note needs 16 bytes of table, and 4 for an argument
+    in a register or 8 for a constant."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
     constant = 'SDT_PROBE_FLAVOUR(note, p, m, f, two, 1, "");'
     source = f"#define SDT_NOTES_OF_MODULES\n{HEAD}\nvoid note(int a, char *b) {{ {site} }}\n"

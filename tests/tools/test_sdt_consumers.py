@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that sources with SDT probes in the style of FreeBSD compile, if their #include is
-changed."""
+"""Tests that sources with SDT probes in the style of FreeBSD compile if they include
+<kmarkers/sdt.h>."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ def test_hits_are_reported_for_their_own_site(compiler: str, level: str, tmp_pat
     program = build_program(compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path)
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert re.fullmatch(r"# \d+ sites, 140 hits, \d+ copies, 0 wrong\n", done.stdout)
-    # gcc, which builds kernels, does not merge most sites.
+    # gcc, with which kernels are built, merges few sites.
     assert compiler != "gcc" or int(done.stdout.split()[5]) <= MERGED
     assert done.returncode == 0
 

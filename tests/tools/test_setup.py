@@ -76,7 +76,7 @@ class Checkout:
         self.env = {**os.environ, "PATH": where, "STATE": str(self.state)}
 
     def start_setup(self, *words: str, who: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-        """Start scripts/setup; `who` is a command that starts it as another user."""
+        """Start scripts/setup; `who` is a command that starts the script as another user."""
         return subprocess.Popen(
             [*who, str(self.dir / "scripts/setup"), *words],
             env=self.env,

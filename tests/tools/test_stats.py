@@ -196,9 +196,8 @@ SHAPES = {
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("blocks", [40, 200])
 def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int) -> None:
-    """The error rate is at most 5 %. With the noise "layout-large", whose layout effects are far
-    larger than the margin, the error rate is exactly 5 %, so two standard deviations more are
-    allowed."""
+    """The error rate is at most 5 %. For the noise "layout-large", two standard deviations more are
+    allowed: layout effects far larger than the margin make the error rate exactly 5 %."""
     runs = 200
     allowed = 0.05 * runs + (2 * (0.05 * 0.95 * runs) ** 0.5 if name == "layout-large" else 0)
     clones, variants = count_verdicts(SHAPES[name], blocks, 0.0, runs)
@@ -227,8 +226,8 @@ def test_difference_must_exceed_margin_and_noise_floor() -> None:
 
 
 def test_cost_equal_to_the_margin_is_a_difference() -> None:
-    """An interval excludes 0 and contains the margin. The verdict is "differs" if the cost exceeds
-    the noise floor, else "unresolved"."""
+    """For an interval that excludes 0 and contains the margin, the verdict is "differs" if the cost
+    exceeds the noise floor, else "unresolved"."""
     for sign in (1, -1):
         ends = Interval(*sorted((sign * 0.24, sign * 0.26)))
         assert verdicts.decide_verdict(sign * 0.25, ends, 0.25, 0.1) == DIFFERS

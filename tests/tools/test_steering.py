@@ -34,8 +34,8 @@ ADDS = {("z", 3): 0.5}
 
 def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> None:
     """Write samples of a simulated process to the directory `part`: 16 blocks, with noise of 25
-    ticks per window, or 100 times that in NOISY benchmarks. `number` is the seed; `more` are
-    further lines of the file env."""
+    ticks per window, multiplied by the factor in NOISY. `number` is the seed; `more` are further
+    lines of the file env."""
     part.mkdir(parents=True)
     (part / "env").write_text(f"kernel=k\ncycles=none\nemulated=0\n{more}")
     random = np.random.default_rng(number)
@@ -114,8 +114,8 @@ def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: native.Steer
 def test_layout_effects_do_not_prolong_a_benchmark(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
-    """If only more layouts, and not more processes, would resolve a row, the run ends. The row is
-    unresolved, with a note."""
+    """The run ends if more processes would not resolve a row, because only more layouts would. The
+    row is unresolved, with a note."""
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["plain", "placed"], **words) == 16
@@ -142,7 +142,8 @@ def test_noisy_row_may_be_resolved_by_more_time() -> None:
 def test_resumed_run_repeats_the_same_interim_evaluations(
     tmp_path: Path, steer: native.Steer
 ) -> None:
-    """A resumed run evaluates the same numbers of processes as before the interruption."""
+    """A resumed run evaluates its rows after the same numbers of processes as before the
+    interruption."""
     raw = tmp_path / "native"
     parts = raw.with_name("native.parts")
     for number in range(18):

@@ -15,7 +15,8 @@ STOP = re.compile(r"^(\S.*?) {2,}((?:[0-9a-f]{2} ){5}) +(.*)$", re.MULTILINE)
 
 
 def read_stops(output: str) -> dict[str, tuple[list[str], str]]:
-    """Return, for the title of each stop, the five bytes of the instruction and what happened."""
+    """Return the five bytes of the instruction and what happened at each stop, keyed by the title
+    of the stop."""
     return {title: (shown.split(), what) for title, shown, what in STOP.findall(output)}
 
 
@@ -38,7 +39,7 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
     assert code[3][0] == "e9"
     counts = [[int(n) for n in re.findall(r"\d+", what)] for _, what in stops.values()]
     assert counts[0][0] > 0 and counts[0][1] == 0
-    # A pass of the loop that began before a round can end in that round.
+    # One pass without a jump may end in a round, if the pass began before the round.
     assert all(passed <= 1 and jumped > 0 for passed, jumped in counts[1:])
     traps = re.search(r"hit int3 (\d+) times", done.stdout)
     assert traps is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of finding the modules in a kernel's package that other modules depend on."""
+"""Tests of finding the dependencies of modules in a kernel's package."""
 
 from __future__ import annotations
 

@@ -17,8 +17,8 @@ CONTINUED = 99
 
 
 def test_kmbench_lists_all_native_successors(native_programs: None) -> None:
-    """kmbench lists all benchmarks and variants in user space that repeat a published
-    measurement."""
+    """kmbench lists each benchmark and variant that repeats a published measurement in user
+    space."""
     lines = dict(line.split(":", 1) for line in run_kmbench("list").stdout.splitlines())
     names = {(name, variant) for name, words in lines.items() for variant in words.split()}
     assert published.find_missing_successors(names, "") == []
@@ -43,7 +43,7 @@ def test_number_of_published_rows_with_a_successor() -> None:
 
 
 def test_program_times_are_not_compared_with_cycles() -> None:
-    """Pings were published in packets per second, so they are not compared with cycles."""
+    """Numbers of whole programs, here pings in packets per second, are not compared with cycles."""
     row, base = (
         make_result("macro-ping", "marker-immediate"),
         make_result("macro-ping", "absent", None),
@@ -56,7 +56,7 @@ def test_program_times_are_not_compared_with_cycles() -> None:
 
 @pytest.fixture(scope="module")
 def sites() -> dict[str, dict[str, int]]:
-    """Return the size of a site in bytes for each form of a site, by part of the object file."""
+    """Return the sizes of each form of a site in bytes, keyed by the part of the object file."""
     return {site.form: dict(site.sizes) for site in objects.measure_all_site_forms()}
 
 

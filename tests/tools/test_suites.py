@@ -184,8 +184,8 @@ def test_calm_suites_run_after_all_others_alone(
 def test_output_of_the_second_process_is_not_lost_in_a_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The output of a suite of the second process is printed, although a suite of the first process
-    redirects its own output to a log meanwhile, and ends later."""
+    """The output of a suite of the second process is printed, also while a suite of the first
+    process redirects the output of the first process to a log."""
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     main_process = os.getpid()
@@ -193,7 +193,8 @@ def test_output_of_the_second_process_is_not_lost_in_a_log(
 
     def wait_in_first_process() -> Tally:
         if os.getpid() != main_process:
-            # Else this process might also take the other suite.
+            # Wait until the first process has taken a suite; otherwise, this process might take
+            # both suites.
             while not began.exists():
                 time.sleep(0.01)
             ended.touch()

@@ -261,9 +261,9 @@ def test_a_ratio_beyond_its_limit_is_reported_as_broken(
 def test_noisy_medians_do_not_break_a_limit(
     tmp_path: Path, each: float, half_width: float, outcome: str
 ) -> None:
-    """A limit is broken only if the intervals of all medians permit no value that keeps it. The
-    limit is 25 ticks for each site; `half_width` is half the width of each interval, as a share of
-    the median."""
+    """A limit is broken only if no values in the intervals of the medians keep the limit. The limit
+    is 25 ticks for each site; `half_width` is half the width of an interval, as a share of its
+    median."""
     points = [
         dataclasses.replace(
             p, ci=Interval(p.median * (1 - half_width), p.median * (1 + half_width))

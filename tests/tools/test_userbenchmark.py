@@ -79,8 +79,8 @@ def test_the_example_gets_verdicts(
     rows = {row["variant"]: row for row in summary["results"]}
     assert set(rows) == {"plain", "plain-clone", "marked", "counted"}
     assert {row["benchmark"] for row in rows.values()} == {"example-hash"}
-    # An add with a LOCK prefix costs more than the margin. On a busy machine the verdict is
-    # withheld.
+    # The variant "counted" adds with a LOCK prefix, which costs more than the margin. On a busy
+    # machine, the verdict is withheld.
     assert rows["counted"]["verdict"] in ("slower", "withheld")
     assert rows["counted"]["delta_ci_lo"] > 0.25
     assert rows["plain"]["verdict"] == "baseline" and rows["plain-clone"]["noise_floor"] is not None
