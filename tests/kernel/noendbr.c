@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that makes an indirect call: to an ENDBR or, with behind=1, to the instruction behind
- * the ENDBR.  With indirect branch tracking (IBT) enabled, the call with behind=1 must kill the
- * kernel with a control-protection fault, which shows that IBT is on.
+ * A module with an indirect call to an ENDBR.  With behind=1, the call is to the instruction behind
+ * the ENDBR.  If indirect branch tracking (IBT) is enabled, the call with behind=1 must kill the
+ * kernel with a control-protection fault.
  */
 #include <linux/module.h>
 

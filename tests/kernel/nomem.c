@@ -29,8 +29,8 @@ static int on_allocation(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(on_allocation);
 
 /*
- * An empty post_handler: without one, the kernel may optimise the kprobe, whose handler then cannot
- * change regs->ip.
+ * An empty post_handler prevents the optimisation of a kprobe: the handler of an optimised kprobe
+ * cannot change regs->ip.
  */
 static void after_allocation(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of the raw tracepoints of typed markers, without a BPF program.  Like the kernel when it
- * attaches a program, this file finds the marker's struct bpf_raw_event_map in the module, and
- * registers a function at the tracepoint in that struct.  The function is called with a pointer to
- * a struct program and the arguments of the marker.
+ * Tests of the raw tracepoints of typed markers, without a BPF program.  A function is attached as
+ * the kernel attaches a BPF program: this file finds the marker's struct bpf_raw_event_map in the
+ * module, and registers the function at the tracepoint in that struct.  The function is called with
+ * a pointer to a struct program and the arguments of the marker.
  */
 #include <linux/atomic.h>
 #include <linux/compiler.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Two faults for tests of the patcher: a breakpoint that kmarkers has not stored, and a wrong page
- * that is mapped instead of a page of text.  To map the wrong page, the linker replaces
- * patcher_text_map() by __wrap_patcher_text_map().
+ * in place of a page of text.  The linker replaces patcher_text_map() by __wrap_patcher_text_map(),
+ * which maps the wrong page.
  */
 #include <errno.h>
 #include <string.h>

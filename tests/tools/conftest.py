@@ -16,8 +16,8 @@ from kmtools.runner import suite
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as long: each test with a parameter or fixture that is clang, and all cases but the
-    first of a test with the mark `many`."""
+    """Mark as long each test with a parameter or fixture that is clang. Of a test with the mark
+    `many`, mark all cases but the first."""
     seen = set()
     for item in items:
         name = item.nodeid.partition("[")[0]

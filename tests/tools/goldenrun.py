@@ -55,8 +55,8 @@ Line = tuple[object, ...]
 
 
 def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Line]:
-    """Yield simulated windows of a benchmark, whose variants have these `costs` in ticks, with a
-    drift for each block, jitter and rare interruptions."""
+    """Yield simulated windows of a benchmark, with a drift for each block, jitter and rare
+    interruptions. `costs` has the cost of each variant in ticks."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         drift, layout = 0.02 * draw(), block % rawdata.LAYOUTS

@@ -101,7 +101,7 @@ def write_dated_runs(folder: Path, count: int, since: int, name: str = "run") ->
         env = json.loads((run / "env.json").read_text())
         env["date"] = f"2026-01-{number + 1:02}T00:00:00Z"
         (run / "env.json").write_text(json.dumps(env))
-        # Number the directories so that the order of names differs from the order of dates.
+        # The order of the directory names differs from the order of the dates.
         run.rename(folder / f"{name}-{(number * 7) % count:02}")
 
 

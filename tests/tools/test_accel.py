@@ -110,7 +110,7 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(accel, "read_kvm_version", raise_permission_error)
-    # Make the folder with the log of an earlier trial boot, to which the message must not refer.
+    # Make the folder of an earlier trial boot: the message must not refer to the log of that boot.
     accel.get_trial_folder("a").mkdir(parents=True)
     assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"

@@ -476,8 +476,8 @@ def make_timed_row(
 
 @pytest.mark.parametrize("other", [[], [0.0, 0.0], [-1.0, -1.0]])
 def test_change_from_or_to_a_cost_not_above_zero_has_no_number(other: list[float]) -> None:
-    """If a cost is not above zero, or if a row has no cost at all, as in an edited estimates.json,
-    no change is computed."""
+    """No change is computed if a cost is zero or negative, or if a row has no cost, as in an edited
+    estimates.json."""
     usual, wrong = make_timed_row([2.0, 2.0]), make_timed_row(other)
     for a, b in ((usual, wrong), (wrong, usual), (wrong, wrong)):
         percent, interval, note = changes.compute_relative_change(a, b, 0.05)

@@ -77,9 +77,9 @@ PAGE = 271
 
 
 def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
-    """Return simulated blocks of three windows (a, b, c), in which a pass takes `cost`
-    instructions. `longer` has a letter for each block: the window of this letter takes more
-    instructions, because a page of the ring buffer fills up. "-" means that no window does."""
+    """Return simulated blocks of three windows: a, b and c. A pass takes `cost` instructions.
+    `longer` has a letter for each block: the window that takes more instructions, because a page of
+    the ring buffer fills up, or "-" for no window."""
     return [
         [(n, 22 + i + n * cost + PAGE * (j == "abc".find(letter))) for j, n in enumerate(PASSES)]
         for i, letter in enumerate(longer)

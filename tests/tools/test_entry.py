@@ -99,8 +99,8 @@ class LinkedProgram:
     params=["-O2", "-O2 -fno-omit-frame-pointer", "-O2 -fcf-protection=branch", "-Os"],
 )
 def linked_program(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProgram:
-    """Build SOURCE like a client module, with each of four sets of options: for example with frame
-    pointers, or for IBT."""
+    """Build SOURCE like a client module. Each test runs with four sets of options, for example with
+    frame pointers or for IBT."""
     done = run_make(tmp_path)
     assert done.returncode == 0, done.stderr
     (tmp_path / "source.c").write_text(SOURCE)

@@ -183,8 +183,8 @@ def estimate_cost_with_slow_processes(slow: int) -> location.Location:
 
 @pytest.mark.parametrize(("slow", "share"), [(1, 0.302), (2, 0.383), (4, 0.524)])
 def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share: float) -> None:
-    """The upper end of the interval allows for a run in which the share `share` of the processes is
-    slow. `share` is the upper end of the Clopper-Pearson interval of the observed share."""
+    """The upper end of the interval allows for a run with more slow processes: the share `share`,
+    the upper end of the Clopper-Pearson interval of the observed share."""
     found = estimate_cost_with_slow_processes(slow)
     assert found.interval.hi >= 10 * share - 0.1
     assert found.value == pytest.approx(10 * slow / 16, abs=0.2)

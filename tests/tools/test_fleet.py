@@ -39,7 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_fleet_reads_the_same_rows_as_compare(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, layouts: int
 ) -> None:
-    """`fleet` reads the same rows of a run as `compare`: first from its samples, then from
+    """`fleet` reads the same rows of a run as `compare`, both from the samples and from
     estimates.json alone."""
     monkeypatch.setattr(manyruns, "BLOCKS", blocks)
     monkeypatch.setattr(manyruns, "LAYOUTS", layouts)
@@ -132,8 +132,8 @@ def test_dead_slow_and_invalid_machines_are_reported(
 def test_groups_that_share_no_row_do_not_stop_the_others(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """One group was measured in another tier (measurement environment). The output files have the
-    comparison of the other groups."""
+    """One group has no row in common with the other groups, because the group was measured in
+    another tier (measurement environment). The other groups are compared."""
     for path in (folder / "machine-00000", folder / "machine-00004"):
         file, env = path / "samples.csv", json.loads((path / "env.json").read_text())
         file.write_text(file.read_text().replace("\nnative,", "\nmetal,"))

@@ -13,8 +13,8 @@ from kmtools.suites import fuzz
 def test_unlimited_duration_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: bool, text: str
 ) -> None:
-    """For libFuzzer, 0 seconds mean no limit. So kmarkers refuses 0 and everything else that is no
-    positive whole number, as an option and in the environment."""
+    """A duration that is no positive whole number is refused, as an option and in the environment.
+    For libFuzzer, 0 seconds would mean no limit."""
     words = [] if variable else ["-o", f"seconds={text}"]
     if variable:
         monkeypatch.setenv("FUZZ_SECONDS", text)

@@ -128,9 +128,8 @@ def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Resu
 
 
 def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
-    """If the clone of a benchmark differs, the verdicts of this benchmark are withheld. The verdict
-    "unresolved" remains, and so does "more", a verdict on exact counts. Another benchmark keeps its
-    verdicts."""
+    """If the clone of a benchmark differs, the verdicts of this benchmark are withheld, except
+    "unresolved" and verdicts on exact counts ("more"). Another benchmark keeps its verdicts."""
     rows = withhold_verdicts(
         {}, [make_tier()], [*make_rows("calm"), *make_rows("loud", clone=SLOWER)]
     )

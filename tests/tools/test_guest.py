@@ -81,8 +81,8 @@ def test_init_does_nothing_outside_a_test_kernel() -> None:
 
 
 def find_wrong_settings(tmp_path: Path, settings: dict[str, object], change: str = "") -> str:
-    """Write the files that give `settings` to a guest. Execute the shell command `change`, which
-    changes a setting, then the check of scripts/guest/init. Return the settings that this check
+    """Write the files with the settings of a guest. Execute the shell command `change`, which
+    changes a setting, then the check of scripts/guest/init. Return the settings that the check
     reports as wrong."""
     request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
     places = {where: str(path) for path, where in machine.write_guest_files(request, tmp_path)}

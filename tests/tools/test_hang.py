@@ -121,7 +121,7 @@ def test_int3_is_found_if_the_handler_decremented_the_saved_address(
 @pytest.mark.parametrize("byte", [0x0F, 0xCC])
 def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
     """The int3 is at the start of a module's text. The handler has decremented the saved address,
-    which therefore is in the unmapped page before the text."""
+    so the saved address is in the unmapped page before the text."""
 
     def advance(cpu: FakeCpu) -> None:
         cpu.stack = make_trap_stack(MODULE_TEXT - 1)

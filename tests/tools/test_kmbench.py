@@ -288,7 +288,7 @@ def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
 def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
-    """The exit code is 1, whether the file is smaller or larger than the buffer."""
+    """The exit code is 1 for files that are smaller or larger than the output buffer."""
     (tmp_path / name).symlink_to("/dev/full")
     done = run_kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
     assert done.returncode == 1

@@ -118,8 +118,8 @@ def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: s
 
 @pytest.mark.parametrize(("bend", "named"), [(0.1, True), (0.004, False)])
 def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: bool) -> None:
-    """If the core becomes slower in long windows, the row of the baseline has a note. The verdict
-    on a variant stays, because the difference is on a line."""
+    """If the core becomes slower in long windows, the row of the baseline has a note. A variant
+    keeps its verdict, because the difference from the baseline is on a line."""
 
     def compute_slowed_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)
@@ -182,9 +182,9 @@ def test_exact_counts_must_be_exactly_linear() -> None:
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:
-    """All values are multiples of 52 ticks, so the clock step is 52 ticks. The clock step is
-    divided by the difference between the largest and the smallest loop count, in the process where
-    this difference is smallest: 1,400 passes for `none`, 14 for `x`."""
+    """The clock step is 52 ticks, because all values are multiples of 52 ticks. The resolution is
+    the clock step divided by the smallest difference of loop counts in a process: 1,400 passes for
+    `none`, 14 for `x`."""
     samples = [
         make_window(variant, process, block, loops * many * process, 26 * loops * process)
         for process in (1, 2) for block in range(8)

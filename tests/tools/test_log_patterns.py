@@ -18,7 +18,7 @@ OF_THE_KERNEL = re.compile("failed to find location|ecure boot|unsigned module")
 
 
 def extract_word_sequences(text: str, argument: str) -> set[tuple[str, ...]]:
-    """Return all sequences of four successive words of a text; a sequence is shorter at the end of
+    """Return all sequences of four successive words of a text. A sequence is shorter at the end of
     a clause (before a punctuation mark). A word that matches `argument` becomes "%"."""
     sequences = set()
     for clause in re.split(r"[:;,](?: |$)|[|]| ?\.\* ?", text):
@@ -30,7 +30,7 @@ def extract_word_sequences(text: str, argument: str) -> set[tuple[str, ...]]:
 
 
 def can_print(source: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    """Return whether the word sequence `source` of a format string can print the word sequence
+    """Return True if the word sequence `source` of a format string can print the word sequence
     `wanted` of a pattern. At most half of the words may be arguments."""
     fits = all(
         "%" in (have, want) or have == want for have, want in zip(source, wanted, strict=False)

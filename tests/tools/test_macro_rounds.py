@@ -234,8 +234,7 @@ def test_failed_command_is_reported_and_off_runs_last(
 def test_failure_in_a_later_round_keeps_complete_rounds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command fails in its ninth run, which is the first or the second one of the fourth
-    round."""
+    """The command fails in its ninth run, in the fourth round."""
     count = "echo >>count; [ $(wc -l <count) -lt 9 ]"
     words = ["--", "sh", "-c", f"cd {shlex.quote(str(tmp_path))}; {count}"]
     assert main(list_words(tmp_path, switch_to(tmp_path, "on"), switch_to(tmp_path, "off"), *words))

@@ -104,8 +104,8 @@ def write_fake_kmbench(path: Path, body: str) -> Path:
 def test_hanging_program_is_killed(
     body: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A program hangs if it prints nothing, prints endlessly, or leaves a process that holds its
-    output open."""
+    """A program is killed if it prints nothing, prints endlessly, or leaves a process that holds
+    the output open."""
     monkeypatch.setattr(native, "HANG_SECONDS", 1.0)
     monkeypatch.setattr(native, "HANG_SECONDS_PER_BLOCK", 0.0)
     program = write_fake_kmbench(tmp_path / "program", body)

@@ -150,8 +150,8 @@ def test_every_kind_is_a_neighbour_process() -> None:
 
 @pytest.mark.parametrize("name", neighbour.NEIGHBOURS)
 def test_neighbour_process_ends_and_affinity_is_restored(name: str) -> None:
-    """A neighbour process runs until the `with` block ends. If the neighbour process is pinned,
-    this process runs on the last CPU meanwhile. Then the affinity of this process is restored."""
+    """A neighbour process runs until the `with` block ends. While a pinned neighbour process runs,
+    this process runs on the last CPU. Afterwards, the affinity of this process is restored."""
     allowed, began = os.sched_getaffinity(0), time.monotonic()
     with neighbour.run_neighbour_process(name, 1):
         kept = {max(allowed)} if neighbour.NEIGHBOURS[name].pinned else allowed

@@ -90,7 +90,7 @@ def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
 
 def test_peer_that_cannot_be_enabled_is_reported(peer: str, tmp_path: Path) -> None:
     """If perf_event_open() and wait4() fail, no peer can be enabled: kmbench reports the variant
-    with the enabled probe as missing, and measures the one with the disabled probe."""
+    with the enabled probe as missing, and measures the variant with the disabled probe."""
     raw = tmp_path / "raw"
     denied = [f"{name}={errno.EACCES}" for name in ("perf_event_open", "wait4")]
     words = [NATIVE / "deny", *denied, "--"]
@@ -121,7 +121,7 @@ const struct bench_peer bench_peer = {
 
 def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
     """If a peer cannot be disabled, kmbench reports the variant with the enabled probe as missing,
-    and measures the one with the disabled probe."""
+    and measures the variant with the disabled probe."""
     program, source = tmp_path / "bin" / "kmbench", tmp_path / "peer.c"
     program.parent.mkdir()
     program.write_bytes(KMBENCH.read_bytes())

@@ -118,7 +118,7 @@ def test_only_steady_rows_are_called_equivalent() -> None:
 
 
 def test_printed_detectable_change_is_detected() -> None:
-    """The command compare prints the change that it would detect in half of the rows. If all rows
+    """`kmarkers compare` prints the change that would be detected in half of the rows. If all rows
     are equally noisy, this change is detected in at least half of the simulated comparisons."""
     rng = np.random.default_rng(23)
     found = []

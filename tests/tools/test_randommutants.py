@@ -73,7 +73,7 @@ def test_lines_without_code_have_no_mutants(line: str) -> None:
 
 
 def test_strings_and_comments_of_sources_stay() -> None:
-    """No mutant of a real source has other comments or strings."""
+    """Mutants of real sources have the comments and strings of the sources."""
     text = (ROOT / "patcher" / "batch.c").read_text(encoding="utf-8")
     parts = [found[0] for found in cmutations.SILENT.finditer(text)]
     edits = cmutations.list_edits(text)

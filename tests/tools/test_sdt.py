@@ -80,7 +80,7 @@ def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
     counts = {name: len(disassemble_until_ret(name, tmp_path / "probes.o")) - 1 for name in names}
-    # The arguments are in the right registers, except in `swapped`: it needs an xchg, or three
+    # The arguments are in the right registers, except in `swapped`, which needs an xchg, or three
     # moves through a third register.
     assert counts.pop("swapped") in (2, 4)
     assert counts == {
@@ -351,7 +351,7 @@ def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_pat
     assert not done.stderr
 
 
-# Like sys/compat/linux/linux_dtrace.h of FreeBSD, where the name of the provider is a macro.
+# The name of a provider is a macro, as in sys/compat/linux/linux_dtrace.h of FreeBSD.
 MACROS = """
 #include <linux/kernel.h>
 #include <kmarkers/sdt.h>

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", "-DNATIVE_BUILD"]
 INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
-# In the style of sdt(9) of FreeBSD: declarations in a header, definitions in one file, and uses.
+# Sources in the style of FreeBSD's sdt(9): declarations in a header, definitions in one file, and
+# uses.
 HEADER = """
 SDT_PROVIDER_DECLARE(queue);
 SDT_PROBE_DECLARE(queue, , , put);

@@ -342,8 +342,8 @@ def test_disagreeing_exact_blocks_are_reported() -> None:
 
 
 def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
-    """A clock advances in steps of 26 ticks, so that different costs may have equal slopes. The
-    interval is then as wide as one step allows."""
+    """If a clock advances in steps of 26 ticks, different costs may have equal slopes. The interval
+    is as wide as one step allows."""
     costs = {"none": 100, "none-clone": 100, "marker": 101}
     samples = [
         make_window(variant, block, loops, cost * loops // 26 * 26)
