@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Detection of kprobes of other code, and guards against the optimisation of these kprobes. */
+/* Detect kprobes of other code, and keep such kprobes from being optimised. */
 #ifndef PATCHER_KPROBES_H
 #define PATCHER_KPROBES_H
 

@@ -65,10 +65,11 @@ static bool bytes_have_no_effect(const u8 *bytes, unsigned int len)
 NOKPROBE_SYMBOL(bytes_have_no_effect);
 
 /*
- * Choose the instruction to emulate at a breakpoint: the new bytes if they are one
- * instruction.  Else, if the site holds several instructions (PATCHER_SITE_RUN) and the new or the
- * old bytes have no effect, choose a nop of the site's length.  Return 0, or -EINVAL if there is no
- * instruction to emulate.
+ * Choose the instruction to emulate at a breakpoint, and return 0:
+ * - the new bytes, if they are one instruction
+ * - else a nop of the site's length, if the site has the flag PATCHER_SITE_RUN, and its new or old
+ *   bytes have no effect
+ * Return -EINVAL if there is no instruction to emulate.
  */
 int patcher_choose_emulated_insn(const struct patcher_poke *poke, struct patcher_insn *insn)
 {
@@ -223,9 +224,10 @@ void patcher_write_prefixes(struct patcher_poke *pokes, unsigned int nr, unsigne
 }
 
 /*
- * Set or remove permanent breakpoints, each with one store.  The batch number is incremented first,
- * so that is_foreign_int3() returns false when a handler that already runs reads an int3 set here.
- * The bytes are stored twice, because an emulator may miss the removal of an int3.
+ * Set or remove permanent breakpoints, each with one store.  A breakpoint handler that is running
+ * may read an int3 that is stored here.  is_foreign_int3() then returns false, because the batch
+ * number is incremented first.  The bytes are stored twice, because an emulator may miss the
+ * removal of an int3.
  */
 void patcher_write_traps(struct patcher_poke *pokes, unsigned int nr, unsigned int chunk)
 {
@@ -291,9 +293,10 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  *	3. the byte in memory
  *	4. the sequence number once more
  *
- * A permanent breakpoint has no batch.  If its trap function, called before step 3, returned
- * false, the breakpoint was not armed at that time.  If the breakpoint is armed later, the number
- * is incremented between the call of the trap function and the store of the int3.
+ * A permanent breakpoint has no batch.  Before step 3, the handler calls the trap function of the
+ * breakpoint, which returns false only if the breakpoint is not armed.  If the breakpoint is armed
+ * after this call, first the number is incremented and then the int3 is stored, so the numbers of
+ * steps 1 and 4 differ if step 3 reads this int3.
  *
  * If the byte is not int3, the int3 that the CPU fetched was replaced since, by a batch or by other
  * code that removed its breakpoint.
@@ -306,7 +309,7 @@ NOKPROBE_SYMBOL(emulate_pending_poke);
  * So if the numbers are equal, the int3 was set by other code.  If the numbers differ, the int3 may
  * belong to a batch, and the handler returns to the site, so that the CPU executes the site once
  * more.  The CPU does not return endlessly, because each return needs another batch to begin.  All
- * this is true wherever and however long the handler is interrupted; a signal handler may be.
+ * this remains true if the handler is interrupted between any two steps, however long.
  *
  * No step can be omitted.  If only the byte were read, the result would be wrong in two cases: a
  * batch begins between step 2 and a later read of the byte; or a batch ends between an earlier read
@@ -317,7 +320,7 @@ static bool is_foreign_int3(unsigned long addr, unsigned int batch_number)
 {
 	u8 byte;
 
-	/* Read the byte after emulate_pending_poke() has read refs, and before the number. */
+	/* Read in this order: refs (in emulate_pending_poke()), the byte, the batch number. */
 	smp_rmb();
 	byte = READ_ONCE(*(u8 *)addr);
 	/* Pairs with smp_wmb() in increment_batch_number(). */

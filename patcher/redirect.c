@@ -141,12 +141,11 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * Restore the original call.  If a kprobe is on the call, replace_call_insn() fails.  While the
- * bytes change, kprobe_mutex is held, so no kprobe can be registered.  But a kprobe that was
- * registered while the call was redirected executes a copy of the redirected call, even after
- * the original bytes are back.  So patcher_check_core_site() checks the site once more before the
- * replacement may be freed.  If that check fails, the caller tries again later; the original
- * bytes are then already in place.
+ * Restore the original call.  replace_call_insn() fails if a kprobe is on the call, and holds
+ * kprobe_mutex while the bytes change, so no kprobe can be registered meanwhile.  A kprobe that was
+ * registered while the call was redirected executes a copy of the redirected call, even after the
+ * original bytes are restored.  So patcher_check_core_site() checks the site once more before the
+ * replacement may be freed.  If this check fails, the caller tries again later.
  */
 static int restore_original_call(struct patcher_redirect *redirect)
 {
@@ -255,8 +254,8 @@ static int register_detour(struct patcher_detour *detour)
  *	patcher_restore_function()
  *
  * A function's entry belongs to ftrace, so an ftrace callback changes the instruction
- * pointer there, as for live patches.  Functions of modules are refused, because the function of a
- * freed module would stay in the filter.
+ * pointer there, as for live patches.  Functions of modules are refused: the address of a function
+ * would stay in the ftrace filter after its module is freed.
  *
  * Context: may sleep.
  * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no function of

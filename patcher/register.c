@@ -60,9 +60,9 @@ static int check_and_register_table(struct patcher_table *table, bool is_permitt
  * Context: may sleep.
  * Return: 0; -EINVAL if a site holds other bytes, has both flags PATCHER_SITE_RUN and
  * PATCHER_SITE_PREFIX, or overlaps another site of the table; -EBUSY if the table is registered
- * already, or a site overlaps a site of another table; -EPERM if a site is outside the module's
- * text or in text freed after init, has PATCHER_SITE_RUN while patcher_text_can_wait_for_tasks() is
- * false, or if the table or a site is marked as core text.
+ * already, or a site overlaps a site of another table; -EPERM if the table or a site is marked as
+ * core text, if a site is outside the module's text or in text freed after init, or if a site has
+ * PATCHER_SITE_RUN and patcher_text_can_wait_for_tasks() returns false.
  */
 int patcher_register(struct patcher_table *table)
 {
@@ -105,7 +105,7 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* CPUs still execute core text: wait for breakpoint handlers that may be using the site. */
+	/* Wait for breakpoint handlers that may use the site: CPUs still execute core text. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del_table(table);
@@ -133,11 +133,11 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_drop() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * The text that contains the sites may still be executed, but it holds no int3 of the
- * patcher: a batch ends only after all CPUs have stopped executing its int3s.  A breakpoint
- * handler that runs for an int3 of other code may use @table until an RCU grace period has
- * passed.  Until then the table and its sites must stay in memory, as the text and data of a
- * module in MODULE_STATE_GOING do.
+ * CPUs may still execute the text that contains the sites, but no int3 of the patcher: a batch
+ * ends only after all CPUs have stopped executing the int3s of the batch.  A breakpoint handler
+ * that runs for an int3 of other code may use @table until an RCU grace period has passed.  Until
+ * then the table and its sites must stay in memory, as the text and data of a module in
+ * MODULE_STATE_GOING do.
  *
  * Context: may sleep.
  */

@@ -7,7 +7,7 @@
 #include "../base/lock.h"
 #include "stats.h"
 
-/* Protected by patcher_lock().  The fields hits and stale are unused. */
+/* Protected by patcher_lock().  Breakpoint handlers use the atomic counters below instead. */
 static struct patcher_stats counters;
 static atomic_long_t hits;
 static atomic_long_t stale;

@@ -66,12 +66,12 @@ static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk 
  * patcher_find_records() - find the records of one kind in a module that is being loaded
  * @module: a module in MODULE_STATE_COMING
  * @kind: name of the module parameters that point to chunks of records: KMARKERS_SYMBOL(kind)
- * @symbol: address of the symbol that the heads of these records refer to
+ * @symbol: address of the symbol to which each of these chunks refers
  * @record_bytes: size of a record in bytes
  * @span: set to the first and the last record; empty if there are no records
  *
  * Return: 0; -ENOEXEC, which is logged, if the records have another table version; -EINVAL if a
- * head is malformed.
+ * chunk is malformed.
  */
 int patcher_find_records(struct module *module, const char *kind, const void *symbol,
 			 unsigned int record_bytes, struct kmarkers_span *span)
@@ -108,7 +108,7 @@ static bool refers_to_symbol(struct module *module, const void *symbol)
 /**
  * patcher_check_tables() - refuse a module whose tables cannot be found
  * @module: a module in MODULE_STATE_COMING in which the caller found no tables
- * @symbol: address of the symbol to which the head of each table of the caller's kind refers
+ * @symbol: address of the symbol to which each table that the caller sought refers
  *
  * Return: 0; -ENOEXEC, which is logged, if the module refers to the symbol.  The module then has
  * tables, but its sites would never be patched.

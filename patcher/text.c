@@ -204,13 +204,13 @@ static bool are_on_same_page(const u8 *a, const u8 *b)
 
 /*
  * Store the first byte of each poke a second time if QEMU emulates this machine.  If QEMU has a
- * thread for each CPU, it misses stores to a page in two cases:
+ * thread for each CPU, QEMU misses stores to a page in two cases:
  *
- * - A thread has fetched the page's bytes, but has not yet registered their translation.
- * - A storing thread has found no translation in the page, and marks the page as free of code
- *   (notdirty_write()), but another thread has registered a translation meanwhile.  QEMU then
- *   misses all stores of the storing thread to the page, until this thread looks up the mapping of
- *   the page once more.  INVLPG forces this look-up.
+ * - A thread has fetched bytes of the page, but has not yet registered their translation.
+ * - Thread A, which stores to the page, has found no translation of code in the page.  Thread B
+ *   registers a translation.  Then A marks the page as free of code (notdirty_write()), and QEMU
+ *   misses all further stores of A to the page, until A looks up the mapping of the page once
+ *   more.  INVLPG forces this look-up.
  */
 void patcher_text_store_first_bytes_again(struct patcher_poke *pokes, unsigned int nr)
 {

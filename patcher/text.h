@@ -58,16 +58,16 @@ void patcher_text_unlock(bool core_text);
 /*
  * Check that no kprobe is registered on the text that the pokes change, and that no new jump leads
  * into a kprobe.  The pokes are sorted by address.  Return 0, -EBUSY or -ENOMEM.
- * @locked: true if the caller holds patcher_text_lock(); the result is valid until the caller
- *	releases that lock.  If false, register a guard (see kprobes.c) for each kprobe into which a
- *	new jump leads
+ *
+ * If @locked is true, the caller holds patcher_text_lock(), and the result is valid until the
+ * caller releases this lock.  If @locked is false, a guard (see kprobes.c) is registered for each
+ * kprobe into which a new jump leads; such kprobes are no error.
  */
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
  * Unregister the guards that no jump needs any more.  A guard is a kprobe that keeps other kprobes
- * at the same address from being optimised.  Called after a batch was applied and after a table was
- * unregistered.
+ * at the same address from being optimised.
  */
 void patcher_text_drop_guards(void);
 
