@@ -6,17 +6,16 @@ the costs in runs A and B, in percent. The interval of a change is a t interval 
 both runs. The intervals of all judged rows hold at once with a confidence of 99 %: the error
 probability of each interval is 1 % divided by the number of judged rows and of comparisons
 (Bonferroni). If either run has a single process, the interval is extended to contain the 95 %
-interval over code layouts. Finally the
-interval is widened by one step of the clock of each run.
+interval over code layouts. Finally the interval is widened by one step of the clock of each run.
 
 Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is
-the absolute change of its A/A clone or, if a run has a single process, the largest distance from
-zero in the interval of the clone's change. A row is slower or faster only if its whole interval
-lies beyond the margin and its change exceeds the noise floor. Slower and faster are decided by the
-interval that holds for all rows at once, because a false alarm in any of many rows is an error of
-the comparison. Equivalent is decided by the 95 % interval of the row alone, as in a report. Exact
-counts are compared as numbers. If the grade of a benchmark is poor in one of the runs, the verdicts
-of its rows are withheld, as in the report of that run.
+the absolute change of its A/A clone. If a run has a single process, the noise floor is the larger
+absolute end of the interval of the clone's change. A row is slower or faster only if its whole
+interval lies beyond the margin and its change exceeds the noise floor. The verdicts slower and
+faster use the interval that holds for all rows at once, because a false alarm in any row is an
+error of the comparison. The verdict equivalent uses the 95 % interval of the row alone, as in a
+report. Exact counts are compared as numbers. If the grade of a benchmark is poor in one of the
+runs, the verdicts of its rows are withheld, as in the report of that run.
 
 A whole row (see rows.py), such as the baseline, changes with the clock and the load of the machine,
 and no clone measures by how much. The change of a whole row is always shown, but gets a verdict
@@ -76,8 +75,8 @@ class Change:
 
 
 def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the first of `rows` (results of variants) that was measured in `kernel`. If no row
-    was, return the only row, or None if there is not exactly one row."""
+    """Return the first of `rows` (results of variants) that was measured in `kernel`. If there is
+    none, but `rows` has a single row, return this row; else return None."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
@@ -213,8 +212,8 @@ def make_incomparable_change(a: Row | None, b: Row | None, margin: float) -> Cha
 
 def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str, str, str], float]:
     """Return the noise floor of each benchmark in percent: the absolute change of the A/A clone
-    from run A to run B. If a run has a single process, no interval contains the variance between
-    processes, so the floor is the largest distance from zero in the clone's interval."""
+    from run A to run B. If a run has a single process, the variance between processes is unknown,
+    so the floor is the larger absolute end of the interval of the clone's change."""
     found = {}
     for a, b in pairs:
         if a.is_clone and a.kind == SHARE:
@@ -228,8 +227,8 @@ def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str,
 
 
 def describe_poor_grades(a: Row, b: Row) -> str:
-    """Return the reasons why the grade of row `a` or row `b` is poor, each with its run; an empty
-    text if neither grade is poor."""
+    """Return the reasons why the grade of row `a` or row `b` is poor, each with the name of the run
+    (A or B); an empty text if neither grade is poor."""
     reasons: dict[str, str] = {}
     for side, row in (("A", a), ("B", b)):
         if why := row.poor.partition("; next: ")[0]:
@@ -268,7 +267,7 @@ def compare_rows(
 ) -> list[Change]:
     """Return the change of every row from run A to run B: first the rows of A, then those that only
     B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged, too.
-    `comparisons` is the number of pairs of runs that share FAMILY_WISE_ERROR."""
+    FAMILY_WISE_ERROR is the error probability of `comparisons` pairs of runs together."""
     pairs = pair_rows(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)

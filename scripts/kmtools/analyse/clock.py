@@ -45,14 +45,15 @@ def find_integer_clock_step(values: NDArray[np.int64]) -> float:
         if not out[step] and np.mean(values % step == 0) >= LEAST_SHARE_OF_WINDOWS:
             found = step
         else:
-            # This step divides too few values, so each multiple of it does, too: skip all
-            # multiples.
+            # This step divides too few values. A multiple of the step divides even fewer, so skip
+            # all multiples.
             out[step::step] = True
     return float(found)
 
 
 def count_steps(gaps: Floats, step: float) -> Floats:
-    """Return the length of each gap in steps, rounded to a whole number of at least one."""
+    """Return the number of clock steps in each of `gaps` (differences of neighbouring durations),
+    rounded to a whole number of at least one."""
     return np.maximum(1.0, np.round(gaps / step))
 
 

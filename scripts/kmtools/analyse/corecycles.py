@@ -4,8 +4,8 @@
 Each timed window (one execution of a loop) is measured in both units. The frequency of a core may
 change from block to block, so slopes are fitted to core cycles. Each benchmark has one ratio of
 core cycles to TSC cycles, the median over its windows. This ratio converts the slopes to TSC
-cycles, and converts TSC cycles back wherever core cycles are shown. The output states whether core
-cycles were counted or estimated.
+cycles, and TSC cycles to core cycles for the output. The output states whether core cycles were
+counted or estimated.
 """
 
 from __future__ import annotations

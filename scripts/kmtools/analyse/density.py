@@ -37,8 +37,8 @@ from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 
 # Patterns of the benchmarks whose variants differ in the number of sites in a loop pass.
 BENCHMARKS = ("density-*", "cold-icache-*")
-# The costs of passes may deviate from a line over the number of sites (bend) by this share of the
-# cost of a site, or by the equivalence margin if the margin is larger.
+# The largest permitted bend, a deviation of the costs of passes from a line over the number of
+# sites: this share of the cost of a site, or the equivalence margin if the margin is larger.
 LARGEST_BEND_SHARE = 0.05
 # Matches the name of a variant: its flavour and its number of sites, as in marker-jump-16.
 VARIANT_WITH_SITE_COUNT = re.compile(r"(.+)-([1-9][0-9]*)")
@@ -49,8 +49,8 @@ KHZ = re.compile(r"[1-9][0-9]*")
 @dataclass(frozen=True)
 class SiteCost:
     """The cost of a site of one flavour (marker-jump, marker-generic, ...), in `unit`. `pass_cost`
-    is the cost of a pass without sites; `note` is the reason why no verdict is given, `caveat` a
-    report of many late windows; either may be empty."""
+    is the cost of a pass without sites. `note` is the reason why no verdict is given, or empty.
+    `caveat` reports that many windows are late, or is empty."""
 
     tier: str
     kernel: str
@@ -141,10 +141,10 @@ def describe_bend_over_sites(
     passes: Mapping[int, Sequence[Slope]], resolution: float, most_bend: float, outside: float
 ) -> str:
     """Return a note if the costs of passes are not on a line over the number of sites, else an
-    empty text. The note lists the cost of a site from each number of sites to the next. A bend is
-    the slope to the next larger number of sites minus the slope from the next smaller number, in
-    each block. The costs are not on a line if the interval of a bend is wholly above `most_bend` or
-    wholly below -`most_bend`. The error probability `outside` is divided among all bends."""
+    empty text. The note lists the cost of a site between neighbouring numbers of sites. A bend is
+    the difference of the slopes on the two sides of one number of sites. The costs are not on a
+    line if the interval of a bend is wholly above `most_bend` or wholly below -`most_bend`. The
+    error probability `outside` is divided among all bends."""
     counts = sorted(passes)
     steps = [fit_cost_per_site({n: passes[n] for n in pair}) for pair in pairwise(counts)]
     for before, behind in pairwise(steps):

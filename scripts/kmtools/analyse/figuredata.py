@@ -26,8 +26,8 @@ POINTS, TAIL_LENGTH = 48, 3.0
 FEWEST_VALUES = 20
 # Prefix of the benchmarks whose paired differences are drawn as distributions.
 PAIRED = "getppid-"
-# For each (benchmark, variant) of kmarkers that repeats the measurement of a published cost: the
-# reference variants, whose time is subtracted to get the cost.
+# Keys: the (benchmark, variant) pairs of kmarkers that repeat the measurement of a published cost.
+# Values: the reference variants, whose time is subtracted to get the cost.
 ReferenceVariants = dict[tuple[str, str], set[str]]
 
 
@@ -50,9 +50,9 @@ def estimate_density(values: Sequence[float] | NDArray[np.float64]) -> list[tupl
 
 
 def find_reference_variants() -> ReferenceVariants:
-    """Return the reference variants for each (benchmark, variant) of kmarkers that repeats the
-    measurement of a published cost. A published cost is the time of a variant minus the time of a
-    reference variant."""
+    """Return the reference variants of each (benchmark, variant) pair of kmarkers that repeats a
+    published measurement. A published cost is the time of a variant minus the time of a reference
+    variant."""
     names = read_successors()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():

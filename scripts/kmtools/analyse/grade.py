@@ -4,7 +4,7 @@
 Each check returns a reason for a lower grade, or None. The worst reason decides the grade. If the
 grade of a benchmark is poor, its rows get the reason and a remedy instead of a verdict. To add a
 check, write a function and add it to TIMED_CHECKS. grade_evidence() grades a tier (measurement
-environment) or a single benchmark: whatever results the evidence holds.
+environment) or a single benchmark.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ from kmtools.analyse.verdicts import (
 from kmtools.measure import disturbance, rundir
 from kmtools.measure.rundir import Tier
 
-# Shares of flagged windows among the timed windows: above the first share the grade is fair, above
-# the second poor.
+# Shares of flagged windows among the timed windows: above MANY_FLAGS the grade is fair, above
+# TOO_MANY_FLAGS it is poor.
 MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
-# If steal time (STEAL), or the time that other programs used the same CPU (OTHER), exceeds this
-# share of the measuring time, the grade is poor. lateness.py has the limits of a fair grade.
+# Shares of the measuring time above which the grade is poor: steal time, and the time that other
+# programs used the same CPU. lateness.py has the limits of a fair grade.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
-# The share of late windows among all windows above which the grade is poor, if most of the late
-# windows are in the same blocks.
+# If a larger share of the windows is late, and most late windows are in the same blocks, the grade
+# is poor.
 TOO_MANY_LATE = 0.3
 # If the noise exceeds the equivalence margin in more than this share of the benchmarks, the grade
 # is poor.
 MANY_NOISY_CLONES = 1 / 3
-# Largest permitted difference of the clock's rate between processes, as a share of the rate, which
-# is measured to a few parts per million.
+# Largest permitted difference of the clock's rate between processes, as a share of the rate. The
+# rate is measured to a few parts per million.
 STEADY_RATE = 0.01
 # The values of the env key "hypervisor" on a machine without one.
 NO_HYPERVISOR = ("", "0", "no", "none")
@@ -74,9 +74,9 @@ class Level(IntEnum):
 
 @dataclass(frozen=True)
 class Reason:
-    """A reason for a lower grade and its remedy; both are clauses without a full stop. `judged` is
-    True if verdicts.py already accounts for the reason; then even a poor grade withholds no
-    verdict."""
+    """A reason for a lower grade and its remedy; both are clauses without a full stop. If `judged`
+    is True, verdicts.py already accounts for the reason, and no verdict is withheld because of
+    it."""
 
     level: Level
     words: str
@@ -231,10 +231,11 @@ def check_flagged_windows(evidence: Evidence) -> Reason | None:
 
 def check_late_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if many timed windows are late: over a microsecond longer
-    than usual. The grade is fair and verdicts are kept, because late windows widen the intervals.
-    But if more than TOO_MANY_LATE of the windows are late, most of them in the same blocks, the
-    grade is poor: intervals then cover the true cost too rarely, as method/latewindows.py shows.
-    The cause and the remedy are taken from the benchmark with the most late windows."""
+    than usual. Usually the grade is fair and verdicts are kept, because late windows widen the
+    intervals. The grade is poor if more than TOO_MANY_LATE of the windows are late, and most late
+    windows are in the same blocks: intervals then cover the true cost too rarely, as
+    method/latewindows.py shows. The cause and the remedy are taken from the benchmark with the
+    largest share of late windows."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:
@@ -252,9 +253,9 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
 def grade_share_of_time(
     evidence: Evidence, counter: str, fair_above: float, poor_above: float
 ) -> tuple[Level, float] | None:
-    """Return a grade, and the share of the measuring time that `counter` counted, a counter of
-    seconds in measure/disturbance.py. The grade is poor if the share is above `poor_above`, else
-    fair. Return None if the share is at most `fair_above`."""
+    """Return a grade, and the seconds that `counter` (see measure/disturbance.py) counted, as a
+    share of the measuring time. The grade is poor if the share is above `poor_above`, else fair.
+    Return None if the share is at most `fair_above`."""
     share = divide_by_measuring_time(evidence.tier.env, counter)
     if share is None or share <= fair_above:
         return None
@@ -348,7 +349,7 @@ def grade_tiers(
 def find_poor_benchmarks(
     env: Mapping[str, Any], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> dict[tuple[str, str, str], str]:
-    """Return the benchmarks with a reason of level POOR that withholds verdicts, each with the
+    """Return the benchmarks whose verdicts are withheld because of a poor grade, each with the
     reason and the remedy."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     rows: dict[tuple[str, str, str], list[Result]] = defaultdict(list)

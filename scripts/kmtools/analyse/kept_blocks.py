@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts the blocks (groups of consecutive timed loops) of a benchmark: the blocks that were
-planned, that were measured, and that are kept for a result.
+"""Counts the planned, the measured and the kept blocks of a benchmark. A block is a group of
+consecutive timed loops.
 
-A block is missing for one of two reasons: so many of its windows are flagged that it has no slope,
-or the time limit of the benchmark was reached before it was measured.
+A block is missing for one of two reasons: so many windows of the block are flagged that it has no
+slope, or the time limit of the benchmark was reached before the block was measured.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from kmtools.measure.samples import Sample
 # benchmark should measure, and the time limit of the benchmark.
 PLAN_PATTERN = re.compile(r"(\d+) blocks in (\d+) s")
 
-# A note says how many blocks were kept if they are at most this share of the planned blocks. A
-# smaller loss of blocks hardly widens an interval, and the column n shows it.
+# If at most this share of the planned blocks was kept, a note gives the number of kept blocks. A
+# smaller loss of blocks hardly widens an interval, and is visible in the column n.
 NOTED_SHARE = 0.9
 
 

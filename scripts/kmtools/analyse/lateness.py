@@ -3,12 +3,12 @@
 
 A window is late if it took longer than usual by more than a microsecond and more than a tenth. Late
 windows are used like all others, because whether a window is used must not depend on its time.
-Instead late windows widen the interval of a cost, which becomes the hull of two intervals: the
-interval of all blocks and the interval of the blocks without a late window. The first covers the
-usual cost on the machine as it was, the second the cost without the disturbance, each with the
-error probability of the run. So a cost that lies in neither interval is as rare as without late
-windows. If few windows are late, the two intervals are nearly the same; if nearly all windows are
-late, the second interval is wide, and the verdict is unresolved.
+Instead late windows widen the interval of a cost, which becomes the hull of two intervals. The
+interval of all blocks covers the usual cost on the machine as it was. The interval of the blocks
+without a late window covers the cost without the disturbance. Each of the two has the error
+probability of the run, so the true cost is outside the hull as rarely as without late windows. If
+few windows are late, the two intervals are nearly the same. If nearly all windows are late, the
+interval of the blocks without a late window is wide, and the verdict is unresolved.
 """
 
 from __future__ import annotations
@@ -27,14 +27,16 @@ Floats = NDArray[np.float64]
 
 # A late window is longer than the median by more than this share.
 LATE_SHARE = 0.1
-# Shares above which a disturbance is reported. MANY_LATE: late windows among the windows without a
-# flag. MUCH_STEAL, MUCH_OTHER: steal time, and the time of other programs, in the time of the
-# measurement. STEADY_CORE: the range of the core's frequency, as a share of the frequency.
+# Shares above which a disturbance is reported:
+# MANY_LATE: the share of late windows among the windows without a flag.
+# MUCH_STEAL: the share of steal time in the time of the measurement.
+# MUCH_OTHER: the share of the time of other programs in the time of the measurement.
+# STEADY_CORE: the range of the core's frequency, as a share of the frequency.
 MANY_LATE, MUCH_STEAL, MUCH_OTHER, STEADY_CORE = 0.01, 0.005, 0.05, 0.05
-# A busy sibling thread is named as the cause under two conditions. More than the share TOGETHER of
-# the late windows is in blocks in which most windows of all variants are late. Late windows take
-# less than SHARED_CORE times as long as usual: a core that executes two threads gives each more
-# than half of the throughput that one thread alone would have.
+# A busy sibling thread is named as the cause of late windows under two conditions:
+# - More than the share TOGETHER of the late windows is in blocks in which most windows are late.
+# - Late windows take less than SHARED_CORE times as long as usual. A core that executes two threads
+#   executes each thread at more than half of the speed that the thread has alone.
 TOGETHER, SHARED_CORE = 0.5, 2.2
 # The longest duration of a window in seconds. At n interrupts per second, the probability that an
 # interrupt hits a window is at most n * LONGEST_WINDOW_SECONDS.
@@ -95,9 +97,9 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
-    variant, loop count, layout and process. A disturbance may last for most of a process. So if
-    most variants are slower in one process than in the median process, by more than a tenth, the
-    usual times of this process are divided by the slowdown."""
+    variant, loop count, layout and process. A disturbance may last for most of a process. So if a
+    process is slower than the median process by more than a tenth, for most variants, the usual
+    times of this process are divided by the ratio of the two times."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(
@@ -175,8 +177,8 @@ def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
 def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
     """Return the cause of the late windows `found` of a benchmark. `env` has the counters of the
     tier (measurement environment); `core_spread` is the range of the core's frequency over blocks,
-    as a share of the frequency. Steal time and other programs are checked first, because they make
-    every window late that they interrupt."""
+    as a share of the frequency. Steal time and other programs are checked first, because a window
+    is always late if a hypervisor or another program interrupts it."""
     stolen = divide_by_measuring_time(env, disturbance.STEAL_SECONDS)
     if stolen is not None and stolen > MUCH_STEAL:
         words = f"a hypervisor took the CPU away for {100 * stolen:.1f} % of the time"

@@ -28,9 +28,9 @@ def compute_offset_in_cache_line(layout: Any) -> Any:
 
 
 def find_layout_of_executed_copy(layout: int, copies: int) -> int:
-    """Return the layout of the code copy that a variant executes for the planned layout `layout`,
-    if the variant has only `copies` copies of its code, fewer than there are layouts. Each copy is
-    used for equally many successive layouts, and the copies are evenly spaced in a cache line."""
+    """Return the layout of the code copy that a variant executes for the planned layout `layout`.
+    The variant has `copies` copies of its code, fewer than there are layouts. The copies are evenly
+    spaced in a cache line, and each is used for equally many successive layouts."""
     return layout * copies // LAYOUTS * (EIGHTHS // copies)
 
 

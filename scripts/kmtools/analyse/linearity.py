@@ -2,7 +2,7 @@
 """Tests whether the windows (timed loops) of a variant lie on a straight line over their loop
 counts.
 
-Only if the windows lie on a line is its slope the cost of an operation. In each block with three
+The slope is the cost of an operation only if the windows lie on a line. In each block with three
 windows, the bend is the slope over the two larger loop counts minus the slope over the two smaller
 loop counts. If a variant has a baseline, the bend of the baseline in the same block is subtracted:
 a core whose frequency changes bends both alike, and the difference of their costs stays on a line.
@@ -11,8 +11,8 @@ whole interval of this location lies beyond two limits: the equivalence margin, 
 LARGEST_BEND_SHARE of the cost.
 
 The slope over all three loop counts lies between the slopes over the two halves. So the interval of
-a difference that is not on a line is widened by the bend: then it contains the difference in short
-windows and the one in long windows. Exact counts that are not on a line get a note.
+a difference that is not on a line is widened by the bend, and then contains the differences in
+short and in long windows. Exact counts that are not on a line get a note.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from fractions import Fraction
 from kmtools.analyse import location
 from kmtools.analyse.slopes import ONE, Points, Slope
 
-# The windows may deviate from a line (bend) by this share of the cost of an operation, or by the
-# equivalence margin if the margin is larger.
+# The largest permitted bend, a deviation of the windows from a line: this share of the cost of an
+# operation, or the equivalence margin if the margin is larger.
 LARGEST_BEND_SHARE = 0.01
 # The first words of the note on a variant whose windows are not on a line.
 NOT_ON_A_LINE = "not on a line"
@@ -53,10 +53,10 @@ def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, 
 def find_significant_bend(
     bends: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
-    """Return the extra cost of an operation in long windows over short ones, estimated from the
-    bends of all blocks; None if the windows may be on a line. `cost` is the cost of an operation,
-    `margin` the equivalence margin, `resolution` one step of the clock as a cost per operation,
-    `outside` the error probability."""
+    """Return how much more an operation costs in long windows than in short ones, estimated from
+    the bends of all blocks; None if the interval of this bend does not lie wholly beyond the
+    largest permitted bend. `cost` is the cost of an operation, `margin` the equivalence margin,
+    `resolution` one step of the clock as a cost per operation, `outside` the error probability."""
     if not bends:
         return None
     # A bend is the slope over the upper half of the loop counts minus the slope over the lower
@@ -75,8 +75,8 @@ def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
 
 def describe_bend(bend: float, is_difference: bool) -> str:
     """Return the note on a variant whose windows are not on a line. `bend` is how much more an
-    operation costs in long windows than in short ones or, if `is_difference`, how much larger its
-    difference from the baseline is."""
+    operation costs in long windows than in short ones. If `is_difference` is true, `bend` is the
+    same number for the difference from the baseline."""
     if is_difference:
         said = f"the difference is {bend:+.3g} in long windows against short ones"
         return f"{NOT_ON_A_LINE}: {said}, and the interval holds both"

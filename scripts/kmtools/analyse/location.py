@@ -11,16 +11,16 @@ is robust against disturbed windows, and resolves less than a step of the clock.
 
 The variance of the location is the sum of two parts:
 - the variance over time, computed from the batches alone, because blocks of one batch may depend on
-  each other. It is the average of the first squared cosine coefficients of the series of batches,
-  which includes slow changes (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"), extrapolated
-  to slower changes by a first-order autoregression, whose bias is corrected in part (Kendall 1954);
-- the variance over layouts, as far as layouts differ by more than blocks do. The measured layouts
+  each other. This variance is the average of the first squared cosine coefficients of the series of
+  batches, which includes slow changes (Lazarus, Lewis, Stock and Watson 2018, "HAR inference"). A
+  first-order autoregression, whose bias is corrected in part (Kendall 1954), extrapolates the
+  average to slower changes;
+- the variance over layouts, minus the part that the noise of blocks explains. The measured layouts
   are a sample of all offsets in a cache line, and a loop may cost one more cycle at several
-  neighbouring offsets. Many layouts are evenly spaced: the variance of their mean is estimated from
-  differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941; Wolter 2007,
-  "Introduction to variance estimation", systematic samples). If neighbours are alike, this estimate
-  is rather too large than too small. Fewer than MANY_LAYOUTS layouts are taken as a simple random
-  sample.
+  neighbouring offsets. MANY_LAYOUTS or more layouts are evenly spaced: the variance of their mean
+  is estimated from differences between neighbours (von Neumann, Kent, Bellinson and Hart 1941;
+  Wolter 2007, "Introduction to variance estimation", systematic samples). If neighbours are alike,
+  this estimate tends to be too large. Fewer layouts are taken as a simple random sample.
 The interval uses the quantile of Student's t distribution with the degrees of freedom of the sum
 (Satterthwaite 1946).
 
@@ -59,42 +59,47 @@ Integers = NDArray[np.int64]
 ERROR_PROBABILITY = 1 - CONFIDENCE
 # The approximate number of batches into which the blocks of all processes are split.
 BATCHES = 16
-# FEWEST_BLOCKS: the fewest blocks in a batch. FEWEST_BATCHES: the fewest batches for an interval.
-# FEWEST_PROCESSES: if a run has fewer processes, the interval over processes is added.
+# FEWEST_BLOCKS: the fewest blocks in a batch.
+# FEWEST_BATCHES: the fewest batches for an interval.
+# FEWEST_PROCESSES: if a run has fewer processes, its intervals are extended to contain the interval
+# over processes.
 FEWEST_BLOCKS, FEWEST_BATCHES, FEWEST_PROCESSES = 4, 6, 6
-# For the variance over time: the number of cosine coefficients that are averaged; the share of the
-# bias of the autoregression coefficient that is corrected; and the largest autoregression
-# coefficient.
+# The number of cosine coefficients that are averaged for the variance over time.
 COSINE_COEFFICIENTS = 6
+# The share of the bias of the autoregression coefficient that is corrected.
 BIAS_SHARE = 0.75
+# The largest autoregression coefficient.
 LARGEST_AUTOCORRELATION = 0.9
 # The share of the values that a midmean leaves out at either end.
 TRIMMED_SHARE = 0.25
-# Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks.
-# TOGETHER: the number of blocks in a part. EXPLAINED: the smallest share of the variance of the
-# midmeans that two states must explain. FEW_CHANGES: the largest number of changes between the
-# states; with more changes, the estimated variance suffices. BRIEF: a state that lasts for a
-# smaller share of the time is a disturbance, which hardly moves the mean.
+# Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks:
+# TOGETHER: the number of blocks in a part.
+# EXPLAINED: the smallest share of the variance of the midmeans that two states must explain.
+# FEW_CHANGES: the largest number of changes between the states; with more changes, the estimated
+# variance suffices.
+# BRIEF: a state that lasts for a smaller share of the time is a disturbance, which hardly moves the
+# mean.
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
-# Notes on the interval of a location.
+# Notes that say why the interval of a location is wide.
 TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
 FEW_PROCESSES = "few processes"
 WIDENED_BY_STEP = "wider by a step of the clock"
 # The fewest layouts at which neighbouring layouts are assumed to have similar effects.
 MANY_LAYOUTS = 16
-# The variance over layouts counts as known if it exceeds the variance of the noise by this factor.
+# The interval of an endless run is given only if the variance over layouts, divided by the variance
+# of the noise, is larger than this number.
 KNOWN_VARIANCE_RATIO = 10
 
 
 @dataclass(frozen=True)
 class Location:
-    """A location and its interval. `over_time` is the interval from the variance over time alone,
-    `over_layouts` the interval from the variance over layouts alone (None for a single layout).
-    `endless` is the interval of an endless run, in which only layouts differ; None if the noise of
-    blocks hides the variance over layouts. `spread` is the interquartile range of the residuals.
-    `mean` is the mean over time, of all blocks; `left_out` is the interval of the difference `mean`
-    minus `value`, None if it cannot be estimated."""
+    """A location and its interval. `over_time` is the interval computed from the variance over time
+    alone. `over_layouts` is the interval computed from the variance over layouts alone, None for a
+    single layout. `endless` is the interval of an endless run, in which only layouts differ; None
+    if the noise of blocks hides the variance over layouts. `spread` is the interquartile range of
+    the residuals. `mean` is the mean over time of all blocks. `left_out` is the interval of `mean`
+    minus `value`, None if this interval cannot be estimated."""
 
     value: float
     interval: Interval
@@ -224,8 +229,9 @@ def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Float
     """Find two states of the machine, a cheap and a costly one, with only a few changes between the
     two. Return the midmeans of the parts of the blocks in each state; None if there are no two
     states. At least one change must lie within a process: changes at the start of a process are
-    differences between processes. The two parts next to a change are left out, because a change may
-    lie within a part; but if a state has no other parts, return its most extreme midmean."""
+    differences between processes. A change may lie within a part, so the two parts next to a change
+    are left out. If the cheap state has no other parts, return the smallest midmean; if the costly
+    state has no other parts, return the largest midmean."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]

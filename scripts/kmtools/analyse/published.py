@@ -2,14 +2,17 @@
 """Reads the numbers published in 2006-2015, and the names of the benchmarks of kmarkers that repeat
 these measurements.
 
-aliases.csv names, for each published (source, benchmark, variant), the benchmark and variant of
-kmarkers that repeat its measurement (its successor), or the reason why there is none. If a cost was
-published as the difference from another published variant, the column `over` names this variant, as
-benchmark:variant; the difference is computed again from the published totals. The column `apart`
-names a tier (measurement environment) in which the successor measures something else. For example,
-markers of 2006 disabled preemption, but markers in user space enter an RCU read-side section. The
-column `found` says where the successor is measured. `kernel`: only in kernels; `objects`: in object
-files (see objects.py); empty: in user space and perhaps also in kernels.
+Each row of aliases.csv names a published (source, benchmark, variant), and its successor: the
+benchmark and variant of kmarkers that repeat the measurement. The column `reason` says why there is
+no successor. Other columns:
+
+- `over`: if a cost was published as the difference from another published variant, this variant, as
+  benchmark:variant. The difference is computed again from the published totals.
+- `apart`: a tier (measurement environment) in which the successor measures something else. For
+  example, markers of 2006 disabled preemption, but markers in user space enter an RCU read-side
+  section.
+- `found`: where the successor is measured. `kernel`: only in kernels; `objects`: in object files
+  (see objects.py); empty: in user space and perhaps also in kernels.
 """
 
 from __future__ import annotations
@@ -36,9 +39,9 @@ Name = tuple[str, str, str]
 
 @dataclass(frozen=True)
 class PublishedNumber:
-    """One published number: the value, its standard deviation and deltas, all in `unit`. A delta is
-    the difference from the published row `over`. `delta_stated` is the published delta; `delta` is
-    computed from the published values."""
+    """One published number: the value, its standard deviation and two deltas, all in `unit`. A
+    delta is the value minus the value of the published variant `over`. `delta_stated` is the
+    published delta; `delta` is computed from the two published values."""
 
     source: str
     date: str
@@ -63,7 +66,8 @@ class PublishedNumber:
 
     @property
     def is_stated_delta_wrong(self) -> bool:
-        """True if `delta_stated`, at its precision, differs from `delta`."""
+        """True if `delta` differs from `delta_stated` by one unit or more of the last digit of
+        `delta_stated`."""
         if self.delta_stated is None or self.delta is None:
             return False
         recomputed = Decimal(repr(round(self.delta, 9)))
@@ -101,7 +105,7 @@ def parse_published_value(row: dict[str, str]) -> tuple[float, str]:
 
 
 def read_published_numbers() -> list[PublishedNumber]:
-    """Return every published number, with its delta computed from the published values of the same
+    """Return every published number. Its delta is computed from two published values of the same
     machine."""
     aliases = {
         (a["source"], a["published_benchmark"], a["published_variant"]): a

@@ -24,7 +24,7 @@ from kmtools.measure.macro import OFF, ON, CommandTime
 MARGIN = 100 * WHOLE_OPERATION_SHARE
 # The fewest rounds in one boot for an interval.
 FEWEST_ROUNDS = location.FEWEST_BATCHES * location.FEWEST_BLOCKS
-# A note: the interval also covers how much a few boots differ, and so is wide.
+# A note: the interval is wide, because it also covers the differences between a few boots.
 FEW_BOOTS = "few boots"
 # The longest label in a table.
 LONGEST_LABEL = 40
@@ -33,8 +33,8 @@ LONGEST_LABEL = 40
 @dataclass(frozen=True)
 class AddedTime:
     """The time that the state "on" adds to a command under one kernel. `off` and `on` are the
-    geometric means in seconds; `percent` is the added share of the time in the state "off", and
-    `interval` its 95 % interval, in percent."""
+    geometric means of the times in seconds. `percent` is the added time in percent of the time in
+    the state "off", and `interval` is the 95 % interval of `percent`."""
 
     label: str
     kernel: str

@@ -10,8 +10,8 @@ instructions.
 A cost is estimated once for each cluster, by the method of location.py: the effect of each code
 layout is removed, and the estimate is the midmean of the blocks of the cluster. Clusters are the
 processes of a run or, if there is only one process, stretches of neighbouring blocks. If a run has
-too few blocks to tell its layouts apart, the layouts in an eighth of a cache line are merged; a row
-with merged layouts is not compared with a row that has enough blocks.
+too few blocks to tell its layouts apart, the layouts in an eighth of a cache line are merged. A row
+with merged layouts is compared only with rows with merged layouts.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Row:
     hi: float = 0.0
     # The code layouts at which the row was measured; empty for exact counts.
     places: frozenset[int] = frozenset()
-    # True if there were too few blocks to tell the layouts apart.
+    # True if the row has too few blocks to tell its code layouts apart.
     crowded: bool = False
     # The reason why the row has no verdict, if the grade of its benchmark is poor; else empty.
     poor: str = ""
@@ -115,8 +115,8 @@ def make_timed_row(
     )
     effects, values, spread = location.estimate_batch_locations(x, layout, parts)
     if 0 < step <= spread:
-        # The blocks vary by more than a step of the clock, so the step does not limit the precision
-        # of the mean.
+        # The step of the clock does not limit the precision of the mean, because the blocks vary by
+        # more than a step.
         effects, values, _ = location.estimate_batch_locations(
             location.dither_values(x, step), layout, parts
         )
@@ -188,8 +188,7 @@ def make_switch_row(tier: Tier, name: RowName, samples: Sequence[Sample]) -> Row
 def make_run_rows(
     samples: Iterable[Sample], tiers: Sequence[Tier], results: Sequence[Result]
 ) -> list[Row]:
-    """Make all rows of a run from its samples and from the results of the samples; sort the rows as
-    in tables."""
+    """Make all rows of a run from its samples and results, sorted as in tables."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
     loops: dict[tuple[str, str, str], list[Result]] = defaultdict(list)
     for result in results:

@@ -21,8 +21,8 @@ ONE = Fraction(1)
 
 
 class Slope(NamedTuple):
-    """The cost per operation of one variant in one block, as a signed quotient of whole numbers.
-    The quotient is exact. To save time, it is not reduced: a report holds a million slopes."""
+    """The cost per operation of one variant in one block, as an exact quotient of whole numbers
+    with a sign. A report has a million slopes, so quotients are not reduced, to save time."""
 
     block: int
     layout: int
@@ -49,8 +49,8 @@ Points = Mapping[tuple[str, int, int, int], Sequence[tuple[int, int]]]
 def select_unflagged_points(
     samples: Iterable[Sample], value_of: Callable[[Sample], int] = attrgetter("value")
 ) -> Points:
-    """Return the windows of a benchmark without a flag, as pairs of loop count and the value that
-    `value_of` returns."""
+    """Return the unflagged windows of each variant, block, layout and process of a benchmark. Each
+    window is a pair: the loop count, and the value that `value_of` returns for the sample."""
     points: dict[tuple[str, int, int, int], list[tuple[int, int]]] = defaultdict(list)
     for sample in samples:
         if not sample.flags:
@@ -77,8 +77,8 @@ def fit_line(points: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 def fit_slopes(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
     """Fit the slopes of every variant of one benchmark, ordered by block. Each slope is divided by
-    `cycles_per_tick`, the number of core cycles in a TSC cycle. If a block has fewer than two loop
-    counts of a variant, it has no slope of that variant."""
+    `cycles_per_tick`, the number of core cycles in a TSC cycle. No slope is fitted in a block in
+    which a variant has fewer than two different loop counts."""
     top_by, bottom_by = cycles_per_tick.denominator, cycles_per_tick.numerator
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(points):
@@ -99,7 +99,7 @@ def fit_slopes_of_samples(
 
 def find_baseline_variant(variants: Iterable[str]) -> str | None:
     """Return the baseline: the variant that has an A/A clone (a second copy of its code). Return
-    None if no variant has one."""
+    None if no variant has a clone."""
     names = set(variants)
     return min((name for name in names if name + CLONE_SUFFIX in names), default=None)
 

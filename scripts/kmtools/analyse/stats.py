@@ -95,11 +95,11 @@ def compute_sign_test_rank(n: int) -> int:
 
 
 def estimate_correlation_time(series: Sequence[Slope]) -> float:
-    """Return the autocorrelation time, in blocks, of the signs of the blocks: whether a block costs
-    more or less than the median of its layout. The time is the variance of the sum of the signs,
-    divided by this variance for independent blocks without ties: 1 for independent blocks, and more
-    if neighbouring blocks resemble each other. Values below 1, which many ties would give, are
-    raised to 1."""
+    """Return the autocorrelation time, in blocks, of the signs of the blocks. The sign of a block
+    tells whether the block costs more or less than the median of its layout. The time is the
+    variance of the sum of the signs, divided by the variance of this sum for independent blocks
+    without ties. It is 1 for independent blocks, and more if neighbouring blocks resemble each
+    other. Many ties would give values below 1; such values are raised to 1."""
     medians = compute_layout_medians(series)
     signs = np.sign(
         convert_to_floats(series) - np.array([medians[slope.layout] for slope in series])
@@ -136,8 +136,8 @@ def estimate_clock_resolution(samples: Sequence[Sample]) -> dict[str, float]:
     """Return one step of the clock as a cost per operation, for each variant of a benchmark.
 
     A TSC that software scales or emulates advances in steps of many ticks. The resolution of a cost
-    is a step, divided by the difference of the largest and the smallest loop count. If processes
-    have different loop counts, the process with the smallest difference counts. Flagged windows are
+    is a step, divided by the difference of the largest and the smallest loop count of a process. If
+    this difference is not the same in all processes, the smallest one is used. Flagged windows are
     left out. The result is empty if there are too few windows to find the step."""
     kept = [sample for sample in samples if not sample.flags]
     loops: dict[tuple[str, int], set[int]] = defaultdict(set)

@@ -3,7 +3,7 @@
 
 A benchmark is measured until more time would resolve none of its rows, or until the time limit.
 stopping.py defines after how many processes an interim analysis (look) is made. Benchmarks that
-measure how long it takes to switch sites have no verdicts, and end with the first look.
+measure how long it takes to switch sites have no verdicts; they are measured until the first look.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def make_interim_look(results: Sequence[Result]) -> InterimLook:
 
 def forecast_detectable_difference(clone: Result, processes: int) -> float | None:
     """Return the smallest difference that `processes` processes can detect with a probability of
-    verdicts.POWER, if they are as noisy as the processes of the pilot; None if the pilot is too
-    short. `clone` is the result of an A/A clone in the pilot. More processes reduce only the
-    variance over time, not the variance over code layouts."""
+    verdicts.POWER. All processes are assumed to be as noisy as the first few processes, the pilot.
+    `clone` is the result of an A/A clone in the pilot. More processes reduce only the variance over
+    time, not the variance over code layouts. Return None if the pilot is too short."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
@@ -106,8 +106,9 @@ class Steering:
         self._print_line = print_line
 
     def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """Return the benchmarks of the next process, after `processes` processes have ended: None
-        for the same benchmarks as before, an empty list if more time would resolve no row."""
+        """Return the benchmarks of the next process, after `processes` processes have ended. None
+        means the same benchmarks as before. An empty list means that more time would resolve no
+        row."""
         if processes == stopping.PILOT_PROCESSES:
             found = compute_results_of_first_processes(self._cache, raw, processes)
             report_detectable_differences(found, self._planned, self._write_event, self._print_line)

@@ -43,8 +43,7 @@ def choose_error_probability(
     env: Mapping[str, str], samples: Iterable[Sample], without_looks: float
 ) -> float:
     """Return the error probability of the intervals that are computed from a benchmark's samples.
-    `without_looks` is the error probability in a run of fixed length, without looks (interim
-    analyses)."""
+    In a run of fixed length, without looks (interim analyses), this is `without_looks`."""
     if LOOKS_KEY not in env:
         return without_looks
     return get_look_error_probability(len({sample.process for sample in samples}))

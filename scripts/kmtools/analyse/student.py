@@ -11,8 +11,7 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
-# Upper limit of the degrees of freedom of an estimated variance, because the degrees of freedom are
-# estimates, too.
+# Upper limit of estimated degrees of freedom, because these estimates are uncertain.
 MOST_FREEDOM = 30
 
 
@@ -32,8 +31,8 @@ def compute_central_probability(t: float, freedom: int) -> float:
 
 @lru_cache(1000)
 def compute_t_quantile(outside: float, freedom: int) -> float:
-    """Return the value that |T| exceeds with probability `outside`, which is above 0 and below 1. T
-    has Student's t distribution with `freedom` degrees of freedom."""
+    """Return the value that |T| exceeds with the probability `outside` (above 0 and below 1), where
+    T has Student's t distribution with `freedom` degrees of freedom."""
     low, high = 0.0, 1.0
     while 1 - compute_central_probability(high, freedom) > outside:
         low, high = high, high * 2

@@ -109,7 +109,8 @@ def round_for_json(value: float | None) -> float | None:
 def make_interval_fields(
     name: str, interval: Interval | None, scale: float = 1.0
 ) -> dict[str, float | None]:
-    """Return the fields name_lo and name_hi of an interval, each multiplied by `scale`."""
+    """Return two fields with the ends of an interval, each multiplied by `scale`. The names of the
+    fields are `name` with the suffixes _lo and _hi."""
     lo, hi = (interval.lo * scale, interval.hi * scale) if interval else (None, None)
     return {f"{name}_lo": round_for_json(lo), f"{name}_hi": round_for_json(hi)}
 
@@ -226,10 +227,9 @@ def write_summary(
 
 
 def read_summary(run: Path) -> dict[str, Any]:
-    """Return the checked summary.json of a run: an object of schema 2, or of schema 1 for an old
-    file. A file of schema 1 is one list with the entries of results and of switches, without
-    provenance and units; it is returned as an object with the fields schema, results and
-    switching."""
+    """Read and check summary.json of a run, and return its content as an object. An old file, of
+    schema 1, is one list with the entries of results and of switches, without provenance and units.
+    Such a list is returned as an object with the fields schema, results and switching."""
     require_run_folder(run)
     path = run / "summary.json"
     if not path.is_file():

@@ -28,8 +28,10 @@ from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 SCALING, STALL = "arm-scaling", "arm-stall"
 # The end of the names of the variants of STALL: a method of switching precedes it.
 STALL_SUFFIX = "-stall"
-# Variants of SCALING. ROUND_COUNT: the number of rounds of synchronisation in a batch. OUR_METHOD:
-# switching in one batch. STORES_ALONE, ROUNDS_BY_HAND: the work that a batch cannot avoid.
+# Variants of SCALING:
+# ROUND_COUNT: the number of rounds of synchronisation in a batch.
+# OUR_METHOD: switching in one batch.
+# STORES_ALONE, ROUNDS_BY_HAND: only the work that a batch cannot avoid, its stores or its rounds.
 # BATCH_PARTS: the parts of the time of a batch.
 ROUND_COUNT = "batched-round-count"
 OUR_METHOD = "batched"
@@ -78,8 +80,8 @@ class SwitchPoint:
 
     @property
     def is_time(self) -> bool:
-        """True if the quantity is the time of whole switches; False if it is a part, rounds or a
-        gap."""
+        """True if the quantity is the time of whole switches; False if it is a part of this time, a
+        number of rounds, or a gap."""
         return self.measured == SWITCH
 
     def to_json_entry(self) -> dict[str, Any]:
@@ -108,8 +110,7 @@ def compute_switch_points(
     samples: Iterable[Sample], tiers: Iterable[Tier] = ()
 ) -> list[SwitchPoint]:
     """Return the medians of every method and number of sites, ordered by tier (measurement
-    environment), kernel and benchmark. Points of benchmarks in `tiers` also have the numbers of
-    blocks."""
+    environment), kernel and benchmark. The points of `tiers` also have the numbers of blocks."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     whole: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for s in samples:
@@ -143,8 +144,8 @@ def select_points_of_tier(
     return [point for point in points if (point.tier, point.kernel) == (tier, kernel)]
 
 
-# A function that computes a quantity from the points of a tier, and returns None if a point is
-# missing.
+# A function that computes a quantity from measured medians, the points of a tier. The function
+# returns None if a point is missing.
 Measure = Callable[[Sequence[SwitchPoint]], float | None]
 
 
@@ -170,8 +171,8 @@ def divide_if_known(dividend: float | None, divisor: float | None) -> float | No
 
 def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None:
     """Return the time that one more site takes in a batch, divided by the time that bare stores to
-    one more site take. The bare stores are measured separately, and made as in a batch: three
-    stores to each site, in three passes over the sites, through a second mapping."""
+    one more site take. A variant of its own measures the bare stores: as in a batch, three stores
+    to each site, in three passes over the sites, through a second mapping."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 1000, 10_000)
@@ -181,16 +182,16 @@ def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None
 
 
 def compute_batch_to_manual_rounds_ratio(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the time of a batch of one site, divided by the time of the work that the batch cannot
-    avoid: mapping, three rounds of synchronisation and unmapping."""
+    """Return the time of a batch of one site, divided by the time of the variant ROUNDS_BY_HAND,
+    the work that no batch can avoid: mapping, three rounds of synchronisation and unmapping."""
     ours, other = (find_point(points, SCALING, way, 1) for way in (OUR_METHOD, ROUNDS_BY_HAND))
     return divide_if_known(ours.median if ours else None, other.median if other else None)
 
 
 def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the same ratio as compute_batch_to_stores_ratio(), but between a hundred thousand and
-    a million sites. A list of a million sites is larger than most caches, so bare stores take
-    longer, too."""
+    """Return the ratio of compute_batch_to_stores_ratio() for sites beyond the first hundred
+    thousand, up to a million. A list of a million sites is larger than most caches, so bare stores
+    also take longer."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 100_000, 1_000_000)
@@ -211,9 +212,9 @@ def make_batch_ratio_function(method: str) -> Measure:
 
 
 def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchPoint] | None:
-    """Return two gaps (longest interruptions) of a CPU that executes no site: the gap while another
-    CPU applies a batch, and the gap while nothing is switched but three interrupts are sent, as in
-    a batch. Return None if a gap is missing."""
+    """Return two gaps (longest interruptions) of a CPU that executes no site. During the first gap,
+    another CPU applies a batch. During the second gap, only the three interrupts of a batch are
+    sent, and nothing is switched. Return None if a gap is missing."""
     ways = (OUR_METHOD, "interrupts")
     own, interrupts = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     return (own, interrupts) if own and interrupts else None
@@ -227,7 +228,7 @@ def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | No
 
 def compute_measure_range(measure: Measure, points: Sequence[SwitchPoint]) -> Interval:
     """Return the smallest and the largest value of `measure` that the 95 % intervals of the medians
-    permit. Only the medians that the value cannot do without are varied."""
+    permit. A median is varied only if `measure` returns None without it."""
     needed = [p for p in points if measure([other for other in points if other is not p]) is None]
     if any(p.ci == stats.UNBOUNDED for p in needed):
         return stats.UNBOUNDED
@@ -236,7 +237,7 @@ def compute_measure_range(measure: Measure, points: Sequence[SwitchPoint]) -> In
     for ends in product(*((p.ci.lo, p.ci.hi) for p in needed)):
         moved = [replace(p, median=end) for p, end in zip(needed, ends, strict=True)]
         value = measure([*others, *moved])
-        # A divisor that may be zero does not bound the value.
+        # If the divisor is zero at this end of its interval, the value has no upper bound.
         values.append(math.inf if value is None else value)
     return Interval(min(values), max(values))
 
@@ -244,9 +245,9 @@ def compute_measure_range(measure: Measure, points: Sequence[SwitchPoint]) -> In
 @dataclass(frozen=True)
 class SwitchingLimit:
     """A limit of switching in one tier. The value that `measure` returns must be at most `limit` if
-    `most` is true, else at least `limit`. The outcome is unresolved if the value is beyond the
-    limit, but the intervals of the medians permit a value that keeps it. If `strict` is true, it is
-    also unresolved if the value keeps the limit, but the intervals permit one beyond."""
+    `most` is true, else at least `limit`. If the value violates the limit, but the intervals of the
+    medians permit a value that keeps the limit, the outcome is unresolved. If `strict` is true, the
+    outcome is also unresolved if the intervals permit a value that violates the limit."""
 
     tier: str
     words: str

@@ -2,8 +2,8 @@
 """Finds the change points of a row over many runs, and their sizes.
 
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
-spread of neighbouring runs. A proposed change point counts if the runs since the previous proposed
-point and the runs up to the next proposed point differ by the rule of changes.py. The error
+spread of neighbouring runs. The proposed points divide the runs into segments. A proposed change
+point counts if the segments before and after it differ by the rule of changes.py. The error
 probability is divided by the number of rows and of runs.
 """
 
@@ -32,9 +32,9 @@ MAD_OF_NORMAL = 0.6745
 
 @dataclass(frozen=True)
 class Shift:
-    """A change point of a row (variant) over many runs: `at` is the index of the first run after
-    it, counted from 0; `percent` is the size of the change, and `interval` the interval of this
-    size, in percent."""
+    """A change point of a row (variant) over many runs. `at` is the index of the first run after
+    the change, counted from 0. `percent` is the size of the change, and `interval` the interval of
+    `percent`."""
 
     row: Row
     at: int

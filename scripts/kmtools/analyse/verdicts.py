@@ -84,14 +84,14 @@ MEAN_OVER_TIME = "mean over time"
 # The equivalence margin of whole operations, as a share of the cost of the baseline.
 WHOLE_OPERATION_SHARE = 0.01
 
-# Equivalence margins: unit, patterns of benchmarks, a number of core cycles per operation, and a
-# share of the cost of the baseline. The first row that matches is used; the margin is the larger of
-# its core cycles and its share. Margins are the same for all runs; quoted verdicts need data
-# measured after the last change of this table.
+# Equivalence margins. Columns: unit, patterns of benchmarks, a number of core cycles per operation,
+# and a share of the cost of the baseline. Of the first row that matches, the larger of the two
+# numbers is the margin. Margins are the same for all runs; quoted verdicts need data measured after
+# the last change of this table.
 # - Hot loops: a quarter of a core cycle, less than any instruction costs on a dependent path. At
 #   3 GHz, this is 8 % of the time of a loop that makes 10^9 iterations a second.
 # - Whole operations: one percent, less than the costs change from one build of a kernel to the next
-#   because of the layout of code and data. A smaller cost does not decide about instrumentation.
+#   because of the layout of code and data. A smaller cost does not decide about instrumenting code.
 # - Emulated ticks: 5 %, because only rough ratios of whole operations are meaningful.
 # History: wider margins for cold-* and getppid-* were removed after a first look at native numbers;
 # the verdict on a cold branch that costs 0.6 cycles then changed from equivalent to slower. Three
@@ -148,11 +148,11 @@ class Result:
     outside: float
     slopes: Sequence[Slope] = field(repr=False)
     deltas: Sequence[Slope] = field(repr=False)
-    # The density of the paired differences, as pairs of value and height. figuredata.py adds this
-    # field and also_over.
+    # The density of the paired differences, as pairs of value and height. figuredata.py sets the
+    # fields `distribution` and `also_over`.
     distribution: Sequence[tuple[float, float]] = ()
-    # One step of the clock, as a cost of this variant alone; `resolution` is the coarser step of
-    # this variant and its baseline.
+    # One step of the clock, as a cost per operation of this variant. `resolution` is the same for
+    # this variant or its baseline, whichever is larger.
     step: float = 0.0
     # The mean of the paired differences over time; see Documentation/usual-cost.md.
     mean: float | None = None
@@ -181,7 +181,7 @@ def decide_verdict(
     delta: float, interval: Interval, margin: float, noise_floor: float | None
 ) -> str:
     """Return the verdict on a timed difference `delta` with the interval `interval`, by the rule of
-    this file. If `noise_floor` is None, only the margin counts."""
+    this file. If `noise_floor` is None, the noise floor is zero."""
     floor = 0.0 if noise_floor is None else noise_floor
     if interval.lo > margin and delta > floor:
         return SLOWER
@@ -239,9 +239,9 @@ def estimate_difference(
 ) -> Difference:
     """Return the location of the paired differences with its intervals of error probability
     `outside`; `resolution` is one step of the clock as a cost per operation. `copies` is the number
-    of copies of the variant's code, 0 if each layout has its own copy. The field `wide` is an
-    interval that contains two intervals: of all blocks, and of the blocks outside `late_blocks`;
-    see lateness.py."""
+    of copies of the variant's code, 0 if each layout has its own copy. The field `wide` contains
+    the interval of all blocks and the interval of the blocks outside `late_blocks`; see
+    lateness.py."""
     deltas = subtract_baseline(variant, baseline)
     if copies:
         deltas = [
@@ -262,10 +262,10 @@ def widen_for_late_blocks(
     interval: Interval, series: Sequence[Slope], resolution: float, outside: float,
     late_blocks: frozenset[int],
 ) -> Interval:  # fmt: skip
-    """Return the smallest interval that contains `interval`, the interval of all slopes in
+    """Return the smallest interval that contains two intervals: `interval`, of all slopes in
     `series`, and the interval of the slopes outside `late_blocks`. If the slopes outside
-    `late_blocks` are too few for an interval, but more than half of all slopes, their estimate
-    replaces their interval."""
+    `late_blocks` are more than half of all slopes, but too few for an interval, the result contains
+    `interval` and their estimate."""
     others = [slope for slope in series if slope.block not in late_blocks]
     if len(others) == len(series):
         return interval
@@ -300,8 +300,8 @@ class BenchmarkGroup:
         )
 
     def do_longer_loops_take_longer(self, variant: str) -> bool:
-        """Return True if longer loops take longer, in the variant and in the baseline. Slopes that
-        are missing are not checked, and neither are emulated ticks, which do not measure the time
+        """Return True if longer loops take longer, in the variant and in the baseline. Missing
+        slopes are not checked. Emulated ticks are not checked, because they do not measure the time
         of a loop."""
         if self.tier.emulated and not self.tier.exact:
             return True
@@ -309,8 +309,8 @@ class BenchmarkGroup:
         return all(stats.compute_median(series) > 0 for series in both if series)
 
     def get_clock_resolution(self, variant: str) -> float:
-        """Return one step of the clock as a cost per operation of the variant or of the baseline,
-        whichever is larger."""
+        """Return one step of the clock as a cost per operation: the larger of the costs for the
+        variant and for the baseline."""
         return choose_coarser_resolution(self.resolution, variant, self.baseline)
 
     def count_code_copies(self, variant: str) -> int:
@@ -322,8 +322,8 @@ class BenchmarkGroup:
 def choose_coarser_resolution(
     resolution: Mapping[str, float], variant: str, baseline: str | None
 ) -> float:
-    """Return one step of the clock as a cost per operation of the variant or of the baseline,
-    whichever is larger."""
+    """Return one step of the clock as a cost per operation: the larger of the costs for the variant
+    and for the baseline."""
     return max(resolution.get(name or variant, 0.0) for name in (variant, baseline))
 
 
@@ -362,8 +362,8 @@ def make_benchmark_group(tier: Tier, benchmark: str, samples: Sequence[Sample]) 
 
 
 def describe_mean_over_time(group: BenchmarkGroup, diff: Difference) -> str:
-    """Return a note with the mean over time, if it differs from the usual cost by more than the
-    margin, and by more than chance explains; else an empty text."""
+    """Return a note with the mean over time if this mean differs significantly from the usual cost,
+    and by more than the margin; else an empty text."""
     if diff.mean is None or diff.left_out is None or group.margin is None:
         return ""
     beyond = diff.left_out.lo > 0 or diff.left_out.hi < 0
@@ -388,7 +388,7 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
     floor = None if is_clone else group.noise.wide.max_distance_from_zero
     verdict = decide_verdict(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
-    # The verdict that an endless run would give: without noise, hence without a noise floor.
+    # The verdict of an endless run, which has no noise, so the noise floor is zero.
     endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(LIMITED_BY_LAYOUTS)
@@ -417,8 +417,8 @@ def compute_smallest_detectable_difference(
 ) -> float:
     """Return the smallest difference that is detected with a probability of POWER, in a variant as
     noisy as the A/A clone. `noise` is the interval of the clone, with the error probability
-    `outside`. The result is the sum of the smallest estimate that gets a verdict and the POWER
-    quantile of the error of an estimate."""
+    `outside`. The result is the smallest estimate that gets a verdict, plus the POWER quantile of
+    the error of an estimate."""
     short = NormalDist().inv_cdf(POWER) / NormalDist().inv_cdf(1 - outside / 2)
     return max(margin + noise.half_width, noise.max_distance_from_zero) + short * noise.half_width
 
@@ -433,7 +433,7 @@ def compute_group_detectable_difference(group: BenchmarkGroup) -> float | None:
 
 def find_variant_bend(group: BenchmarkGroup, variant: str) -> float | None:
     """Return the bend of a variant, or of its difference from the baseline; see linearity.py.
-    Return None if the windows may be on a line."""
+    Return None if there is no significant bend."""
     series = group.bends.get(variant, [])
     if group.tier.exact:
         return linearity.find_largest_exact_bend(series)
@@ -461,7 +461,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
         late_blocks = group.find_late_blocks(variant)
         diff = estimate_difference(series, base, exact, step, group.outside, copies, late_blocks)
         if bend is not None and not exact:
-            # This interval contains the differences in short and in long windows.
+            # The widened interval contains the differences in short and in long windows.
             diff = replace(diff, wide=diff.wide.widened(abs(bend)))
         verdict, note = judge_variant(group, variant, diff)
     if not series:

@@ -11,7 +11,7 @@ TIMED_VERDICTS = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
 # Verdicts on a difference of exact counts of instructions.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-# Replaces a verdict in TIMED_VERDICTS if the numbers do not support one; see grade.py.
+# The verdict instead of one in TIMED_VERDICTS if the numbers do not support it; see grade.py.
 WITHHELD = "withheld"
 
 # The default equivalence margin of a comparison of runs, in percent.
@@ -23,7 +23,7 @@ CHANGED = (SLOWER, FASTER, MORE, FEWER)
 # Arguments of --fail-on, and the verdicts that each stands for.
 FAIL_ON_VERDICTS = {
     **{verdict: (verdict,) for verdict in (*CHANGED, DIFFERS, UNRESOLVED, WITHHELD, MISSING)},
-    # --fail-on missing also stands for rows that cannot be compared.
+    # --fail-on missing also fails for rows that cannot be compared.
     MISSING: (MISSING, NOT_COMPARABLE),
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
