@@ -31,8 +31,8 @@ from kmtools.base.processes import raise_interrupt_on_signals
 from kmtools.base.text import escape_unprintable_chars, get_terminal_width, wrap_line
 from kmtools.commands import Run
 
-# For each command: the module of kmtools.commands with its function add_NAME_command(), and a line
-# of help.
+# The commands. Values: the module in kmtools.commands that has the function add_NAME_command(), and
+# a line of help.
 COMMANDS = {
     "bench": (
         "run",
@@ -138,8 +138,8 @@ def wrap_paragraphs(text: str) -> str:
 
 
 def find_command(words: Sequence[str]) -> str | None:
-    """Return the command that the first two words name; else the command that the first word names;
-    None if there is no such command."""
+    """Return the command whose name is the first two words or, if there is none, the command whose
+    name is the first word; None if neither exists."""
     names = (" ".join(words[:count]) for count in (2, 1))
     return next((name for name in names if name in COMMANDS), None)
 
@@ -160,8 +160,7 @@ def main(words: Sequence[str] | None = None) -> int:
                 if known
                 else print_version_or_help(words)
             )
-            # Flush here, so that a write error is caught below and reported as an error of the
-            # command.
+            # Flush inside `try`, so that a write error is reported as an error of the command.
             sys.stdout.flush()
             return code
     except FailedError as error:
@@ -198,8 +197,8 @@ def print_error(name: str, error: str) -> None:
 
 
 def print_version_or_help(words: Sequence[str]) -> int:
-    """Print the version or the list of commands if `words`, the command line, ask for it; else
-    raise UnableError, because no command is named."""
+    """Print the version or the list of commands if `words`, the command line, has --version or
+    --help. Otherwise raise UnableError, because `words` names no command."""
     if list(words) == ["--version"]:
         print(f"kmarkers {read_version()}", flush=True)
         return DONE
@@ -233,7 +232,8 @@ def run_command(name: str, words: Sequence[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     run = describe(parser)
-    # parse_intermixed_args() also accepts options between positional arguments, but not "--".
+    # parse_intermixed_args() accepts options between positional arguments, but does not support
+    # "--".
     parse = parser.parse_args if "--" in words else parser.parse_intermixed_args
     try:
         parsed = parse(words)

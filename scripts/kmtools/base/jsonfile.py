@@ -31,8 +31,8 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 def has_type(value: object, kind: object) -> bool:
-    """Return True if a value has the type `kind` or, if `kind` is a text, equals it. True, NaN and
-    infinity are not numbers; an integer is accepted as a float."""
+    """Return True if a value has the type `kind`; if `kind` is a text, return True if the value
+    equals this text. True, NaN and infinity are not numbers; an integer is accepted as a float."""
     if kind is Any or kind is None:
         return kind is Any or value is None
     if isinstance(kind, str) or isinstance(value, bool):
@@ -43,11 +43,12 @@ def has_type(value: object, kind: object) -> bool:
 
 
 def check_shape(value: Any, shape: Any, where: str) -> None:
-    """Check a value against a shape; raise FailedError if it differs. A shape is a type, a tuple of
-    types or texts, a list of one shape (of every item), or a dictionary of field names and their
-    shapes. A field whose name in the shape ends in ? may be absent. The key * gives the shape of
-    every field. The value may have further fields. `where` is the start of the error message: the
-    file and the field that holds the value."""
+    """Check a value against a shape; raise FailedError if the value does not match. A shape is one
+    of four things: a type; a tuple of types or texts, of which one must match; a list with the
+    shape of every item; a dictionary with the shape of each field. In a dictionary, a name that
+    ends in ? is the name of a field that may be absent, and * stands for every field. The value may
+    have further fields. `where` is the start of the error message: the file and the field that
+    holds the value."""
     kind = type(shape) if isinstance(shape, dict | list) else shape
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if not any(has_type(value, one) for one in kinds):

@@ -41,8 +41,8 @@ ROOT = find_checkout()
 
 
 def require_checkout() -> None:
-    """Raise UnableError unless ROOT is a checkout. If this command was installed by the Debian
-    package, the message names the file of the package that says how to get a checkout."""
+    """Raise UnableError unless ROOT is a checkout. If the Debian package has installed this
+    command, the message names README.Debian, which says how to get a checkout."""
     if not (ROOT / CATALOGUE).is_file():
         readme = OWN.parent / "doc" / "kmarkers" / "README.Debian"
         where = f"; {readme} says where from" if readme.is_file() else ""
@@ -67,8 +67,8 @@ def read_version() -> str:
 
 
 def get_cache_dir() -> Path:
-    """Return the directory of all downloaded and unpacked files: the one that the variable
-    KMARKERS_CACHE names, else DEFAULT_CACHE."""
+    """Return the directory of all downloaded and unpacked files. The variable KMARKERS_CACHE names
+    this directory; the default is DEFAULT_CACHE."""
     return Path(os.environ.get("KMARKERS_CACHE") or DEFAULT_CACHE).resolve()
 
 

@@ -15,7 +15,7 @@ from typing import NoReturn
 
 from kmtools.base.paths import ROOT
 
-# The time after SIGTERM in which a program can end; then SIGKILL is sent.
+# The time between SIGTERM and SIGKILL, in which a program can end by itself.
 GRACE_SECONDS = 3.0
 # The programs that run now.
 _running: set[subprocess.Popen[bytes]] = set()
@@ -29,9 +29,9 @@ def run_program(
 ) -> int:
     """Run a program to its end; return its exit code. Raises TimeoutExpired after `seconds`.
 
-    The output is appended to `log`, or else written to the output of this process. `env` is added
-    to the environment. The program runs in a new session, and all processes of this session are
-    ended when the program has ended.
+    The output is appended to `log`, by default written to the output of this process. `env` is
+    added to the environment. The program runs in a session of its own. When the program has ended,
+    all processes that are left in this session are ended.
     """
     with contextlib.ExitStack() as stack:
         out = stack.enter_context(log.open("a")) if log else None
@@ -68,9 +68,9 @@ def capture_output(
 
 
 def _end_session(process: subprocess.Popen[bytes]) -> None:
-    """End all processes of the session that `process` leads: send SIGTERM, on which programs remove
-    their temporary files; wait until `process` has ended, for at most GRACE_SECONDS; then send
-    SIGKILL."""
+    """End all processes of the session that `process` leads: send SIGTERM, wait at most
+    GRACE_SECONDS until `process` has ended, and send SIGKILL. On SIGTERM, programs can remove their
+    temporary files."""
     _signal_session(process, signal.SIGTERM)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(GRACE_SECONDS)

@@ -42,7 +42,8 @@ class Line:
         self._open = False
 
     def print_temporary(self, text: str) -> None:
-        """Show a line that the next line overwrites; without a terminal, print an ordinary line."""
+        """Show a line that the next line overwrites. If the output is no terminal, print an
+        ordinary line."""
         if not self.terminal:
             self.print_permanent(text)
             return
@@ -68,8 +69,9 @@ class Line:
 def print_text_repeatedly(
     make_text: Callable[[], str], terminal_seconds: float, log_seconds: float
 ) -> Iterator[None]:
-    """During the `with` block, a thread prints the text that `make_text` returns: on a terminal
-    every `terminal_seconds`, overwriting the previous text, and in a log every `log_seconds`."""
+    """During the `with` block, a thread prints the text that `make_text` returns. On a terminal, it
+    overwrites the previous text every `terminal_seconds`; in a log, it prints a line every
+    `log_seconds`."""
     line = Line()
 
     def update_line(stop_event: threading.Event) -> None:
@@ -88,7 +90,7 @@ class Progress:
     def __init__(
         self, total: int, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        """Begin a job of `total` steps; its time counts from this call."""
+        """Begin a job of `total` steps. The time of the job is counted from this call."""
         self.total = total
         self.number = 0
         self._line = Line(stream)
@@ -163,8 +165,8 @@ class Progress:
         self._line.print_permanent(self._step)
 
     def show_completed_share(self, done: float, total: float, text: str) -> None:
-        """Show the completed share of the step (`done` of `total`), and the time left, which is
-        estimated from the pace since the first call during this step."""
+        """Show the completed share of the step (`done` of `total`), and an estimate of the time
+        left. The estimate uses the progress since this method was first called in this step."""
         now = self._clock()
         start, already = self._first = self._first or (now, done)
         if now - self._shown < self._every or not total:

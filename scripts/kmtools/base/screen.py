@@ -24,8 +24,8 @@ PLAIN, ONE_SCREEN = ("", "dumb", "unknown"), ("linux", "vt100", "vt220")
 # The size of a terminal that does not report its size.
 DEFAULT_SIZE = os.terminal_size((80, 24))
 
-# A function that returns lines for a width and a height. Each line is a text and its colour code,
-# which may be empty.
+# A function that returns the lines of a display, from the display's width and height. Each line is
+# a text and its colour code, which may be empty.
 Lines = Callable[[int, int], Sequence[tuple[str, str]]]
 
 
@@ -65,7 +65,7 @@ class Screen:
         self.draw()
 
     def _write_text(self, text: str) -> None:
-        # Bypass the stream: this may be called in a signal handler while the stream writes.
+        # Do not use the stream: a signal handler may call this method while the stream is writing.
         os.write(self._stream.fileno(), text.encode(errors="replace"))
 
     def draw(self) -> None:

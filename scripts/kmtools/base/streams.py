@@ -15,8 +15,8 @@ from kmtools.base.errors import UnableError
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
-# ASCII replacements for encodings that lack these characters; "~" keeps the width of a shortened
-# name.
+# ASCII replacements of characters that an encoding may lack. "…" becomes a single character, so
+# that the width of a shortened name is unchanged.
 SIGNS = {"\N{MINUS SIGN}": "-", "\N{EN DASH}": "-", "±": "+-", "…": "~"}
 # The name under which replace_unencodable_chars() is registered as a codec error handler.
 PLAIN = "kmarkers-plain"
@@ -37,8 +37,8 @@ codecs.register_error(PLAIN, replace_unencodable_chars)
 
 class TolerantOutput(io.FileIO):
     """Standard output that discards text once the reader of the pipe, such as `head -1`, has
-    exited. The command and the programs that it starts then continue, with unchanged exit codes.
-    Any other write error is raised once; later text is discarded."""
+    exited. The command and the programs that it starts then continue, with unchanged exit codes. On
+    any other write error, the first write raises the error, and later text is discarded."""
 
     _failed = False
 

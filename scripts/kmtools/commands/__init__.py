@@ -9,5 +9,6 @@ help for each; the docstring of the command's function is the rest of its help.
 from argparse import Namespace
 from collections.abc import Callable
 
-# The function that runs a command: it takes the options, and returns the exit code (None means 0).
+# The function that runs a command. Its argument is the parsed options, its result the exit code
+# (None means 0).
 Run = Callable[[Namespace], int | None]

@@ -107,7 +107,7 @@ def print_tests(tests: Sequence[Test]) -> None:
 def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
     """Run scripts/setup to install the tools that the tests need, and restart this command with the
     Python of build/venv. Tests whose tools could not be installed are skipped."""
-    # The full set has tests in tests/tools that use packages from scripts/setup --tools and
+    # Tests of the full set in tests/tools use packages that scripts/setup installs with --tools and
     # --fleet.
     some = ["--tools", "--fleet"] if full else []
     needs = list(dict.fromkeys([*some, *(test.needs for test in tests if test.needs)]))

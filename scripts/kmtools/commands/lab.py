@@ -137,7 +137,7 @@ def parse_existing_file(text: str) -> Path:
 
 
 def add_vm_run_command(parser: ArgumentParser) -> Run:
-    # Every option becomes an argument of Request(), so its dest must be a field of Request.
+    # Each option is passed to Request() as an argument, so each `dest` must be a field of Request.
     add = parser.add_argument
     add(
         "--kernel",

@@ -86,7 +86,7 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
     if kernels := [one for one in times if not one.round]:
         print("\n".join(align_table(boots.make_ratio_table(kernels), range(1, 5))))
     if len(kernels) < len(times):
-        # Only these times need numpy.
+        # Only the times of --on and --off need numpy.
         from kmtools.analyse.rounds import MARGIN, make_added_table
 
         print("\n".join(align_table(make_added_table(times), range(2, 6))))
@@ -94,8 +94,8 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
 
 
 def run_macro(args: Namespace) -> None:
-    """If COMMAND is given, time it in this boot and store the times; then compare all stored
-    times."""
+    """If COMMAND is given, time it in this boot and store the times. Then compare all times in the
+    file."""
     check_arguments(args)
     if args.on:
         times = rounds.record_rounds(

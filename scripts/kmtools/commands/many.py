@@ -52,8 +52,8 @@ def add_fleet_command(parser: ArgumentParser) -> Run:
 
 
 def read_machine_names(path: Path) -> list[str]:
-    """Return the names in a file, one per line; bytes that are not UTF-8 become surrogate escapes,
-    as in file names."""
+    """Return the names in a file, one per line. Python decodes file names with surrogate escapes
+    for bytes that are not UTF-8, so the names are decoded in the same way."""
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     return [line.strip() for line in lines if line.strip()]
 

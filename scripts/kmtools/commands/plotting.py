@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kmtools.report.sheets import Sheet
 
 FORMATS = ("svg", "png", "pdf")
-# Width of a figure in millimetres: default (the width on the page), minimum and maximum.
+# The width of a figure in millimetres: default (the width in report.html), minimum and maximum.
 WIDTH, LEAST, MOST = 196.85, 60.0, 600.0
 PIXELS_PER_MM = 96 / 25.4
 

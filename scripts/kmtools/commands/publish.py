@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
 
-# The function that writes each document, as MODULE:FUNCTION.
+# The documents, each with the function that writes the document (MODULE:FUNCTION).
 WRITERS = {
     "html": "kmtools.report.handbook:make_handbook",
     "kernels": "kmtools.suites.kernelpage:publish_kernel_results",

@@ -366,7 +366,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     measurement, report the tiers that are complete. Return the exit code."""
 
     def report_tier(tier: str, cache: RunCache) -> None:
-        # A run of one tier is reported only at its end.
+        # If the run has a single tier, only the report at the end of the run is written.
         if len(run.plan.tiers) > 1:
             reporting.report_run(run.path, tier, cache=cache)
 
