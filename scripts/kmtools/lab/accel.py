@@ -35,7 +35,7 @@ TRIAL_BOOT_SECONDS = 60.0
 CPUID = bytes.fromhex("5389f831c90fa2891e894e048956085bc3")
 # The CPUID leaf with the hypervisor's name, and the name that QEMU's emulator (TCG) returns.
 HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
-# The first words of Result.reason if the kernel printed nothing during a trial boot.
+# The first words of the reason why a trial boot failed, if the kernel printed nothing.
 SILENT = "it printed nothing"
 
 # The accelerators that this process chose, by host and kernel. A choice after a time-out is stored
@@ -66,11 +66,11 @@ def choose_accel(
     """Return KVM if the kernel `kernel` boots under KVM on this machine, else QEMU's emulator and
     the reason.
 
-    `release` is the kernel's release. `boot` boots the kernel under KVM. It is called once for each
-    QEMU, kernel and host; the result is written to a cache file, except a time-out, which a busy
-    host may have caused. If a kernel printed nothing at all, KVM is not tried again for any kernel.
-    If KMARKERS_ACCEL is kvm, failures in the cache file are ignored, and if KVM does not work,
-    UnableError gives the reason."""
+    `release` is the kernel's release. `boot` boots the kernel under KVM, and is called once for
+    each QEMU, kernel and host. The result of this trial boot is written to a cache file, except a
+    time-out, which a busy host may have caused. If a kernel printed nothing at all, KVM is not
+    tried again for any kernel. If KMARKERS_ACCEL is kvm, failures in the cache file are ignored,
+    and UnableError is raised with the reason if KVM does not work."""
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
     if wanted not in ("", "tcg", "kvm"):
@@ -83,7 +83,7 @@ def choose_accel(
     if not found:
         found = _find_kvm_verdict(keys, bool(wanted))
     if not found:
-        # Another process may be trying: then wait for its result.
+        # If another process is booting a kernel under KVM, wait for its result.
         with hold_cache_lock("kvm"):
             found = _find_kvm_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
         if found.why and (log := get_trial_folder(kernel)).exists():
@@ -101,17 +101,18 @@ def get_trial_folder(kernel: str) -> Path:
 
 def _check_kvm_device(kvm: Path) -> Accel | None:
     """Return the emulator as the accelerator if the device file `kvm` cannot be opened or is no
-    device of KVM, else None. The result is never stored, because the user can correct the cause."""
+    device of KVM, else None. The result is not written to the cache file, because the user can
+    correct the cause."""
     if not kvm.exists():
         why = f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
         return Accel("tcg", why)
-    # KVM may fail although it returns its version.
+    # This check does not replace a trial boot: KVM may return its version and still fail.
     try:
         read_kvm_version(kvm)
     except PermissionError:
         return Accel("tcg", f"{kvm} cannot be opened; add yourself to the group kvm")
     except OSError as error:
-        # The file may exist before the module is loaded, and in containers without the device.
+        # /dev/kvm may exist before a module of KVM is loaded, and in containers without the device.
         why = f"{kvm} is no device of KVM ({error.strerror}); load kvm_intel or kvm_amd"
         return Accel("tcg", f"{why}, if the CPU supports virtualisation")
     return None
@@ -126,8 +127,8 @@ def read_kvm_version(kvm: Path) -> int:
 
 def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | None:
     """Return the accelerator that an earlier trial boot recorded under one of `keys`, in this
-    process or in the cache file; None if there was no trial boot. With `ignore_failures`, failed
-    trial boots in the cache file are ignored, so that KVM is tried again."""
+    process or in the cache file; None if there is no record. If `ignore_failures` is true, failures
+    in the cache file are ignored, so that KVM is tried again."""
     for key in keys:
         if key in _found:
             return _found[key]
@@ -137,9 +138,9 @@ def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | Non
 
 
 def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. Record the
-    result under keys[0], the key of every kernel, if the kernel printed nothing; else under
-    keys[1], the key of this kernel."""
+    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. If the
+    kernel printed nothing, record the result for every kernel, under keys[0]; else record the
+    result for this kernel, under keys[1]."""
     result = boot()
     key = keys[0] if result.reason.startswith(SILENT) else keys[1]
     why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"

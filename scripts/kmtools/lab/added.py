@@ -51,8 +51,8 @@ def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
 
 
 def list_kernel_folders(source: Path) -> Iterator[str]:
-    """Yield the folders of the directory `source` that belong to a kernel, relative to `source`. If
-    lib is a symbolic link, as to usr/lib, the folders below lib are not yielded."""
+    """Yield the folders of the directory `source` that belong to a kernel, relative to `source`.
+    Folders below lib are left out if lib is a symbolic link, such as a link to usr/lib."""
     for name in KERNEL_FOLDERS:
         linked = name.startswith("lib/") and (source / "lib").is_symlink()
         if (source / name).is_dir() and not linked:

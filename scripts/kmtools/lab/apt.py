@@ -41,8 +41,8 @@ class NotOnMirrorError(FetchError):
 
 
 def make_fetch_error(failed_command: str, apt_output: str) -> FetchError:
-    """Return the exception for a failed apt command: NotOnMirrorError if all error messages except
-    summaries match ABSENT, else FetchError."""
+    """Return the exception for a failed apt command. If all error messages match ABSENT, not
+    counting summaries, this is NotOnMirrorError; else FetchError."""
     errors = [line for line in apt_output.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)
@@ -104,7 +104,7 @@ class PrivateApt:
     def update_lists(self, mirror: Mirror | None = None, anew: bool = False) -> None:
         """Download the package lists if they are older than LISTS_MAX_AGE_SECONDS, or if `anew` is
         True."""
-        # Lists whose time is in the future (the clock was wrong) are downloaded again.
+        # If the clock was wrong, the time of the lists may be in the future: download them again.
         age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
         if not anew and 0 <= age < LISTS_MAX_AGE_SECONDS:
             return
@@ -155,7 +155,7 @@ class PrivateApt:
         return match[1]
 
     def select_known_packages(self, packages: Sequence[str]) -> list[str]:
-        """Return the names in `packages` that the package lists contain."""
+        """Return the names in `packages` that are in apt's package lists."""
         known = {name for package in packages for name in self._list_package_names(package)}
         return [name for name in packages if name in known]
 
@@ -177,15 +177,15 @@ class PrivateApt:
             try:
                 self._run_apt("apt-get", "-qq", "download", *packages, cwd=self.archives)
             except FetchError:
-                # The mirror may have changed since the lists were downloaded, so the next run
-                # downloads them again.
+                # The mirror may have changed since the lists were downloaded. Remove the stamp, so
+                # that the next run downloads new lists.
                 self._stamp.unlink(missing_ok=True)
                 raise
         return list(files)
 
     def _list_downloads(self, *command: str) -> dict[str, ListedFile]:
         """Return the files that the apt-get command `command` would download, by file name."""
-        # apt-get does not list files that are in its cache, so it gets an empty cache.
+        # Use an empty cache, because apt-get does not list files that are in its cache.
         empty = self.dir / "empty"
         (empty / "partial").mkdir(parents=True, exist_ok=True)
         option = f"-oDir::Cache::archives={empty}"
@@ -200,7 +200,7 @@ class PrivateApt:
     def _run_apt(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
         options = [f"-o{option}" for option in self._make_options()]
-        # LC_ALL=C, because make_fetch_error() compares the messages with English ones.
+        # LC_ALL=C, because make_fetch_error() recognises English messages only.
         done = capture_output([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]

@@ -38,10 +38,13 @@ CERTIFICATES = ("PIP_CERT", "SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUND
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 UID = 1000
 
-# Arguments: $1 root; $2 directory for downloaded packages, or empty; $3 cache directory, or empty;
-# $4 directory for files that are written to the cache directory; then the command. $3 and $4 are
-# the lower and the upper layer of an overlay. overlayfs refuses an upper layer that is itself on an
-# overlay. In that case the upper layer is a tmpfs, whose content is lost when the command ends.
+# Arguments of this script:
+# $1: root
+# $2: directory for downloaded packages, or empty
+# $3: cache directory, or empty; the lower layer of an overlay
+# $4: directory for files that are written to the cache directory; the upper layer of the overlay
+# The command follows. overlayfs refuses an upper layer that is itself on an overlay. In that case
+# the upper layer is a tmpfs, whose content is lost when the command ends.
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }

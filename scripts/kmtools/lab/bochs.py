@@ -28,8 +28,8 @@ LOADER = ("usr/lib/ISOLINUX/isolinux.bin", "usr/lib/syslinux/modules/bios/ldlinu
 # The number of instructions, and of TSC ticks, in one second of Bochs's clock.
 INSTRUCTIONS_PER_SECOND = 100_000_000
 # Kernel parameters: no KASLR; trust the TSC without a watchdog clock; and use the TSC frequency of
-# Bochs. CPUID reports the TSC frequency of the real processor, with which each timeout would take
-# up to 35 times as long.
+# Bochs. CPUID reports the TSC frequency of the real processor. If the kernel used this frequency,
+# each timeout would take up to 35 times as long.
 APPEND = f"nokaslr tsc=reliable tsc_early_khz={INSTRUCTIONS_PER_SECOND // 1000}"
 # The exit code of Bochs when the guest powers off.
 POWERED_OFF = 1
@@ -116,8 +116,8 @@ def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     )
     (scratch / "bochsrc").write_text(settings)
     run = ["env", "TERM=dumb", "bochs", "-q", "-f", f"/{WORK}/bochsrc"]
-    # Bochs's RFB display always listens on the same TCP port, so each Bochs gets a network
-    # namespace of its own.
+    # Each Bochs gets a network namespace of its own, because the RFB display of Bochs always
+    # listens on the same TCP port.
     words = ["unshare", "--net", *chroot.build_chroot_command(tree, binds, run)]
     return Emulator(
         tuple(words), {}, f"Bochs {read_bochs_version(tree)}, {guest.model}", POWERED_OFF

@@ -36,8 +36,9 @@ def build_modules(
     Return 0, or 1 if make failed.
 
     The output of make is written to the file `log`, if given. If the modules use kmarkers,
-    `kmarkers_source` is the source tree of kmarkers, already built for this kernel. `more_binds`
-    are further directories to mount, each with its mount point in the suite's tree.
+    `kmarkers_source` is the source tree of kmarkers, which must have been built for this kernel
+    before. `more_binds` are further directories to mount into the suite's tree, each with its mount
+    point.
     """
     require_root("building in a suite's tree")
     kernel = require_kernel(name)
@@ -46,7 +47,7 @@ def build_modules(
     # Each object directory has a lock of its own, because builds of different trees may run in
     # parallel.
     with hold_cache_lock(f"build-{objects.parent.name}-{objects.name}"):
-        # Remove the modules of an earlier build first, so that none is left if this build fails.
+        # Remove the modules of an earlier build: if this build fails, `out` must have no modules.
         copy_modules([], out)
         update_source_copy(src, objects)
         binds = [*more_binds]
@@ -102,8 +103,8 @@ def build_client_modules(
 
 
 def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
-    """Return the object directory for the kernel `name` and the source tree `src`. `flavour` is a
-    suffix that selects another directory, for a build with other make arguments."""
+    """Return the object directory for the kernel `name` and the source tree `src`. A build with
+    other make arguments has an object directory of its own, with the suffix `flavour`."""
     parent = get_cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
     return parent / flatten_path(src)
 
@@ -134,10 +135,10 @@ def run_make(
         f"/usr/lib/modules/{kernel.release}/build",
         f"-j{os.cpu_count()}",
         "M=/src",
-        # No debug information: it makes the modules several times as large, so that compiling them
-        # and loading them into an emulated kernel take longer. The code is the same.
+        # No debug information: the modules would be several times as large, and would take longer
+        # to compile and to load into an emulated kernel. The code is the same.
         "CONFIG_DEBUG_INFO=",
-        # No BTF: if the headers include a vmlinux, Kbuild would run pahole to generate BTF.
+        # No BTF: Kbuild would run pahole to generate BTF if the headers contain a vmlinux.
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
         *kernel.make_args,
         *make_args,
@@ -169,8 +170,8 @@ def update_source_copy(src: Path, objects: Path) -> None:
 
 
 def list_built_modules(objects: Path) -> list[Path]:
-    """Return the modules of the last build in the directory `objects`. modules.order lists them;
-    modules of earlier builds may also be in the directory."""
+    """Return the modules that the last build in the directory `objects` has listed in
+    modules.order. The directory may also contain modules of earlier builds."""
     order = objects / "modules.order"
     if not order.is_file():
         return []
@@ -192,7 +193,7 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
 
 
 # Commands that strip a module, by the suffix of the copy. The last command also removes the section
-# __param, which the module needs.
+# __param, without which kmarkers cannot find the tables of the module.
 STRIPPERS = {
     "strip-unneeded": ["strip", "--strip-unneeded"],
     "strip-debug": ["strip", "--strip-debug"],

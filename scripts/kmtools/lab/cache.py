@@ -56,11 +56,11 @@ def claim_cache() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # Look for the tag after listing the files: another process may be filling the directory. It
-    # writes the tag first, so if the list has a file of that process, the tag exists now.
+    # Look for the tag after listing the files. Another process that is filling the directory writes
+    # the tag first, so if the list has a file of this other process, the tag exists now.
     if is_cache_tagged():
         return
-    # An untagged directory with kernels was made by an earlier version of kmarkers.
+    # An earlier version of kmarkers made cache directories without a tag.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
         raise UnableError(
@@ -86,8 +86,8 @@ def clean_cache() -> None:
             " fetching a kernel writes this file"
         )
     with contextlib.ExitStack() as stack:
-        # Take the locks of builds before `fetch`, because a process that holds a build lock may
-        # wait for `fetch`.
+        # Take the locks of builds before `fetch`: a process that holds a build lock may wait for
+        # `fetch`, so the other order could cause a deadlock.
         for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
             stack.enter_context(hold_cache_lock(name))
         names = {entry.name for entry in catalogue.load_kernels()}
@@ -120,8 +120,8 @@ def hold_cache_lock(name: str) -> Iterator[None]:
 
 
 def _is_lock_file_at_path(lock: IO[str], path: Path) -> bool:
-    """Return True if the path still names the lock file that this process opened: `lab clean` may
-    have removed it."""
+    """Return True if `path` is still the path of the lock file that this process opened. `lab
+    clean` may have removed the file."""
     try:
         return os.path.samestat(os.fstat(lock.fileno()), path.stat())
     except FileNotFoundError:

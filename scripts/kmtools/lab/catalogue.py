@@ -18,8 +18,8 @@ ROLES = ("gates", "matrix", UPSTREAM)
 # The role of a kernel that the user added (kernels.txt does not list it), and the file in its tree
 # that records its Entry.
 ADDED, ADDED_RECORD = "added", "entry.json"
-# Regular expression for a "*" in the name of an image package: characters of a version number. A
-# dash matches only before a digit ("-56").
+# Regular expression for a "*" in the name of an image package: the characters of a version number,
+# including a dash before a digit ("-56").
 VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 
@@ -85,8 +85,8 @@ class Kernel:
         return found[0] if found else self.tree / f"boot/config-{self.release}"
 
     def save_record(self, tree: Path) -> None:
-        """Write this record to kernel.json in `tree`, the kernel's tree before it is renamed to its
-        final name."""
+        """Write this record to kernel.json in `tree`, the kernel's tree, which does not have its
+        final name yet."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 
@@ -141,7 +141,7 @@ def get_kernel_dir(name: str) -> Path:
 
 
 def find_unpacked_kernel(name: str) -> Kernel | None:
-    """Return the kernel `name`, or None if it is not unpacked."""
+    """Return the kernel `name`; None if this kernel is not unpacked."""
     record = get_kernel_dir(name) / "kernel.json"
     if not record.is_file():
         return None

@@ -12,7 +12,7 @@ EXIT_WORD = "kmarkers-exit"
 
 class StatusChannel:
     """Reads new lines from the file of the status channel. A line counts as the exit line only if
-    it contains the nonce of this boot, which the kernel command line passes to the guest."""
+    it contains the nonce of this boot, which the guest finds in the kernel command line."""
 
     def __init__(self, path: Path, nonce: str, show: Callable[[str], None] | None) -> None:
         self._path = path
@@ -23,8 +23,8 @@ class StatusChannel:
         self.exit_code: int | None = None
 
     def read_new_lines(self, final: bool = False) -> bool:
-        """Read the new lines; return True if the exit code is known. `final` also reads an
-        incomplete last line."""
+        """Read the new lines; return True if the exit code is known. An incomplete last line is
+        read only if `final` is true."""
         if self._path.is_file():
             with self._path.open("rb") as file:
                 file.seek(self._offset)

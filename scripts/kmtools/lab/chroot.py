@@ -35,8 +35,8 @@ ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "HOME=/")
 
 @functools.cache
 def find_chroot_obstacle() -> str:
-    """Return the reason why this machine cannot run commands in a chroot, with the remedy; empty if
-    it can. Modules for test kernels are built in a chroot."""
+    """Return the reason why this machine cannot run commands in a chroot, with the remedy; an empty
+    text if it can run them. Modules for test kernels are built in a chroot."""
     if os.geteuid() != 0:
         return "building for test kernels needs root, to mount file systems: run it with sudo"
     for program, package in (("mount", "mount"), ("unshare", "util-linux")):
@@ -66,7 +66,7 @@ def run_in_chroot(
     code = processes.run_program(build_chroot_command(tree, binds, command), log)
     if code == 0:
         return 0
-    # The command failed. If `true` fails in the chroot, too, the mounts are the cause.
+    # The command failed. The mounts are the cause if `true` fails in the chroot, too.
     done = processes.capture_output(build_chroot_command(tree, binds, ["true"]))
     if done.returncode != 0:
         raise UnableError(

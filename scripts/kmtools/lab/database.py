@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Writes compile_commands.json, the compilation database of clangd and other tools.
 
-The modules, also those of tests, are built for a test kernel in a chroot, so the paths in the
+The modules, including test modules, are built for a test kernel in a chroot, so the paths in the
 commands are translated to paths of this machine. User-space programs are compiled in this checkout.
 A file that is compiled for a module and for a program has two entries, first the entry of the
 module. Only options that affect parsing are kept, because clang rejects some options of gcc.
@@ -87,8 +87,7 @@ def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Comm
             for x in kept
         ]
         path = Path(translate_chroot_path(kernel, source))
-        # The path is relative since Linux 6.13, because Kbuild then runs in the directory of the
-        # sources.
+        # Since Linux 6.13, Kbuild runs in the directory of the sources, so the path is relative.
         beside = not path.is_absolute()
         path = ROOT / path
         if path.is_file():

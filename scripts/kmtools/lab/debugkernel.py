@@ -2,8 +2,9 @@
 """Builds debug kernels and upstream kernels from the distribution's kernel source.
 
 A debug kernel is configured with tinyconfig and fragments of scripts/debug, an upstream kernel with
-defconfig and the fragment upstream.config. If the dependencies of an option are not met, Kconfig
-drops it without a message. So each line of a fragment is compared with the final configuration.
+defconfig and the fragment upstream.config. Kconfig drops an option without a message if the
+dependencies of the option are not met. So each line of a fragment is compared with the final
+configuration.
 """
 
 from __future__ import annotations
@@ -82,8 +83,8 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
 
 
 def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
-    """Return True if a kernel has all options that the fragments set now, and the fragments of its
-    build set no other option."""
+    """Return True if a kernel has all options that the fragments set now, and if the fragments with
+    which the kernel was built set no other options."""
     config = kernel.tree / f"boot/config-{kernel.release}"
     if not config.is_file() or not (kernel.tree / RECORD).is_file():
         return False
@@ -168,8 +169,8 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
 
 
 def _install_kernel(tree: Path, release: str, vmlinuz: str) -> None:
-    """Copy the image and the configuration to the paths that a package of the distribution uses,
-    and remove sources that builds of modules do not need."""
+    """Copy the image and the configuration to the same paths as in a package of the distribution.
+    Remove sources that builds of modules do not need."""
     source = tree / "usr/src/linux"
     (tree / "boot").mkdir()
     shutil.copy(source / "arch/x86/boot/bzImage", tree / vmlinuz)

@@ -29,16 +29,15 @@ class Emulator:
 
 @dataclass(frozen=True)
 class Share:
-    """A folder of this machine that a guest can mount over 9p. The name by which the guest mounts
-    it is `tag`."""
+    """A folder of this machine that a guest can mount over 9p, by the name `tag`."""
 
     tag: str
     path: Path
     writable: bool = False
 
     def make_options(self) -> list[str]:
-        """Return QEMU's options for this folder. The folder may have mount points, so QEMU remaps
-        the inode numbers, which must be unique in the guest."""
+        """Return QEMU's options for this folder. If the folder has mount points, files may have the
+        same inode number, so QEMU remaps the numbers: they must be unique in the guest."""
         access = "" if self.writable else ",readonly=on"
         path = quote_option_value(self.path)
         return [
@@ -84,7 +83,7 @@ def make_accelerator_options(
     "icount". In the tier icount, QEMU counts instructions. With `one_thread`, a single thread
     emulates all CPUs. `model` is the emulated processor."""
     if tier == "icount":
-        # Each instruction advances the virtual time by one nanosecond; nothing else does.
+        # Only instructions advance the virtual time: each by one nanosecond.
         return [
             *("-accel", "tcg,thread=single", "-smp", "1", "-cpu", "max"),
             *("-icount", "shift=0,sleep=off"),

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Boots a test kernel whose root directory is the root directory of this machine, so that the
-commands of this checkout run in it as a user runs them.
+"""Boots a test kernel whose root directory is the root directory of this machine, so that a guest
+can run the commands of this checkout.
 
-The guest reads the files of this machine over 9p. A tmpfs above them takes all changes, which end
-with the guest; only the folder OUTPUT is a folder of this machine that the guest can write. The
-processor is emulated and has AMD's virtualisation (SVM), so the guest has /dev/kvm and can boot
-test kernels of its own.
+The guest reads the files of this machine over 9p. Changes of files are written to a tmpfs, and are
+lost when the guest ends. The only folder of this machine that the guest can write is mounted at
+OUTPUT. The processor is emulated and has AMD's virtualisation (SVM), so the guest has /dev/kvm and
+can boot test kernels of its own.
 """
 
 from __future__ import annotations
@@ -22,29 +22,30 @@ from kmtools.lab.emulator import Share
 from kmtools.lab.machine import Request
 
 JOB = ROOT / "scripts" / "guest" / "host.sh"
-# The folder in the guest that is the folder `output` of this machine.
+# The mount point in the guest of the folder `output` of this machine.
 OUTPUT = "/kmarkers-output"
-# Folders of this machine that the guest does not see: it has its own.
+# Folders of this machine that the guest does not see, because it has such folders of its own.
 HIDDEN = ("/dev", "/proc", "/run", "/sys")
-# The page tables have 4 levels (la57=off), which is usual: KVM's nested page tables have as many
-# levels as those of the kernel that it is part of.
+# The page tables of the guest have 4 levels (la57=off), as usual. KVM in the guest uses the same
+# number of levels for its nested page tables.
 MODEL = "max,la57=off,svm=on,npt=on"
 # The modules for the root directory and the folder OUTPUT, and the modules for /dev/kvm.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 KVM_MODULES = ("kvm", "kvm_amd")
-# The memory in MiB: for a test kernel in the guest, for changed files, and for Python.
+# The memory of the guest in MiB. A test kernel inside the guest, changed files and Python need it.
 MEMORY = 4096
 # The kernel's mitigations are off, because they slow down an emulated kernel.
 APPEND = "mitigations=off"
-# The time limit in seconds for QEMU to start without a kernel; it usually takes less than one.
+# The time limit in seconds for starting QEMU without a kernel, which usually takes under a second.
 PROBE_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
 class HostJob:
-    """A script for bash that runs in a guest with this machine's root directory. It finds `output`
-    as OUTPUT, and `settings` as environment variables. `modules` are modules of kmarkers that the
-    script may load; a crash in them is not attributed to the emulator."""
+    """A script for bash that runs in a guest with this machine's root directory. The script can
+    write to the folder `output`, mounted at OUTPUT, and gets `settings` as environment variables.
+    `modules` are modules of kmarkers that the script may load; a crash in such a module is not
+    attributed to the emulator."""
 
     kernel: str
     script: Path
@@ -99,8 +100,8 @@ def find_host_obstacle(kernel: str) -> str:
 
 
 def find_missing_modules(kernel: str) -> list[str]:
-    """Return the modules that a guest needs and that a kernel neither has in its package nor has
-    built in."""
+    """Return the modules that a guest needs, and that are neither in the kernel's package nor built
+    into the kernel."""
     found = catalogue.require_kernel(kernel)
     list_file = found.tree / "usr/lib/modules" / found.release / "modules.builtin"
     lines = list_file.read_text().splitlines() if list_file.is_file() else []

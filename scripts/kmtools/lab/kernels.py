@@ -28,7 +28,7 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
     require_root(f"{work} a kernel")
     with cache.hold_cache_lock(unpack.get_build_lock_name(entry.name)):
         unpack.ensure_qemu(entry)
-        # Another process may have unpacked the kernel while this process waited for the lock.
+        # Look again: another process may have unpacked the kernel while this process waited.
         kernel = part.find_complete_kernel(entry)
         if kernel is None or update:
             kernel = part.make_newest_kernel(entry, kernel)
@@ -42,7 +42,7 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
     entries = [
         catalogue.find_entry(name) for name in kernel_names or [catalogue.get_default_kernel_name()]
     ]
-    # The cache may be read-only if it has all kernels already.
+    # Ignore errors: a read-only cache can be used if all kernels are unpacked already.
     with contextlib.suppress(OSError):
         cache.claim_cache()
     for entry in entries:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-# Patterns of lines that begin a report of a fault. Lost log lines count as a fault, too. The
-# patterns must mean the same in Python and in POSIX extended regular expressions, because in a test
-# kernel, grep -E applies them after every test.
+# Patterns of lines that begin a report of a fault. Lost log lines count as a fault, too. In a test
+# kernel, grep -E applies the patterns after every test, so the patterns must mean the same in
+# Python and as POSIX extended regular expressions.
 FAULT_PATTERNS = (
     "WARNING: ",
     "BUG: ",

@@ -6,11 +6,14 @@ guest. A series of inspections distinguishes a hang from a long computation.
 
 A CPU in an endless int3 loop has the same saved address and registers in each inspection. If memory
 has no int3 at this address, QEMU executes a stale translation. QEMU invalidates a translation when
-a CPU stores to its code, but another CPU may translate the old byte again before the store
-completes. In core kernel text, a stale translation is a fault of QEMU. In the code of a module,
-kmarkers repeats the store after the last round of synchronisation, and this second store removes
-the stale translation. So a hang in a module is a fault of QEMU only if interrupts were disabled at
-the int3: the CPU in the loop then never takes part in the last round.
+a CPU stores to the translated code, but another CPU may translate the old byte again before the
+store completes.
+
+In core kernel text, a stale translation is a fault of QEMU. In the code of a module, kmarkers
+repeats the store after the last round of synchronisation, and this second store removes the stale
+translation. But the last round does not end if a CPU loops with interrupts disabled, because this
+CPU takes no part in the round. So a hang in a module is a fault of QEMU only if interrupts were
+disabled at the int3.
 """
 
 from __future__ import annotations
@@ -30,8 +33,8 @@ VECTOR = 3
 ENTRY_BYTES = 16
 # The maximum length of the kernel's entry code for int3 (asm_exc_int3), in bytes.
 ENTRY_CODE_BYTES = 0x100
-# Above the return address into the entry code, the stack has REGISTERS words (15 registers and an
-# error code), then PUSHED words (the interrupt frame, which the CPU pushed).
+# Above the return address into the entry code, the stack has two areas, sized in words: REGISTERS,
+# with 15 registers and an error code, and PUSHED, the interrupt frame, which the CPU has pushed.
 REGISTERS = 16
 PUSHED = 5
 STACK_WORDS = 192
@@ -83,8 +86,8 @@ class Cpu:
         if len(self.memory_bytes) < 2 or self.memory_bytes[0] == BREAKPOINT:
             return self.saved_int3_address
         before, at = self.memory_bytes
-        # No int3 was read before the saved pointer. So the int3 is at the saved pointer if the byte
-        # there is an int3, or if only the byte there can be read.
+        # The byte before the saved pointer is not an int3, or cannot be read. The int3 is at the
+        # saved pointer if the byte there is an int3, or if only the byte there can be read.
         return self.saved_int3_address + (
             at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE)
         )
@@ -119,7 +122,8 @@ def read_register(name: str, registers: str) -> int:
 
 
 def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g") -> list[int]:
-    """Read `count` words of memory through a CPU's page tables; fewer if a page is not mapped."""
+    """Read `count` words of memory through a CPU's page tables. Return fewer words if a page is not
+    mapped."""
     said = monitor.execute_human(f"x /{count}{size}x 0x{address:x}", cpu)
     lines = [line.partition(":")[2] for line in said.splitlines()]
     return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
@@ -142,8 +146,8 @@ def read_int3_entry(monitor: Monitor, cpu: int, registers: str) -> int:
 
 
 def find_trap_frame(stack: Sequence[int], entry: int) -> tuple[int, ...]:
-    """Return the registers and the interrupt frame that int3 saved on a stack; empty if the stack
-    has none."""
+    """Return the registers and the interrupt frame that int3 saved on a stack; an empty tuple if
+    the stack has no such frame."""
     for number, word in enumerate(stack):
         saved = tuple(stack[number + 1 : number + 1 + REGISTERS + PUSHED])
         if entry < word < entry + ENTRY_CODE_BYTES and len(saved) == REGISTERS + PUSHED:
@@ -225,8 +229,8 @@ def find_int3_loop(cpu_states: Sequence[Cpu]) -> Finding | None:
 
 
 def is_near_int3(cpu: Cpu, address: int) -> bool:
-    """Return True if a CPU without a complete trap frame is at the int3 at `address`, or in the
-    kernel's entry code for int3."""
+    """Return True if a CPU is at the int3 at `address`, or in the kernel's entry code for int3, and
+    has no complete trap frame."""
     if cpu.trap:
         return False
     entering = cpu.entry <= cpu.rip < cpu.entry + ENTRY_CODE_BYTES
@@ -240,13 +244,13 @@ def drop_saved_rip(cpu: Cpu) -> tuple[int, ...]:
 
 
 def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
-    """Return a finding if a CPU has interrupts disabled in all inspections of a series and is at no
-    more than MAX_STUCK_ADDRESSES addresses. `cpu_states` has the state of this CPU in each
-    inspection."""
+    """Return a finding if a CPU has interrupts disabled in all inspections of a series, and its
+    instruction pointer has at most MAX_STUCK_ADDRESSES different values. `cpu_states` has the state
+    of this CPU in each inspection."""
     places = sorted({cpu.rip for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > MAX_STUCK_ADDRESSES:
         return None
-    # A CPU at a low address is decompressing the kernel, with interrupts disabled: this is no hang.
+    # No hang: at a low address, a CPU is decompressing the kernel, with interrupts disabled.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{rip:x}" for rip in places)

@@ -40,7 +40,7 @@ POLL_SECONDS = 0.05
 SILENCE_SECONDS = 60.0
 # The files that receive the data of the serial ports, in the order of the ports.
 SERIAL_LOGS = ("console.log", "status.log", "results.tar.gz")
-# QEMU's options for a serial port on this terminal; Ctrl-C is sent to the guest.
+# QEMU's options for a serial port on this terminal. signal=off: Ctrl-C is sent to the guest.
 TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:terminal")
 # The sockets of QEMU's monitor in the scratch directory: for inspections, and for sending NMIs.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
@@ -51,7 +51,7 @@ LOCK = ".lock"
 POWEROFF_SECONDS = 15.0
 # The time limit for an emulator to exit after it closed its monitor socket.
 ENDING_SECONDS = 2.0
-# If less disk space (bytes) is free after a failed run, the logs of the run may be incomplete.
+# The free disk space, in bytes, below which the logs of a failed run may be incomplete.
 LOG_BYTES = 1 << 20
 # log_buf_len is set because the list of all markers is longer than the default log buffer. The baud
 # rate is high because an emulator may simulate the transmission time of each character.
@@ -76,11 +76,11 @@ class Request:
     accel: str | None = None
     # The number of NMIs sent to the guest per second.
     nmi: float = 0.0
-    # True if one thread of the emulator runs all CPUs, for guests that patch core kernel text all
-    # the time. A single thread is slower, but no CPU can then translate a byte that another CPU is
-    # overwriting.
+    # True if one thread of the emulator runs all CPUs. Guests that patch core kernel text all the
+    # time need this: although a single thread is slower, no CPU can translate a byte that another
+    # CPU is overwriting.
     one_thread: bool = False
-    # The path of a further monitor socket of QEMU, which the caller uses.
+    # The path of an additional monitor socket of QEMU, for use by the caller of boot().
     control: Path | None = None
     # The CPUs are inspected after this number of seconds without new output; 0 for never.
     silence: float = SILENCE_SECONDS
@@ -88,9 +88,9 @@ class Request:
     # and the modules are signed with a key that this firmware trusts.
     secure_boot: bool = False
     signed: bool = True
-    # A directory with a signing key of DKMS; by default a key is made for this boot.
+    # The directory with DKMS's signing key. If None, a new signing key is made for this boot.
     key: Path | None = None
-    # The processor that QEMU emulates; by default one with all features that QEMU can emulate.
+    # The processor that QEMU emulates. "max" has all features that QEMU can emulate.
     model: str = "max"
     # The processor that Bochs emulates; empty for QEMU. Bochs has features that QEMU lacks, but is
     # slow and has no monitor.
@@ -355,8 +355,8 @@ def _has_end_text(request: Request) -> bool:
 
 
 def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS,
-    because the inspection then failed only as the emulator was ending."""
+    """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS. The
+    inspection of an emulator that is about to exit fails, and this is no finding."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

@@ -27,9 +27,12 @@ DAMAGE = (
     *(ValueError, zlib.error),
 )
 
-# In bytes. SITE_BYTES: the size of struct patcher_site. NOTE_BYTES: the size of the record of a
-# note (a probe without an instruction of its own). KEY_AT, SIZE_AT: the offsets of the members key
-# and size in both records. FLAGS_AT: the offset of the upper byte of flags in struct patcher_site.
+# Sizes and offsets in bytes:
+# SITE_BYTES: the size of struct patcher_site.
+# NOTE_BYTES: the size of the record of a note (a probe without an instruction of its own).
+# KEY_AT, SIZE_AT: the offsets of the members key and size in struct patcher_site and in the record
+# of a note.
+# FLAGS_AT: the offset of the upper byte of the member flags in struct patcher_site.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT, FLAGS_AT = 12, 16, 4, 9, 11
 # Offsets of members of struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
@@ -37,7 +40,7 @@ MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
 )  # fmt: skip
 SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
-# The flavours of SDT probes for which the key of a site points to a struct sdt_origin. The first
+# The flavours of SDT probes whose sites have a key that points to a struct sdt_origin. The first
 # member of this struct points to the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
 # Offsets of members of struct sdt_probe.
@@ -47,8 +50,8 @@ SUFFIX = "__imv"
 # Symbols that are not names of functions in the source. PADDING: the prefix of symbols of the
 # padding before a function. ALIASES: symbols that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
-# How a site of an immediate value is written in the source, by the upper byte of its flags:
-# IMV_BRANCH, IMV_FLIP, IMV_COMPARE with or without IMV_SIGNED, or none.
+# How a site of an immediate value is written in the source, by the upper byte of the site's flags.
+# The bytes are: no flag, IMV_BRANCH, IMV_FLIP, IMV_COMPARE without and with IMV_SIGNED.
 VALUE_KINDS = {
     0: "imv_read() of",
     1: "imv_branch() of",
@@ -79,11 +82,11 @@ class Position(NamedTuple):
 
 @dataclass(frozen=True)
 class Site:
-    """A site of a module, or a marker without a site, which loads its state from memory.
+    """A site of a module; or a marker that has no site, because it loads its state from memory.
 
-    `of` is the function that contains the site in the source, `function` the function that contains
-    it in the machine code; the two differ if the compiler inlined `of`. `place` is FILE:LINE, empty
-    if not recorded.
+    `of` is the function that contains the site in the source. `function` is the function that
+    contains the site in the machine code, another one if the compiler inlined `of`. `place` is
+    FILE:LINE, empty if not recorded.
     """
 
     kind: str
@@ -137,7 +140,7 @@ class Module:
         for each in section.iter_relocations():
             symbol = self.symbols[each["r_info_sym"]]
             number = symbol["st_shndx"]
-            # Undefined symbols, of the kernel or other modules, have no section index.
+            # Leave out undefined symbols (of the kernel or of other modules): they have no section.
             if isinstance(number, int):
                 to = Position(number, symbol["st_value"] + each["r_addend"])
                 self.targets[Position(section["sh_info"], each["r_offset"])] = to
@@ -199,8 +202,8 @@ class Module:
 
 
 def read_sites(path: Path) -> list[Site]:
-    """Return the sites in a module's file: first of immediate values and markers, then of SDT
-    probes.
+    """Return the sites in a module's file: first the sites of immediate values and markers, then
+    the sites of SDT probes.
 
     Raise UnableError if the file is not a module, or if its tables are of another version.
     """

@@ -87,7 +87,7 @@ class Monitor:
 
 
 class ShutdownWatch:
-    """Learns why a QEMU process ended, through a QMP connection that exists before QEMU starts."""
+    """Finds out why a QEMU process ended, from a QMP connection that exists before QEMU starts."""
 
     def __init__(self) -> None:
         self._own_end, self.end_of_qemu = socket.socketpair()
@@ -95,7 +95,8 @@ class ShutdownWatch:
         self._own_end.sendall(b'{"execute": "qmp_capabilities"}\n')
 
     def make_options(self) -> list[str]:
-        """Return the QEMU options for the connection; the process must inherit `end_of_qemu`."""
+        """Return the QEMU options for the connection. The QEMU process must inherit the socket
+        `end_of_qemu`."""
         number = self.end_of_qemu.fileno()
         return ["-chardev", f"socket,id=shutdown,fd={number}", "-mon", "shutdown,mode=control"]
 
@@ -103,7 +104,7 @@ class ShutdownWatch:
         """Return the reason of the event SHUTDOWN, such as "guest-reset"; "" if QEMU sent no such
         event. Close the connection. Call this only after QEMU has ended."""
         self.end_of_qemu.close()
-        # The connection is reset if the process ended before it read the command.
+        # Ignore a reset of the connection: QEMU may have ended before it read qmp_capabilities.
         with self._own_end, self._own_end.makefile() as lines, contextlib.suppress(OSError):
             for line in lines:
                 if line.endswith("\n") and (message := json.loads(line)).get("event") == "SHUTDOWN":

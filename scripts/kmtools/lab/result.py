@@ -30,7 +30,7 @@ class Result:
     emulator_failed: bool = False
     # The reason why the guest hung; None if it did not hang.
     finding: Finding | None = None
-    # QEMU's reason for its end, such as "guest-reset"; "" if it gave none.
+    # The reason that QEMU gave for its exit, such as "guest-reset"; "" if QEMU gave none.
     shutdown: str = ""
     fault_lines: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -63,8 +63,8 @@ def read_log(path: Path) -> str:
 
 
 def judge_result(result: Result, out: Path) -> None:
-    """Set `ok` and `reason` of a result, and unpack the guest's results archive to the folder
-    `results` in `out`, or `results.failed` if the run failed."""
+    """Set `ok` and `reason` of a result. Unpack the guest's results archive to a folder in `out`:
+    to `results` if the run passed, to `results.failed` if it failed."""
     console = result.console
     result.fault_lines = logscan.scan_log(console)
     error = _unpack_results(out / "results.tar.gz", out / "results")

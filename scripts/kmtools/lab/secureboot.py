@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Prepares a boot under UEFI Secure Boot: a key, firmware that trusts it, and signed files.
 
-The key is either made for one boot, in the boot's scratch directory, or was made by DKMS. The
+The key is a new one, made in the scratch directory of the boot, or a key that DKMS has made. The
 firmware is OVMF from the emulator's suite, because older versions do not verify a kernel that QEMU
 passes with -kernel. The only certificate in the firmware's database of trusted certificates (db) is
 the certificate of the key. Debian's kernels copy the certificates of db to the keyring .platform,
-and accept modules signed with them.
+and accept modules that are signed with these certificates.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ FIRMWARE_VARIABLES = "/usr/share/OVMF/OVMF_VARS_4M.fd"
 CERTIFICATE_NAME = "kmarkers test of Secure Boot"
 # An arbitrary GUID: the owner of the certificate in the firmware's variables.
 CERTIFICATE_OWNER = "6b6d61f1-5e1f-4c1e-9c0e-6b6d61726b65"
-# An option that disables the legacy loader, which does not verify signatures. Without the option,
-# the firmware uses this loader to start a kernel whose verification failed.
+# An option that disables the firmware's legacy loader. The legacy loader does not verify
+# signatures, and would start a kernel whose verification failed.
 DISABLE_LEGACY_LOADER = "name=opt/org.tianocore/EnableLegacyLoader,string=no"
 # The firmware's message on the console when it rejects a kernel.
 REFUSAL = "Secure boot image verification failed"
@@ -79,9 +79,9 @@ def prepare_secure_boot(
     signed: bool,
     key: Path | None = None,
 ) -> BootFiles:
-    """Make a signing key, and firmware variables that trust this key. Return copies of the kernel
-    and the modules, signed if `signed` is True. If `key` is given, use the key and the certificate
-    of DKMS in this directory instead of a new key. `log` gets the output of the programs."""
+    """Make firmware variables that trust a signing key. Return copies of the kernel and the
+    modules, signed if `signed` is True. The signing key is a new one or, if `key` is given, DKMS's
+    key in the directory `key`. The output of the programs is written to `log`."""
     tree = fetch_firmware(suite)
     work = scratch / "secure-boot"
     (work / "modules").mkdir(parents=True)

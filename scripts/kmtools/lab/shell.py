@@ -89,9 +89,9 @@ def build_kmarkers_modules(kernel: str) -> int:
 
 
 def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return the first example command of the welcome text, and a pattern for the markers of the
-    module that the command names. `clients` are the modules that the user has built for this
-    shell."""
+    """Return two parts of the welcome text: the first example command, and a pattern for the
+    markers in the example that enables markers. `clients` are the modules that the user has built
+    for this shell."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"
     return f"lsmod                                  # {clients[-1].stem} is loaded", "*"
@@ -120,7 +120,7 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
-    # Two shells would write the same modules and logs.
+    # Two shells at the same time would write the same modules and logs.
     with hold_lock(
         OUT.with_suffix(".lock"),
         "another lab shell of this checkout is open: exit it first, or use another checkout",
@@ -180,8 +180,7 @@ def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
                     timeout=math.inf,
                     cpus=request.cpus,
                     memory=request.memory,
-                    # 0: never inspect the CPUs of a silent guest, because a shell without input is
-                    # silent.
+                    # Do not inspect the CPUs of a silent guest: a shell without input is silent.
                     silence=0.0,
                     terminal=True,
                 )

@@ -22,8 +22,9 @@ APT_DIR = Path("/etc/apt")
 OS_RELEASE = Path("/etc/os-release")
 DEBIAN, UBUNTU = "debian", "ubuntu"
 # The environment variables with the URIs of Debian's and Ubuntu's archives, for machines with
-# another distribution; and the keyring that verifies the signature of Debian's archive.
+# another distribution.
 DEBIAN_SETTING, UBUNTU_SETTING = "KMARKERS_DEBIAN", "KMARKERS_UBUNTU"
+# The keyring that verifies the signature of Debian's archive.
 DEBIAN_KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 # The package of Debian 13 with Ubuntu's keyring, and the directory to which the package is
 # unpacked.
@@ -88,7 +89,7 @@ def parse_deb822_sources(text: str) -> list[Source]:
         if fields.get("enabled", "yes").strip().lower() in ("no", "false"):
             continue
         components = tuple(fields.get("components", "").split())
-        # Signed-By contains the key itself or the name of a key file; only a file name is used.
+        # Signed-By contains the name of a key file, or the key itself, which is ignored here.
         keyring = fields.get("signed-by", "").strip()
         keyring = keyring if keyring.startswith("/") else ""
         for uri in fields.get("uris", "").split():
@@ -120,7 +121,8 @@ def read_codename() -> str:
 
 
 def choose_mirror(sources: Iterable[Source], release: str) -> Mirror:
-    """Choose the archive and the security archive of a release among this machine's sources."""
+    """Choose the archive and the security archive of the release `release` among `sources`, this
+    machine's package sources."""
     with_main = [source for source in sources if "main" in source.components]
     archives = [
         s for s in with_main if s.suite in (release, "stable", "testing", "unstable", "sid")

@@ -39,7 +39,7 @@ def list_module_dependencies(module_file: bytes) -> list[str]:
 
 
 def list_soft_dependencies(module_file: bytes) -> list[str]:
-    """Return the names of a module's soft dependencies (softdep pre:), modules or crypto
+    """Return the names of a module's soft dependencies (softdep pre:), which are modules or crypto
     algorithms."""
     return [
         word
@@ -96,8 +96,8 @@ def find_package_modules(kernel: Kernel) -> dict[str, Path]:
 def list_all_dependencies(module_file: bytes, files: Container[str]) -> list[str]:
     """Return the names of the modules on which a module depends: first its soft dependencies.
     `files` has the names of the modules in the kernel's package."""
-    # A soft dependency may be an algorithm. modprobe finds the modules of an algorithm by alias;
-    # this code uses the module NAME_generic, the generic C implementation.
+    # A soft dependency may be the name of a crypto algorithm. Then use the module NAME_generic, the
+    # generic C implementation; modprobe would find the modules of the algorithm by alias.
     soft = [
         name if name in files else f"{name}_generic" for name in list_soft_dependencies(module_file)
     ]

@@ -21,7 +21,8 @@ KALLSYMS_FILE = "kallsyms"
 INT3_ENTRY_SYMBOL = "asm_exc_int3"
 INT3_ENTRY_LINE = re.compile(r"^int3 entry code: ([0-9a-f]+)$", re.M)
 ADDRESS = re.compile(r"\bffffffff[0-9a-f]{8}\b")
-# The maximum offset from a symbol, in bytes: an address with a larger offset belongs to a module.
+# The maximum offset of an address from the start of a kernel function, in bytes. An address with a
+# larger offset belongs to a module, and gets no name.
 MOST_BYTES = 1 << 20
 
 Symbols = list[tuple[int, str]]
@@ -43,8 +44,8 @@ def fetch_symbols(kernel: str, out: Path) -> Symbols:
 
 
 def add_function_names(text: str, symbols: Symbols) -> str:
-    """Return a text with FUNCTION+OFFSET added after each kernel text address. The addresses are
-    first corrected for KASLR."""
+    """Return `text` with FUNCTION+OFFSET added after each kernel text address. The address is
+    corrected for KASLR before its function is looked up."""
     entry = INT3_ENTRY_LINE.search(text)
     starts = [address for address, _ in symbols]
     usual = next((address for address, name in symbols if name == INT3_ENTRY_SYMBOL), None)

@@ -9,10 +9,10 @@ modules has no symbols, so an address without a symbol counts as code of kmarker
 attributed to QEMU if a CPU endlessly executes an int3 that is not in memory, in core kernel text or
 with interrupts disabled.
 
-A crash at an int3 in core kernel text is attributed to QEMU, even if the trace contains code of
-kmarkers, if memory has a nop or a jump at the address. The address is then a static key or a
-function entry of the kernel. kmarkers patches neither, and the nop or jump shows that the kernel
-has already removed its int3.
+A crash at an int3 in core kernel text is attributed to QEMU if memory has a nop or a jump at the
+address, even if the trace contains code of kmarkers. The address is then a static key or a function
+entry of the kernel, which kmarkers does not patch, and the kernel has already replaced its own int3
+by the nop or jump.
 """
 
 from __future__ import annotations
@@ -65,7 +65,8 @@ def find_kmarkers_frames(console: str, modules: Collection[str]) -> list[str]:
 
 
 def has_nameless_address(line: str) -> bool:
-    """Return True if a line has an address without a symbol or in the module area."""
+    """Return True if a line has an address without a symbol. An address in the module area counts
+    as one."""
     fault = FAULT.search(line)
     in_module_space = fault is not None and int(fault[1], 16) in MODULE_SPACE
     return in_module_space or NAMELESS.search(line) is not None
@@ -82,7 +83,7 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
         return "the emulator exited with an error"
     faults = logscan.scan_log(result.console)
     if not result.status.strip():
-        # Without output from the guest's job, no module of kmarkers was loaded.
+        # The guest's job has printed nothing, so no module of kmarkers was loaded.
         return faults[0].strip() if faults else "the kernel did not boot"
     if place := find_stale_breakpoint(result.console):
         return f"a breakpoint at {place}, where memory holds none"

@@ -44,8 +44,8 @@ USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 # The free disk space that downloading and unpacking needs.
 NEEDED_BYTES = 3 << 30
-# The prefix of the names of trees that are being filled, and the suffix of the names of trees that
-# are being removed.
+# UNFINISHED: the prefix of the name of a tree that is being filled.
+# REPLACED: the suffix of the name of a tree that is being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
 # The path of the dynamic linker in a tree, and a pattern of its output: a line with the path of a
 # library.
@@ -64,8 +64,8 @@ def get_qemu_dir(suite: str) -> Path:
 
 
 def get_build_lock_name(kernel: str) -> str:
-    """Return the name of the lock for replacing a kernel's tree. A process that needs this lock and
-    `fetch` takes this lock first."""
+    """Return the name of the lock for replacing a kernel's tree. A process that needs both this
+    lock and `fetch` must take this lock before `fetch`."""
     return f"build-{kernel}"
 
 
@@ -84,7 +84,7 @@ def ensure_qemu(entry: Entry) -> None:
     if is_qemu_unpacked(entry):
         return
     with hold_fetch_lock(NEEDED_BYTES):
-        # Another process may have fetched QEMU while this process waited for the lock.
+        # Check again: another process may have fetched QEMU while this process waited.
         if not is_qemu_unpacked(entry):
             _fetch_qemu(entry.qemu)
 
@@ -98,7 +98,7 @@ def find_complete_kernel(entry: Entry) -> Kernel | None:
     """Return the kernel of `entry` if everything for a boot is unpacked: the kernel, the tree of
     the Debian suite, and the QEMU that `entry` names. Else return None."""
     kernel = find_unpacked_kernel(entry.name)
-    # Reject a kernel that does not match its entry in kernels.txt, which may have changed.
+    # Reject a kernel that does not match its entry any more: kernels.txt may have changed.
     fits = (
         kernel is not None and kernel.suite == entry.suite and entry.matches_package(kernel.package)
     )
@@ -148,11 +148,11 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     """Download and unpack the kernel `candidate`, its headers and, if it is missing, the tree of
     the suite."""
     release = candidate.release
-    # Up to Linux 7.1, one package contains the kernel image and its modules. Image and modules of
-    # later kernels are in several packages.
+    # Up to Linux 7.1, the kernel image and its modules are in one package, and later in several
+    # packages.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.select_known_packages(parts)
-    # Debian's packages of headers depend on their compiler, unlike Ubuntu's.
+    # Ubuntu's packages of headers, unlike Debian's, do not depend on their compiler.
     compiler = ("gcc",) if sources.is_ubuntu(entry.suite) else ()
     closure = apt.list_packages_with_dependencies(
         [f"linux-headers-{release}", *BUILD_TOOLS, *compiler]
@@ -174,12 +174,12 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
 
 @contextmanager
 def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
-    """Yield an empty tree for a kernel, and install it at the end of the `with` block; then remove
-    the objects that were built for the previous kernel."""
+    """Yield an empty tree for a kernel. At the end of the `with` block, install the tree, and
+    remove the objects that were built for the previous kernel."""
     with replace_tree(get_kernel_dir(entry.name)) as tree:
         yield tree
-    # make compares modification times. The old objects may be newer than the new headers, and make
-    # would then keep them.
+    # make compares modification times, and would keep old objects that are newer than the new
+    # headers.
     for objects in (get_cache_dir() / "objects").glob("*"):
         if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
             shutil.rmtree(objects)
@@ -245,7 +245,7 @@ def replace_tree(final: Path) -> Iterator[Path]:
     an error."""
     final.parent.mkdir(parents=True, exist_ok=True)
     new, old = (final.with_name(f"{UNFINISHED}{final.name}{end}") for end in ("", REPLACED))
-    # Remove the trees of a process that was killed.
+    # Remove trees that a killed process has left.
     for left in (new, old):
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir()
@@ -265,7 +265,7 @@ def unpack_packages(debs: Collection[Path], tree: Path) -> None:
     for name in USR_MERGED:
         (tree / "usr" / name).mkdir(parents=True)
         (tree / name).symlink_to(f"usr/{name}")
-    # Unpack base-files first and alone, because it replaces the symbolic links made above.
+    # Unpack base-files first and alone: this package replaces the symbolic links made above.
     base = [deb for deb in debs if deb.name.startswith("base-files_")]
     for deb in base:
         unpack_package(deb, tree)
