@@ -155,7 +155,7 @@ static bool pokes_replace_several_insns(const struct patcher_poke *pokes, unsign
  *
  * If a handler finds no published batch, the int3 that the CPU has executed was replaced
  * since.  The handler returns to the site, which then holds a complete instruction.  If the site
- * still holds an int3, other code has set it: see is_foreign_int3().
+ * still holds an int3, other code has set this int3: see is_foreign_int3().
  *
  * An emulator that translates code, such as QEMU, may still execute an int3 that is no
  * longer in memory.  Storing the same byte once more makes the emulator translate the new code;

@@ -63,8 +63,8 @@ static struct page *find_text_page(unsigned long addr)
 }
 
 /*
- * Return the number of pokes at the start of @pokes that end at or before @end.  The search is
- * binary, in a range that is doubled until its last poke ends behind @end.
+ * Return the number of pokes at the start of @pokes that end at or before @end.  First a range is
+ * doubled until its last poke ends behind @end; then a binary search is made in this range.
  */
 static unsigned int count_pokes_before(const struct patcher_poke *pokes, unsigned int nr,
 				       unsigned long end)

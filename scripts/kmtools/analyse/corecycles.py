@@ -54,7 +54,7 @@ class CoreCycleRatio:
         return Fraction(self.per_tick).limit_denominator(LARGEST_DENOMINATOR)
 
     def count_core_cycles(self, sample: Sample) -> int:
-        """Return the core cycles of a window; if they were not measured, convert its TSC cycles."""
+        """Return the core cycles of a window: measured, or else converted from TSC cycles."""
         return sample.core_cycles or round(sample.value * self.per_tick)
 
 

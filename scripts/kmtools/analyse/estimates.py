@@ -193,8 +193,8 @@ def write_estimates(run: Path, estimates: Estimates) -> None:
 
 
 def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) -> Estimates | None:
-    """Return the estimates stored in estimates.json; None if the file is missing or malformed, or
-    if its estimates were computed from other samples than those in `samples_file`, or with another
+    """Return the estimates stored in estimates.json. Return None if this file is missing or
+    malformed, or if it was written for samples other than `samples_file`, or for another
     env.json."""
     try:
         known = json.loads((run / FILE_NAME).read_text(encoding="utf-8"))
@@ -225,9 +225,9 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
 
 
 def load_estimates(run: Path) -> Estimates:
-    """Return the estimates of a run. If they must be computed, they are also stored in the folder
-    of the run, if this folder is writable. If the samples are invalid, raise RunError, which names
-    the file and the line."""
+    """Return the estimates of a run: the stored ones or, if there are none, newly computed ones,
+    which are stored if the folder of the run is writable. If the samples are invalid, raise
+    RunError, which names the file and the line."""
     path = find_samples_file(run)
     env = read_env(run / "env.json")
     tiers = make_tiers(env)

@@ -75,8 +75,7 @@ class Level(IntEnum):
 @dataclass(frozen=True)
 class Reason:
     """A reason for a lower grade and its remedy; both are clauses without a full stop. If `judged`
-    is True, verdicts.py already accounts for the reason, and no verdict is withheld because of
-    it."""
+    is True, verdicts.py already accounts for the reason, so the reason withholds no verdict."""
 
     level: Level
     words: str

@@ -166,7 +166,7 @@ def count_rows_with_successor() -> tuple[int, int]:
 
 def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
     """Return the successors of each published cost: the (benchmark, variant) pairs of kmarkers that
-    repeat its measurement. The key is (source, published benchmark:variant)."""
+    repeat the measurement. The key is (source, published benchmark:variant)."""
     names: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     for row in read_csv_table(ALIASES):
         if row["benchmark"] and row["variant"]:
@@ -176,8 +176,8 @@ def read_successors() -> dict[tuple[str, str], list[tuple[str, str]]]:
 
 
 def read_ancestors() -> dict[tuple[str, str], list[PublishedNumber]]:
-    """Return, for each (benchmark, variant) pair of kmarkers, its ancestors: the published numbers
-    whose measurement it repeats, in file order."""
+    """Return the ancestors of each (benchmark, variant) pair of kmarkers: the published numbers
+    whose measurement the variant repeats, in file order."""
     names = read_successors()
     joined: dict[tuple[str, str], list[PublishedNumber]] = defaultdict(list)
     for number in read_published_numbers():

@@ -47,8 +47,8 @@ def compute_t_quantile(outside: float, freedom: int) -> float:
 
 
 def compute_capped_t_quantile(outside: float, freedom: float) -> float:
-    """Return the quantile of compute_t_quantile() for estimated degrees of freedom, after rounding
-    them down and limiting them to the range from 1 to MOST_FREEDOM."""
+    """Return the quantile of compute_t_quantile() for estimated degrees of freedom, rounded down
+    and limited to the range from 1 to MOST_FREEDOM."""
     return compute_t_quantile(outside, max(1, min(int(freedom), MOST_FREEDOM)))
 
 

@@ -151,8 +151,8 @@ class Result:
     # The density of the paired differences, as pairs of value and height. figuredata.py sets the
     # fields `distribution` and `also_over`.
     distribution: Sequence[tuple[float, float]] = ()
-    # One step of the clock, as a cost per operation of this variant. `resolution` is the same for
-    # this variant or its baseline, whichever is larger.
+    # One step of the clock, as a cost per operation of this variant. `resolution` is the larger of
+    # the steps of this variant and of its baseline.
     step: float = 0.0
     # The mean of the paired differences over time; see Documentation/usual-cost.md.
     mean: float | None = None

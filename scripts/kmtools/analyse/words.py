@@ -11,7 +11,7 @@ TIMED_VERDICTS = (SLOWER, FASTER, EQUIVALENT, DIFFERS)
 # Verdicts on a difference of exact counts of instructions.
 MORE, FEWER = "more", "fewer"
 IDENTICAL, BASELINE, NO_BASELINE = "identical", "baseline", "no baseline"
-# The verdict instead of one in TIMED_VERDICTS if the numbers do not support it; see grade.py.
+# The verdict that replaces one of TIMED_VERDICTS if the numbers support no verdict; see grade.py.
 WITHHELD = "withheld"
 
 # The default equivalence margin of a comparison of runs, in percent.

@@ -131,8 +131,8 @@ class Progress:
 
     @contextmanager
     def show_rows(self, render: Lines | None) -> Iterator[None]:
-        """During the `with` block, show the step and, below it, the lines that `render` returns, in
-        full-screen mode if the terminal has an alternate screen. The lines are redrawn when the
+        """During the `with` block, show the step and the lines that `render` returns in full-screen
+        mode; if the terminal has no alternate screen, do nothing. The lines are redrawn when the
         progress of the step is updated, at most twice a second."""
         if render is None or not has_alternate_screen(self._line.stream):
             yield

@@ -12,7 +12,7 @@ from collections.abc import Container, Sequence
 DEFAULT_WIDTH = 100
 # Matches a character that HTML and SVG files must not contain.
 FORBIDDEN_CHARS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff]|[\ud800-\udfff]")
-# Matches a hyphen that stands for a minus sign: before a digit, and not in a compound word.
+# Matches a hyphen before a digit, which is a minus sign, but not the hyphen of a compound word.
 MINUS_HYPHEN = re.compile(r"(?<![\w-])-(?=[\d?])")
 
 

@@ -112,7 +112,7 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
 
 def load_kernels() -> list[Entry]:
     """Read the entries of all kernels: first the kernels of kernels.txt, then the kernels that the
-    user added. The first one is the default kernel."""
+    user added. The first entry is the default kernel."""
     listed = parse_catalogue(CATALOGUE.read_text(), CATALOGUE.name)
     names = {entry.name for entry in listed}
     records = sorted(get_cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))

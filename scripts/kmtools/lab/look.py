@@ -190,8 +190,8 @@ def inspect_guest(monitor: Monitor) -> list[Cpu]:
 
 
 def find_hang_reason(inspections: Sequence[Sequence[Cpu]]) -> Finding | None:
-    """Return the reason why a guest hangs, from a series of inspections; None if it does not
-    hang."""
+    """Return the reason why a guest hangs, found from a series of inspections; None if the guest
+    does not hang."""
     if not inspections or not inspections[0]:
         return None
     by_cpu = list(zip(*inspections, strict=True))

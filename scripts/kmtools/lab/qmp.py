@@ -22,7 +22,7 @@ class MonitorError(UnableError):
 
 
 class Monitor:
-    """A connection to a QMP socket of QEMU, which serves one connection at a time."""
+    """A connection to a QMP socket. QEMU serves one connection to a socket at a time."""
 
     def __init__(self, path: Path, seconds: float = ANSWER_SECONDS) -> None:
         """Connect to the socket `path`; `seconds` is the time limit of each answer."""

@@ -170,14 +170,14 @@ class UbuntuMirror:
     keys: Path
 
     def list_source_lists(self, suite: str) -> list[list[str]]:
-        """Return the one source list for a suite such as ubuntu-noble."""
+        """Return a single source list, for a suite such as ubuntu-noble."""
         name = suite.removeprefix(f"{UBUNTU}-")
         head = f"deb [signed-by={self.keys}] {self.uri}"
         return [[f"{head} {name}{end} main universe" for end in ("", "-updates", "-security")]]
 
 
 def is_ubuntu(suite: str) -> bool:
-    """Return True if a suite is one of Ubuntu, such as ubuntu-noble."""
+    """Return True if a suite belongs to Ubuntu, such as ubuntu-noble."""
     return suite.startswith(f"{UBUNTU}-")
 
 

@@ -334,7 +334,8 @@ def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Pat
 
 def list_program_files(tree: Path, program: str) -> list[tuple[Path, str]]:
     """Return the files that the program `program` in `tree` needs: the program, the dynamic linker
-    and the libraries, each with its path in an initramfs."""
+    and the libraries. Each file is a pair: the path on this machine, and the path in an
+    initramfs."""
     listed = capture_output(["chroot", tree, LOADER, "--list", program])
     if listed.returncode:
         raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
