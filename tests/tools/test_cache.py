@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 from fakemirror import ENTRY, FakeMirror
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
 from kmtools.lab import cache, catalogue, kernels, unpack
 
 FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody else.\n"
@@ -71,6 +73,57 @@ def test_clean_removes_all_files_of_kmarkers(
     (mirror.cache / "objects/6.1").mkdir(parents=True)
     cache.clean_cache()
     assert not mirror.cache.exists()
+
+
+def list_names_in_sources(kernel: str) -> set[str]:
+    """Return the names of the files and folders that the sources of kmtools write into the cache
+    directory. `kernel` replaces each expression in braces."""
+    names = {f"{unpack.get_build_lock_name(kernel)}.lock"}
+    for path in (ROOT / "scripts/kmtools").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        # Leave out paths of lock files: the names of locks are arguments of hold_cache_lock().
+        found = re.findall(r'get_cache_dir\(\) / f?"([^"]*)(?<!\.lock)"', text)
+        found += [f"{lock}.lock" for lock in re.findall(r'hold_cache_lock\(f?"([^"]*)"\)', text)]
+        names |= {re.sub("{.*?}", kernel, name) for name in found}
+    return names
+
+
+def test_clean_removes_all_names_in_the_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`lab clean` removes each folder, lock and file that the sources of the tools write into the
+    cache directory, and the temporary files that a killed process leaves there."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
+    cache.claim_cache()
+    names = list_names_in_sources(catalogue.get_default_kernel_name())
+    assert {"apt", "kvm", "kvm.lock", "checkpatch.lock", "accel.json"} < names
+    for name in names:
+        if Path(name).suffix in (".lock", ".log", ".json"):
+            (directory / name).touch()
+        else:
+            (directory / name / "k").mkdir(parents=True)
+    (directory / ".accel.json.7.partial").touch()
+    (directory / f"{cache.TAG}.7").touch()
+    cache.clean_cache()
+    assert list_files(tmp_path) == set()
+
+
+@pytest.mark.parametrize("lock", ["kvm", "fetch", "checkpatch", "root-s", "build-k"])
+def test_clean_waits_for_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
+    """While another process holds a lock, `lab clean` removes nothing."""
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    waits = threading.Event()
+    monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
+    cleaning = threading.Thread(target=cache.clean_cache)
+    with cache.hold_cache_lock(lock):
+        (tmp_path / "cache/accel.json").touch()
+        (tmp_path / "cache/kvm/k").mkdir(parents=True)
+        cleaning.start()
+        assert waits.wait(20)
+        assert {"cache/accel.json", "cache/kvm/k"} < list_files(tmp_path)
+    cleaning.join(20)
+    assert list_files(tmp_path) == set()
 
 
 def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,15 @@ from kmtools.lab.apt import print_step
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
-# The folders and files (patterns) of the cache directory that `lab clean` removes.
-CACHE_FOLDERS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots")
-CACHE_FILES = ("build-*.lock", "root-*.lock", "checkpatch.lock", "fetch.lock", "accel.json", TAG)
+# What `lab clean` removes from the cache directory: folders, locks (patterns of the names of lock
+# files without .lock) and other files (patterns).
+# The locks are taken in this order. The locks of builds precede `fetch`: a process that holds a
+# lock of builds may wait for `fetch`, so the other order could cause a deadlock.
+# The first two patterns of files match temporary files of killed processes. The tag file is removed
+# last, because other processes make a temporary file if there is no tag file.
+CACHE_FOLDERS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots", "kvm")
+CACHE_LOCKS = ("build-*", "root-*", "checkpatch", "kvm", "fetch")
+CACHE_FILES = (".accel.json.*.partial", f"{TAG}.[0-9]*", "accel.json", TAG)
 
 
 def flatten_path(path: Path) -> str:
@@ -86,20 +92,29 @@ def clean_cache() -> None:
             " fetching a kernel writes this file"
         )
     with contextlib.ExitStack() as stack:
-        # Take the locks of builds before `fetch`: a process that holds a build lock may wait for
-        # `fetch`, so the other order could cause a deadlock.
-        for name in [*sorted(path.stem for path in cache.glob("build-*.lock")), "fetch"]:
-            stack.enter_context(hold_cache_lock(name))
+        for lock in _list_cache_locks():
+            stack.enter_context(hold_cache_lock(lock))
         names = {entry.name for entry in catalogue.load_kernels()}
         names |= {tree.name for tree in cache.glob("kernels/*")}
         for part in CACHE_FOLDERS:
             if (cache / part).is_dir():
                 shutil.rmtree(cache / part)
-        for pattern in (*(f"{name}.log" for name in names), *CACHE_FILES):
+        locks = (f"{pattern}.lock" for pattern in CACHE_LOCKS)
+        for pattern in (*(f"{name}.log" for name in names), *locks, *CACHE_FILES):
             for file in cache.glob(pattern):
                 file.unlink()
     with contextlib.suppress(OSError):
         cache.rmdir()
+
+
+def _list_cache_locks() -> list[str]:
+    """Return the names of the locks that `lab clean` takes: the names in CACHE_LOCKS and, for each
+    pattern in CACHE_LOCKS, the names of the existing lock files."""
+    names: list[str] = []
+    for pattern in CACHE_LOCKS:
+        files = get_cache_dir().glob(f"{pattern}.lock")
+        names += sorted(path.stem for path in files) if "*" in pattern else [pattern]
+    return names
 
 
 @contextmanager
