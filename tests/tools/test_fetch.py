@@ -251,6 +251,30 @@ def test_interrupted_unpacking_leaves_no_final_tree(
     assert kernels.ensure_kernel(ENTRY).release == NEW
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
+@pytest.mark.parametrize("renamed", ["k", ".new-k"])
+def test_old_tree_is_kept_if_the_new_tree_cannot_be_renamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, renamed: str, error: BaseException
+) -> None:
+    """If one of the two renames that replace a tree fails or is interrupted, the old tree stays."""
+    (tmp_path / "k").mkdir()
+    (tmp_path / "k/old").touch()
+    rename = Path.rename
+
+    def rename_or_raise(path: Path, target: Path) -> Path:
+        if path.name == renamed:
+            raise error
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename_or_raise)
+    with pytest.raises(type(error)), unpack.replace_tree(tmp_path / "k") as tree:
+        (tree / "new").touch()
+    assert [str(path.relative_to(tmp_path)) for path in sorted(tmp_path.rglob("*"))] == [
+        "k",
+        "k/old",
+    ]
+
+
 def test_trees_of_killed_runs_are_removed(mirror: FakeMirror) -> None:
     left = [mirror.cache / "kernels/.new-k-abc", mirror.cache / "suites/.new-s-abc"]
     cache.claim_cache()

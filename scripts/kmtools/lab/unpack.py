@@ -241,8 +241,8 @@ def _fetch_qemu(suite: str) -> None:
 
 @contextmanager
 def replace_tree(final: Path) -> Iterator[Path]:
-    """Yield an empty tree; rename it to `final` at the end of the `with` block, or remove it after
-    an error."""
+    """Yield an empty tree; rename it to `final` at the end of the `with` block. After an error,
+    remove the new tree, and leave or restore the tree that was at `final` before."""
     final.parent.mkdir(parents=True, exist_ok=True)
     new, old = (final.with_name(f"{UNFINISHED}{final.name}{end}") for end in ("", REPLACED))
     # Remove trees that a killed process has left.
@@ -250,12 +250,17 @@ def replace_tree(final: Path) -> Iterator[Path]:
         shutil.rmtree(left, ignore_errors=True)
     new.mkdir()
     new.chmod(0o755)
+    replaces = False
     try:
         yield new
-        if final.exists():
+        replaces = final.exists()
+        if replaces:
             final.rename(old)
         new.rename(final)
     finally:
+        # Restore the old tree if it was renamed and the new tree was not.
+        if replaces and not final.exists():
+            old.rename(final)
         for left in (new, old):
             shutil.rmtree(left, ignore_errors=True)
 
