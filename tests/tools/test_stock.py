@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of finding the dependencies of modules in a kernel's package."""
+"""Tests of reading modules, and of finding their dependencies in a kernel's package."""
 
 from __future__ import annotations
 
+import gzip
+import lzma
+import shutil
+import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+from kmtools.base.errors import UnableError
 from kmtools.lab import stock
 
 
@@ -54,3 +61,42 @@ def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
     )
     own = write_module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
     assert list_module_dependencies(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]
+
+
+def compress_with_zstd(content: bytes) -> bytes:
+    """Compress with the program zstd."""
+    return subprocess.run(["zstd", "-cq"], input=content, capture_output=True, check=True).stdout
+
+
+# For each suffix of a compressed module, the function that compresses.
+COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
+    ".xz": lzma.compress,
+    ".gz": gzip.compress,
+    ".zst": compress_with_zstd,
+}
+
+
+@pytest.mark.parametrize("suffix", COMPRESSIONS)
+def test_damaged_module_is_an_error(suffix: str, tmp_path: Path) -> None:
+    """A compressed module is decompressed. If its file is empty, truncated, changed or not
+    compressed, the error names the file."""
+    if suffix == ".zst" and not shutil.which("zstd"):
+        pytest.skip("zstd is missing: apt-get install zstd")
+    content = bytes(range(256)) * 8
+    good = COMPRESSIONS[suffix](content)
+    path = tmp_path / f"dm-mod.ko{suffix}"
+    path.write_bytes(good)
+    assert stock.read_module_file(path) == content
+    middle = len(good) // 2
+    changed = good[:middle] + bytes([good[middle] ^ 0xFF]) + good[middle + 1 :]
+    for damaged in (b"", good[:5], good[:middle], good[:-1], changed, content):
+        path.write_bytes(damaged)
+        with pytest.raises(UnableError, match=f"^{path} cannot be unpacked: .*"):
+            stock.read_module_file(path)
+
+
+def test_missing_zstd_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "a.ko.zst").touch()
+    with pytest.raises(UnableError, match=r"a\.ko\.zst is compressed: apt-get install zstd"):
+        stock.read_module_file(tmp_path / "a.ko.zst")

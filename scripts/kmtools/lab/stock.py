@@ -51,22 +51,39 @@ def list_soft_dependencies(module_file: bytes) -> list[str]:
 def read_module_file(path: Path) -> bytes:
     """Read a module's file, and decompress it if its suffix is .xz, .gz or .zst.
 
-    Raise UnableError if the file is damaged.
+    Raise UnableError if a compressed file is damaged.
     """
+    unpack = {".xz": _read_xz, ".gz": _read_gzip, ".zst": _read_zstd}.get(path.suffix)
+    if unpack is None:
+        return path.read_bytes()
     try:
-        if path.suffix == ".xz":
-            return lzma.decompress(path.read_bytes())
-        if path.suffix == ".gz":
-            return gzip.decompress(path.read_bytes())
+        content = unpack(path)
     except (lzma.LZMAError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise UnableError(f"{path} cannot be unpacked: {error}") from error
-    if path.suffix == ".zst":
-        try:
-            command = ["zstd", "-dcq", str(path)]
-            return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-        except FileNotFoundError:
-            raise UnableError(f"{path.name} is compressed: apt-get install zstd") from None
-    return path.read_bytes()
+    # gzip.decompress() accepts an empty file, which a full disk may have left.
+    if not content:
+        raise UnableError(f"{path} cannot be unpacked: it is empty")
+    return content
+
+
+def _read_xz(path: Path) -> bytes:
+    return lzma.decompress(path.read_bytes())
+
+
+def _read_gzip(path: Path) -> bytes:
+    return gzip.decompress(path.read_bytes())
+
+
+def _read_zstd(path: Path) -> bytes:
+    """Decompress a file with the program zstd; raise UnableError if zstd fails or is missing."""
+    try:
+        done = subprocess.run(["zstd", "-dcq", str(path)], capture_output=True, check=False)
+    except FileNotFoundError:
+        raise UnableError(f"{path.name} is compressed: apt-get install zstd") from None
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip() or f"exit code {done.returncode}"
+        raise UnableError(f"{path} cannot be unpacked: {said}")
+    return done.stdout
 
 
 def get_module_name(path: Path) -> str:
