@@ -8,6 +8,8 @@ import math
 import re
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +18,7 @@ from kmtools.analyse.layouts import compute_offset_in_cache_line
 from kmtools.analyse.slopes import Slope, subtract_baseline
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.cli import main
-from kmtools.method import estimators, independent, noises
+from kmtools.method import estimators, frequency, independent, latewindows, noises
 from verdictrows import make_tier
 
 FEW = 60
@@ -342,6 +344,42 @@ def test_estimator_with_too_wide_intervals_fails(
     # Only the runs of fixed length fail. Runs that stop early pass, because the widths of their
     # intervals have no limit.
     assert "\n1 passed, 1 failed\n" in out and out.endswith("0 passed, 1 failed\n")
+
+
+@pytest.mark.parametrize(
+    ("kind", "counts"),
+    [
+        *(("normal", [50, 10]), ("stays-10%-5", [10, 10])),
+        *(("frequency-rare", [5]), ("late-stretches-15%", [2])),
+    ],
+)
+def test_number_of_simulations_is_printed(
+    kind: str,
+    counts: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The line of a kind of noise has the number of runs that were simulated. Of kinds that take
+    long, and of runs that end early, fewer runs are simulated."""
+    simulated = []
+
+    def count_calls(module: ModuleType, name: str) -> None:
+        function = getattr(module, name)
+
+        def count_and_call(*words: Any) -> Any:
+            simulated.append(name)
+            return function(*words)
+
+        monkeypatch.setattr(module, name, count_and_call)
+
+    count_calls(estimators, "simulate_run")
+    count_calls(frequency, "simulate_added_costs")
+    count_calls(latewindows, "simulate_costs_of_late_windows")
+    estimators.judge_estimator([kind], 50)
+    out = capsys.readouterr().out
+    lines = re.findall(rf"^{kind}(?: stopped)? +(\d+) +[01]\.\d+ ", out, re.M)
+    assert [int(count) for count in lines] == counts
+    assert len(simulated) == sum(counts)
 
 
 def test_median_cannot_resolve_a_fifth_of_a_clock_step(monkeypatch: pytest.MonkeyPatch) -> None:

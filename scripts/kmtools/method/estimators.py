@@ -41,8 +41,9 @@ from kmtools.method.noises import (
 )
 
 # Divisors of the number of simulations, for slow simulations: WINDOWS_DIVISOR for windows with a
-# changing frequency, FEWER_RUNS_DIVISOR for asymmetric noise and for runs that end early. All kinds
-# of simulations together then take about five minutes of CPU time.
+# changing frequency, LATE_WINDOWS_DIVISOR for late windows, FEWER_RUNS_DIVISOR for asymmetric noise
+# and for runs that end early. All kinds of simulations together then take about five minutes of CPU
+# time.
 WINDOWS_DIVISOR, LATE_WINDOWS_DIVISOR, FEWER_RUNS_DIVISOR = 10, 25, 5
 # The limits: the share of intervals that cover the truth, the mean width of the intervals divided
 # by the width of the oracle's intervals, and the share of false verdicts.
@@ -248,15 +249,12 @@ def score_estimator_on_disturbance(kind: str, runs: int) -> Score:
 
 
 def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
-    """Print the score of the estimator for each kind of noise in `kinds`, from `runs` simulations
-    each, or fewer for kinds that take long (FEWER_RUNS_DIVISOR). Return False if a score misses a
-    limit."""
+    """Print the score of the estimator for each kind of noise in `kinds`, with the number of
+    simulations: `runs`, or fewer for kinds that take long (see the divisors at the top of this
+    file). Return False if a score misses a limit."""
     fewer = max(1, runs // FEWER_RUNS_DIVISOR)
-    print(
-        f"{runs} simulations of each kind of noise, {fewer} of kinds that take long; widths are"
-        " multiples of those of an oracle"
-    )
-    print(f"{'noise':22} covered  width  falsely slower or faster")
+    print("widths are multiples of those of an oracle")
+    print(f"{'noise':22} simulations  covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]
     late = [kind for kind in kinds if kind in latewindows.DISTURBANCES]
@@ -273,7 +271,7 @@ def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
         why = f"  <-- {'; '.join(faults)}" if faults else ""
         width = "    -" if math.isnan(found.width) else f"{found.width:5.2f}"
         name = f"{kind}{STOPPED if simulate is score_estimator_on_stopped_runs else ''}"
-        line = f"{name:22} {found.covered:7.3f}  {width}  {found.false:7.3f}"
+        line = f"{name:22} {found.runs:11}  {found.covered:7.3f}  {width}  {found.false:7.3f}"
         print(f"{line}{why}", flush=True)
     print(f"{len(judged) - bad} passed, {bad} failed")
     return not bad

@@ -94,7 +94,7 @@ def make_noise_suite(suite_request: SuiteRequest) -> Suite:
     return Suite(
         "estimators",
         judge_simulated_noise,
-        f"{runs} simulated runs of each kind of noise",
+        f"at most {runs} simulated runs of each kind of noise",
         usual=440,
         loud=True,
     )
