@@ -152,8 +152,7 @@ def is_quick_run(env: Mapping[str, Any]) -> bool:
 
 
 def describe_missing_tiers(env: Mapping[str, Any]) -> list[str]:
-    """Return the missing tiers of a run, and the reasons, as
-    sentences."""
+    """Return the missing tiers of a run, and the reasons, as sentences."""
     tiers: dict[str, list[str]] = {}
     for entry in (env.get("run") or {}).get("missing") or []:
         tiers.setdefault(str(entry["why"]), []).append(str(entry["tier"]))
@@ -199,8 +198,8 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
-    """Return the tiers of a run from the content of env.json. The unit
-    of a tier is derived from the other fields, not read from the field `unit`."""
+    """Return the tiers of a run from the content of env.json. The unit of a tier is derived from
+    the other fields, not read from the field `unit`."""
     tiers = []
     for entry in env["tiers"]:
         own_env, vm = entry.get("env", {}), entry.get("vm") or {}
