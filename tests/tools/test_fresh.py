@@ -12,10 +12,13 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
+from kmtools.cli import main
+from kmtools.commands import publish
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
 from kmtools.suites import fresh
@@ -131,18 +134,37 @@ def test_times_are_stored_and_formatted(tmp_path: Path) -> None:
     fresh.add_step_times(record, "a", {"clone": 2.0, "check": 400.0})
     fresh.add_step_times(record, "a", {"bench": 130.04, "bench set-up": 42.1, "bench native": 80.0})
     assert json.loads(record.read_text())["a"]["bench"] == 130.0
-    readme = tmp_path / "README.md"
-    readme.write_text(f"before\n{fresh.BEGIN}\nold\n{fresh.END}\nafter\n")
-    fresh.replace_times_table(readme, record, {"a": "Debian A", "b": "Debian B"})
-    text = readme.read_text()
+    page = tmp_path / "CONTRIBUTING.md"
+    page.write_text(f"before\n{fresh.BEGIN}\nold\n{fresh.END}\nafter\n")
+    fresh.replace_times_table(page, record, {"a": "Debian A", "b": "Debian B"})
+    text = page.read_text()
     assert "| Debian A | 42 s | 82 s | 2 min 10 s | 6 min 40 s |" in text
     assert "old" not in text and "Debian B" not in text
     assert text.startswith("before\n") and text.endswith("\nafter\n")
-    fresh.replace_times_table(readme, record, {"a": "Debian A"})
-    assert readme.read_text() == text
-    readme.write_text("no table\n")
+    fresh.replace_times_table(page, record, {"a": "Debian A"})
+    assert page.read_text() == text
+    page.write_text("no table\n")
     with pytest.raises(UnableError, match="has no lines"):
-        fresh.replace_times_table(readme, record, {})
+        fresh.replace_times_table(page, record, {})
+
+
+def test_publish_times_writes_the_table_in_contributing_md(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fresh.TIMES_PAGE == ROOT / "CONTRIBUTING.md"
+    page = tmp_path / "CONTRIBUTING.md"
+    page.write_text(f"{fresh.BEGIN}\n{fresh.END}\n")
+    monkeypatch.setattr(fresh, "TIMES_PAGE", page)
+    monkeypatch.setattr(fresh, "WORK", tmp_path)
+    fresh.add_step_times(tmp_path / "times.json", "trixie", {"check": 400.0})
+    assert main(["publish", "times"]) == 0
+    assert "| Debian 13 | - | - | - | 6 min 40 s |" in page.read_text()
+
+
+def test_every_document_of_publish_has_a_function_that_writes_it() -> None:
+    for place in publish.WRITERS.values():
+        module, _, function = place.partition(":")
+        assert callable(getattr(import_module(module), function))
 
 
 def test_network_settings_are_passed_to_commands_in_a_root(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ WRITERS = {
     "kernels": "kmtools.suites.kernelpage:publish_kernel_results",
     "processors": "kmtools.suites.processors:publish_processor_results",
     "results": "kmtools.runner.least:publish_minimum_result_counts",
-    "times": "kmtools.suites.fresh:publish_readme_times",
+    "times": "kmtools.suites.fresh:publish_times_in_contributing_md",
 }
 
 

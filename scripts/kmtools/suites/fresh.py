@@ -408,7 +408,7 @@ def run_readme_in_roots(
     return total
 
 
-def publish_readme_times() -> None:
+def publish_times_in_contributing_md() -> None:
     """Write the stored times of the README's commands to the table in CONTRIBUTING.md."""
     replace_times_table(TIMES_PAGE, WORK / "times.json", SUITES)
 
@@ -429,7 +429,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
             roots, users, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
         )
         if readme and not total.failed:
-            publish_readme_times()
+            publish_times_in_contributing_md()
         return total
 
     what = "the README's commands in minimal Debian systems"
