@@ -22,18 +22,23 @@
 static DEFINE_MUTEX(attaching);
 static LIST_HEAD(attached);
 
-static int detach_function_marker(struct function_marker *function)
+/* Free a marker, and drop the marker's reference to this module. */
+static int free_function_marker(struct function_marker *function)
 {
-	int err;
+	int err = marker_ftrace_free(function);
 
-	list_del(&function->node);
-	marker_tables_drop_records(&function->record);
-	marker_files_remove_directories();
-	err = marker_ftrace_free(function);
-	/* After an error ftrace still calls code of this module, so keep this module loaded. */
+	/* After an error ftrace may still call code of this module, so keep this module loaded. */
 	if (!err)
 		module_put(THIS_MODULE);
 	return err;
+}
+
+static int detach_function_marker(struct function_marker *function)
+{
+	list_del(&function->node);
+	marker_tables_drop_records(&function->record);
+	marker_files_remove_directories();
+	return free_function_marker(function);
 }
 
 static int register_function_marker(struct function_marker *function)
@@ -46,7 +51,11 @@ static int register_function_marker(struct function_marker *function)
 	return marker_tables_add(NULL, &span);
 }
 
-/* Make a marker named @name at the entry of the function @symbol, and store it in @result. */
+/*
+ * Make a marker named @name at the entry of the function @symbol, and store it in @result.  While
+ * the marker exists, it holds a reference to this module, because references to the trace event do
+ * not keep this module loaded.
+ */
 static int make_function_marker(const char *symbol, const char *name,
 				struct function_marker **result)
 {
@@ -61,32 +70,28 @@ static int make_function_marker(const char *symbol, const char *name,
 	function = kzalloc(sizeof(*function), GFP_KERNEL);
 	if (!function)
 		return -ENOMEM;
+	if (!try_module_get(THIS_MODULE)) {
+		kfree(function);
+		return -ENODEV;
+	}
 	strscpy(function->name, name, sizeof(function->name));
 	err = marker_ftrace_prepare(function, symbol) ?: register_function_marker(function);
 	if (err)
-		marker_ftrace_free(function);
+		free_function_marker(function);
 	else
 		*result = function;
 	return err;
 }
 
-/*
- * Attach a marker to a function, and create the debugfs files and the trace event of the marker.
- * While the marker exists, it holds a reference to this module, because references to the trace
- * event do not keep this module loaded.
- */
+/* Attach a marker to a function, and create the debugfs files and the trace event of the marker. */
 static int attach_function_marker(const char *symbol, const char *name)
 {
 	struct function_marker *function;
 	int err;
 
-	if (!try_module_get(THIS_MODULE))
-		return -ENODEV;
 	err = make_function_marker(symbol, name, &function);
-	if (err) {
-		module_put(THIS_MODULE);
+	if (err)
 		return err;
-	}
 	list_add_tail(&function->node, &attached);
 	err = marker_files_add_directories(NULL);
 	if (err) {

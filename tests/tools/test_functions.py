@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of attaching markers to functions (markers/functions.c), compiled into a program in which
+ftrace, the tables of markers and debugfs are replaced by functions that fail as a test demands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+
+FAKES = r"""
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFINE_MUTEX(name) int name
+#define mutex_lock(lock) ((void)(lock))
+#define mutex_unlock(lock) ((void)(lock))
+#define kzalloc(size, gfp) calloc(1, size)
+#define kfree(object) free(object)
+#define pr_info(...) printf(__VA_ARGS__)
+#define strscpy(to, from, size) snprintf(to, size, "%s", from)
+#define THIS_MODULE NULL
+#define KSYM_NAME_LEN 128
+#define MARKER_FUNCTION_NAME 128
+
+struct list_head { struct list_head *next, *prev; };
+#define LIST_HEAD(name) struct list_head name = { &name, &name }
+#define list_add_tail(node, head) ((node)->prev = (head)->prev, (node)->next = (head), \
+    (head)->prev->next = (node), (head)->prev = (node))
+#define list_del(node) ((node)->prev->next = (node)->next, (node)->next->prev = (node)->prev)
+#define list_for_each_entry(entry, head, member) \
+    for (entry = (void *)(head)->next; (void *)entry != (head); \
+         entry = (void *)entry->member.next)
+#define list_for_each_entry_safe(entry, after, head, member) \
+    for (entry = (void *)(head)->next; after = (void *)entry->member.next, \
+         (void *)entry != (head); entry = after)
+
+struct module { char name[64]; };
+struct function_marker {
+    struct list_head node;
+    int record;
+    char name[MARKER_FUNCTION_NAME], function[KSYM_NAME_LEN], module[64];
+};
+struct kmarkers_span { const void *first, *end; unsigned long bytes; };
+
+/* The results of the replaced functions, and the number of references to the module. */
+static int prepare, add_table, add_directories, unregister, references;
+
+static bool try_module_get(void *module) { references++; return true; }
+static void module_put(void *module) { references--; }
+static bool marker_exists(const char *name, void *module) { return false; }
+static bool patcher_is_identifier(const char *name) { return true; }
+static int marker_ftrace_prepare(struct function_marker *f, const char *symbol) { return prepare; }
+static int marker_tables_add(void *module, struct kmarkers_span *span) { return add_table; }
+static void marker_tables_drop_records(int *record) { }
+static int marker_files_add_directories(void *module) { return add_directories; }
+static void marker_files_remove_directories(void) { }
+static void marker_events_add_function(struct function_marker *f) { }
+static int marker_events_remove_function(struct function_marker *f) { return 0; }
+static void marker_controls_enable_new_events(void *module) { }
+
+static int marker_ftrace_free(struct function_marker *function)
+{
+    if (!unregister)
+        free(function);
+    return unregister;
+}
+"""
+MAIN = r"""
+/* Arguments: the results of the four replaced functions; print results and references. */
+int main(int argc, char **argv)
+{
+    int err;
+
+    prepare = atoi(argv[1]);
+    add_table = atoi(argv[2]);
+    add_directories = atoi(argv[3]);
+    unregister = atoi(argv[4]);
+    err = marker_function_attach("schedule", "mark");
+    printf("attach %d references %d\n", err, references);
+    if (!err) {
+        err = marker_function_detach("mark");
+        printf("detach %d references %d\n", err, references);
+    }
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Compile markers/functions.c with the replaced functions into a program; return its path."""
+    folder = tmp_path_factory.mktemp("functions")
+    text = (ROOT / "markers/functions.c").read_text(encoding="utf-8")
+    source = FAKES + re.sub(r"^#include .*$", "", text, flags=re.M) + MAIN
+    (folder / "functions.c").write_text(source)
+    flags = ["-std=gnu11", "-Wall", "-Wno-unused", "-Werror"]
+    program = folder / "functions"
+    subprocess.run(["gcc", *flags, "-o", program, folder / "functions.c"], check=True)
+    return program
+
+
+ENOMEM, EPERM, ENODEV = -12, -1, -19
+
+
+@pytest.mark.parametrize(
+    ("prepare", "add_table", "add_directories", "unregister", "said"),
+    [
+        (0, 0, 0, 0, "attach 0 references 1, detach 0 references 0"),
+        (0, 0, 0, ENODEV, "attach 0 references 1, detach -19 references 1"),
+        (EPERM, 0, 0, 0, "attach -1 references 0"),
+        (0, ENOMEM, 0, 0, "attach -12 references 0"),
+        (0, ENODEV, 0, ENODEV, "attach -19 references 1"),
+        (0, 0, ENOMEM, 0, "attach -12 references 0"),
+        (0, 0, ENOMEM, ENODEV, "attach -12 references 1"),
+    ],
+)
+def test_module_stays_loaded_if_ftrace_cannot_unregister_a_marker(
+    program: Path, prepare: int, add_table: int, add_directories: int, unregister: int, said: str
+) -> None:
+    """A reference keeps kmarkers_markers loaded while a marker is attached to a function. If ftrace
+    cannot unregister the marker, the reference is kept, also if attaching fails."""
+    words = map(str, (prepare, add_table, add_directories, unregister))
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == said.split(", ")
