@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
@@ -110,6 +111,21 @@ def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
     assert one == again != other
     assert len(one.splitlines()) == 4
     assert "int | None" in one and "Add 1 < 2" in one
+
+
+@pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
+def test_all_ways_of_changing_a_node_are_drawn(tmp_path: Path) -> None:
+    """An operator has a way of changing an `except` clause for each of the exceptions. All ways are
+    drawn, however many there are."""
+    exceptions = [f"E{number}" for number in range(9)]
+    text = f"try:\n    f()\nexcept ({', '.join(exceptions)}):\n    pass\n"
+    (tmp_path / "a.py").write_text(text)
+    words: list[str | Path] = [testlines.PYTHON, pymutations.__file__, tmp_path, "1", "9"]
+    # If some ways are never drawn, the program does not end.
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    changed = [json.loads(line)[3] for line in done.stdout.splitlines()]
+    for name in exceptions:
+        assert any(name not in new for new in changed)
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-# Upper limit of the number of ways in which one operator changes one node.
-MOST_WAYS = 4
 # The folder of code that is itself a test.
 TESTS = "suites"
 BODIES = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
@@ -62,8 +60,9 @@ def find_changed_line(old: str, new: str) -> int:
 
 def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]:
     """Yield random mutants of the Python files of a folder, without end, except files in the
-    subfolder TESTS. All syntax nodes and all operators are equally likely. A mutant has a file, a
-    line, the name of an operator, and the changed source."""
+    subfolder TESTS. All syntax nodes and all operators are equally likely, and so are the ways in
+    which one operator changes one node. A mutant has a file, a line, the name of an operator, and
+    the changed source."""
     from cosmic_ray import plugins  # noqa: PLC0415 # only build/mutation has this package
     from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415
     from cosmic_ray.mutating import mutate_code  # noqa: PLC0415
@@ -79,12 +78,13 @@ def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]
     chance = random.Random(seed)
     while True:
         (file, place), (name, operator) = chance.choice(places), chance.choice(operators)
-        way = chance.randrange(MOST_WAYS)
-        ways = [len([*operator.mutation_positions(by_file[file][place])])]
-        if way >= ways[0]:
+        ways = len([*operator.mutation_positions(by_file[file][place])])
+        if not ways:
             continue
         before = by_file[file][:place]
-        occurrence = way + sum(len([*operator.mutation_positions(node)]) for node in before)
+        occurrence = chance.randrange(ways) + sum(
+            len([*operator.mutation_positions(node)]) for node in before
+        )
         try:
             new = mutate_code(texts[file], operator, occurrence)
         except AttributeError:
