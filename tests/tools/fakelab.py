@@ -7,7 +7,7 @@ import io
 import json
 import os
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -72,7 +72,11 @@ def use_fake_qemu(laboratory: Path, script: str) -> Iterator[None]:
 
 
 def boot_with_fake_qemu(
-    laboratory: Path, script: str, timeout: float = 20.0, silence: float = 60.0
+    laboratory: Path,
+    script: str,
+    timeout: float = 20.0,
+    silence: float = 60.0,
+    settings: Mapping[str, object] | None = None,
 ) -> tuple[Result, list[str]]:
     """Boot with a fake QEMU that runs `script`; return the result and the lines of the status
     channel."""
@@ -81,6 +85,7 @@ def boot_with_fake_qemu(
         kernel=catalogue.get_default_kernel_name(),
         job=laboratory / "job",
         out=laboratory / "out",
+        settings=settings or {},
         timeout=timeout,
         accel="tcg",
         silence=silence,

@@ -241,7 +241,8 @@ def test_headers_of_the_initramfs_have_the_fields_of_the_kernel(tmp_path: Path) 
 
 def test_successful_job_passes(laboratory: Path) -> None:
     script = 'echo "all quiet" >"$console"; echo "ok 1 x" >"$status"; finish 0'
-    result, said = boot_with_fake_qemu(laboratory, script)
+    settings = {"KMARKERS_ORDERS": "", "KMARKERS_CYCLES": 5}
+    result, said = boot_with_fake_qemu(laboratory, script, settings=settings)
     assert result.ok, result.reason
     assert said == ["ok 1 x"]
     assert (laboratory / "out/results/answer").read_text() == "42\n"
@@ -250,6 +251,7 @@ def test_successful_job_passes(laboratory: Path) -> None:
     assert described["release"] == "6.1.0-fake"
     assert described["emulated"] is True
     assert "nonce" not in described["cmdline"]
+    assert described["settings"] == {"KMARKERS_ORDERS": "", "KMARKERS_CYCLES": "5"}
 
 
 def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:

@@ -9,9 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 from kmtools.base.errors import UnableError
+from kmtools.lab.result import VM_JSON
 from kmtools.runner import least, registry, suite
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.suites import kernelsuite
+from kmtools.suites import kernelsuite, matrix, testkernel
 from kmtools.suites.kernelsuite import Outcome
 
 TABLE = {("orders", "6.1"): 40, ("native-plain", ""): 190}
@@ -66,14 +68,22 @@ def test_skipped_suite_does_not_fail_for_missing_results() -> None:
     assert not suite.run_all_suites([suite.Suite("native-plain", lambda log: one)]).failed
 
 
+def write_boot(folder: Path, results: int, settings: kernelsuite.Settings | None) -> None:
+    """Write the files of a boot in which the suite `cases` had `results` results, or one failure if
+    `results` is 0. Without `settings`, vm.json is missing."""
+    folder.mkdir(parents=True)
+    oks = "".join(f"ok {n} a\n" for n in range(1, results + 1)) or "not ok 1 a\n"
+    (folder / "status.log").write_text(f"# suite: cases\n{oks}1..{max(1, results)}\n")
+    if settings is not None:
+        (folder / VM_JSON).write_text(json.dumps({"accel": "tcg", "settings": settings}))
+
+
 def test_published_minimums_are_those_of_passed_suites(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs = tmp_path / "check"
     for place, number in (("kernel-6.1-1", 3), ("kernel-5.10/boot", 2), ("kernel-6.12", 0)):
-        (logs / place).mkdir(parents=True)
-        oks = "".join(f"ok {n} a\n" for n in range(1, number + 1)) or "not ok 1 a\n"
-        (logs / place / "status.log").write_text(f"# suite: cases\n{oks}1..{max(1, number)}\n")
+        write_boot(logs / place, number, kernelsuite.FEW_SETTINGS)
     (logs / "times-full.json").write_text(
         json.dumps({"native-plain": [1.0, 200], "kernel-6.1-1": [1.0, 9], "lint": [1.0, 10]})
     )
@@ -83,6 +93,36 @@ def test_published_minimums_are_those_of_passed_suites(
     assert (tmp_path / "results.csv").read_text() == (
         "test,kernel,results\ncases,5.10,2\ncases,6.1,3\nnative-plain,,200\norders,6.1,40\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("place", "settings", "count"),
+    [
+        ("kernel-6.1-2", kernelsuite.SHORT_SETTINGS, 3),
+        ("kernel-6.1", {"KMARKERS_SUITES": "cases"}, None),
+        ("kernel-6.1", {}, None),
+        ("kernel-6.1", None, None),
+        ("kernel-6.1-rt-2", kernelsuite.FEW_SETTINGS, None),
+        ("kernel-6.12-kasan/boot-cases", kernelsuite.DEBUG_SETTINGS, None),
+        ("kernel-6.1-1.crash-1", kernelsuite.FEW_SETTINGS, None),
+    ],
+)
+def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
+    place: str, settings: kernelsuite.Settings | None, count: int | None, tmp_path: Path
+) -> None:
+    write_boot(tmp_path / place, 3, settings)
+    expected = {} if count is None else {("cases", "6.1"): count}
+    assert least.count_results_of_last_runs(tmp_path) == expected
+
+
+def test_only_short_boots_have_the_setting_of_the_short_form() -> None:
+    """Suites in test kernels have their short form in the sets of tests, and their long form if the
+    user names them."""
+    for form in ("short", "full"):
+        settings = testkernel.choose_stress_settings(SuiteRequest(form))
+        assert least.SHORT_SETTING in settings
+    assert least.SHORT_SETTING in matrix.GATE_SETTINGS
+    assert least.SHORT_SETTING not in testkernel.choose_stress_settings(SuiteRequest("named"))
 
 
 def test_nothing_is_published_without_results(

@@ -297,6 +297,7 @@ def _write_description(request: Request, used: Emulator, release: str, cmdline: 
         "emulated": accel.are_instructions_emulated(request.accel or ""),
         "cpus": 1 if request.tier == "icount" else request.cpus,
         "secure_boot": request.secure_boot,
+        "settings": {key: str(to) for key, to in request.settings.items()},
     }
     (request.out / VM_JSON).write_text(json.dumps(described, indent=1) + "\n")
 

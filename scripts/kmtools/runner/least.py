@@ -4,7 +4,8 @@ early or skips parts.
 
 tests/results.csv has the minimum for each test, and for each suite in each kernel with the role
 "gates" in kernels.txt. A test without a line in this file is not checked; `kmarkers publish
-results` writes the file from build/check.
+results` writes the file from build/check, where it reads only the boots in which suites had their
+short form: the long form has more results, which the short form would then lack.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
+from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import ROOT
+from kmtools.lab import catalogue
+from kmtools.lab.result import VM_JSON
 from kmtools.runner import ktap
 from kmtools.runner.ktap import Tally
 
@@ -30,6 +34,9 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
+# A setting of the guest in every boot in which suites have their short form, and in no boot in
+# which they have their long form.
+SHORT_SETTING = "KMARKERS_ORDERS"
 # Prefixes of the names of tests whose number of results depends on the tools of the machine or on
 # options. tests/results.csv has no minimum for these tests.
 LEFT_OUT = ("build-", "lint", "mutants", "fuzz-")
@@ -67,19 +74,31 @@ def check_result_counts_by_suite(
         check_result_count(tally, name, kernel)
 
 
+def has_short_form(boot: Path) -> bool:
+    """Return True if vm.json in the output directory of a boot says that suites had their short
+    form."""
+    described = boot / VM_JSON
+    vm = read_json(described, dict) if described.is_file() else {}
+    return SHORT_SETTING in vm.get("settings", {})
+
+
 def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     """Return the number of results of each test in its last passing run, by test and kernel. The
     directory `logs` has the logs of the runs. Tests outside test kernels are counted only in runs
-    of the full set: other runs may have options, which can change the number of results."""
+    of the full set: other runs may have options, which can change the number of results. Suites in
+    test kernels are counted only in their short form, and in kernels with the role "gates"."""
     found: dict[Key, int] = {}
     times = logs / "times-full.json"
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():
         if not BOOTS.fullmatch(name) and not name.startswith(LEFT_OUT):
             found[name, ""] = count
+    gates = {entry.name for entry in catalogue.load_kernels() if entry.role == "gates"}
     for path in sorted(logs.glob("kernel-*/**/status.log")):
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
+        if not boot or boot[1] not in gates or not has_short_form(path.parent):
+            continue
         suites = ktap.parse_ktap_by_suite(path.read_text(errors="replace").splitlines())
-        if not boot or any(tally.failed for tally in suites.values()):
+        if any(tally.failed for tally in suites.values()):
             continue
         for name, tally in suites.items():
             if not (SUITES / f"{name}.sh").is_file():
