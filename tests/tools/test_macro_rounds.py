@@ -193,6 +193,26 @@ def test_times_of_kernels_and_rounds_share_a_file(
     assert [one.label for one in macro.load_times(clock / "t")] == ["lock", "true", "true", "nop"]
 
 
+def test_missing_numpy_is_reported_before_anything_is_measured(
+    clock: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Times of two states need numpy; times of kernels need it only if the file also has times of
+    two states."""
+    words = list_words(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "true")
+    of_kernel = [*words[:3], "--label", "nop", "--runs", "1", "--", "true"]
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    assert main(words) == 2
+    assert "macro: needs the Python package numpy: " in capsys.readouterr().err
+    assert not (clock / "ran").exists() and not (clock / "t").exists()
+    assert main(of_kernel) == 0
+    (clock / "t").write_text(
+        f"{','.join(macro.COLUMNS)}\na,1,6.1,1.0,1,on,x,y\na,1,6.1,1.0,1,off,x,y\n"
+    )
+    before = (clock / "t").read_bytes()
+    assert main(of_kernel) == 2
+    assert (clock / "t").read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("make_words", "code", "said"),
     [

@@ -16,6 +16,7 @@ from kmtools.base.text import align_table
 from kmtools.commands import Run
 from kmtools.measure import rounds
 from kmtools.measure.macro import OFF, ON, CommandTime, load_times, record_times
+from kmtools.report import report as reporting
 
 # How often the command is run in a boot, and the number of rounds of --on and --off, by default.
 RUNS, ROUNDS = 20, 40
@@ -81,6 +82,15 @@ def check_arguments(args: Namespace) -> None:
         raise UnableError(f"--runs {args.runs}: at least one run is needed")
 
 
+def check_packages(args: Namespace) -> None:
+    """Raise ModuleNotFoundError if COMMAND is given, and the comparison after all runs needs numpy,
+    which is missing."""
+    if not args.command or reporting.has_package("numpy"):
+        return
+    if args.on or any(one.round for one in load_times(args.times)):
+        raise ModuleNotFoundError(name="numpy")
+
+
 def print_comparisons(times: Sequence[CommandTime]) -> None:
     """Print how the kernels in `times` compare, and what the state "on" adds to each command."""
     if kernels := [one for one in times if not one.round]:
@@ -97,6 +107,8 @@ def run_macro(args: Namespace) -> None:
     """If COMMAND is given, time it in this boot and store the times. Then compare all times in the
     file."""
     check_arguments(args)
+    # Do this before the first run, because all runs may take hours.
+    check_packages(args)
     if args.on:
         times = rounds.record_rounds(
             args.times,
