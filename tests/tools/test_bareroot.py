@@ -163,6 +163,20 @@ def test_network_settings_are_copied_into_a_root(bare: Path, tmp_path: Path) -> 
     assert not (bare / "etc/resolv.conf").is_symlink() and not (tmp_path / "outside").exists()
 
 
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_passwords_of_apt_keep_their_file_mode(bare: Path, tmp_path: Path, mode: int) -> None:
+    """No copy is readable by more users than the file of this machine."""
+    machine = tmp_path / "machine"
+    names = ("etc/apt/auth.conf", "etc/apt/auth.conf.d/mirror.conf")
+    write_files(machine, dict.fromkeys(names, "password"))
+    write_files(bare, {names[0]: "of the root"})
+    for name in names:
+        (machine / name).chmod(mode)
+    copy_network_settings(bare, machine)
+    assert {(bare / name).stat().st_mode & 0o777 for name in names} == {mode}
+    assert {(bare / name).read_text() for name in names} == {"password"}
+
+
 def test_machine_without_network_settings_changes_no_file_of_a_root(
     bare: Path, tmp_path: Path
 ) -> None:
@@ -249,7 +263,7 @@ def test_unpacked_root_has_the_network_settings_of_this_machine(
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("os.chown", lambda to, *ids: owners.append((str(to), *ids)))
     monkeypatch.setattr("shutil.copyfile", lambda a, b: copied.update({str(b): str(a)}))
-    monkeypatch.setattr("shutil.copy", lambda *_: None)
+    monkeypatch.setattr(bareroot, "copy_secret_file", lambda *_: None)
     monkeypatch.setattr(bareroot, "ensure_root_tarball", lambda suite: tmp_path / f"{suite}.tar")
     assert bareroot.unpack_root("a", path, False) == Root(path, None, None)
     settings = (path / "etc/apt/apt.conf.d/99machine").read_text()

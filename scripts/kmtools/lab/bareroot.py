@@ -222,7 +222,7 @@ def copy_network_settings(path: Path, machine: Path = Path("/")) -> None:
     settings.write_text(read_network_apt_options() + 'APT::Get::Assume-Yes "true";\n')
     (path / "etc/dpkg/dpkg.cfg.d").mkdir(parents=True, exist_ok=True)
     (path / "etc/dpkg/dpkg.cfg.d/fast").write_text("force-unsafe-io\n")
-    names = ("etc/resolv.conf", "etc/hosts", "etc/apt/auth.conf", "etc/pip.conf")
+    names = ("etc/resolv.conf", "etc/hosts", "etc/pip.conf")
     copies = {name: machine / name for name in names}
     copies[MACHINE_CA_BUNDLE[1:]] = machine / CA_BUNDLE[1:]
     home = Path.home()
@@ -232,8 +232,19 @@ def copy_network_settings(path: Path, machine: Path = Path("/")) -> None:
         if source.is_file():
             (path / target).unlink(missing_ok=True)
             shutil.copyfile(source, path / target)
-    for file in (machine / "etc/apt/auth.conf.d").glob("*.conf"):
-        shutil.copy(file, path / "etc/apt/auth.conf.d")
+    apt = machine / "etc/apt"
+    for file in (apt / "auth.conf", *(apt / "auth.conf.d").glob("*.conf")):
+        if file.is_file():
+            copy_secret_file(file, path / file.relative_to(machine))
+
+
+def copy_secret_file(source: Path, target: Path) -> None:
+    """Copy a file with passwords. The copy has the mode of the file, and no user can read the copy
+    before it has this mode."""
+    target.unlink(missing_ok=True)
+    target.touch(0o600)
+    shutil.copyfile(source, target)
+    shutil.copymode(source, target)
 
 
 def start_command(
