@@ -16,6 +16,9 @@ from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.commands import check
+from kmtools.lab import catalogue, machine
+from kmtools.lab.accel import Accel
+from kmtools.runner import registry
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.suites import cmutations, mutants, pymutations, randommutants, testlines
@@ -422,6 +425,34 @@ def test_options_select_random_mutants() -> None:
         randommutants.make_requested_suites(
             SuiteRequest(options={"random": "5", "where": "nowhere"}), ["mutants"]
         )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "where", "boots"),
+    [
+        *(("mutants", "", True), ("mutants-random", "", True), ("mutants-random", "C", True)),
+        *(("mutants-random", "python,C", True), ("mutants", "python", False)),
+        *(("mutants-random", "native, python", False), ("native-plain", "", False)),
+    ],
+)
+def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
+    pattern: str, where: str, boots: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`kmarkers check` may boot a kernel to choose the accelerator; mutants of Python code and of
+    code that runs in user space need none."""
+    tried: list[str] = []
+
+    def try_kvm(kernel: str, _: object) -> Accel:
+        tried.append(kernel)
+        return Accel("kvm")
+
+    monkeypatch.setattr(registry, "find_test_obstacle", lambda _: "")
+    monkeypatch.setattr(catalogue, "find_unpacked_kernel", lambda _: True)
+    monkeypatch.setattr(machine, "find_usable_accel", try_kvm)
+    request = SuiteRequest(options={"where": where})
+    check.print_accelerator(registry.select_tests([pattern], "weekly"), request)
+    assert tried == [catalogue.get_default_kernel_name()] * boots
+    assert registry.KERNEL_MUTANTS in randommutants.LIMITS
 
 
 def test_argument_random_equals_option_random() -> None:

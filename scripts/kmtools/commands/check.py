@@ -131,7 +131,8 @@ def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> Non
 
     kernel = suite_request.kernel or catalogue.get_default_kernel_name()
     boots = any(
-        test.where == registry.GUEST and not registry.find_test_obstacle(test) for test in tests
+        registry.boots_test_kernel(test, suite_request) and not registry.find_test_obstacle(test)
+        for test in tests
     )
     if boots and catalogue.find_unpacked_kernel(kernel):
         print(machine.find_usable_accel(kernel, print).boot_message, flush=True)

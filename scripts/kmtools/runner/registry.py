@@ -77,6 +77,9 @@ OPTIONS = {
     "who": "who runs the commands: root or user (default: both)",
 }
 
+# The value of the option `where` for random mutants that need a test kernel.
+KERNEL_MUTANTS = "C"
+
 
 @dataclass(frozen=True)
 class Test:
@@ -217,6 +220,13 @@ def get_suite_module_path(module_and_function: str) -> Path:
     has the form MODULE:FUNCTION. A few of these modules are not installed."""
     module = module_and_function.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
+
+
+def boots_test_kernel(test: Test, suite_request: SuiteRequest) -> bool:
+    """Return true if a test, run with these options, boots a test kernel: it runs there and, if the
+    options choose places for random mutants, one of the places is code for kernels."""
+    places = suite_request.get_words("where") if "where" in test.options.split() else []
+    return test.where == GUEST and (not places or KERNEL_MUTANTS in places)
 
 
 def find_test_obstacle(test: Test) -> str:
