@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -100,6 +101,26 @@ def test_worst_reason_decides_and_is_listed_first() -> None:
     found = grade_results(make_tier(hypervisor="KVM", invariant_tsc="0"))
     assert found.level == Level.POOR and found.level_name == "poor"
     assert [reason.level for reason in found.reasons] == [Level.POOR, Level.FAIR]
+
+
+@pytest.mark.parametrize(
+    ("one", "others", "itself"),
+    [
+        (make_tier("vm", emulated=True), [], False),
+        (make_tier("vm", emulated=True), [make_tier()], False),
+        (make_tier("vm", emulated=True), [make_tier(emulated="1")], True),
+        (replace(make_tier("vm", emulated=True), vm={"accel": "kvm"}), [], True),
+        (make_tier("native", emulated=True), [], True),
+        (make_tier("metal", emulated=True), [], True),
+    ],
+)
+def test_remedy_of_an_emulated_cpu_is_another_machine_if_this_one_is_emulated(
+    one: Tier, others: list[Tier], itself: bool
+) -> None:
+    """On an emulated machine, make bench-host would measure the emulated CPU, too."""
+    tiers = [{"tier": other.tier, "kernel": "6.12", "env": other.env} for other in others]
+    (remedy,) = grade_results(one, {"tiers": tiers}).remedies
+    assert ("make bench-host" in remedy, "another machine" in remedy) == (not itself, itself)
 
 
 def test_icount_tier_is_not_graded_by_disturbances() -> None:

@@ -224,6 +224,7 @@ def test_page_that_names_a_real_machine_fails(tmp_path: Path) -> None:
     good = "The kernel that runs here, which is that of a virtual machine, emulated: its ticks"
     assert not judge_page(good)
     assert judge_page("") and judge_page(f"{good}. The kernel on the real machine.")
+    assert judge_page(f"{good}. make bench-host measures in the kernel of a real machine.")
 
 
 def test_all_steps_are_in_the_job() -> None:

@@ -133,7 +133,20 @@ def check_emulation(evidence: Evidence) -> Reason | None:
     if not evidence.tier.emulated:
         return None
     words = "an emulated CPU, whose ticks are fit for ratios of whole operations only"
-    return Reason(Level.POOR, words, "make bench-host measures in the kernel of a real machine")
+    remedy = "make bench-host measures in the kernel of a real machine"
+    if is_machine_emulated(evidence):
+        remedy = "another machine, which is not itself emulated"
+    return Reason(Level.POOR, words, remedy)
+
+
+def is_machine_emulated(evidence: Evidence) -> bool:
+    """Return True if the machine that measured is itself emulated: so is the CPU of a tier that was
+    measured on the machine, or in a guest under KVM."""
+    entries = evidence.env.get("tiers", [])
+    return any(
+        one.emulated and (one.tier in rundir.HOST_TIERS or one.vm.get("accel") == "kvm")
+        for one in (evidence.tier, *rundir.make_tiers({"tiers": entries}))
+    )
 
 
 def check_invariant_tsc(evidence: Evidence) -> Reason | None:

@@ -298,7 +298,7 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
     elif options["module"]:
         here, beside = measuring.GUEST_TIERS, " with --module"
     elif args.host:
-        here, beside = measuring.HOST_TIERS, " with --host"
+        here, beside = rundir.HOST_TIERS, " with --host"
     wanted = options.pop("tiers") or here
     for tier in wanted:
         if tier not in here:

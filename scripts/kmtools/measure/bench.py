@@ -27,10 +27,8 @@ from kmtools.measure.benchrun import Plan, Run
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
 
-# The tiers (measurement environments) that are measured by default, with --host, and in test
-# kernels.
+# The tiers (measurement environments) that are measured by default, and in test kernels.
 DEFAULT_TIERS = ("native", "vm", "icount")
-HOST_TIERS = ("native", "metal")
 GUEST_TIERS = ("vm", "icount")
 
 # The number of blocks that a full run measures in each tier. Each of `processes` processes measures

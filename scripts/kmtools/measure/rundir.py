@@ -17,6 +17,8 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.jsonfile import read_json
 
 TIERS = ("native", "metal", "vm", "icount")
+# The tiers that are measured on the machine itself, and not in a guest.
+HOST_TIERS = ("native", "metal")
 
 # Prefix of an env key that names a benchmark or variant which could not be measured.
 LACKS = "lacks:"

@@ -175,6 +175,10 @@ def judge_bench_host(folder: Path) -> Tally:
         "that of a virtual machine, emulated" in said and "on the real machine" not in said,
         "the page of results does not say that the kernel ran in an emulated virtual machine",
     )
+    tally.add_result(
+        "make bench-host measures" not in said,
+        "the page of results advises to run make bench-host, which has run here",
+    )
     return tally
 
 
