@@ -10,6 +10,7 @@ signal N.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import inspect
 import signal
 import sys
@@ -170,10 +171,7 @@ def main(words: Sequence[str] | None = None) -> int:
         package = str(error.name).partition(".")[0]
         if package == "kmtools":
             raise
-        print(
-            f"{name}: needs the Python package {package}: {find_package_remedy(package)}",
-            file=sys.stderr,
-        )
+        print_error(name, f"needs the Python package {package}: {find_package_remedy(package)}")
         return UNABLE
     except OBSTACLES as error:
         print_error(name, explain_error(error))
@@ -190,8 +188,12 @@ def find_package_remedy(package: str) -> str:
 
 
 def print_error(name: str, error: str) -> None:
-    """Print the error message of the command `name`. Escape unprintable characters, because parts
-    of the message may come from another machine."""
+    """Print the error message of the command `name`, after all its output, which may go to the same
+    file. Escape unprintable characters, because parts of the message may come from another
+    machine."""
+    # print() does nothing if standard output is closed; sys.stdout is then None.
+    with contextlib.suppress(OSError):
+        print(end="", flush=True)
     lines = [escape_unprintable_chars(line) for line in error.split("\n")]
     print(f"{name}: " + "\n".join(lines), file=sys.stderr)
 

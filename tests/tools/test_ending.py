@@ -241,6 +241,43 @@ def test_write_error_on_stdout_is_reported(run: Path, name: str) -> None:
     assert run_in_shell(run, name, "> /dev/null").returncode == 0
 
 
+# A program that prints a line and ends with an error, as a command does; %s is the error.
+FAILING = """
+import sys
+from kmtools import cli
+from kmtools.base.errors import FailedError
+def fail(*_):
+    print("output")
+    raise %s
+cli.run_command = fail
+sys.argv[1:] = ["table", "x"]
+sys.exit(cli.main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [("FailedError('it broke')", 1), ("ModuleNotFoundError(name='x')", 2)]
+)
+@pytest.mark.parametrize(
+    ("redirection", "lines"), [(">log 2>&1", ["output"]), (">/dev/full 2>log", [])]
+)
+def test_error_is_the_last_line_of_a_log(
+    tmp_path: Path, error: str, code: int, redirection: str, lines: list[str]
+) -> None:
+    """If both streams are redirected to a file, the error follows the output, although the output
+    is buffered. A full standard output changes neither the error nor the exit code."""
+    (tmp_path / "program").write_text(FAILING % error)
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} program {redirection}"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT / "scripts")},
+        check=False,
+    )
+    assert done.returncode == code
+    *before, last = (tmp_path / "log").read_text().splitlines()
+    assert before == lines and last.startswith("table: ")
+
+
 def test_closed_stderr_descriptor_is_not_reused_by_files(tmp_path: Path) -> None:
     """If a command is started with file descriptor 2 closed, no file that it opens gets this
     descriptor; else error messages would be written to that file."""
