@@ -13,6 +13,7 @@ import pytest
 from fakelab import make_laboratory, use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import get_cache_dir
+from kmtools.cli import main
 from kmtools.lab import accel, cache, catalogue, emulator, machine, triage
 from kmtools.lab.machine import Request
 from kmtools.lab.result import Result
@@ -208,6 +209,22 @@ def test_trial_boot_decides_whether_kvm_is_used(
     assert said in found.why and bool(found.why) is bool(said)
     if said:
         assert found.why.endswith(f"; the log is in {accel.get_trial_folder(kernel)}")
+
+
+def test_trial_boot_is_announced_on_stderr_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`vm accel` prints only the accelerator on standard output, and says at once, on stderr, that
+    it boots a kernel."""
+
+    def find_accel(kernel: str, show: Callable[[str], None]) -> accel.Accel:
+        show(f"trying {kernel}")
+        assert capsys.readouterr() == ("", "trying 6.1\n")
+        return accel.Accel("kvm")
+
+    monkeypatch.setattr("kmtools.commands.lab.find_usable_accel", find_accel)
+    assert main(["vm", "accel", "--kernel", "6.1"]) == 0
+    assert capsys.readouterr() == ("vm: under KVM\n", "")
 
 
 def test_crash_is_attributed_to_the_emulator_if_the_cpu_is_emulated(

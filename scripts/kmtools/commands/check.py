@@ -128,6 +128,7 @@ def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> Non
     """Print the accelerator (KVM or TCG) with which the test kernel boots, if the kernel is
     unpacked and at least one of the tests can boot it."""
     from kmtools.lab import catalogue, machine
+    from kmtools.lab.apt import print_step
 
     kernel = suite_request.kernel or catalogue.get_default_kernel_name()
     boots = any(
@@ -135,7 +136,7 @@ def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> Non
         for test in tests
     )
     if boots and catalogue.find_unpacked_kernel(kernel):
-        print(machine.find_usable_accel(kernel, print).boot_message, flush=True)
+        print(machine.find_usable_accel(kernel, print_step).boot_message, flush=True)
 
 
 def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:

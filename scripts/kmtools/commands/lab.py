@@ -12,6 +12,7 @@ from kmtools.base.errors import BAD, DONE, parse_positive_int
 from kmtools.base.paths import ROOT
 from kmtools.commands import Run
 from kmtools.lab import added, build, cache, catalogue, database, kernels, shell, tracers
+from kmtools.lab.apt import print_step
 from kmtools.lab.emulator import TIERS
 from kmtools.lab.machine import Request, boot, find_usable_accel
 from kmtools.lab.result import print_failure
@@ -275,4 +276,4 @@ def add_vm_accel_command(parser: ArgumentParser) -> Run:
         default=catalogue.get_default_kernel_name(),
         help="test kernel: a name in kernels.txt (default: the first)",
     )
-    return lambda args: print(find_usable_accel(args.kernel, print).boot_message)
+    return lambda args: print(find_usable_accel(args.kernel, print_step).boot_message)

@@ -24,6 +24,7 @@ from kmtools.base.progress import (
     print_text_repeatedly,
 )
 from kmtools.lab import build, catalogue, kernels, stock, tracers
+from kmtools.lab.apt import print_step
 from kmtools.lab.machine import Request, boot, find_usable_accel
 from kmtools.lab.result import Result, print_failure
 
@@ -141,7 +142,7 @@ def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
     clients = build.build_client_modules(
         entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"]
     )
-    print(find_usable_accel(entry.name, print).boot_message)
+    print(find_usable_accel(entry.name, print_step).boot_message)
     print_next_step("booting, usually half a minute; the first time it also fetches tracers")
     files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
