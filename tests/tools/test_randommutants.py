@@ -264,6 +264,22 @@ def test_listed_mutant_is_not_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     assert "1 of 1 mutants caught" in report and "1 listed as unnoticed" in report
 
 
+def test_list_of_unnoticed_mutants_is_read_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All survivors are compared with the list as it was at the beginning."""
+    read: list[str] = []
+    parse: Any = mutants.parse_mutant_table
+
+    def parse_and_count(text: str, table: str) -> Any:
+        read.append(table)
+        return parse(text, table)
+
+    monkeypatch.setattr(mutants, "parse_mutant_table", parse_and_count)
+    judge_planted(tmp_path, monkeypatch, [Judgement()] * 3, 3)
+    assert read == ["unnoticed.txt"]
+
+
 def test_list_of_unnoticed_mutants_matches_sources() -> None:
     """The old lines of each listed mutant occur once in the source."""
     for mutant in randommutants.list_unnoticed():

@@ -335,11 +335,11 @@ def list_unnoticed() -> list[Mutant]:
     return [*mutants.parse_mutant_table(heads.sub(r"\1\nuser: none\n", lines), "unnoticed.txt")]
 
 
-def is_unnoticed(change: Change, sound: str) -> bool:
-    """Return True if the change is listed as a mutant that no test can notice."""
+def is_unnoticed(change: Change, sound: str, known: Sequence[Mutant]) -> bool:
+    """Return True if the change is one of `known`, the mutants that no test can notice."""
     return any(
         mutants.apply_mutant(mutant, sound) == change.text
-        for mutant in list_unnoticed()
+        for mutant in known
         if mutant.file == change.file
     )
 
@@ -371,6 +371,7 @@ def judge_mutants(
     caught = judged = tried = listed = faulty = 0
     survivors: list[str] = []
     failures: list[str] = []
+    known = list_unnoticed()
     began = time.monotonic()
     print(f"{where}: {'mutant':58} caught by", flush=True)
     for change in changes:
@@ -382,7 +383,7 @@ def judge_mutants(
         try:
             with apply_text(change.file, change.text, tree):
                 judgement = judge(change, log)
-            unnoticed = not judgement.caught and is_unnoticed(change, sound)
+            unnoticed = not judgement.caught and is_unnoticed(change, sound, known)
         except MutantError as error:
             # If a mutant cannot be judged, still judge the others.
             judgement = Judgement(f"NOT JUDGED: {error}")
