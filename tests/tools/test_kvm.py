@@ -19,6 +19,7 @@ from kmtools.lab.hostguest import HostJob
 from kmtools.lab.machine import boot
 from kmtools.measure.bench import QUICK_GUEST_BENCHMARKS
 from kmtools.measure.rundir import UNIT_EMULATED
+from kmtools.runner import least
 from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import kernelsuite, kvm
 from kmtools.suites.kvm import Step
@@ -134,6 +135,8 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
     assert tally.passed == 0
     assert tally.failed[:-1] == [f"{step}: the step did not end" for step in kvm.CHOICE]
     assert why in tally.failed[-1]
+    settings = json.loads((log.with_suffix("") / "vm.json").read_text())["settings"]
+    assert settings["KMARKERS_GUEST_SUITES"].split() == [*kvm.GUEST_SUITES]
 
 
 @pytest.mark.parametrize(
@@ -231,8 +234,22 @@ def test_all_steps_are_in_the_job() -> None:
     script = kvm.JOB.read_text()
     assert re.findall(r"^\tstep (\S+)", script, re.M) == [*kvm.CHOICE, *kvm.GUESTS, *kvm.BENCH_HOST]
     assert {*re.findall(r"^run_(\S+)\(\)", script, re.M)} == {*kvm.PARTS}
-    assert f'KMARKERS_SUITES="{" ".join(kvm.GUEST_SUITES)}"' in script
     assert {*kvm.GUEST_SUITES} <= {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
+
+
+def test_guest_job_runs_the_suites_of_the_setting(tmp_path: Path) -> None:
+    """The job that kvm.sh writes for a test kernel runs the suites KMARKERS_GUEST_SUITES, in their
+    short form."""
+    found = re.search(r"^write_guest_job\(\) \{\n.*?^\}\n", kvm.JOB.read_text(), re.M | re.S)
+    assert found is not None
+    write = found[0].replace("/tmp/", f"{tmp_path}/")
+    env = {"KMARKERS_GUEST_SUITES": "orders cases", "PATH": "/usr/bin:/bin"}
+    processes.capture_output(["bash", "-c", f"{write}write_guest_job"], env=env)
+    (tmp_path / "check.sh").write_text('echo "$KMARKERS_SUITES; $KMARKERS_SAMPLE"\n')
+    job = (tmp_path / "kvm-job").read_text().replace("/tests/jobs/", f"{tmp_path}/")
+    said = processes.capture_output(["sh", "-c", job], env={"PATH": "/usr/bin:/bin"})
+    assert said.stdout == "orders cases; many_*[05]0\n"
+    assert least.SHORT_SETTING in job
 
 
 def test_step_without_its_program_is_skipped(tmp_path: Path) -> None:

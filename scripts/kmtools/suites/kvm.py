@@ -207,7 +207,11 @@ def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
     # Build the programs on this machine: compiling in the emulated guest would take long.
     if processes.run_program(userspace.build_make_command("bench"), log):
         return Tally(failed=[f"kmbench does not build: see {log}"])
-    settings = {"KMARKERS_PART": name, "KMARKERS_GUEST_SECONDS": f"{GUEST_SECONDS:.0f}"}
+    settings = {
+        "KMARKERS_PART": name,
+        "KMARKERS_GUEST_SECONDS": f"{GUEST_SECONDS:.0f}",
+        "KMARKERS_GUEST_SUITES": " ".join(GUEST_SUITES),
+    }
     job = HostJob(kernel, JOB, log.with_suffix(""), PART_SECONDS, modules, settings)
     remove_files(job.output.rglob("*"))
     retries: list[str] = []

@@ -3,7 +3,8 @@
 # Runs commands of this checkout in a guest that scripts/guest/host.sh has given this machine's root
 # directory. KMARKERS_PART is a part of the test: kvm-choice, kvm-guests or bench-host. For each step, the
 # output and the exit code are written to STEP.log and STEP.code in KMARKERS_HOST_OUTPUT;
-# scripts/kmtools/suites/kvm.py says what they must be.
+# scripts/kmtools/suites/kvm.py says what they must be. The part kvm-guests runs the suites
+# KMARKERS_GUEST_SUITES in a test kernel, at most KMARKERS_GUEST_SECONDS long.
 
 kernel=$KMARKERS_HOST_KERNEL output=$KMARKERS_HOST_OUTPUT
 verdicts=$KMARKERS_CACHE/accel.json
@@ -83,10 +84,10 @@ run_kvm-choice() {
 
 # write_guest_job: write the job of a test kernel, which runs suites with the shortest storms
 write_guest_job() {
-	cat >/tmp/kvm-job <<-'EOF'
+	cat >/tmp/kvm-job <<-EOF
 		export KMARKERS_BATCHES=30 KMARKERS_CYCLES=3 KMARKERS_SAMPLES=4
 		export KMARKERS_ORDERS="" KMARKERS_SAMPLE="many_*[05]0"
-		export KMARKERS_SUITES="orders cases modules examples typed sdt"
+		export KMARKERS_SUITES="$KMARKERS_GUEST_SUITES"
 		. /tests/jobs/check.sh
 	EOF
 }
