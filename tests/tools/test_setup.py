@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from kmtools.lab import build
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
@@ -123,6 +124,17 @@ def test_each_option_installs_only_missing_packages(checkout: Checkout) -> None:
     rest = "setup: installing mount busybox-static xz-utils python3-matplotlib\n"
     assert checkout.run_setup("--bench") == (0, f"{rest}setup: ready\n")
     assert checkout.run_setup("--native") == (0, "setup: ready\n")
+
+
+def test_programs_of_all_stripped_copies_are_installed_for_tests(checkout: Checkout) -> None:
+    """Each module of the suite `tables` is stripped: gcc needs binutils, which has strip and
+    objcopy, and elfutils has eu-strip. Without tests, elfutils is not needed."""
+    assert checkout.run_setup("--bench")[0] == 0
+    assert not (checkout.state / "elfutils").exists()
+    assert checkout.run_setup()[0] == 0
+    packages = {"strip": "gcc", "objcopy": "gcc", "eu-strip": "elfutils"}
+    for command in build.STRIPPERS.values():
+        assert (checkout.state / packages[command[0]]).exists()
 
 
 @pytest.mark.parametrize("step", ["update", "install", "lab"])
