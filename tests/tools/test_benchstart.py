@@ -19,7 +19,8 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     python3."""
     programs = {
         "scripts/setup": 'exit "$SETUP"',
-        "bin/make": "mkdir -p build/native; cp fake build/native/kmbench",
+        # Fail unless the lock of builds in build/native is held.
+        "bin/make": "! flock --nonblock build/native/.lock sh -c : && cp fake build/native/kmbench",
         "fake": 'echo "medians of $1"',
     }
     for name, text in programs.items():
@@ -28,7 +29,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
     (tmp_path / "scripts" / "bench").write_bytes((ROOT / "scripts" / "bench").read_bytes())
-    for name in ("bash", "sh", "dirname", "mkdir", "cp"):
+    for name in ("bash", "sh", "dirname", "mkdir", "cp", "flock"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name) or name)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     return tmp_path
