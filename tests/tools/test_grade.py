@@ -108,7 +108,7 @@ def test_worst_reason_decides_and_is_listed_first() -> None:
     [
         (make_tier("vm", emulated=True), [], False),
         (make_tier("vm", emulated=True), [make_tier()], False),
-        (make_tier("vm", emulated=True), [make_tier(emulated="1")], True),
+        (make_tier("vm", emulated=True), [replace(make_tier(), env={"emulated": "1"})], True),
         (replace(make_tier("vm", emulated=True), vm={"accel": "kvm"}), [], True),
         (make_tier("native", emulated=True), [], True),
         (make_tier("metal", emulated=True), [], True),
