@@ -123,6 +123,20 @@ limit_bench() {
 	chmod +x build/venv/bin/python
 }
 
+# bench_in_terminal TREE ANSWER: run scripts/host of a source tree in a terminal, and answer its
+# question
+bench_in_terminal() {
+	script --quiet --return --command "$1/scripts/host -f bench" /dev/null <<<"$2"
+}
+
+# copy_sources TREE: copy this checkout without its git directory, as from an unpacked source package,
+# with the modules; programs and tools that are built already are used
+copy_sources() {
+	mkdir "$1"
+	tar -cf - --exclude=./.git --exclude=./build --exclude=./results/local . | tar -C "$1" -xf -
+	ln -s "$PWD/build" "$1/build"
+}
+
 # interrupt_bench: run scripts/host in a process group of its own, and send SIGINT to the group, as
 # Ctrl-C does, when a benchmark runs; return the exit code of the script
 interrupt_bench() {
@@ -174,6 +188,12 @@ run_bench-host() {
 	step measured scripts/host -y -f bench
 	step measured-unloaded list_kmarkers_modules
 	cp results/local/latest/{env.json,report.html} "$output"
+	copy_sources /tmp/sources
+	step terminal-declined bench_in_terminal . n
+	step terminal-declined-unloaded list_kmarkers_modules
+	step terminal-measured bench_in_terminal /tmp/sources y
+	step terminal-measured-unloaded list_kmarkers_modules
+	step terminal-report grep -o 'that of a virtual machine, emulated' /tmp/sources/results/local/latest/report.html
 	limit_bench 20000
 	step interrupted interrupt_bench
 	step interrupted-unloaded list_kmarkers_modules
