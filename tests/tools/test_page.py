@@ -5,6 +5,7 @@ report in a browser."""
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,7 +18,7 @@ import rawdata
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.summary import read_summary
 from kmtools.cli import main
-from kmtools.measure.rundir import read_env
+from kmtools.measure.rundir import RunError, read_env
 from kmtools.report import page
 from kmtools.report import reference as keeping
 from kmtools.report.markup import LEFT_OUT, escape_html
@@ -67,13 +68,25 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
             )
         )
     ]
-    assert kept and not changed, "run scripts/kmarkers reference"
+    assert kept and not changed, "run scripts/kmarkers publish reference"
     summary = read_summary(reference_run)
     names = keeping.list_reference_figures(reference_run)
     assert sorted(names) == [path.stem for path in kept]
     text = keeping.render_readme(read_env(reference_run / "env.json"), summary, names)
     assert len(text.splitlines()) <= 120
     assert text == (pages.REFERENCE / "README.md").read_text()
+
+
+def test_refused_reference_run_changes_nothing(
+    reference_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The samples of a full run are too large to commit. The previous reference run stays."""
+    shutil.copytree(pages.REFERENCE, tmp_path / "kept")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
+    monkeypatch.setattr(keeping, "MOST_SAMPLES_BYTES", 1_000_000)
+    with pytest.raises(RunError, match=r"at most 1000000 are committed; .* --blocks 32"):
+        keeping.make_reference(reference_run, tmp_path / "kept")
+    assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == before
 
 
 def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:

@@ -175,19 +175,17 @@ def render_readme(env: dict[str, Any], summary: dict[str, Any], figures: Sequenc
     return "\n".join(lines).rstrip() + "\n"
 
 
-def write_compressed_samples(run: Path, out: Path) -> None:
-    """Write the samples, compressed without a time stamp, if they are small enough to commit."""
+def compress_samples(run: Path) -> bytes:
+    """Return the samples of a run, compressed without a time stamp; raise RunError if they are too
+    large to commit."""
     packed = gzip.compress((run / "samples.csv").read_bytes(), mtime=0)
-    target = out / "samples.csv.gz"
-    target.unlink(missing_ok=True)
-    if len(packed) <= MOST_SAMPLES_BYTES:
-        target.write_bytes(packed)
-    else:
-        print(
-            f"reference: samples.csv.gz is not stored: {len(packed)} bytes exceed"
-            f" {MOST_SAMPLES_BYTES}",
-            file=sys.stderr,
+    if len(packed) > MOST_SAMPLES_BYTES:
+        raise RunError(
+            f"{run} cannot be the reference run: its samples have {len(packed)} bytes when"
+            f" compressed, and at most {MOST_SAMPLES_BYTES} are committed; measure fewer windows,"
+            " for instance with --blocks 32"
         )
+    return packed
 
 
 def list_reference_figures(run: Path) -> list[str]:
@@ -218,16 +216,17 @@ def make_reference(run: Path, out: Path) -> None:
             raise RunError(f"{needed} is missing; run scripts/kmarkers report {run}")
     if env["source"]["dirty"]:
         print("reference: the run was made from sources with local changes", file=sys.stderr)
+    packed, stored = compress_samples(run), estimates.load_estimates(run)
+    try:
+        text = render_readme(env, summary, list_reference_figures(run))
+    except KeyError as error:
+        raise RunError(f"{run}: env.json lacks {error}") from error
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run / "env.json", out / "env.json")
     shutil.copyfile(run / "summary.json", out / "summary.json")
-    write_compressed_samples(run, out)
-    estimates.write_estimates(out, estimates.load_estimates(run))
+    (out / "samples.csv.gz").write_bytes(packed)
+    estimates.write_estimates(out, stored)
     kept = copy_figures(run, out)
-    try:
-        text = render_readme(env, summary, kept)
-    except KeyError as error:
-        raise RunError(f"{run}: env.json lacks {error}") from error
     (out / "README.md").write_text(text, encoding="utf-8")
     if out.resolve() == REFERENCE.resolve():
         readme = ROOT / "README.md"
