@@ -24,7 +24,7 @@ struct usage {
 	u8 size;
 };
 
-static int compare_usage(const void *a, const void *b)
+static int compare_values_and_modules(const void *a, const void *b)
 {
 	const struct usage *x = a, *y = b;
 
@@ -57,9 +57,9 @@ static unsigned int collect_variable_usage(struct usage *usage)
 						      1, site->size };
 		}
 	}
-	sort(usage, nr, sizeof(*usage), compare_usage, NULL);
+	sort(usage, nr, sizeof(*usage), compare_values_and_modules, NULL);
 	for (i = 1; i < nr; i++) {
-		if (!compare_usage(&usage[joined], &usage[i]))
+		if (!compare_values_and_modules(&usage[joined], &usage[i]))
 			usage[joined].sites++;
 		else
 			usage[++joined] = usage[i];

@@ -399,8 +399,8 @@ void marker_synchronize_unregister(void);
 typedef void marker_probe_2006(const char *fmt, ...);
 
 /*
- * Parameter type of functions that take a probe of 2006.  Callers pass the function itself, or the
- * function cast to marker_probe_func.
+ * Type of a parameter that is a probe with the interface of 2006.  Callers pass the probe as it is,
+ * or cast to marker_probe_func.
  */
 union marker_any_probe {
 	marker_probe_2006 *probe;

@@ -38,7 +38,7 @@ void callbacks_own(void *data, unsigned long number)
 	trace_mark_tp(example_tick, kmarkers_test_own, callbacks_own, "tick %lu", number);
 }
 
-static int set_fire(const char *unused, const struct kernel_param *kp)
+static int fire_marker_on_write(const char *unused, const struct kernel_param *kp)
 {
 	trace_kmarkers_test_own(1);
 	return 0;
@@ -66,7 +66,7 @@ static int set_itself(const char *text, const struct kernel_param *kp)
 	return kstrtobool(text, &on) ?: register_callbacks_get(on);
 }
 
-static const struct kernel_param_ops fire_ops = { .set = set_fire };
+static const struct kernel_param_ops fire_ops = { .set = fire_marker_on_write };
 static const struct kernel_param_ops itself_ops = { .set = set_itself };
 module_param_cb(fire, &fire_ops, NULL, 0200);
 module_param_cb(itself, &itself_ops, NULL, 0200);

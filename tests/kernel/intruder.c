@@ -128,7 +128,7 @@ NOKPROBE_SYMBOL(on_walk_return);
 
 static struct kretprobe walk;
 
-static void stop_mapping_wrong_page(void)
+static void remove_wrong_page(void)
 {
 	if (!wrong.page)
 		return;
@@ -141,7 +141,7 @@ int test_map_wrong_page(const void *addr)
 {
 	int err;
 
-	stop_mapping_wrong_page();
+	remove_wrong_page();
 	if (!addr)
 		return 0;
 	wrong.page = alloc_page(GFP_KERNEL | __GFP_ZERO);

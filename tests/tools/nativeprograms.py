@@ -40,7 +40,7 @@ def run_kmbench(*words: object) -> subprocess.CompletedProcess[str]:
     return run_program(KMBENCH, *words)
 
 
-def run_kmbench_denied(
+def run_kmbench_with_failing_call(
     failure: str, *words: object, one_cpu: bool = False
 ) -> subprocess.CompletedProcess[str]:
     """Run kmbench while a system call fails. `failure` names the call and the error: CALL=ERRNO."""

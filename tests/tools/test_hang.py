@@ -270,8 +270,8 @@ def make_inspected_cpu(*memory_bytes: int) -> Cpu:
 
 
 def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
-    """The log has the byte offset of each code address on the stack, and the readable bytes of
-    memory at an int3."""
+    """The log has each code address on the stack, with its offset in the function, and the readable
+    bytes of memory at an int3."""
     lines = [
         *("int3 entry code: ffffffff9a200b40", "code addresses on the stack:"),
         *("+000 ffffffff80000000", "+100 ffffffffc0a01231"),

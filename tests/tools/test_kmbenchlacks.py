@@ -16,7 +16,7 @@ from nativeprograms import (
     NATIVE,
     read_env_file,
     run_kmbench,
-    run_kmbench_denied,
+    run_kmbench_with_failing_call,
     run_program,
 )
 
@@ -36,7 +36,9 @@ def test_all_benchmarks_are_skipped_without_live_patching(
 ) -> None:
     """If membarrier() or mremap() fails, running code cannot be patched: the exit code is 4, and
     stderr has the reason."""
-    done = run_kmbench_denied(failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    done = run_kmbench_with_failing_call(
+        failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop"
+    )
     assert done.returncode == EXIT_SKIP
     assert named in done.stderr
     assert "SKIP all benchmarks" in done.stderr
@@ -54,10 +56,12 @@ def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
     """Without --cpu, a message says that the run is not pinned to a CPU. With --cpu, the failed
     call is an error."""
     failure = f"sched_setaffinity={errno.EPERM}"
-    done = run_kmbench_denied(failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop")
+    done = run_kmbench_with_failing_call(
+        failure, "run", "-b", 2, "-o", tmp_path / "raw", "empty-loop"
+    )
     assert done.returncode == 0
     assert "SKIP pinning" in done.stderr
-    done = run_kmbench_denied(failure, "run", "-b", 2, "-c", 0, "empty-loop")
+    done = run_kmbench_with_failing_call(failure, "run", "-b", 2, "-c", 0, "empty-loop")
     assert done.returncode == EXIT_USAGE
 
 
@@ -72,7 +76,9 @@ def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
 def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path: Path) -> None:
     """stderr has the reason; the env file has cycles=estimated."""
     raw = tmp_path / "raw"
-    done = run_kmbench_denied(f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop")
+    done = run_kmbench_with_failing_call(
+        f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop"
+    )
     assert done.returncode == 0
     assert "core cycles are estimated" in done.stderr
     assert why in done.stderr
@@ -120,7 +126,9 @@ def test_benchmark_with_an_observer_is_skipped_on_a_single_cpu() -> None:
 
 def test_benchmark_with_an_observer_is_skipped_without_affinity() -> None:
     """Benchmarks with an observer on another CPU are skipped if sched_setaffinity() fails."""
-    done = run_kmbench_denied(f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall")
+    done = run_kmbench_with_failing_call(
+        f"sched_setaffinity={errno.EPERM}", "run", "-b", 1, "arm-stall"
+    )
     assert done.returncode == EXIT_SKIP
     assert "SKIP pinning" in done.stderr
     assert "no second CPU is available" in done.stderr

@@ -127,8 +127,9 @@ def test_each_option_installs_only_missing_packages(checkout: Checkout) -> None:
 
 
 def test_programs_of_all_stripped_copies_are_installed_for_tests(checkout: Checkout) -> None:
-    """Each module of the suite `tables` is stripped: gcc needs binutils, which has strip and
-    objcopy, and elfutils has eu-strip. Without tests, elfutils is not needed."""
+    """The tests in test kernels load modules that strip, objcopy and eu-strip have stripped. The
+    package elfutils has eu-strip, and is installed only for tests. The other two programs are in
+    binutils, which gcc needs, too."""
     assert checkout.run_setup("--bench")[0] == 0
     assert not (checkout.state / "elfutils").exists()
     assert checkout.run_setup()[0] == 0

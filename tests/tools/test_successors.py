@@ -38,7 +38,7 @@ def test_alias_without_a_benchmark_is_found() -> None:
     )
 
 
-def test_number_of_published_rows_with_a_successor() -> None:
+def test_number_of_published_rows_that_are_measured_again() -> None:
     assert published.count_rows_with_successor() == (CONTINUED, 111)
 
 

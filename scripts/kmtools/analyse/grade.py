@@ -140,8 +140,8 @@ def check_emulation(evidence: Evidence) -> Reason | None:
 
 
 def is_machine_emulated(evidence: Evidence) -> bool:
-    """Return True if the machine that measured is itself emulated: so is the CPU of a tier that was
-    measured on the machine, or in a guest under KVM."""
+    """Return True if the machine that measured is itself emulated. In such a run, a tier that was
+    measured on the machine, or in a guest under KVM, has an emulated CPU."""
     entries = evidence.env.get("tiers", [])
     return any(
         one.emulated and (one.tier in rundir.HOST_TIERS or one.vm.get("accel") == "kvm")

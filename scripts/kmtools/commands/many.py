@@ -80,8 +80,9 @@ def run_fleet(args: Namespace) -> int:
 
 
 def add_history_command(parser: ArgumentParser) -> Run:
-    """The runs below FOLDER, ordered by date, form a time series for each row that all of them
-    have: the cost of a variant as a share of its baseline. A shift is a lasting change of a series.
+    """For each variant that all runs below FOLDER have, its cost in these runs, ordered by date, is
+    a time series. The cost is a share of the cost of the baseline. A shift is a lasting change of a
+    series.
     This command needs the Python packages ruptures and scipy, which scripts/setup --fleet
     installs."""
     parser.add_argument(

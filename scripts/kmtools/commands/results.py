@@ -144,7 +144,7 @@ def print_module_sites(files: Sequence[str]) -> int:
         lines += [[s.kind, s.name, s.flavour, s.function, s.place or "-"] for s in found]
         none = f"{file}: no markers, SDT probes or immediate values"
         print("\n".join([f"{file}:", *align_table(lines)] if found else [none]))
-        for fault in filter(None, (site.fault for site in found)):
+        for fault in filter(None, (site.load_obstacle for site in found)):
             print(f"{file}: error: {fault}", file=sys.stderr)
             code = BAD
     return code

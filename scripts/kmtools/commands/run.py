@@ -229,8 +229,8 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         "--module",
         type=parse_module_folder,
         metavar="DIR",
-        help="build the module whose sources are in DIR, and measure its benchmarks, only in test "
-        "kernels",
+        help="build the module whose sources are in DIR, and measure its benchmarks in test "
+        "kernels; no other benchmarks are measured",
     )
     parser.add_argument(
         "--progress",

@@ -98,7 +98,7 @@ class Site:
     is_freed: bool
 
     @property
-    def fault(self) -> str:
+    def load_obstacle(self) -> str:
         """The reason why a module with this site cannot be loaded, with the remedy; empty if the
         module can be loaded."""
         if not self.is_freed:

@@ -41,7 +41,7 @@ def get_block_processes(length: int) -> Whole:
 
 
 def get_block_layouts(length: int) -> Whole:
-    """Return the code alignment (layout) number of the measured loop in each block."""
+    """Return the number of the code layout that each block measures."""
     return np.arange(length) % LAYOUTS
 
 

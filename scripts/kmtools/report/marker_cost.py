@@ -40,7 +40,7 @@ LEVELS = {
     "l3": "from the third-level cache",
     "l2": "from the second-level cache",
 }
-# Tiers that may have cycles of a real CPU, the best first.
+# Tiers that can run on a real CPU, in the order of preference.
 TIERS = ("metal", "native", "vm")
 
 # A benchmark and a variant.

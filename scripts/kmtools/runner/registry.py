@@ -62,7 +62,7 @@ OPTIONS = {
     "packages": "names of DKMS packages to build (default: all)",
     "programs": "programs to build: some of memcached, tcl and perl (default: all)",
     "quick": "1: run every command of the README with QUICK=1",
-    "random": "number of random mutants (default: the mutants chosen by hand)",
+    "random": "number of random mutants (default: none, only the mutants chosen by hand)",
     "readme": "1: write the times of the README's commands into CONTRIBUTING.md",
     "root": "Debian releases to test in (default: all)",
     "runs": "number of runs of the benchmarks to measure, simulate or generate",
