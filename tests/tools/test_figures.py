@@ -183,6 +183,9 @@ def test_label_of_a_tick_has_no_exponent(value: float, label: str) -> None:
         (Scale(0.5, 2e6, 0.0), 6, [1.0, 100.0, 1e4, 1e6]),
         (Scale(0.5, 2e6, 0.0), 7, [1.0, 10.0, 100.0, 1e3, 1e4, 1e5, 1e6]),
         (Scale(-300.0, 5000.0, 20.0), 6, [-100.0, 0.0, 100.0, 1000.0]),
+        (Scale(-3e4, 5e5, 20.0), 5, [-1e4, -100.0, 0.0, 1000.0, 1e5]),
+        (Scale(-20.0, 5e5, 20.0), 4, [0.0, 100.0, 1e3, 1e4, 1e5]),
+        (Scale(-5e5, 20.0, 20.0), 5, [-1e5, -1e3, 0.0]),
     ],
 )
 def test_ticks_are_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:

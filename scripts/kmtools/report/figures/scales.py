@@ -45,13 +45,10 @@ class Scale:
             return choose_even_ticks(self.low, self.high, most)
         if not self.linear:
             return choose_power_ticks(self.low, self.high, most)
-        return [
-            *(-tick for tick in reversed(choose_power_ticks(self.linear, -self.low, most // 2))),
-            0.0,
-            *choose_power_ticks(
-                self.linear, self.high, most if self.low > -self.linear else most // 2
-            ),
-        ]
+        below = [-tick for tick in reversed(choose_power_ticks(self.linear, -self.low, most // 2))]
+        # If there is no tick below zero, those above get the place of both.
+        above = choose_power_ticks(self.linear, self.high, most // 2 if below else most)
+        return [*below, 0.0, *above]
 
 
 def choose_even_ticks(low: float, high: float, most: int) -> list[float]:
