@@ -354,16 +354,6 @@ def test_suites_of_the_module_are_first() -> None:
     assert sorted(suites) == sorted(randommutants.order_suites("sdt/hit.c"))
 
 
-@pytest.mark.parametrize("module", randommutants.MODULES)
-def test_no_suite_without_benchmarks_runs_after_suites_with_benchmarks(module: str) -> None:
-    """The suites that load kmarkers_bench leave it loaded. The suite `references` would then fail
-    to unload kmarkers_sdt, which kmarkers_bench uses."""
-    suites = randommutants.order_suites(f"{module}/main.c")
-    late = [suite for suite in suites if randommutants.loads_benchmarks(suite)]
-    assert {"bench", "packets"} <= {*late}
-    assert suites[-len(late) :] == late
-
-
 @pytest.mark.parametrize(
     ("text", "caught", "counted"),
     [

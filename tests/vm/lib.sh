@@ -28,13 +28,18 @@ begin_suite() {
 	echo "# uptime: $uptime s, of which CPUs worked $(((user + nice + system) / 100)) s"
 }
 
-# run_suite NAME: source suites/NAME.sh, and call its test_NAME
+# run_suite NAME: source suites/NAME.sh, and call its test_NAME. Unload kmarkers_bench if the suite
+# leaves it loaded: kmarkers_bench uses kmarkers_sdt, which later suites unload.
 run_suite() {
 	begin_suite "$1"
 	must [ -r "/tests/suites/$1.sh" ] || return
 	# shellcheck source=/dev/null # the name is only known at run time
 	. "/tests/suites/$1.sh"
+	loaded kmarkers_bench
+	bench_was_loaded=$?
 	"test_$1"
+	[ "$bench_was_loaded" -eq 0 ] || ! loaded kmarkers_bench || rmmod kmarkers_bench ||
+		result 1 "kmarkers_bench unloads after the suite"
 }
 
 # log_is_clean: write the kernel's log since the last call to $log; succeeds if the log reports no

@@ -235,21 +235,12 @@ def make_native_judge(commit: str) -> Judge:
 
 def order_suites(file: str) -> list[str]:
     """Return the suites of a test kernel. The first suites are those that detect most of the
-    hand-chosen mutants in the module of `file`. The suites that load kmarkers_bench are the last
-    ones: they leave it loaded, and then kmarkers_sdt, which it uses, cannot be unloaded."""
+    hand-chosen mutants in the module of `file`."""
     module = Path(file).parts[0]
     known = [mutant for mutant in mutants.ALL_MUTANTS if Path(mutant.file).parts[0] == module]
     often = Counter(suite for mutant in known for suite in mutant.suites)
     suites = [suite for suites in registry.read_guest_suites() for suite in suites]
-    return sorted(
-        suites, key=lambda suite: (loads_benchmarks(suite), -often[suite], suites.index(suite))
-    )
-
-
-def loads_benchmarks(suite: str) -> bool:
-    """Return True if a suite in tests/vm/suites loads kmarkers_bench."""
-    path = kernelsuite.TESTS / "suites" / f"{suite}.sh"
-    return "load_bench" in path.read_text(encoding="utf-8")
+    return sorted(suites, key=lambda suite: (-often[suite], suites.index(suite)))
 
 
 def make_kernel_judge(kernel: str) -> Judge:

@@ -10,9 +10,7 @@ second_suites="history settable events fields going references many functions hu
 chosen=" ${KMARKERS_SUITES:-$first_suites $second_suites} "
 
 # The suites orders, sources, cycles and lockdown run while the modules of kmarkers are not loaded.
-# lockdown is the last one, since the kernel may be locked down after that suite. The suites of
-# benchmarks are the last ones before these, because kmarkers_bench, which they load, makes the
-# lists of sites long.
+# lockdown is the last one, since the kernel may be locked down after that suite.
 case $chosen in *" orders "*) run_suite orders ;; esac
 load_core || exit 1
 for suite in $chosen; do
