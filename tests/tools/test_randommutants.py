@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
+import threading
 from argparse import ArgumentParser
 from collections.abc import Sequence
 from pathlib import Path
@@ -375,13 +376,15 @@ def test_kernel_mutant_is_judged_by_its_boot(
         path.parent.mkdir(parents=True)
     source.write_text("int a;\n")
 
-    def build_fake_modules(_: str, __: Path, ___: Path, ____: object, log: Path) -> int:
+    def build_fake_modules(_: str, __: Path, modules: Path, ___: object, log: Path) -> int:
         built.write_text(source.read_text().replace("  ", " "))
+        modules.mkdir(exist_ok=True)
+        (modules / "entry.ko").write_text(built.read_text())
         log.write_text(source.read_text())
         return int(source.read_text() == "broken\n")
 
-    def boot_fake(*_: object) -> str:
-        return "" if built.read_text() in ("int a;\n", "quiet\n") else "case_two"
+    def boot_fake(_: str, __: str, modules: Path, ___: Path) -> str:
+        return "" if (modules / "entry.ko").read_text() in ("int a;\n", "quiet\n") else "case_two"
 
     monkeypatch.setattr(randommutants, "TREE", tmp_path / "tree")
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
@@ -391,9 +394,38 @@ def test_kernel_mutant_is_judged_by_its_boot(
     monkeypatch.setattr(randommutants, "read_sound_text", lambda _: "int a;\n")
     judge = randommutants.make_kernel_judge("6.1")
     with randommutants.apply_text("entry/hit.c", text, tmp_path / "tree"):
-        judgement = judge(Change("entry/hit.c", 1, "swap", text), tmp_path / "log")
-    assert (judgement.caught, judgement.counted) == (caught, counted)
+        judgement = judge(Change("entry/hit.c", 1, "swap", text), tmp_path / "one.log")
     assert source.read_text() == built.read_text() == "int a;\n"
+    if not isinstance(judgement, Judgement):
+        # The next mutant is built before this one is booted.
+        judgement = judgement()
+    assert (judgement.caught, judgement.counted) == (caught, counted)
+    assert [path.name for path in tmp_path.glob("*modules")] == ["modules"]
+
+
+def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While two mutants wait for the results of their boots, the next mutant is built. The rows are
+    in the order of the mutants."""
+    (tmp_path / "a.c").write_text("sound\n")
+    monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
+    both = threading.Barrier(randommutants.GUESTS, timeout=60)
+
+    def judge_late(change: Change, _: Path) -> randommutants.LateJudgement:
+        assert (tmp_path / "a.c").read_text() == change.text
+
+        def boot() -> Judgement:
+            both.wait()
+            if change.text == "b3\n":
+                raise mutants.MutantError("no boot")
+            return Judgement("" if change.text == "b1\n" else change.text.strip())
+
+        return boot
+
+    changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(4))
+    tally = randommutants.judge_mutants("C", changes, 4, judge_late, tmp_path / "report", tmp_path)
+    assert tally.failed == ["a.c:1 change 3: no boot"]
+    assert "2 of 3 mutants caught" in (tmp_path / "report").read_text()
+    assert (tmp_path / "a.c").read_text() == "sound\n"
 
 
 def test_first_failure_ends_the_boot(tmp_path: Path) -> None:

@@ -25,7 +25,8 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -87,7 +88,12 @@ class Judgement:
     counted: bool = True
 
 
-Judge = Callable[[Change, Path], Judgement]
+# A judge is called while the file is changed. It returns a judgement, or a function that returns
+# the judgement and does not need the changed file.
+LateJudgement = Callable[[], Judgement]
+Judge = Callable[[Change, Path], Judgement | LateJudgement]
+# The number of test kernels that run at the same time.
+GUESTS = 2
 
 
 def clone_sources() -> str:
@@ -253,21 +259,32 @@ def make_kernel_judge(kernel: str) -> Judge:
     if fault := boot_until_failure(MODULES[0], kernel, modules, SCRATCH / "sound-kernel.log"):
         raise MutantError(f"tests fail with the unchanged code: {fault}")
 
-    def judge_kernel_mutant(change: Change, log: Path) -> Judgement:
+    def judge_kernel_mutant(change: Change, log: Path) -> Judgement | LateJudgement:
         path = objects / Path(change.file).with_suffix(".o")
         sound = path.read_bytes() if path.exists() else b""
         failed = build_modules(kernel, TREE, modules, make, log)
-        if failed or (path.read_bytes() if path.exists() else b"") == sound:
-            restore_kernel_object(change, kernel, modules, make, log)
-            return Judgement(counted=False)
-        if kernelsuite.find_warnings(log.read_text(errors="replace")):
-            caught = "a warning of the compiler"
-        else:
-            caught = boot_until_failure(change.file, kernel, modules, log)
+        same = failed or (path.read_bytes() if path.exists() else b"") == sound
+        warns = kernelsuite.find_warnings(log.read_text(errors="replace"))
+        if not same and not warns:
+            own = log.with_suffix(".modules")
+            shutil.rmtree(own, ignore_errors=True)
+            shutil.copytree(modules, own)
         restore_kernel_object(change, kernel, modules, make, log)
-        return Judgement(caught, order_suites(change.file))
+        if same:
+            return Judgement(counted=False)
+        if warns:
+            return Judgement("a warning of the compiler")
+        return partial(judge_by_boot, change, kernel, own, log)
 
     return judge_kernel_mutant
+
+
+def judge_by_boot(change: Change, kernel: str, modules: Path, log: Path) -> Judgement:
+    """Judge a mutant by all suites in a test kernel. Then delete the folder `modules`, which has
+    the modules with the change."""
+    caught = boot_until_failure(change.file, kernel, modules, log)
+    shutil.rmtree(modules)
+    return Judgement(caught, order_suites(change.file))
 
 
 def restore_kernel_object(
@@ -354,58 +371,107 @@ def is_below_limit(caught: int, judged: int, limit: float) -> bool:
     return sum(ways) < 0.05
 
 
+@dataclass
+class Sample:
+    """The results of a sample of `count` mutants of the kind `where`: the numbers of mutants that
+    are judged, caught, and listed as unnoticed, the survivors as diffs, and the reasons why mutants
+    could not be judged. `known` are the mutants that no test can notice."""
+
+    where: str
+    count: int
+    known: Sequence[Mutant] = field(default_factory=list_unnoticed)
+    judged: int = 0
+    caught: int = 0
+    listed: int = 0
+    survivors: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def recorded(self) -> int:
+        """The number of mutants whose results are recorded."""
+        return self.judged + self.listed + len(self.failures)
+
+    def record_mutant(self, change: Change, sound: str, future: Future[Judgement]) -> None:
+        """Wait for the judgement of a mutant, count the mutant and print a row."""
+        try:
+            judgement = future.result()
+            unnoticed = not judgement.caught and is_unnoticed(change, sound, self.known)
+        except MutantError as error:
+            # If a mutant cannot be judged, still judge the others.
+            self.failures.append(f"{change.name}: {error}")
+            verdict = f"NOT JUDGED: {error}"
+        else:
+            verdict = judgement.caught or "SURVIVES"
+            if unnoticed:
+                verdict, self.listed = "survives, is listed as unnoticed", self.listed + 1
+            else:
+                self.judged += 1
+                self.caught += bool(judgement.caught)
+                if not judgement.caught:
+                    self.survivors.append(format_survivor(change, sound, judgement.seen_by))
+        took = (time.monotonic() - self.began) / self.recorded
+        left = format_duration(took * (self.count - self.recorded))
+        print(f"[{self.recorded}/{self.count}] {change.name:58} {verdict}; {left} left", flush=True)
+
+    def describe_total(self) -> str:
+        """Return a line with the number and the percentage of caught mutants."""
+        rate = 100.0 * self.caught / self.judged if self.judged else 100.0
+        took = (time.monotonic() - self.began) / max(self.recorded, 1)
+        counts = f"{self.caught} of {self.judged} mutants caught, {rate:.0f} %"
+        listed = f"; {self.listed} listed as unnoticed" if self.listed else ""
+        return f"{self.where}: {counts}, {took:.0f} s each{listed}"
+
+
+def start_judgement(
+    judge: Judge, change: Change, log: Path, pool: ThreadPoolExecutor
+) -> Future[Judgement] | None:
+    """Judge a mutant, whose file is changed now. Return the judgement, which may be computed later
+    in `pool`; None if the mutant is not counted."""
+    done: Future[Judgement] = Future()
+    try:
+        judgement = judge(change, log)
+    except MutantError as error:
+        done.set_exception(error)
+        return done
+    if not isinstance(judgement, Judgement):
+        return pool.submit(judgement)
+    done.set_result(judgement)
+    return done if judgement.counted else None
+
+
 def judge_mutants(
     where: str, changes: Iterator[Change], count: int, judge: Judge, report: Path, tree: Path = TREE
 ) -> Tally:
     """Judge the first `count` mutants that have an effect; print a row for each, and the survivors.
     Return a result: a pass if the tests detect enough of them."""
-    caught = judged = tried = listed = faulty = 0
-    survivors: list[str] = []
-    failures: list[str] = []
-    known = list_unnoticed()
-    began = time.monotonic()
+    sample, started = Sample(where, count), 0
     print(f"{where}: {'mutant':58} caught by", flush=True)
-    for change in changes:
-        if tried == count:
-            break
-        sound = (tree / change.file).read_text(encoding="utf-8")
-        log = SCRATCH / f"random-{where}-{tried}.log"
-        log.unlink(missing_ok=True)
-        try:
+    waiting: list[tuple[Change, str, Future[Judgement]]] = []
+    with ThreadPoolExecutor(GUESTS) as pool:
+        for change in changes:
+            if started == count:
+                break
+            sound = (tree / change.file).read_text(encoding="utf-8")
+            log = SCRATCH / f"random-{where}-{started}.log"
+            log.unlink(missing_ok=True)
             with apply_text(change.file, change.text, tree):
-                judgement = judge(change, log)
-            unnoticed = not judgement.caught and is_unnoticed(change, sound, known)
-        except MutantError as error:
-            # If a mutant cannot be judged, still judge the others.
-            judgement = Judgement(f"NOT JUDGED: {error}")
-            failures.append(f"{change.name}: {error}")
-        if not judgement.counted:
-            continue
-        tried += 1
-        verdict = judgement.caught or "SURVIVES"
-        if len(failures) > faulty:
-            faulty = len(failures)
-        elif unnoticed:
-            verdict, listed = "survives, is listed as unnoticed", listed + 1
-        else:
-            judged += 1
-            caught += bool(judgement.caught)
-            if not judgement.caught:
-                survivors.append(format_survivor(change, sound, judgement.seen_by))
-        left = (time.monotonic() - began) / tried * (count - tried)
-        print(
-            f"[{tried}/{count}] {change.name:58} {verdict}; {format_duration(left)} left",
-            flush=True,
-        )
-    rate = 100.0 * caught / judged if judged else 100.0
-    took = (time.monotonic() - began) / max(tried, 1)
-    total = f"{where}: {caught} of {judged} mutants caught, {rate:.0f} %, {took:.0f} s each"
-    total += f"; {listed} listed as unnoticed" if listed else ""
-    report.write_text("\n".join([*survivors, total, ""]), encoding="utf-8")
-    print("\n".join([*survivors, total]), flush=True)
-    if tried < count:
-        failures.append(f"{where}: only {tried} mutants have an effect")
-    if is_below_limit(caught, judged, LIMITS[where]):
+                future = start_judgement(judge, change, log, pool)
+            if future is None:
+                continue
+            started += 1
+            waiting.append((change, sound, future))
+            while waiting and (len(waiting) > GUESTS or waiting[0][2].done()):
+                sample.record_mutant(*waiting.pop(0))
+        for one in waiting:
+            sample.record_mutant(*one)
+    total = sample.describe_total()
+    report.write_text("\n".join([*sample.survivors, total, ""]), encoding="utf-8")
+    print("\n".join([*sample.survivors, total]), flush=True)
+    failures = sample.failures
+    if started < count:
+        failures.append(f"{where}: only {started} mutants have an effect")
+    if is_below_limit(sample.caught, sample.judged, LIMITS[where]):
         failures.append(f"{total}; the limit is {LIMITS[where]:.0f} %, see {report}")
     return Tally(passed=0 if failures else 1, failed=failures)
 
