@@ -99,9 +99,9 @@ static const char *parse_pointer_suffix(const char *at, struct format_conversion
  *
  * The function accepts the conversions d i u x X o c s p of the kernel's printf, with flags, with
  * a width and a precision up to 255, and with size modifiers.  %ps, %pS and %pB print a symbol.
- * %pM and %pm print a MAC address of six bytes.  %16ph prints 16 bytes in hexadecimal; the number
- * may be up to FORMAT_ARRAY, and C, D or N, which give the separator, may follow.  Other letters
- * and digits behind %p are skipped, and the pointer is printed hashed.
+ * %pM and %pm print a MAC address of six bytes.  %16ph prints 16 bytes in hexadecimal; at most
+ * FORMAT_ARRAY bytes can be printed.  A letter C, D or N behind %16ph selects the separator.  Other
+ * letters and digits behind %p are skipped, and the pointer is printed hashed.
  *
  * Context: any.
  * Return: the character behind the conversion, or NULL if the function does not accept it.

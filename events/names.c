@@ -81,7 +81,7 @@ static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_sou
 	module_put(THIS_MODULE);
 }
 
-/* Tell the source of an offer that an event with the name and format of the offer exists. */
+/* Set the flag of an offer which says that an event with its name and format exists. */
 static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 {
 	if (offer->event_exists)

@@ -73,11 +73,10 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Add a form to the branch @site with which the function always returns @result: a nop if @result
- * is @not_taken, else a jump.  Add no jump to a branch of 6 bytes.
+ * Let the branch @site also be replaced by an instruction with which the function always returns
+ * @result: by a nop if @result is @not_taken, else by a jump.  Add no jump to a branch of 6 bytes.
  */
-static void add_unconditional_form(struct changed *site, unsigned long result,
-				   unsigned long not_taken)
+static void add_nop_or_jump(struct changed *site, unsigned long result, unsigned long not_taken)
 {
 	u8 len = site->core.len, jmp[2] = { 0xeb, site->insn[0][1] };
 
@@ -110,10 +109,10 @@ static int find_lcm_branch(struct changed *site)
 	 * nop or jump with the original result.
 	 */
 	add_form(site, insn, 12);
-	add_unconditional_form(site, 0, not_taken);
+	add_nop_or_jump(site, 0, not_taken);
 	insn[len == 2 ? 0 : 1] ^= 1;
 	add_form(site, insn, 0);
-	add_unconditional_form(site, 12, not_taken);
+	add_nop_or_jump(site, 12, not_taken);
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Ten thousand notes in a hundred functions.  Each note has a probe of its own, nmany:::p0000 to
- * nmany:::p9999.  A note is an SDT site without an instruction of its own.  Writing N to the
- * parameter pass hits each note N times.  Twenty more notes, of the probe nmany:::lost, are at the
- * end of a function, where notes cannot be armed.
+ * nmany:::p9999.  A note is an SDT site without an instruction of its own.  If N is written to the
+ * parameter "pass", each note is hit N times.  Twenty more notes, of the probe nmany:::lost, are at
+ * the end of a function, where notes cannot be armed.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -30,7 +30,7 @@ SDT_PROBE_DEFINE7(readers, , , all, "const pid_t", "volatile u8", "s16 const", "
 #define HIT(row, conversion, text, value, args...)			\
 	trace_mark(rd_##row, "|" conversion " sentinel %d", ## args, SENTINEL);
 
-static noinline void hit_numbers(void)
+static noinline void hit_markers_with_numbers(void)
 {
 	NUMBERS(HIT)
 }
@@ -77,7 +77,7 @@ static int set_hit(const char *line, const struct kernel_param *param)
 {
 	int i;
 
-	hit_numbers();
+	hit_markers_with_numbers();
 	hit_flags();
 	hit_stars();
 	hit_strings();

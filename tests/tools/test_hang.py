@@ -261,7 +261,7 @@ def test_inspections_are_enabled_by_default(tmp_path: Path) -> None:
     assert Request("6.1", tmp_path, tmp_path).silence > 0
 
 
-def make_inspected_cpu(*memory_bytes: int) -> Cpu:
+def make_cpu_state(*memory_bytes: int) -> Cpu:
     """Return a CPU with two addresses of kernel code and other words on its stack. If
     `memory_bytes` are given, the CPU handles an int3."""
     stack = [0xFFFFFFFF80000000, 0xFFFFFFFF7FFFFFFF, *[0] * 30, 0xFFFFFFFFC0A01231]
@@ -277,10 +277,10 @@ def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
         *("+000 ffffffff80000000", "+100 ffffffffc0a01231"),
     ]
     interrupted = "a breakpoint interrupted this CPU; memory from ffffffffc0a01230 holds"
-    assert format_stack(make_inspected_cpu()) == lines
-    assert format_stack(make_inspected_cpu(0x0F, 0x1F)) == [*lines, f"{interrupted} 0f 1f"]
-    assert format_stack(make_inspected_cpu(UNREADABLE, 0)) == [*lines, f"{interrupted} 00"]
-    unreadable = make_inspected_cpu(UNREADABLE, UNREADABLE)
+    assert format_stack(make_cpu_state()) == lines
+    assert format_stack(make_cpu_state(0x0F, 0x1F)) == [*lines, f"{interrupted} 0f 1f"]
+    assert format_stack(make_cpu_state(UNREADABLE, 0)) == [*lines, f"{interrupted} 00"]
+    unreadable = make_cpu_state(UNREADABLE, UNREADABLE)
     assert format_stack(unreadable) == [*lines, f"{interrupted} nothing that can be read"]
     assert format_stack(Cpu(0, "", 0, True, False, (1, 2), 0xFFFFFFFF9A200B40)) == []
 

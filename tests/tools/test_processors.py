@@ -21,13 +21,13 @@ FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"
 def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
     rows = [row for row in pairs.choose_tested_combinations() if row.is_bochs == is_bochs]
     possible = pairs.list_bochs_combinations() if is_bochs else pairs.list_qemu_combinations()
-    wanted = set().union(*(row.value_pairs for row in possible))
-    assert wanted == set().union(*(row.value_pairs for row in rows))
+    wanted = set().union(*(row.pairs_of_values for row in possible))
+    assert wanted == set().union(*(row.pairs_of_values for row in rows))
     assert len(rows) < len(possible) / 3
     assert rows == [row for row in pairs.choose_tested_combinations() if row.is_bochs == is_bochs]
     for row in rows:
-        others = (other.value_pairs for other in rows if other != row)
-        assert row.value_pairs - set().union(*others), f"{row} adds no pair"
+        others = (other.pairs_of_values for other in rows if other != row)
+        assert row.pairs_of_values - set().union(*others), f"{row} adds no pair"
 
 
 def test_all_rows_are_possible_combinations() -> None:

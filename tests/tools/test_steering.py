@@ -114,8 +114,8 @@ def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: native.Steer
 def test_layout_effects_do_not_prolong_a_benchmark(
     tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
-    """The run ends if more processes would not resolve a row, because only more layouts would. The
-    row is unresolved, with a note."""
+    """If only more code layouts could resolve a row, more processes are useless, and the run ends.
+    The row is unresolved, with a note."""
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["plain", "placed"], **words) == 16

@@ -63,14 +63,14 @@ def add_check_command(parser: ArgumentParser) -> Run:
         help="set an option of a test; scripts/kmtools/runner/registry.py describes the options, "
         f"which are {', '.join(registry.OPTIONS)}",
     )
-    for name in ("random", "seed", "where"):
+    for name, metavar in (("random", "N"), ("seed", "N"), ("where", "WHERE")):
         parser.add_argument(
             f"--{name}",
             dest="options",
             action="append",
             type=partial(make_option, name),
-            metavar=name.upper() if name == "where" else "N",
-            help=f"the same as -o {name}=: {registry.OPTIONS[name]}",
+            metavar=metavar,
+            help=f"{registry.OPTIONS[name]}; the same as -o {name}={metavar}",
         )
     parser.add_argument(
         "--setup",

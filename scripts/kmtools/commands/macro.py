@@ -42,8 +42,8 @@ def add_macro_command(parser: ArgumentParser) -> Run:
     )
     parser.add_argument(
         "--label",
-        help="label of the booted kernel in FILE, such as noreplace-smp; with --on and --off, name "
-        "of the measurement (default: COMMAND)",
+        help="label for the times in FILE, such as noreplace-smp for a kernel that was booted with "
+        "this parameter (default with --on and --off: COMMAND)",
     )
     parser.add_argument("--on", metavar="CMD", help="shell command that switches sites on")
     parser.add_argument("--off", metavar="CMD", help="shell command that switches sites off")

@@ -23,11 +23,11 @@ WRITERS = {
 def add_publish_command(parser: ArgumentParser) -> Run:
     """`html` writes the handbook to build/html. `kernels` and `processors` write the tables of
     Documentation/kernels.md from the results of `check matrix`, `check debug` and `check
-    processors`. `times` writes the times that `check fresh` measured to the table in
-    CONTRIBUTING.md. `results` writes tests/results.csv, the least number of results that each test
-    must print, from the logs of `make check-full`. `reference` copies a run to
-    results/reference; a run is refused if it was measured with --quick or lacks a tier, or if its
-    env.json contains a path or the name of the machine."""
+    processors`. `times` writes the table of times in CONTRIBUTING.md from the results of
+    `check fresh`. `results` writes tests/results.csv from the logs of `make check-full`: the
+    minimum number of results of each test. `reference` copies a run to results/reference; a run
+    is refused if it was measured with --quick or lacks a tier, or if its env.json contains a path
+    or the name of the machine."""
     names = (*WRITERS, "reference")
     parser.add_argument(
         "document", choices=names, metavar="DOCUMENT", help=f"document to write: {', '.join(names)}"

@@ -34,7 +34,8 @@ CORE, PERCENT = "core cycles", "%"
 MARKER = "marker-jump"
 # Benchmarks of sites whose code is fetched from memory or an outer cache, the slowest source first.
 COLD_CODE_BENCHMARKS = ("cold-icache-memory", "cold-icache-l3", "cold-icache-l2")
-# Where the code of each benchmark in COLD_CODE_BENCHMARKS comes from, by the end of its name.
+# The last part of the name of each benchmark in COLD_CODE_BENCHMARKS, and the cache or memory from
+# which the benchmark fetches its code.
 LEVELS = {
     "memory": "from memory",
     "l3": "from the third-level cache",

@@ -78,7 +78,7 @@ class Run:
         return result_kinds.select_results_of_kind(self.select_tier_results(tier), kind), costs
 
     def make_panels(self, kind: str, tier: Tier) -> list[Panel]:
-        """Return the panels that show the results of a kind in a tier, or
+        """Return the panels that show one kind of results in a tier, or
         no panels if the tier measures in emulated ticks."""
         own, costs = self.select_kind_results(kind, tier)
         plain = [r for r in own if r.benchmark not in {cost.benchmark for cost in costs}]

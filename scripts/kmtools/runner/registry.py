@@ -107,8 +107,8 @@ class Test:
         return any(fnmatchcase(name, pattern) for name in (self.name, *self.groups.split()))
 
 
-# Times of suites inside the test kernel in seconds on 2 idle cores; SUITE_SECONDS is the time of
-# all suites that are not listed.
+# The time that each suite takes inside the test kernel, in seconds on 2 idle cores. A suite that is
+# not listed takes about SUITE_SECONDS.
 SUITE_SECONDS = 5.0
 SECONDS = {
     "entry_many": 70.0, "orders": 44.0, "entry": 29.0, "notes": 29.0, "core": 26.0,
@@ -216,8 +216,8 @@ def make_suites(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suit
 
 
 def get_suite_module_path(module_and_function: str) -> Path:
-    """Return the path of the Python module that makes the suites of a test, from Test.make, which
-    has the form MODULE:FUNCTION. A few of these modules are not installed."""
+    """Return the path of MODULE in a text of the form MODULE:FUNCTION, such as Test.make. A few of
+    these modules are not installed."""
     module = module_and_function.partition(":")[0]
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 

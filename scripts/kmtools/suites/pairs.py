@@ -64,7 +64,7 @@ class Combination:
         return [str(value) for value in astuple(shown)]
 
     @property
-    def value_pairs(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
+    def pairs_of_values(self) -> set[tuple[tuple[int, object], tuple[int, object]]]:
         """All pairs of values of the combination. Each value has the form (column number,
         value)."""
         return set(itertools.combinations(enumerate(astuple(self)), 2))
@@ -101,15 +101,15 @@ def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Co
     """Choose some of `combinations`, so that each pair of values that occurs at all occurs in a
     chosen combination. The method is a greedy set cover, without redundant elements."""
     left = list(combinations)
-    missing = set().union(*(combination.value_pairs for combination in left))
+    missing = set().union(*(combination.pairs_of_values for combination in left))
     chosen = []
     while missing:
-        best = max(left, key=lambda one: len(one.value_pairs & missing))
+        best = max(left, key=lambda one: len(one.pairs_of_values & missing))
         chosen.append(best)
-        missing -= best.value_pairs
+        missing -= best.pairs_of_values
     for combination in list(chosen):
-        others = set().union(*(other.value_pairs for other in chosen if other != combination))
-        if combination.value_pairs <= others:
+        others = set().union(*(other.pairs_of_values for other in chosen if other != combination))
+        if combination.pairs_of_values <= others:
             chosen.remove(combination)
     return chosen
 

@@ -117,7 +117,7 @@ def wrap_remark(part: Part, width: float) -> list[str]:
     return look.wrap_text(remark, width) if remark else []
 
 
-def split_pair(part: Part, narrow: bool) -> list[Part]:
+def list_panels_of_part(part: Part, narrow: bool) -> list[Part]:
     """Return `part` in a list. In a narrow figure, return the two panels of a pair instead, which
     are drawn one below the other."""
     return [part.then, part.now] if isinstance(part, Pair) and narrow else [part]
@@ -162,7 +162,7 @@ def make_figure(parts: Sequence[Part], pixels: float = 720.0, titled: bool = Tru
     unit = look.get_points_per_unit()
     width = pixels * 0.75 / unit
     narrow = width < look.NARROW_BELOW
-    own = [one for part in parts for one in split_pair(part, narrow)]
+    own = [one for part in parts for one in list_panels_of_part(part, narrow)]
     margins = costs.measure_margins([one for one in own if isinstance(one, Panel)], width)
     sizes = [measure_part(part, width, margins) for part in own]
     titles = [TITLE if titled or (narrow and isinstance(parts[0], Pair)) else 0.0] * len(own)
