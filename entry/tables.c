@@ -150,7 +150,7 @@ static void register_records_and_log_error(struct module *module)
 	int err = register_module_records(module);
 
 	if (err)
-		pr_err("module %s: table of function entries and exits refused, so none of them can be enabled: error %d\n",
+		pr_err("module %s: table of function entries and exits not registered, so none of them can be enabled: error %d\n",
 		       module->name, err);
 }
 

@@ -80,7 +80,7 @@ def run(raw: Path, tmp_path: Path) -> Path:
 def analyse_run(run: Path) -> list[switching.SwitchPoint]:
     """Return the medians of switching in the run."""
     env = rundir.read_env(run / "env.json")
-    return switching.compute_switching_times(
+    return switching.compute_switching_medians(
         read_samples(run / "samples.csv", rundir.make_tiers(env))
     )
 
@@ -182,7 +182,7 @@ def test_reference_run_keeps_the_limits(tmp_path: Path) -> None:
     path = tmp_path / "samples.csv"
     path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))
     tiers = rundir.make_tiers(rundir.read_env(reference_run / "env.json"))
-    measured = switching.compute_switching_times(read_samples(path, tiers))
+    measured = switching.compute_switching_medians(read_samples(path, tiers))
     places = {(p.tier, p.kernel) for p in measured if p.tier in ("native", "vm")}
     assert {tier for tier, _ in places} == {"native", "vm"}
     for tier, kernel in places:

@@ -38,7 +38,8 @@ run_suite() {
 	loaded kmarkers_bench
 	bench_was_loaded=$?
 	"test_$1"
-	[ "$bench_was_loaded" -eq 0 ] || ! loaded kmarkers_bench || rmmod kmarkers_bench ||
+	[ "$bench_was_loaded" -eq 0 ] || ! loaded kmarkers_bench ||
+		{ rmmod kmarkers_bench && log_is_clean; } ||
 		result 1 "kmarkers_bench unloads after the suite"
 }
 

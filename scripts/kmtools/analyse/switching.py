@@ -106,12 +106,12 @@ def make_switch_point(series: Sequence[Sample], blocks: KeptBlocks | None) -> Sw
     )  # fmt: skip
 
 
-def compute_switching_times(
+def compute_switching_medians(
     samples: Iterable[Sample], tiers: Iterable[Tier] = ()
 ) -> list[SwitchPoint]:
-    """Return the median times of every method of switching sites, for every number of sites. The
-    points are ordered by tier (measurement environment), kernel and benchmark. The points of
-    `tiers` also have the numbers of blocks."""
+    """Return the medians of every method of switching sites, for every number of sites. The points
+    are ordered by tier (measurement environment), kernel and benchmark. The points of `tiers` also
+    have the numbers of blocks."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     whole: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for s in samples:

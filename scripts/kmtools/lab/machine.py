@@ -287,7 +287,7 @@ def _make_serial_options(out: Path) -> list[str]:
 
 def _write_description(request: Request, used: Emulator, release: str, cmdline: str) -> None:
     """Write a description of the virtual machine to vm.json."""
-    described = {
+    described: dict[str, object] = {
         "qemu": used.version,
         "accel": request.accel,
         "tier": request.tier,
@@ -297,8 +297,9 @@ def _write_description(request: Request, used: Emulator, release: str, cmdline: 
         "emulated": accel.are_instructions_emulated(request.accel or ""),
         "cpus": 1 if request.tier == "icount" else request.cpus,
         "secure_boot": request.secure_boot,
-        "settings": {key: str(to) for key, to in request.settings.items()},
     }
+    if request.settings:
+        described["settings"] = {key: str(to) for key, to in request.settings.items()}
     (request.out / VM_JSON).write_text(json.dumps(described, indent=1) + "\n")
 
 

@@ -190,7 +190,7 @@ def _write_and_print_results(
     for one in tiers:
         rows += cache.compute_results(own[one.tier, one.kernel], one, verdicts.compute_results)
     results = figuredata.add_figure_data(grade.withhold_verdicts(env, tiers, rows))
-    switches = switching.compute_switching_times(samples, tiers)
+    switches = switching.compute_switching_medians(samples, tiers)
     sites = density.compute_all_site_costs(
         results, tiers, grade.find_poor_benchmarks(env, tiers, rows)
     )

@@ -202,7 +202,7 @@ PARTS = {
         "KVM is used where it works, else the reason is named", judge_accelerator_choice, 240
     ),
     "kvm-guests": Part("suites and benchmarks in test kernels under KVM", judge_guests, 700),
-    "bench-host": Part("make bench-host in an emulated machine", judge_bench_host, 120),
+    "bench-host": Part("make bench-host in an emulated machine", judge_bench_host, 240),
 }
 
 

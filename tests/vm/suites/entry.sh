@@ -361,7 +361,7 @@ test_entry_two() {
 	put "two_nops count" "$entry/control"
 	insmod /modules/kmarkers_test_entry_two.ko
 	result $? "a module whose nop is two instructions loads"
-	logged "kmarkers_test_entry_two: table of function entries and exits refused, so none of them can be enabled: error -22"
+	logged "kmarkers_test_entry_two: table of function entries and exits not registered, so none of them can be enabled: error -22"
 	result $? "the log says that its functions cannot be registered"
 	lacks "^kmarkers_test_entry_two:" "$entry/list"
 	result $? "the list does not show a function whose nop is two instructions"
