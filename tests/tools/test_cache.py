@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import queue
 import re
+import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 from fakemirror import ENTRY, FakeMirror
 from kmtools.base.errors import UnableError
+from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
 from kmtools.lab import cache, catalogue, kernels, unpack
 
@@ -124,6 +128,48 @@ def test_clean_waits_for_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         assert {"cache/accel.json", "cache/kvm/k"} < list_files(tmp_path)
     cleaning.join(20)
     assert list_files(tmp_path) == set()
+
+
+def test_clean_waits_for_a_build_that_begins_while_it_waits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While `lab clean` waits for one lock, a build makes a lock file with a new name. `lab clean`
+    waits for the build, which can take the lock `fetch`, and removes nothing before it ends."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
+    messages: queue.Queue[str] = queue.Queue()
+    monkeypatch.setattr(cache, "print_step", messages.put)
+    cleaning = threading.Thread(target=cache.clean_cache)
+    with contextlib.ExitStack() as build:
+        with cache.hold_cache_lock("kvm"):
+            cleaning.start()
+            assert messages.get(timeout=20).endswith("kvm.lock")
+            build.enter_context(cache.hold_cache_lock("build-new"))
+            (directory / "objects/new").mkdir(parents=True)
+        assert messages.get(timeout=20).endswith("build-new.lock")
+        with hold_lock(directory / "fetch.lock", "the build would wait for fetch"):
+            assert {"objects/new", "build-new.lock"} < list_files(directory)
+    cleaning.join(20)
+    assert list_files(tmp_path) == set()
+
+
+def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tag stays too, because without it the build would get no further lock."""
+    directory = tmp_path / "cache"
+    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
+    cache.claim_cache()
+    (directory / "objects/old").mkdir(parents=True)
+    with contextlib.ExitStack() as build:
+
+        def begin_build(folder: Path) -> None:
+            folder.rename(tmp_path / "removed")
+            build.enter_context(cache.hold_cache_lock("build-new"))
+
+        monkeypatch.setattr(shutil, "rmtree", begin_build)
+        cache.clean_cache()
+        assert list_files(directory) == {"build-new.lock", cache.TAG}
 
 
 def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

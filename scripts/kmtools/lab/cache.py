@@ -28,15 +28,15 @@ from kmtools.lab.apt import print_step
 TAG = "CACHEDIR.TAG"
 TAG_HEAD = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by the laboratory of kmarkers; its "
 TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
-# What `lab clean` removes from the cache directory: folders, locks (patterns of the names of lock
-# files without .lock) and other files (patterns).
+# What `lab clean` removes from the cache directory besides the tag file: folders, locks (patterns
+# of the names of lock files without .lock) and other files (patterns).
 # The locks are taken in this order. The locks of builds precede `fetch`: a process that holds a
 # lock of builds may wait for `fetch`, so the other order could cause a deadlock.
 # The first two patterns of files match temporary files of killed processes. The tag file is removed
-# last, because other processes make a temporary file if there is no tag file.
+# after them, because other processes make a temporary file if there is no tag file.
 CACHE_FOLDERS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots", "kvm")
 CACHE_LOCKS = ("build-*", "root-*", "checkpatch", "kvm", "fetch")
-CACHE_FILES = (".accel.json.*.partial", f"{TAG}.[0-9]*", "accel.json", TAG)
+CACHE_FILES = (".accel.json.*.partial", f"{TAG}.[0-9]*", "accel.json")
 
 
 def flatten_path(path: Path) -> str:
@@ -91,20 +91,39 @@ def clean_cache() -> None:
             f"nothing is removed: {cache} has no {TAG} of kmarkers, so other programs may use it;"
             " fetching a kernel writes this file"
         )
-    with contextlib.ExitStack() as stack:
-        for lock in _list_cache_locks():
-            stack.enter_context(hold_cache_lock(lock))
+    with _hold_all_cache_locks() as held:
         names = {entry.name for entry in catalogue.load_kernels()}
         names |= {tree.name for tree in cache.glob("kernels/*")}
         for part in CACHE_FOLDERS:
             if (cache / part).is_dir():
                 shutil.rmtree(cache / part)
-        locks = (f"{pattern}.lock" for pattern in CACHE_LOCKS)
-        for pattern in (*(f"{name}.log" for name in names), *locks, *CACHE_FILES):
+        for pattern in (*(f"{name}.log" for name in names), *CACHE_FILES):
             for file in cache.glob(pattern):
                 file.unlink()
+        for lock in held:
+            (cache / f"{lock}.lock").unlink(missing_ok=True)
+        # A lock file that exists now is of another process, which needs the tag for its next lock.
+        if not any((cache / f"{lock}.lock").exists() for lock in _list_cache_locks()):
+            (cache / TAG).unlink()
     with contextlib.suppress(OSError):
         cache.rmdir()
+
+
+@contextmanager
+def _hold_all_cache_locks() -> Iterator[list[str]]:
+    """Hold all locks of the cache directory; the `with` statement returns their names.
+
+    While this process waits for a lock, another process may make a lock file with a new name.
+    Release all locks then, and take them again together with the new one: to wait for the new one
+    while holding locks that follow it in the order of CACHE_LOCKS could cause a deadlock."""
+    while True:
+        with contextlib.ExitStack() as stack:
+            names = _list_cache_locks()
+            for name in names:
+                stack.enter_context(hold_cache_lock(name))
+            if set(_list_cache_locks()) <= set(names):
+                yield names
+                return
 
 
 def _list_cache_locks() -> list[str]:
