@@ -49,10 +49,13 @@ struct function_marker {
 };
 struct kmarkers_span { const void *first, *end; unsigned long bytes; };
 
-/* The results of the replaced functions, and the number of references to the module. */
-static int prepare, add_table, add_directories, unregister, references;
+/*
+ * Whether the module is being unloaded, the results of the replaced functions, and the number of
+ * references to the module.
+ */
+static int unloading, prepare, add_table, add_directories, unregister, references;
 
-static bool try_module_get(void *module) { references++; return true; }
+static bool try_module_get(void *module) { references += !unloading; return !unloading; }
 static void module_put(void *module) { references--; }
 static bool marker_exists(const char *name, void *module) { return false; }
 static bool patcher_is_identifier(const char *name) { return true; }
@@ -73,7 +76,10 @@ static int marker_ftrace_free(struct function_marker *function)
 }
 """
 MAIN = r"""
-/* Arguments: the results of the four replaced functions; print results and references. */
+/*
+ * Arguments: the results of four replaced functions, and 1 if the module is being unloaded; print
+ * results and references.
+ */
 int main(int argc, char **argv)
 {
     int err;
@@ -82,6 +88,7 @@ int main(int argc, char **argv)
     add_table = atoi(argv[2]);
     add_directories = atoi(argv[3]);
     unregister = atoi(argv[4]);
+    unloading = atoi(argv[5]);
     err = marker_function_attach("schedule", "mark");
     printf("attach %d references %d\n", err, references);
     if (!err) {
@@ -106,6 +113,12 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return program
 
 
+def run_program(program: Path, *numbers: int) -> list[str]:
+    """Run the program with numbers as arguments; return the lines that it prints."""
+    words = [program, *map(str, numbers)]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+
+
 ENOMEM, EPERM, ENODEV = -12, -1, -19
 
 
@@ -126,6 +139,9 @@ def test_module_stays_loaded_if_ftrace_cannot_unregister_a_marker(
 ) -> None:
     """A reference keeps kmarkers_markers loaded while a marker is attached to a function. If ftrace
     cannot unregister the marker, the reference is kept, also if attaching fails."""
-    words = map(str, (prepare, add_table, add_directories, unregister))
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines() == said.split(", ")
+    words = (prepare, add_table, add_directories, unregister, 0)
+    assert run_program(program, *words) == said.split(", ")
+
+
+def test_no_marker_is_attached_while_the_module_is_being_unloaded(program: Path) -> None:
+    assert run_program(program, 0, 0, 0, 0, 1) == ["attach -19 references 0"]
