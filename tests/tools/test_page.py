@@ -5,7 +5,6 @@ report in a browser."""
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
@@ -77,16 +76,36 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
     assert text == (pages.REFERENCE / "README.md").read_text()
 
 
+def raise_missing_key(*_: object) -> str:
+    """Replace render_readme() for an env.json without the name of the CPU."""
+    raise KeyError("model_name")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        # The samples of a full run are too large to commit.
+        ("MOST_SAMPLES_BYTES", 1_000_000, "at most 1000000 are committed; CONTRIBUTING.md says"),
+        ("render_readme", raise_missing_key, "env.json lacks 'model_name'"),
+    ],
+)
 def test_refused_reference_run_changes_nothing(
-    reference_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reference_run: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: object,
+    said: str,
 ) -> None:
-    """The samples of a full run are too large to commit. The previous reference run stays."""
-    shutil.copytree(pages.REFERENCE, tmp_path / "kept")
-    before = {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()}
-    monkeypatch.setattr(keeping, "MOST_SAMPLES_BYTES", 1_000_000)
-    with pytest.raises(RunError, match=r"at most 1000000 are committed; CONTRIBUTING.md says"):
-        keeping.make_reference(reference_run, tmp_path / "kept")
-    assert {path.name: path.read_bytes() for path in (tmp_path / "kept").iterdir()} == before
+    """The previous reference run stays. Its files differ from those of the new run, so that each
+    copied file is noticed."""
+    before = {path.name: b"previous" for path in pages.REFERENCE.iterdir()}
+    for file, content in before.items():
+        (tmp_path / file).write_bytes(content)
+    monkeypatch.setattr(keeping, name, value)
+    with pytest.raises(RunError, match=said):
+        keeping.make_reference(reference_run, tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
 def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
