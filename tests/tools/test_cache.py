@@ -4,17 +4,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import os
 import queue
 import re
 import shutil
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from fakemirror import ENTRY, FakeMirror
 from kmtools.base.errors import UnableError
-from kmtools.base.files import hold_lock
+from kmtools.base.files import hold_lock, write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.lab import cache, catalogue, kernels, unpack
 
@@ -92,6 +95,29 @@ def list_names_in_sources(kernel: str) -> set[str]:
     return names
 
 
+def leave_temporary_file(
+    directory: Path, monkeypatch: pytest.MonkeyPatch, write_file: Callable[[], None]
+) -> None:
+    """Call a function that writes a temporary file and renames it. As in a process that is killed
+    before the file is renamed, nothing is renamed or removed."""
+
+    class Killed(BaseException):
+        pass
+
+    def kill(*_: object, **__: object) -> None:
+        raise Killed
+
+    before = list_files(directory)
+    with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
+        for name in ("rename", "replace", "unlink", "remove"):
+            patch.setattr(os, name, kill)
+        with pytest.raises(Killed):
+            # claim_cache() names its temporary file after the thread. Its next call in the thread
+            # of the test must not use the same file.
+            pool.submit(write_file).result(20)
+    assert len(list_files(directory) - before) == 1
+
+
 def test_clean_removes_all_names_in_the_sources(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -99,16 +125,19 @@ def test_clean_removes_all_names_in_the_sources(
     cache directory, and the temporary files that a killed process leaves there."""
     directory = tmp_path / "cache"
     monkeypatch.setenv("KMARKERS_CACHE", str(directory))
+    directory.mkdir()
+    leave_temporary_file(directory, monkeypatch, cache.claim_cache)
     cache.claim_cache()
     names = list_names_in_sources(catalogue.get_default_kernel_name())
     assert {"apt", "kvm", "kvm.lock", "checkpatch.lock", "accel.json"} < names
     for name in names:
+        if Path(name).suffix == ".json":
+            write_file = functools.partial(write_file_atomically, directory / name, "{}")
+            leave_temporary_file(directory, monkeypatch, write_file)
         if Path(name).suffix in (".lock", ".log", ".json"):
             (directory / name).touch()
         else:
             (directory / name / "k").mkdir(parents=True)
-    (directory / ".accel.json.7.partial").touch()
-    (directory / f"{cache.TAG}.7").touch()
     cache.clean_cache()
     assert list_files(tmp_path) == set()
 
