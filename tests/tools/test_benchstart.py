@@ -38,7 +38,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def start_bench(checkout: Path, setup: int) -> subprocess.CompletedProcess[str]:
     """Run scripts/bench, which make bench starts; `setup` is the exit code of scripts/setup."""
     words = ["bash", str(checkout / "scripts" / "bench"), "--quick"]
-    env = {**os.environ, "SETUP": str(setup)}
+    env = {**os.environ, "SETUP": str(setup), "LC_ALL": "C"}
     return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
 
 
@@ -46,6 +46,28 @@ def test_without_python_medians_are_printed(checkout: Path) -> None:
     done = start_bench(checkout, 2)
     assert done.returncode == 2 and done.stdout == "medians of run\n"
     assert "apt-get install python3" in done.stderr
+
+
+@pytest.mark.parametrize("lacks", ["folder", "lock"])
+def test_error_names_an_unwritable_lock_of_builds(checkout: Path, lacks: str) -> None:
+    """Packages would not help."""
+    lock = checkout / "build/native/.lock"
+    if lacks == "folder":
+        lock.parent.parent.mkdir()
+        lock.parent.touch()
+    else:
+        lock.mkdir(parents=True)
+    done = start_bench(checkout, 0)
+    why = "File exists" if lacks == "folder" else "Is a directory"
+    said = f"bench: {lock} cannot be written to ({why}): remove build/native\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+
+
+def test_failed_build_names_packages(checkout: Path) -> None:
+    (checkout / "bin/make").write_text("#!/bin/sh\nexit 1\n")
+    done = start_bench(checkout, 0)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "building needs packages: apt-get install gcc make" in done.stderr
 
 
 @pytest.mark.parametrize(
