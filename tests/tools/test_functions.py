@@ -115,8 +115,9 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def run_program(program: Path, *numbers: int) -> list[str]:
     """Run the program with numbers as arguments; return the lines that it prints."""
-    words = [program, *map(str, numbers)]
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.splitlines()
+    words = [str(program), *map(str, numbers)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 ENOMEM, EPERM, ENODEV = -12, -1, -19
