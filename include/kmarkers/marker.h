@@ -363,8 +363,10 @@ do {									\
  * @args: either the name of a typed marker, see <kmarkers/typed.h>; or the name and the format of a
  *	  marker whose hits are calls of marker_probe_call(), as in 2.6.28-2.6.31
  *
- * The marked code calls marker_probe_call(&GET_MARKER(name), call_private, format, arguments...).
- * The number of arguments is not recorded: probes of 2006 get the format only.
+ * GET_MARKER(name) is the marker defined by a name and a format.  The marked code passes the
+ * address of GET_MARKER(name), call_private, the format and the arguments of the marker to
+ * marker_probe_call().  The number of arguments is not recorded: probes of 2006 get the format
+ * only.
  */
 #define DEFINE_MARKER(args...)						\
 	__MARKER_BY_COUNT(__DEFINE_MARKER_, __MARKER_COUNT(args))(args)
