@@ -35,6 +35,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return directory
 
 
+@pytest.fixture
+def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Set KMARKERS_CACHE to a directory that does not exist yet; return its path."""
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
 def list_files(directory: Path) -> set[str]:
     """Return the paths of all files and directories below a directory."""
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
@@ -119,12 +126,10 @@ def leave_temporary_file(
 
 
 def test_clean_removes_all_names_in_the_sources(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`lab clean` removes each folder, lock and file that the sources of the tools write into the
     cache directory, and the temporary files that a killed process leaves there."""
-    directory = tmp_path / "cache"
-    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
     directory.mkdir()
     leave_temporary_file(directory, monkeypatch, cache.claim_cache)
     cache.claim_cache()
@@ -143,29 +148,28 @@ def test_clean_removes_all_names_in_the_sources(
 
 
 @pytest.mark.parametrize("lock", ["kvm", "fetch", "checkpatch", "root-s", "build-k"])
-def test_clean_waits_for_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lock: str) -> None:
+def test_clean_waits_for_locks(
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch, lock: str
+) -> None:
     """While another process holds a lock, `lab clean` removes nothing."""
-    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     cleaning = threading.Thread(target=cache.clean_cache)
     with cache.hold_cache_lock(lock):
-        (tmp_path / "cache/accel.json").touch()
-        (tmp_path / "cache/kvm/k").mkdir(parents=True)
+        (directory / "accel.json").touch()
+        (directory / "kvm/k").mkdir(parents=True)
         cleaning.start()
         assert waits.wait(20)
-        assert {"cache/accel.json", "cache/kvm/k"} < list_files(tmp_path)
+        assert {"accel.json", "kvm/k"} < list_files(directory)
     cleaning.join(20)
     assert list_files(tmp_path) == set()
 
 
 def test_clean_waits_for_a_build_that_begins_while_it_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While `lab clean` waits for one lock, a build makes a lock file with a new name. `lab clean`
     waits for the build, which can take the lock `fetch`, and removes nothing before it ends."""
-    directory = tmp_path / "cache"
-    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
     messages: queue.Queue[str] = queue.Queue()
     monkeypatch.setattr(cache, "print_step", messages.put)
     cleaning = threading.Thread(target=cache.clean_cache)
@@ -183,11 +187,9 @@ def test_clean_waits_for_a_build_that_begins_while_it_waits(
 
 
 def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tag stays too, because without it the build would get no further lock."""
-    directory = tmp_path / "cache"
-    monkeypatch.setenv("KMARKERS_CACHE", str(directory))
     cache.claim_cache()
     (directory / "objects/old").mkdir(parents=True)
     with contextlib.ExitStack() as build:
@@ -231,22 +233,21 @@ def test_untagged_cache_with_a_kernel_is_claimed(
 
 
 def test_removed_lock_file_is_created_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     held = []
 
     def wait_for_lock() -> None:
         with cache.hold_cache_lock("x"):
-            held.append((tmp_path / "cache/x.lock").exists())
+            held.append((directory / "x.lock").exists())
 
     other = threading.Thread(target=wait_for_lock)
     with cache.hold_cache_lock("x"):
         other.start()
         assert waits.wait(20)
-        (tmp_path / "cache/x.lock").unlink()
+        (directory / "x.lock").unlink()
     other.join(20)
     assert held == [True]
 
