@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A plugin of pytest that writes the result and the time of each test to the file that the variable
 RECORD names, one JSON list per line. While a test runs, its name is the context of coverage.py and
-the value of the variable KMARKERS_TEST, which programs started by the test inherit."""
+the value of the variable KMARKERS_TEST, which programs started by the test inherit.
+
+If the variable COUNTS names a directory, C programs that are built with --coverage write their
+execution counts to a subdirectory for each test, with the name of the test in the file "name"."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sys
@@ -19,6 +23,11 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     os.environ["KMARKERS_TEST"] = item.nodeid
     if "coverage" in sys.modules and (current := sys.modules["coverage"].Coverage.current()):
         current.switch_context(item.nodeid)
+    if "COUNTS" in os.environ:
+        counts = Path(os.environ["COUNTS"]) / hashlib.sha256(item.nodeid.encode()).hexdigest()
+        counts.mkdir(exist_ok=True)
+        (counts / "name").write_text(item.nodeid, encoding="utf-8")
+        os.environ["GCOV_PREFIX"] = str(counts)
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

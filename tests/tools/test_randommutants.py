@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import subprocess
+import sys
 import threading
 from argparse import ArgumentParser
 from collections.abc import Sequence
@@ -311,6 +312,69 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
     assert lines.find_tests("a.py", [10]) == ["quick"]
     assert lines.find_tests("a.py", [1]) == ["quick", "slow"]
     assert lines.find_tests("a.py", [2]) == lines.find_tests("b.py", [9]) == []
+
+
+def test_tests_of_a_line_of_c_code_are_found() -> None:
+    """The tests that execute a line are found, quickest first. For a line from which nothing was
+    compiled, all tests of the file are found."""
+    table = {"a.c": {"3": ["slow", "quick", "failing"], "4": [], "7": ["slow"]}}
+    lines = testlines.NativeTestLines({"slow": 9.0, "quick": 1.0}, table)
+    assert lines.find_tests("a.c", 3) == ["quick", "slow"]
+    assert lines.find_tests("a.c", 7) == ["slow"]
+    assert lines.find_tests("a.c", 5) == ["quick", "slow"]
+    assert lines.find_tests("a.c", 4) == lines.find_tests("b.c", 3) == []
+
+
+# A C program that executes one of the lines 3 and 5.
+CHOICE = """int main(int count, char **words) {
+    if (count > 1)
+        words[0] = 0;
+    else
+        words[0] = 0;
+    return 0;
+}
+"""
+# Tests that run the program with and without an argument, and one that does not run it.
+CHOICE_TESTS = """import subprocess
+from pathlib import Path
+import pytest
+PROGRAM = Path("build/native/choice").absolute()
+@pytest.fixture(scope="session", autouse=True)
+def program():
+    subprocess.run(["make", "-s", "-C", "native", PROGRAM], check=True)
+def test_with(): subprocess.run([PROGRAM, "word"], check=True)
+def test_without(): subprocess.run([PROGRAM], check=True)
+def test_other(): assert PROGRAM.exists()
+"""
+CHOICE_MAKEFILE = """OUT := ../build/native
+$(abspath $(OUT))/choice: choice.c
+\tmkdir -p $(OUT)
+\tgcc -O0 $(EXTRA) -c -o $@.o $<
+\tgcc $(EXTRA) -o $@ $@.o
+"""
+
+
+def test_lines_of_c_programs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The programs that count are built for the measurement only. Its results are stored."""
+    for name in ("native", "tests"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "tests" / "mutants").symlink_to(ROOT / "tests" / "mutants")
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "native" / "choice.c").write_text(CHOICE)
+    (tmp_path / "native" / "Makefile").write_text(CHOICE_MAKEFILE)
+    (tmp_path / "tests" / "test_choice.py").write_text(CHOICE_TESTS)
+    monkeypatch.setattr(testlines, "PYTHON", sys.executable)
+    log = tmp_path / "logs" / "sound.log"
+    log.parent.mkdir()
+    for _ in range(2):
+        lines = testlines.measure_native_test_lines(tmp_path, log, ["tests/test_choice.py"])
+        tests = [lines.find_tests("native/choice.c", line) for line in (3, 5, 2)]
+        name = "tests/test_choice.py::test_with"
+        assert tests[0] == [name] and tests[1] == [f"{name}out"]
+        assert {*tests[2]} == {name, f"{name}out"} and f"{name[:-4]}other" in lines.seconds
+        # The second measurement must not run the tests.
+        monkeypatch.setattr(testlines, "run_tests", None)
+    assert not [*tmp_path.rglob("*.gcda")]
 
 
 def test_earlier_results_are_used(tmp_path: Path) -> None:

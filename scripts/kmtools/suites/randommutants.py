@@ -52,9 +52,8 @@ WEEKLY = 10
 USUAL_SECONDS = {"native": 60.0, "C": 500.0, "python": 60.0}
 # The folders of modules.
 MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
-# The number of patch batches of a stress test in user space, and the time limits of the test
-# program and of the tests of tests/tools that use native programs.
-BATCHES, PROGRAM_SECONDS, TOOLS_SECONDS = 200, 300.0, 1800.0
+# The number of patch batches of a stress test in user space, and the time limit of its program.
+BATCHES, PROGRAM_SECONDS = 200, 300.0
 # Runs a program until its first failed result; the exit code is then 5.
 UNTIL_FAILURE = 'set -o pipefail; "$@" 2>&1 | sed -u "/^not ok/q5"'
 # Matches a file of tests/tools that uses native programs.
@@ -204,7 +203,7 @@ def run_test_program(log: Path) -> str:
 
 def make_native_judge(commit: str) -> Judge:
     """Return a function that judges a mutant by the C test cases in user space, and by the tests of
-    tests/tools that use native programs."""
+    tests/tools that execute the changed line in a program of native/."""
     out, sound_log = SCRATCH / "user", SCRATCH / f"lines-{commit}-native.log"
     tools = [
         path.relative_to(TREE)
@@ -228,12 +227,14 @@ def make_native_judge(commit: str) -> Judge:
         if caught := run_test_program(log):
             return Judgement(caught)
         with apply_text(change.file, read_sound_text(change.file), TREE):
-            seconds = testlines.find_passing_tests(TREE, tools, sound_log)
-        passing = sorted(seconds, key=lambda test: (seconds[test], test))
-        code = testlines.run_tests(TREE, ["-x", *passing], log, TOOLS_SECONDS)
-        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(errors="replace"), re.M)
+            lines = testlines.measure_native_test_lines(TREE, sound_log, tools)
+        tests = lines.choose_quick_tests(lines.find_tests(change.file, change.line))
+        if not tests:
+            return Judgement(seen_by=["native-plain"])
+        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.get_time_limit(tests))
         if code == 0:
-            return Judgement(seen_by=["native-plain", *map(str, tools)])
+            return Judgement(seen_by=["native-plain", *tests])
+        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(errors="replace"), re.M)
         return Judgement(failed[0] if failed else "a test of tests/tools hangs")
 
     return judge_native_mutant

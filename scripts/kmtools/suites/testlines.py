@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs tests of tests/tools in a copy of the sources. Finds, with coverage.py, the tests that
-execute a line of scripts/kmtools, either themselves or in programs that they start."""
+"""Runs tests of tests/tools in a copy of the sources. Finds the tests that execute a line: of
+scripts/kmtools with coverage.py, and of C code in user space with gcov. A test executes a line
+itself, or in programs that it starts."""
 
 from __future__ import annotations
 
 import ast
 import contextlib
 import json
+import os
 import shutil
 import sqlite3
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,27 +45,18 @@ EXECUTED = """SELECT context, numbits FROM line_bits JOIN context ON context_id 
     JOIN file ON file_id = file.id WHERE path = ?"""
 
 
+# Compiler flags with which a C program writes its execution counts.
+COUNTING_FLAGS = "--coverage -fprofile-update=atomic"
+
+
 @dataclass(frozen=True)
-class TestLines:
-    """The tests that execute a line: `seconds` has the time of each test that passes with the
-    unchanged code, `data` is the data file of coverage.py, and `tree` is the tree of the tests."""
+class TestTimes:
+    """The time in seconds of each test that passes with the unchanged code."""
 
     seconds: Mapping[str, float]
-    data: Path
-    tree: Path
 
-    def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
-        """Return the tests that execute one of the lines `numbers` of a file, quickest first. If an
-        import executes a line outside of the tests, return all tests that execute the file: each of
-        these tests may depend on the line."""
-        tests, all_tests = set(), set()
-        with contextlib.closing(sqlite3.connect(self.data)) as database:
-            for test, bits in database.execute(EXECUTED, [str(self.tree / file)]):
-                all_tests.add(test)
-                if any(bits[n // 8 : n // 8 + 1] and bits[n // 8] >> n % 8 & 1 for n in numbers):
-                    tests.add(test)
-        if "" in tests:
-            tests = all_tests
+    def sort_by_time(self, tests: set[str]) -> list[str]:
+        """Return those of `tests` that pass with the unchanged code, quickest first."""
         return sorted(tests & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
 
     def choose_quick_tests(self, tests: Iterable[str]) -> list[str]:
@@ -79,6 +73,45 @@ class TestLines:
     def get_time_limit(self, tests: Iterable[str]) -> float:
         """Return the time limit of tests in seconds."""
         return START_SECONDS + SLOWER * sum(self.seconds[test] for test in tests)
+
+
+@dataclass(frozen=True)
+class TestLines(TestTimes):
+    """The tests that execute a line of Python code. `data` is the data file of coverage.py, and
+    `tree` is the tree of the tests."""
+
+    data: Path
+    tree: Path
+
+    def find_tests(self, file: str, numbers: Iterable[int]) -> list[str]:
+        """Return the tests that execute one of the lines `numbers` of a file, quickest first. If an
+        import executes a line outside of the tests, return all tests that execute the file: each of
+        these tests may depend on the line."""
+        tests, all_tests = set(), set()
+        with contextlib.closing(sqlite3.connect(self.data)) as database:
+            for test, bits in database.execute(EXECUTED, [str(self.tree / file)]):
+                all_tests.add(test)
+                if any(bits[n // 8 : n // 8 + 1] and bits[n // 8] >> n % 8 & 1 for n in numbers):
+                    tests.add(test)
+        return self.sort_by_time(all_tests if "" in tests else tests)
+
+
+@dataclass(frozen=True)
+class NativeTestLines(TestTimes):
+    """The tests that execute a line of C code in user space: `lines` has the names of the tests by
+    file and line number, with an empty list for compiled lines that no test executes."""
+
+    lines: Mapping[str, Mapping[str, Sequence[str]]]
+
+    def find_tests(self, file: str, number: int) -> list[str]:
+        """Return the tests that execute the line `number` of a file, quickest first. If nothing was
+        compiled from this line alone, as from a part of an initializer, return all tests that
+        execute the file."""
+        of_file = self.lines.get(file, {})
+        found = of_file.get(str(number))
+        if found is None:
+            found = [test for tests in of_file.values() for test in tests]
+        return self.sort_by_time({*found})
 
 
 def find_statement_lines(text: str, line: int) -> range:
@@ -172,3 +205,52 @@ def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> T
         (parts / "coverage").rename(data)
         shutil.rmtree(parts)
     return TestLines(find_passing_tests(tree, words, log), data, tree)
+
+
+def read_execution_counts(counts: Path, tree: Path) -> Iterator[tuple[str, int, int]]:
+    """Yield (file, line number, execution count) for each compiled line of the C programs that
+    wrote their execution counts to the directory `counts`. Files of other trees are left out."""
+    data = sorted((counts / tree.relative_to("/")).rglob("*.gcda"))
+    for path in data:
+        note = path.with_suffix(".gcno")
+        note.unlink(missing_ok=True)
+        note.symlink_to(Path("/", note.relative_to(counts)))
+    if not data:
+        return
+    done = processes.capture_output(["gcov", "--json-format", "--stdout", *data], counts)
+    if done.returncode:
+        raise FailedError(f"gcov cannot read {counts}: {done.stderr.strip()}")
+    for report in map(json.loads, done.stdout.splitlines()):
+        for file in report["files"]:
+            path = Path(os.path.normpath(Path(report["current_working_directory"], file["file"])))
+            if path.is_relative_to(tree):
+                name = str(path.relative_to(tree))
+                yield from ((name, line["line_number"], line["count"]) for line in file["lines"])
+
+
+def measure_native_test_lines(tree: Path, log: Path, words: Sequence[object]) -> NativeTestLines:
+    """Run the tests in the files `words` with the programs of native/, and once more with programs
+    that count how often each line is executed. Return the tests that execute each line. If an
+    earlier run with the same log is complete, return its results instead."""
+    data = log.with_suffix(".lines")
+    if not data.exists():
+        counting, programs = log.with_name(f"{log.stem}-counting.log"), tree / "build" / "native"
+        counts = log.with_suffix("")
+        for folder in (counts, programs):
+            shutil.rmtree(folder, ignore_errors=True)
+        counts.mkdir(parents=True)
+        run_all_tests(tree, words, counting, COUNTS=counts, EXTRA=COUNTING_FLAGS)
+        lines: dict[str, dict[int, list[str]]] = {}
+        for name in sorted(counts.glob("*/name")):
+            found: dict[tuple[str, int], int] = defaultdict(int)
+            for file, number, count in read_execution_counts(name.parent, tree):
+                found[file, number] += count
+            for (file, number), count in found.items():
+                tests = lines.setdefault(file, {}).setdefault(number, [])
+                tests.extend([name.read_text(encoding="utf-8")] if count else [])
+        if not lines:
+            raise FailedError(f"no test of {words} executes C code, see {counting}")
+        data.write_text(json.dumps(lines), encoding="utf-8")
+        for folder in (counts, programs):
+            shutil.rmtree(folder)
+    return NativeTestLines(find_passing_tests(tree, words, log), json.loads(data.read_text()))
