@@ -118,30 +118,33 @@ DEFINE_SHOW_ATTRIBUTE(results);
 static bool failing;
 
 /*
- * Make allocation number @nth of this task fail, or no allocation if @nth is 0.  The kprobes stay
- * registered until the module is unloaded, because registering them takes long.
+ * Make allocation number @nth of this task fail, or no allocation if @nth is 0.  The kprobes of
+ * nomem.c stay registered until the module is unloaded, because registering kprobes takes long.
  */
-static int fail_at_set(void *unused, u64 nth)
+static int set_fail_at(void *unused, u64 nth)
 {
 	int err = 0;
 
 	mutex_lock(&lock);
 	if (nth && !failing) {
 		err = test_prepare_failing();
-		failing = true;
+		failing = !err;
+		if (err)
+			test_stop_failing();
 	}
-	test_fail_nth_allocation(nth);
+	if (!err)
+		test_fail_nth_allocation(nth);
 	mutex_unlock(&lock);
 	return err;
 }
 
 /* Handle a read of the file fail_at: 0 if the allocation has failed, else 1. */
-static int fail_at_get(void *unused, u64 *pending)
+static int get_fail_at(void *unused, u64 *pending)
 {
 	*pending = !test_has_allocation_failed();
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, fail_at_get, fail_at_set, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, get_fail_at, set_fail_at, "%llu\n");
 
 static int __init test_init(void)
 {
