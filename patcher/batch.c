@@ -159,7 +159,7 @@ static int check_all_new_insns(const char *owner, struct patcher_poke *pokes, un
 }
 
 /*
- * Check a batch.  If the check fails and the pokes are not sorted, sort the pokes and check again.
+ * Call @check for a batch.  If it fails and the pokes are not sorted, sort them and check again.
  */
 static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				bool *in_core, check_batch_function *check)
@@ -295,7 +295,7 @@ int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr
 }
 EXPORT_SYMBOL_GPL(patcher_apply);
 
-/* Return true if no CPU has run the sites: they are in @table, whose module is being loaded. */
+/* Return true if all pokes are in @table, and no CPU has run code of the table's module yet. */
 static bool are_pokes_unexecuted(const struct patcher_table *table,
 				 const struct patcher_poke *pokes, unsigned int nr)
 {

@@ -44,8 +44,9 @@ static int register_core_site(struct patcher_core_site *core)
 	core->table.module = NULL;
 	core->table.owner = core->owner;
 	/*
-	 * If a kprobe was armed since the check above, this copy begins with an int3.  If a kprobe
-	 * is armed after the copy is made, patcher_register_core_table() returns -EINVAL.
+	 * If a kprobe was armed after patcher_check_core_write(), this copy begins with an int3.
+	 * If a kprobe is armed after the copy is made, patcher_register_core_table() returns
+	 * -EINVAL.
 	 */
 	memcpy(core->original, core->addr, core->len);
 	if (core->original[0] == KMARKERS_INT3)

@@ -253,7 +253,7 @@ static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
 	/* PF is set if the byte has an even number of 1 bits.  Bit n of 0x6996: parity of n. */
 	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
 		flags |= X86_EFLAGS_PF;
-	/* Shift 8-bit operands to the highest byte: then the 32-bit flags are those of the byte. */
+	/* Shift 8-bit operands to the highest byte: a 32-bit subtraction sets the same flags. */
 	a <<= 32 - 8 * insn->size;
 	b <<= 32 - 8 * insn->size;
 	difference = a - b;

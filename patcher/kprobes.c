@@ -149,7 +149,7 @@ find_jump_into_kprobe(unsigned long kprobe_addr, const struct patcher_poke *poke
  * Return true if the kernel may optimise a kprobe, now or later, without another check of the text:
  * the kprobe is an aggregate (struct optimized_kprobe) with a buffer for the instructions that its
  * jump replaces.  A kprobe with an empty list is an aggregate only if it has KPROBE_FLAG_OPTIMIZED:
- * the probes of the aggregate were unregistered, but its jump is still in memory.
+ * then all probes of the aggregate were unregistered, but its jump is still in memory.
  */
 static bool can_kprobe_be_optimised(const struct kprobe *kp)
 {
@@ -291,7 +291,7 @@ NOKPROBE_SYMBOL(guard_post_handler);
 /*
  * Add a guard kprobe at an address: register it enabled, then disable it.  register_kprobe() may
  * reuse an armed aggregate kprobe that is being removed.  disable_kprobe() disarms that aggregate;
- * registering a disabled guard would not.
+ * registering a disabled guard would leave the aggregate armed.
  */
 static int add_guard_kprobe(kprobe_opcode_t *addr)
 {

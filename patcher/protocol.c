@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Replace instructions in three rounds while CPUs execute them, and handle the breakpoints
- * that are set meanwhile.  apply_poke_chunk() describes the protocol.
+ * that CPUs hit during the replacement.  apply_poke_chunk() describes the protocol.
  */
 #include <linux/atomic.h>
 #include <linux/errno.h>

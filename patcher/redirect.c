@@ -87,8 +87,8 @@ static int find_and_redirect_call(struct patcher_redirect *redirect)
 
 /*
  * Return true if @redirect is in use, or if another redirect has the same function and callee.  A
- * second redirect would affect another call: patcher_find_call() skips the call that is redirected
- * already, and finds the next call to the callee.
+ * second redirect of this kind would redirect the wrong call: patcher_find_call() skips the call
+ * that now calls the replacement, and finds the next call to the callee.
  */
 static bool is_call_redirected(const struct patcher_redirect *redirect)
 {
@@ -141,11 +141,11 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * Restore the original call.  replace_call_insn() fails if a kprobe is on the call, and holds
- * kprobe_mutex while the bytes change, so no kprobe can be registered meanwhile.  A kprobe that was
- * registered while the call was redirected executes a copy of the redirected call, even after the
- * original bytes are restored.  So patcher_check_core_site() checks the site once more before the
- * replacement may be freed.  If this check fails, the caller tries again later.
+ * Restore the original call.  replace_call_insn() fails if a kprobe is on the call, and no kprobe
+ * can be registered while it changes the bytes, because it holds kprobe_mutex.  A kprobe that was
+ * registered on the redirected call executes a copy of this call, even after the original bytes are
+ * restored.  So patcher_check_core_site() checks the site before the caller may free the
+ * replacement.
  */
 static int restore_original_call(struct patcher_redirect *redirect)
 {

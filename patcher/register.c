@@ -29,14 +29,14 @@ static int check_site_insn(const struct patcher_table *table, const struct patch
 	return patcher_is_single_insn(bytes, site->len) ? 0 : -EINVAL;
 }
 
-/* Register a table; if @is_permitted is false, count the table as refused and return -EPERM. */
+/* Check and register a table, or count it as refused; return -EPERM if @is_permitted is false. */
 static int check_and_register_table(struct patcher_table *table, bool is_permitted)
 {
 	int err = is_permitted ? 0 : -EPERM;
 	unsigned int i;
 
 	patcher_assert_locked();
-	/* Sorting a registered table would move sites that a handler may be searching. */
+	/* Refuse a registered table: sorting would move sites that a handler may be searching. */
 	if (!err && patcher_sites_has_table(table))
 		err = -EBUSY;
 	for (i = 0; i < table->nr && !err; i++)
@@ -105,7 +105,7 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
 	patcher_assert_locked();
-	/* Wait for breakpoint handlers that may use the site: CPUs still execute core text. */
+	/* CPUs still execute core text: wait for handlers that may still use the site. */
 	if (table->core)
 		synchronize_rcu();
 	patcher_sites_del_table(table);
@@ -133,11 +133,10 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_drop() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * CPUs may still execute the text that contains the sites, but no int3 of the patcher: a batch
- * ends only after all CPUs have stopped executing the int3s of the batch.  A breakpoint handler
- * that runs for an int3 of other code may use @table until an RCU grace period has passed.  Until
- * then the table and its sites must stay in memory, as the text and data of a module in
- * MODULE_STATE_GOING do.
+ * CPUs may still execute the text that contains the sites.  They execute no int3 of the patcher
+ * there, because a batch ends only after all CPUs have left its int3s.  But a handler of another
+ * int3 may use @table until an RCU grace period has passed.  Until then the table and its sites
+ * must stay in memory, as the text and data of a module in MODULE_STATE_GOING do.
  *
  * Context: may sleep.
  */

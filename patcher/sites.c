@@ -204,8 +204,8 @@ NOKPROBE_SYMBOL(find_site_in_tables);
  * @table: set to the site's table, if not NULL
  *
  * Context: any, NMI included, if preemption is off or patcher_lock() is held.
- * Return: the site or NULL.  For a site in a compact table, &table->alike: the length and flags of
- * every site of the table, without an address.
+ * Return: the site or NULL.  The sites of a compact table share one record, &table->alike, which
+ * has no address.
  */
 const struct patcher_site *patcher_sites_find(unsigned long addr,
 					      const struct patcher_table **table)

@@ -56,12 +56,13 @@ void patcher_text_lock(bool core_text);
 void patcher_text_unlock(bool core_text);
 
 /*
- * Check that no kprobe is registered on the text that the pokes change, and that no new jump leads
- * into a kprobe.  The pokes are sorted by address.  Return 0, -EBUSY or -ENOMEM.
+ * Check that no kprobe is registered on the text that the pokes change, and that no jump that a
+ * poke writes leads behind the first byte of a kprobe.  The pokes are sorted by address.  Return 0,
+ * -EBUSY or -ENOMEM.
  *
  * If @locked is true, the caller holds patcher_text_lock(), and the result is valid until the
- * caller releases this lock.  If @locked is false, a guard (see kprobes.c) is registered for each
- * kprobe into which a new jump leads; such kprobes are no error.
+ * caller releases this lock.  If @locked is false, such a jump is no error: a guard (see kprobes.c)
+ * is registered for the kprobe.
  */
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
