@@ -183,7 +183,7 @@ static u32 hash_removed_event_name(const char *name)
 	return jhash(name, strlen(name), 0);
 }
 
-static struct kmarkers_event *take_removed_event(const struct kmarkers_event_offer *offer)
+static struct kmarkers_event *reuse_removed_event(const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event;
 
@@ -227,7 +227,7 @@ static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *off
  */
 struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
 {
-	struct kmarkers_event *event = take_removed_event(offer) ?: alloc_event(offer);
+	struct kmarkers_event *event = reuse_removed_event(offer) ?: alloc_event(offer);
 
 	if (event)
 		event->owner = offer->module;

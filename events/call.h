@@ -93,7 +93,7 @@ struct event_user {
 	bool warned;
 };
 
-/* Return an offer by which a source finds the markers, SDT probes or functions of an event. */
+/* Return an offer (a request for a trace event) with the system, name and format of an event. */
 static inline struct kmarkers_event_offer
 kmarkers_event_make_offer(const struct kmarkers_event *event)
 {

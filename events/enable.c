@@ -129,7 +129,7 @@ static void unselect_events(const struct event_set *set)
 }
 
 /*
- * Log each name in @set that has no event that can be enabled. Return -EINVAL if a name was logged,
+ * Log each name in @set without an event that can be enabled. Return -EINVAL if a name was logged,
  * else 0.
  */
 static int check_events_exist(const struct event_set *set)

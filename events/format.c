@@ -76,8 +76,8 @@ static char get_byte_separator(char letter)
 }
 
 /*
- * Parse all letters and digits behind %p: the kernel's printf treats them as part of the
- * conversion.  Return the character behind them.
+ * Parse all letters and digits behind %p, which the kernel's printf treats as part of the
+ * conversion.  Return the first other character.
  */
 static const char *parse_pointer_suffix(const char *at, struct format_conversion *conversion)
 {

@@ -115,8 +115,8 @@ static void set_field_name(struct record_layout *layout, const char *text, const
 }
 
 /*
- * Name each field that has no name by its position: arg1, arg2, ...  If a field got such a name
- * from the format, rename this field by its position, too.
+ * Name each field that has no name by its position: arg1, arg2, ...  If the format gives this name
+ * to another field, name the other field by its position, too.
  */
 static void set_positional_names(struct record_layout *layout)
 {
@@ -203,8 +203,8 @@ unsigned int kmarkers_field_get_alignment(const struct layout_field *field)
 }
 
 /*
- * Append a field, whose name and type are set in the element behind the last field.  Set the offset
- * of this element, and increment the number of fields.  Return 0 or -E2BIG.
+ * Append the field whose name and type the caller has set in layout->field[layout->nr].  Set the
+ * offset of the field, and increment the number of fields.  Return 0 or -E2BIG.
  */
 static int append_field(struct record_layout *layout)
 {

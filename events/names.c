@@ -81,7 +81,7 @@ static void adopt_orphan(struct kmarkers_event *event, struct kmarkers_event_sou
 	module_put(THIS_MODULE);
 }
 
-/* Set the flag of an offer which says that an event with its name and format exists. */
+/* Report to the source of an offer that an event with the same name and format exists. */
 static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 {
 	if (offer->event_exists)
@@ -90,10 +90,9 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 
 /*
  * Use @event for @offer, which has the same name, if the formats are equal, too.  If the formats
- * differ and @event is queued for removal, return false: the caller must create an event.
- * Otherwise return true.  If the formats differ and @event is not being removed, log a warning.  If
- * the trace core is about to remove @event, kmarkers_events_handle_module_gone() creates an event
- * for @offer later.
+ * differ, log a warning, unless @event is being removed.  Return false if the caller must create an
+ * event, because the formats differ and @event is queued for removal.  If the trace core is about
+ * to remove @event, kmarkers_events_handle_module_gone() creates an event for @offer later.
  */
 static bool reuse_event_for_offer(struct event_changes *changes, struct kmarkers_event *event,
 				  const struct kmarkers_event_offer *offer)
@@ -182,9 +181,9 @@ void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 	kmarkers_event_changes_init(&changes, event->source);
 	wanted.format = NULL;
 	/*
-	 * The module that still offers the name becomes the owner of the new event.  This module
-	 * cannot finish unloading here, because kmarkers_events_handle_module_going() must wait for
-	 * event_mutex.
+	 * The module that still offers the name becomes the owner of the new event.  This owner
+	 * cannot be freed meanwhile, because its unloading waits for event_mutex, in
+	 * kmarkers_events_handle_module_going().
 	 */
 	if (event->source)
 		event->source->find(&wanted, kmarkers_event_accept_offer, &changes);

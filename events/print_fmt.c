@@ -86,8 +86,8 @@ static bool has_flag(const struct conversion_text *conv, char flag)
 }
 
 /*
- * Where possible, replace the flag # by the text 0x.  With the flag #, the kernel prints 0x also in
- * front of the number 0, unlike the printf() of C.
+ * Replace the flag # of a hexadecimal number by the text 0x if the width permits that.  With the
+ * flag #, the kernel prints 0x also in front of the number 0, unlike the printf() of C.
  */
 static void set_hex_prefix(struct conversion_text *conv)
 {

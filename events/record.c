@@ -71,7 +71,7 @@ static unsigned int compute_string_size(const struct layout_field *field,
 unsigned int kmarkers_layout_compute_size(const struct record_layout *layout,
 					  const unsigned long *slots, u16 *lengths)
 {
-	/* Reserve at least one byte, for the NUL, for each later string. */
+	/* Keep at least one byte free for the NUL of each string that follows. */
 	unsigned int i, bytes = layout->bytes, later = layout->nr;
 
 	for (i = 0; i < layout->nr; i++) {

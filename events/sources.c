@@ -143,7 +143,7 @@ static void change_owner_or_remove_event(struct kmarkers_event *event, struct li
 		return;
 	}
 	event->is_removed = true;
-	/* A remaining user would get the hits of a later module with an event of this name. */
+	/* Otherwise a user would get the hits of a later module that offers the same event. */
 	kmarkers_event_drop_users(event);
 	if (event->used) {
 		kmarkers_event_leave_removal_to_core(event);
@@ -223,8 +223,8 @@ static int store_offering_module(void *data, const struct kmarkers_event_offer *
 }
 
 /*
- * Mark an event of a source as offered if the owner of the event is being unloaded.  Later,
- * kmarkers_events_handle_module_going() finds a new owner for the event or removes the event.
+ * Mark the events of modules that are being unloaded as offered: do not remove these events here,
+ * because kmarkers_events_handle_module_going() finds new owners for the events or removes them.
  */
 static void mark_events_of_going_modules_offered(const struct kmarkers_event_source *source)
 {

@@ -60,8 +60,8 @@ static __always_inline void write_perf_record(struct kmarkers_event *event, unsi
 }
 
 /*
- * Return true if a user records hits now.  For a user with a file, do not read the event: if the
- * user could not be disconnected, the event may have been removed, but the file is soft-disabled.
+ * Return true if a user records hits now.  For a user with a file, read only the file: if the user
+ * could not be disconnected, the file is soft-disabled, and the event may have been removed.
  */
 static __always_inline bool is_user_recording(const struct event_user *user,
 					      struct trace_event_file *file)
@@ -88,7 +88,8 @@ static __always_inline void write_hit_record(const struct event_user *user,
  * @private: the user that the source's connect() was given
  * @args: the arguments, one for each field
  *
- * Context: any, with preemption disabled exactly once: a record shows the preemption count less 1.
+ * Context: any; the caller has disabled preemption once, so the record shows the preemption count
+ * minus 1.
  */
 void kmarkers_event_write_record(void *private, const unsigned long *args)
 {
@@ -106,7 +107,8 @@ void kmarkers_event_write_record(void *private, const unsigned long *args)
  * @format: ignored
  * @args: the arguments, one for each field, each an integer or a pointer
  *
- * Context: any, with preemption disabled exactly once: a record shows the preemption count less 1.
+ * Context: any; the caller has disabled preemption once, so the record shows the preemption count
+ * minus 1.
  */
 void kmarkers_event_probe(void *private, void *call_private, const char *format, va_list *args)
 {
