@@ -102,7 +102,8 @@ static struct entry_table *find_table_of_site(unsigned long addr, unsigned int *
 	unsigned int i;
 
 	/*
-	 * Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in every context.
+	 * This loop avoids list_for_each_entry_rcu(), which calls lockdep: lockdep is not safe in
+	 * every context.
 	 */
 	for (node = READ_ONCE(entry_registry.tables.next); node != &entry_registry.tables;
 	     node = READ_ONCE(node->next)) {
@@ -118,8 +119,8 @@ static struct entry_table *find_table_of_site(unsigned long addr, unsigned int *
 }
 
 /*
- * Write a record for each trace buffer that records the event, and for perf.  Preemption is
- * disabled.
+ * Write a record for each trace buffer that records the event, and for perf.  The caller has
+ * disabled preemption.
  */
 static __always_inline void write_event_records(bool is_exit, unsigned long addr,
 						unsigned long caller)
@@ -128,7 +129,8 @@ static __always_inline void write_event_records(bool is_exit, unsigned long addr
 	const unsigned long args[] = { addr, caller };
 
 	/*
-	 * Open-coded: list_for_each_entry_rcu() calls lockdep, which is not safe in every context.
+	 * This loop avoids list_for_each_entry_rcu(), which calls lockdep: lockdep is not safe in
+	 * every context.
 	 */
 	for (node = READ_ONCE(users->next); node != users; node = READ_ONCE(node->next))
 		entry_registry.write(list_entry(node, struct entry_user, node)->to, args);

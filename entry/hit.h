@@ -10,7 +10,7 @@ void entry_call(void);
 
 /*
  * Handle a hit; called by entry_call(). @next is the address of the instruction after the site,
- * @caller the return address of the function.
+ * @caller is the return address of the function.
  */
 void entry_handle_hit(unsigned long next, unsigned long caller);
 

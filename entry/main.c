@@ -28,10 +28,10 @@ static int handle_entry_module_state(struct notifier_block *nb, unsigned long ev
 }
 
 /*
- * With priority 3, this notifier runs before two other notifiers.  The notifier of kmarkers_events
- * runs later, so that a module being unloaded offers no trace events then.  The kernel's notifier
- * that registers kprobe events waiting for the module (priority 1; in newer and in stable kernels
- * 2) runs later, because the patcher refuses a site that holds the int3 of a kprobe.
+ * This notifier runs before two others, whose priority is below 3:
+ * - the notifier of kmarkers_events, so that a module being unloaded offers no trace events then;
+ * - the kernel's notifier that registers kprobe events waiting for the module, because the patcher
+ *   refuses a site that holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_entry_module_state,

@@ -4,8 +4,9 @@
  * sites by the names of their functions.
  *
  * For each lookup by address, the kernel would search all symbols of the module.  Here the function
- * symbols are sorted by address, and then walked in parallel with the sites.  Due to the order by
- * name, a pattern is compared only with the names that begin with the pattern's literal prefix.
+ * symbols are sorted by address, and then walked in parallel with the sites.  Because the
+ * sites are sorted by name, a pattern is compared only with names that begin with the pattern's
+ * literal prefix.
  */
 #include <linux/elf.h>
 #include <linux/errno.h>
@@ -62,7 +63,7 @@ static int compare_function_symbols(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* Collect the function symbols; if @found is NULL, only count them.  Return their number. */
+/* Store the function symbols in @found, unless @found is NULL.  Return the number of symbols. */
 static unsigned int collect_function_symbols(struct function_symbol *found,
 					     const struct mod_kallsyms *symbols)
 {
@@ -133,7 +134,7 @@ static int sort_sites_by_name(struct entry_table *table)
 }
 
 /**
- * entry_find_symbols() - find the function symbol of each site of a table, and the order of names
+ * entry_find_symbols() - find the function symbol of each site, and order the sites by name
  * @table: the table, with sorted sites, of a module in MODULE_STATE_COMING or LIVE; the caller
  *	keeps the module from being freed
  *

@@ -76,9 +76,9 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 
 /*
  * Set the bits of @plan in the data of each matching site of a table. Return the number of matching
- * sites. Only the functions that begin with the literal prefix of the pattern are visited. If just
- * "*" follows the prefix, all visited functions match. An exception is a prefix with a dot: the dot
- * may begin the suffix of cold code, which does not belong to the function's name.
+ * sites. Only the functions that begin with the literal prefix of the pattern are visited. All of
+ * them match if just "*" follows the prefix, and the prefix has no dot. A dot may begin the suffix
+ * of cold code, which does not belong to the function's name.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {
@@ -141,7 +141,7 @@ static void clear_planned_actions(struct entry_table *table)
 		entry_update_flags(site, ENTRY_ACTIONS << PLAN_SHIFT, 0);
 }
 
-static bool is_count_planned(const struct entry_table *table)
+static bool is_counting_planned(const struct entry_table *table)
 {
 	unsigned int i;
 
@@ -159,7 +159,7 @@ static int plan_table_actions(struct entry_table *table)
 	clear_planned_actions(table);
 	list_for_each_entry(rule, &rules, node)
 		rule->matched |= match_table_sites(table, rule, rule->action << PLAN_SHIFT) > 0;
-	if (!table->counts && is_count_planned(table)) {
+	if (!table->counts && is_counting_planned(table)) {
 		/* Hits read the array only after ENTRY_COUNT is set, which happens later. */
 		table->counts = kvcalloc(table->sites.nr, sizeof(*table->counts), GFP_KERNEL);
 		if (!table->counts)

@@ -39,8 +39,8 @@ static __always_inline bool should_site_be_enabled(const struct changes *changes
 }
 
 /*
- * True if a site must be switched.  If @on is true: from disabled to enabled, because the hits have
- * an action.  If @on is false: from enabled to disabled, because the hits have no action.
+ * If @on is true, return true for a disabled site whose hits have an action.  If @on is false,
+ * return true for an enabled site whose hits have no action.
  */
 static __always_inline bool needs_entry_change(const struct changes *changes,
 					       const struct patcher_compact_site *site, bool on)
@@ -113,9 +113,9 @@ static void mark_enabled_sites(struct entry_table *table, const struct changes *
 }
 
 /*
- * For each site of a table that had to be disabled, @stuck has an element: true if the site could
- * not be disabled.  Mark each of the sites as disabled or as stuck.  Set @newly_stuck to true if a
- * site was not stuck before.  Return the address behind the last element for this table.
+ * Mark each site of a table that had to be disabled: as stuck if the site's element of @stuck is
+ * true, else as disabled.  Set @newly_stuck to true if a stuck site was not marked as stuck before.
+ * Return the address behind the table's last element of @stuck.
  */
 static const bool *mark_disabled_sites(struct entry_table *table, const struct changes *changes,
 				       const bool *stuck, bool *newly_stuck)
