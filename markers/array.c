@@ -11,7 +11,7 @@
 #include "array.h"
 
 #define MIN_CAPACITY	2	/* capacity of the smallest array, in probes; a power of two */
-/* An array with at most this number of live probes is copied for each removal of a probe. */
+/* If an array has at most this number of probes, each removal of a probe copies the array. */
 #define COPY_MOST	16
 
 static unsigned int hash_probe(const struct probe_array *array, marker_probe_func *func,
@@ -109,8 +109,8 @@ static unsigned int compute_copy_capacity(const struct probe_array *array)
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
  *	after it has published the new one
  *
- * A full array is replaced by a copy with twice the capacity, so the time to add many probes is
- * proportional to the number of probes.
+ * A full array is replaced by a copy, with a capacity of at least twice the number of probes that
+ * were not removed, so the time to add many probes is proportional to the number of probes.
  *
  * Return: 0 or -ENOMEM.
  */
@@ -137,9 +137,9 @@ int marker_array_add_probe(struct probe_array **array, marker_probe_func *func, 
  * Remove a probe from an array that has other probes, too.  Return the array that the caller must
  * publish.
  *
- * If the array has few probes, or at least half of its elements are removed probes, copy the array
- * without the probe.  If the array was not copied, remove the probe in place: replace its func by
- * @noop.
+ * If the array has few probes, or if at least half of its elements are removed probes, copy the
+ * array without the probe.  Otherwise, or if there is no memory for the copy, replace the func of
+ * the probe by @noop.
  */
 static struct probe_array *remove_one_of_many_probes(struct probe_array *array, unsigned int index,
 						     marker_probe_func *noop)

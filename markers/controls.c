@@ -23,7 +23,7 @@
 #define NAME_BITS	10
 
 static struct {
-	struct mutex lock;		/* taken before the registry's lock */
+	struct mutex lock;		/* lock order: this mutex, then the marker registry's */
 	DECLARE_HASHTABLE(names, NAME_BITS);
 	unsigned int nr;
 } controls = {
@@ -203,7 +203,7 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *
  * Context: may sleep.
  * Return: 0; or an error, in which case nothing is changed.  The error is -ENOENT if @command only
- * disables, and @pattern matches no name, and no rule that enables what @command disables.
+ * disables, but @pattern matches neither a name nor a rule that enables what @command disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {
@@ -299,7 +299,7 @@ int marker_controls_add(struct module *module, struct list_head *new)
  * marker_controls_enable_new_events() - enable the trace events of new names that match a rule
  * @module: the live module whose load added the names; NULL for a marker attached to a function
  *
- * Call this when the trace events of the names exist, or while kmarkers_events adds them.
+ * Call this after the trace events of the names were added, or while kmarkers_events adds them.
  *
  * Context: may sleep.
  */

@@ -19,7 +19,7 @@
 #define SYSTEM		"kmarkers"
 #define PLACE_BYTES	160
 
-/* True if the event source below is registered; set before any command can run. */
+/* True if the event source of markers is registered; set before any command can run. */
 static bool joined;
 
 struct marker_walk {
@@ -47,7 +47,7 @@ static int visit_ready_markers(struct module *module, kmarkers_event_visitor *vi
 	return marker_tables_visit_ready(module, offer_marker_event, &walk);
 }
 
-/* Call @visit for the first marker with the name and format of @offer that may have an event. */
+/* Call @visit for the first marker of @offer's name and format that may have a trace event. */
 static int visit_marker_of_offer(const struct kmarkers_event_offer *offer,
 				 kmarkers_event_visitor *visit, void *data)
 {
@@ -139,8 +139,8 @@ void __init marker_events_init(void)
 }
 
 /*
- * Unregister the event source.  When this is called, no module with markers is loaded, and no
- * command can run.
+ * Unregister the event source of markers.  No module with markers is loaded now, and no command
+ * can run.
  */
 void marker_events_exit(void)
 {

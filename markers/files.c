@@ -33,7 +33,7 @@
 #include "stubs.h"
 
 static struct {
-	struct mutex lock;		/* taken before the lock of controls.c */
+	struct mutex lock;		/* lock order: this mutex, then that of controls.c */
 	struct dentry *dir;
 } tree = {
 	.lock = __MUTEX_INITIALIZER(tree.lock),
@@ -127,7 +127,7 @@ static int enable_show(struct seq_file *m, void *unused)
 
 static int control_stats_show(struct seq_file *m, void *unused)
 {
-	/* No lock: the counters are never replaced, and freed only after "stats" was removed. */
+	/* No lock: the counters are never replaced, and outlive this debugfs file. */
 	unsigned long __percpu *hits = READ_ONCE(((struct marker_control *)m->private)->hits);
 	unsigned long sum = 0;
 	int cpu;
@@ -228,7 +228,7 @@ void marker_files_remove_directories(void)
 	mutex_unlock(&tree.lock);
 }
 
-/* Set the directory that contains the directories of all names. */
+/* Set the directory in which the directories of marker names are created. */
 void marker_files_init(struct dentry *dir)
 {
 	tree.dir = dir;

@@ -166,8 +166,8 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	if (!strcmp(function->function, symbol))
 		return 0;
 	/*
-	 * The function at @addr has another name than @symbol.  Either @symbol is an alias, or
-	 * another module is at @addr now.  A second lookup yields @addr only for an alias.
+	 * The function at @addr has another name than @symbol: either @symbol is an alias, or
+	 * another module is at @addr now.  Only an alias is found at @addr again.
 	 */
 	err = set_function_filter(function, symbol, &again);
 	return err ?: again == addr ? 0 : -ENOENT;

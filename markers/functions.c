@@ -18,7 +18,7 @@
 #include "list.h"
 #include "tables.h"
 
-/* Lock order: this lock, then the locks of files.c and controls.c. */
+/* Lock order: attaching, then the locks of files.c and controls.c. */
 static DEFINE_MUTEX(attaching);
 static LIST_HEAD(attached);
 

@@ -45,7 +45,7 @@ struct marker_table {
 };
 
 struct marker_registry {
-	/* Lock order: this lock, then the lock of immediate values. */
+	/* Lock order: the lock of the marker registry, then the lock of immediate values. */
 	struct mutex lock;
 	struct hlist_head *names;	/* 1 << @order buckets */
 	unsigned int order;

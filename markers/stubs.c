@@ -189,7 +189,7 @@ static bool find_single_probe(const struct marker_typed *typed, struct marker_pr
 
 /**
  * marker_stub_update() - patch the stub of a typed marker to call its only probe directly
- * @marker: the marker; nothing is done if it is not typed, or has no or several probes
+ * @marker: the marker; nothing is done unless it is typed and has exactly one probe
  *
  * If the stub cannot be patched, the iterator still calls the probe.
  */

@@ -117,7 +117,7 @@ int marker_tracepoints_connect(struct module *module)
 	return err;
 }
 
-/* Disconnect the callback of a marker.  Return true if the callback was allowed to be connected. */
+/* Disconnect the callback of a marker.  Return true if the callback may have been connected. */
 static bool disconnect_module_callback(struct marker *marker)
 {
 	if (marker->flavour != MARKER_TRACEPOINT || !get_marker_tp(marker)->ready)
