@@ -70,7 +70,7 @@ static unsigned long find_jump_target(const struct patcher_site *site)
 	const u8 *insn = (const u8 *)patcher_site_addr(site);
 	unsigned long addr;
 
-	/* Without a branch at the site, sdt_write_initial_nops() refuses the table as malformed. */
+	/* Not a branch: sdt_write_initial_nops() will refuse the table as malformed. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
 	addr = kmarkers_branch_target(insn);

@@ -71,8 +71,9 @@ static bool is_event_requested(const struct sdt_table *table, unsigned int i)
 }
 
 /*
- * True if the module of a table is live; events of other modules must not be offered. @table->ready
- * stays false for a module that became live before the event source was registered.
+ * True if the module of a table is live; events of other modules must not be offered.  The module's
+ * state is checked, too, because @table->ready stays false for a module that became live before the
+ * event source was registered.
  */
 static bool is_sdt_module_live(const struct sdt_table *table)
 {
@@ -305,7 +306,7 @@ static int remove_event_request(const char *pattern)
 		kfree(request);
 		return 0;
 	}
-	/* Restore the request, and offer the probes of modules that were loaded meanwhile. */
+	/* After the error, restore the request; offer the probes of modules loaded meanwhile. */
 	update_request_list(request, true);
 	calls->update(&source);
 	return err;

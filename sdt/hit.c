@@ -55,9 +55,9 @@ void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
  * @a6. Store only the fields that a handler may read, each once: for an initializer the compiler
- * would use rep stos, which takes three times as long as the rest of the function. The addresses of
- * the stores descend, from the return address of this function to the return address of the
- * handler, because the CPU can write adjacent stores together.
+ * would use rep stos, which takes three times as long as the rest of the function. The fields are
+ * stored at descending addresses, from this function's return address on the stack down to the
+ * handler's return address, because the CPU can write adjacent stores together.
  */
 static __always_inline void call_site_handlers(const struct sdt_target *target, unsigned int nr,
 					       unsigned long a0, unsigned long a1,
@@ -164,7 +164,7 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 		return false;
 	call = rcu_dereference_raw(state->call);
 	if (call) {
-		/* Trace records store the preemption depth: raise it as in call_site_handlers(). */
+		/* For trace records, raise the preemption depth as call_site_handlers() does. */
 		preempt_disable_notrace();
 		sdt_call_handler(call, &hit);
 		preempt_enable_notrace();

@@ -165,7 +165,8 @@ static int handle_sdt_module_state(struct notifier_block *nb, unsigned long even
  * With priority 3, this notifier runs before the notifiers of kmarkers_events and of the kernel's
  * kprobe events.  kmarkers_events must find no trace events offered by a module that is being
  * unloaded.  The kernel's notifier (priority 1; in newer and in stable kernels 2) registers kprobe
- * events waiting for the module, and the patcher refuses a site that holds the int3 of a kprobe.
+ * events waiting for the module.  The sites must be registered earlier, because the patcher refuses
+ * a site that holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_sdt_module_state,

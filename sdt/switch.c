@@ -25,10 +25,11 @@
 #include "switch.h"
 
 /*
- * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, they begin
- * a nop whose last four bytes are the displacement of the jump.  The kernel may decode the function
- * while a breakpoint replaces the byte 0f.  It then finds the instructions 1f, and a9 with four
- * bytes.  The latter ends where the nop ends, so the instruction after the nop is found.
+ * First bytes of a disabled site that a breakpoint can arm.  As in KMARKERS_BRANCH_OFF, these bytes
+ * begin a nop whose last four bytes are the displacement of the jump.  The kernel may decode the
+ * function while a breakpoint replaces the byte 0f.  Behind the breakpoint, the kernel then finds
+ * two instructions: 1f, and a9 with four bytes.  The second instruction ends where the nop ends, so
+ * the instruction after the nop is found.
  */
 #define TRAPPABLE_OFF	"\x0f\x1f\xa9"
 
