@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The patcher's mutex.  It is held while text is changed and while tables of sites are registered
- * or unregistered.  It is also held while the patcher registers kprobes of its own, to resolve a
- * symbol or to check core text.  Otherwise another task that patches sites or checks core text
- * would take these kprobes for kprobes of other users, and fail with -EBUSY.
+ * The patcher's mutex is held while text is changed, and while tables of sites are registered or
+ * unregistered.  The mutex is also held while the patcher registers kprobes of its own, to resolve
+ * a symbol or to check core text.  Otherwise another task that patches sites or checks core text
+ * would take the patcher's kprobes for kprobes of other users, and fail with -EBUSY.
  */
 #include <linux/lockdep.h>
 #include <linux/mutex.h>

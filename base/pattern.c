@@ -11,8 +11,8 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with colons between them
- * @first_part: first_part[n] is the index of the part of a name that the first part of @text
- *	restricts if @text has n parts; the next parts of @text restrict the next parts of the name
+ * @first_part: if @text has n parts, the first of them restricts part first_part[n] of a name;
+ *	the next parts of @text restrict the next parts of the name
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *
  * Return: 0; -EINVAL if @text is too long or has more than @max_parts parts.

@@ -103,11 +103,11 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
 }
 
 /*
- * Priority 3 orders this notifier between two others.  The notifier of kmarkers_markers (priority
- * 4) runs first and sets immediate values of the module being loaded, so this notifier patches all
- * sites of the module in one batch.  The kernel's notifier that registers kprobe events waiting for
- * the module (priority 1; in newer and in stable kernels 2) runs last, because a table is refused
- * if one of its sites holds the int3 of a kprobe.
+ * This notifier runs after one notifier and before another:
+ * - after the notifier of kmarkers_markers (priority 4), which sets immediate values of the module
+ *   being loaded, so that all sites of the module are patched in one batch;
+ * - before the kernel's notifier that registers kprobe events waiting for the module (priority 1
+ *   or 2), because a table is refused if one of its sites holds the int3 of a kprobe.
  */
 static struct notifier_block module_notifier = {
 	.notifier_call = handle_imv_module_event,

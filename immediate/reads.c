@@ -13,9 +13,9 @@
 #define SHORT_LEN	4
 
 /*
- * Return the size in bytes of the immediate in a site's mov or cmp.  A value of 1 or 2 bytes has a
- * 32-bit immediate, with two exceptions: for a value of 1 byte, a cmp with a byte and the mov of a
- * module built with older headers have an 8-bit immediate.
+ * Return the size in bytes of the immediate in a site's mov or cmp.  Values of 1 and 2 bytes have
+ * immediates of 4 bytes.  Two instructions have an immediate of 1 byte for a value of 1 byte: a cmp
+ * with a byte, and the mov in a module built with older headers.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {
