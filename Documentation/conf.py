@@ -5,13 +5,13 @@ import os
 
 project = "kmarkers"
 author = "kmarkers developers"
-# Not "copyright = ...": that name is a builtin of Python.
+# Set Sphinx's variable "copyright"; a plain assignment would redefine a builtin of Python.
 globals()["copyright"] = author
 release = os.environ.get("KMARKERS_VERSION", "")
 version = release
 
 extensions = ["myst_parser"]
-# Folders that contain no pages, only files that pages include.
+# The folder raw/ contains no pages, only files that pages include.
 exclude_patterns = ["raw"]
 myst_heading_anchors = 4
 c_id_attributes = ["__user", "__init", "__percpu", "__always_inline"]

@@ -27,7 +27,7 @@ const struct module *bench_get_group_owner(unsigned int group)
 	return READ_ONCE(owners[group]);
 }
 
-/* Return true if a module has groups.  The pointer is compared, not dereferenced. */
+/* Return true if a module has benchmark groups. */
 static bool has_module_groups(const struct module *module)
 {
 	unsigned int i;

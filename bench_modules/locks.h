@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Locks of the lock-pair benchmarks: kernel locks in a module, POSIX thread locks in a program. */
+/* Locks of the lock-pair benchmarks: kernel locks in a module, pthread locks in user space. */
 #ifndef BENCH_MODULES_LOCKS_H
 #define BENCH_MODULES_LOCKS_H
 

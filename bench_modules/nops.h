@@ -4,8 +4,8 @@
  * long, so that a call or a jump can replace it.
  *
  * NOPS(X) expands X(id, label, instructions, clobber) for each nop and jump.  The clobber is
- * "memory" or a register.  It is a register for an instruction that is a nop only on 32-bit x86,
- * and that changes the upper half of this register on x86-64.
+ * "memory", or the register whose upper half the instruction changes on x86-64.  The
+ * instructions with a register are nops only on 32-bit x86.
  */
 #ifndef BENCH_MODULES_NOPS_H
 #define BENCH_MODULES_NOPS_H

@@ -35,8 +35,8 @@ struct bench_watch {
 /*
  * Steps of the thread: bench_watch_init(), then bench_watch_read_clock() and
  * bench_watch_record_gap() alternately.  @timer_irqs is the number of timer interrupts of the CPU.
- * The thread reads it after the clock, so an interrupt between these two readings lengthens the
- * next gap.
+ * The thread reads this number after the clock, so an interrupt between these two readings
+ * lengthens the next gap.
  */
 void bench_watch_init(struct bench_watch *watch, unsigned int timer_irqs);
 void bench_watch_read_clock(struct bench_watch *watch);

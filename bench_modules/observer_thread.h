@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Start and stop the observer thread, in the kernel or in a program. */
+/* Start and stop the observer thread, in the kernel or in user space. */
 #ifndef BENCH_MODULES_OBSERVER_THREAD_H
 #define BENCH_MODULES_OBSERVER_THREAD_H
 
@@ -9,7 +9,7 @@
  * Start the observer thread on a CPU other than the caller's.  Return 0, -ENODEV if there is no
  * other CPU, or another error.  If @realtime is true, the thread has a real-time priority, so only
  * threads of a higher priority, such as those of stop_machine(), preempt it.  Set @realtime only
- * for short runs.  @realtime has no effect with PREEMPT_RT or in a program.
+ * for short runs.  @realtime has no effect with PREEMPT_RT or in user space.
  */
 int bench_observer_start(bool realtime);
 void bench_observer_stop(void);

@@ -50,7 +50,7 @@ extern const struct bench_group bench_peer_bpf_kprobe;
 #endif
 
 #ifndef __KERNEL__
-/* Defined in native/peers.c; not const, because the variants depend on the installed tracers. */
+/* This group is not const, because its variants depend on the installed tracers. */
 extern struct bench_group bench_empty_loop_peers;
 #endif
 

@@ -33,7 +33,7 @@
 #define MOST_BLOCKS	2
 #endif
 
-/* A number of sites for which only SITES_BATCHED is measured. */
+/* With 4096 sites, only the method SITES_BATCHED is measured. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
 /* Number of rounds of a batch: in each round, the patcher interrupts all other CPUs once. */
@@ -267,8 +267,8 @@ struct sink {
 };
 
 /*
- * Store a sample.  If the value is a gap (longest interruption), store the CPU of the observer
- * thread.
+ * Store a sample.  The member cpu is the observer CPU if the value is a gap (longest interruption),
+ * else the current CPU.
  */
 static void store_sample(struct sink *sink, u8 variant, u32 nr, u64 value)
 {
@@ -348,9 +348,8 @@ static int measure_switching_sites_off(struct sink *sink, const struct method *m
 }
 
 /*
- * Collect the pairs (method, number of sites) that are measured.  A pair is stored as the index of
- * the method in methods[], times ARRAY_SIZE(sizes), plus an index in sizes[].  Return the number of
- * pairs.
+ * Collect the measured pairs of a method methods[m] and a number of sites sizes[s], each as
+ * m * ARRAY_SIZE(sizes) + s.  Return the number of pairs.
  */
 static unsigned int collect_measured_pairs(u8 *pairs)
 {

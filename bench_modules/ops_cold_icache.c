@@ -58,7 +58,7 @@ static void load_code_as_data(const u8 *code)
 		(void)READ_ONCE(code[i]);
 }
 
-/* Evict the CODE_BYTES at @code up to the cache level that the running benchmark measures. */
+/* Leave the CODE_BYTES at @code in the cache level that the running benchmark measures. */
 static noinline void evict_code_to_cache_level(const u8 *code)
 {
 	if (cache_level == IN_L1)

@@ -51,8 +51,8 @@ struct bench_sample *bench_get_sample(const struct bench_result *result, u64 num
 }
 
 /*
- * If the time of a group is limited, print the limit and the planned number of blocks, for the file
- * env: a reader of the samples can then see how many blocks were not measured.
+ * If the duration of a group is limited, print the limit and the planned number of blocks, for the
+ * file env: a reader of the samples can then see how many blocks were not measured.
  */
 void bench_show_time_limit(struct seq_file *m, const struct bench_group *group,
 			   const struct bench_config *config)
@@ -112,7 +112,7 @@ static int compare_slopes(const void *a, const void *b)
 
 /*
  * Return the slope of the least-squares line of time over loop count, in thousandths of a TSC tick
- * per pass.  The line is fitted to @windows, the BENCH_LOOP_COUNTS successive samples of a variant
+ * per loop iteration.  @windows are the BENCH_LOOP_COUNTS successive samples of a variant
  * in a block.  If the sums of products are too large for the division, the lowest bits of the sums
  * are dropped.  A slope that does not fit into s64 is clamped.
  */
@@ -141,7 +141,7 @@ static s64 compute_slope(const struct bench_sample *windows)
 	return div64_s64((s64)top * 1000, (s64)bottom);
 }
 
-static bool are_windows_disturbed(const struct bench_sample *windows)
+static bool has_disturbed_window(const struct bench_sample *windows)
 {
 	unsigned int i;
 
@@ -170,7 +170,7 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 
 		if (windows->variant != variant)
 			continue;
-		if (are_windows_disturbed(windows))
+		if (has_disturbed_window(windows))
 			(*disturbed)++;
 		else
 			slopes[count++] = compute_slope(windows);
@@ -188,7 +188,7 @@ static int compare_sizes(const void *a, const void *b)
 	return x->value < y->value ? -1 : x->value > y->value;
 }
 
-/* Fill @sorted with the samples of a variant, ordered by size and value.  Return their number. */
+/* Store the samples of a variant in @sorted, sorted by number of sites, then by value. */
 static unsigned int collect_sorted_samples(const struct bench_result *result, unsigned int nr,
 					   u8 variant, const struct bench_sample **sorted)
 {
@@ -201,7 +201,7 @@ static unsigned int collect_sorted_samples(const struct bench_result *result, un
 	return count;
 }
 
-/* Print the median of each variant at each size, for a group with a block function. */
+/* Print the median of each variant for each number of sites. */
 static void show_medians_by_size(struct seq_file *m, const struct bench_group *group,
 				 const struct bench_result *result, unsigned int nr,
 				 const struct bench_sample **sorted)
@@ -229,7 +229,7 @@ static void show_medians_by_size(struct seq_file *m, const struct bench_group *g
  * @group: the group
  * @result: samples of the group
  *
- * If the group has a block function, print only the median of each variant at each size.
+ * If the group has a block function, print only medians, by variant and number of sites.
  *
  * The summary is for a quick look; "scripts/kmarkers report" computes statistics from the samples.
  *

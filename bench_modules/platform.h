@@ -22,8 +22,8 @@ enum bench_cycles bench_find_cycles_source(void);
 u64 bench_read_cycle_counter(void);
 
 /*
- * Return the number of context switches of the current thread.  If it grows during a window, the
- * sample of the window gets the flag BENCH_PREEMPTED.
+ * Return the number of context switches of the current thread.  If this number grows during a
+ * window, the sample of the window gets the flag BENCH_PREEMPTED.
  */
 u64 bench_count_context_switches(void);
 

@@ -37,9 +37,8 @@ static int find_free_group_slot(void)
 }
 
 /*
- * Return the index of a free slot for a group, or an error.  Return -ENODEV if the module is in
- * MODULE_STATE_GOING: a write to a parameter of the module could then add a group after
- * handle_bench_module_event() has removed the module's groups.
+ * Return the index of a free slot for a group, or an error.  A module in MODULE_STATE_GOING gets
+ * -ENODEV, because handle_bench_module_event() may have removed its groups already.
  */
 static int choose_group_slot(const struct bench_group *group, const struct module *module)
 {

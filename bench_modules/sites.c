@@ -154,8 +154,8 @@ static int switch_sites_under_stop_machine(u32 nr, bool on)
 }
 
 /*
- * Repeat the stores of the first @nr pokes in pokes[], which earlier batches have filled, without
- * the checks and the synchronisation of a batch.
+ * Repeat the stores of the first @nr pokes (instruction changes) of earlier batches, without the
+ * checks and the synchronisation of a batch.
  */
 static int repeat_batch_stores(u32 nr)
 {

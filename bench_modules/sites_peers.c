@@ -84,7 +84,7 @@ static int switch_shared_key(u32 nr, bool on)
 
 static int switch_one_key_per_site(u32 nr, bool on)
 {
-	u32 first = (nr - 1) / 9;	/* 0, 1, 11, 111 or 1111: see own_keys[] */
+	u32 first = (nr - 1) / 9;	/* index in own_keys[]: 0, 1, 11, 111 or 1111 */
 	u32 i;
 
 	if (nr > SITES_KEYS)

@@ -13,7 +13,7 @@
 
 #include "sites.h"
 
-/* Pokes that are stored to a buffer: the alias of each poke is an address in the buffer. */
+/* Array of instruction changes; @alias of each is the address to which its bytes are stored. */
 struct sites_stores {
 	struct patcher_poke *pokes;
 	u32 nr;
@@ -37,7 +37,7 @@ int bench_switch_sites_without_patcher(enum sites_method method, u32 nr, bool on
 void bench_switch_off_static_keys(void);
 int bench_store_under_stop_machine(struct sites_stores *stores);
 
-/* Map a buffer, make the stores of a batch to it, and unmap it.  In the kernel, return -EINVAL. */
+/* Make the stores of a batch to a buffer that is mapped for this call; user space only. */
 int bench_store_batch_to_mapping(struct sites_stores *stores);
 
 #endif /* BENCH_MODULES_SITES_PEERS_H */

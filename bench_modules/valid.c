@@ -96,7 +96,7 @@ static const char *find_variants_error(const struct bench_group *group)
 	return why;
 }
 
-static const char *find_block_error(const struct bench_group *group)
+static const char *find_block_function_error(const struct bench_group *group)
 {
 	if (group->block && !group->block_samples)
 		return "the field .block is set, but .block_samples is not";
@@ -121,7 +121,7 @@ const char *bench_find_group_error(const struct bench_group *group)
 		return "its name is a command or a setting of bench/control";
 	if (group->lacks && strchr(group->lacks, '\n'))
 		return "the field .lacks has more than one line";
-	why = find_variants_error(group) ?: find_block_error(group);
+	why = find_variants_error(group) ?: find_block_function_error(group);
 	if (why || group->block)
 		return why;
 	if (!is_second_variant_clone(group))
