@@ -23,10 +23,10 @@
 
 /*
  * Return true unless the preceding cond_synchronize_rcu(@state) timed out, which happens only in
- * user space: see native/include/linux/rcupdate.h.  poll_state_synchronize_rcu() is not used: since
- * dd04140531b5 ("rcu: Make polled grace-period API account for expedited grace periods"), v6.0, it
- * may return false after a full grace period, because a normal and an expedited grace period that
- * overlap count as one.
+ * user space: see native/include/linux/rcupdate.h.  This macro does not call
+ * poll_state_synchronize_rcu(), which may return false after a full grace period since dd04140531b5
+ * ("rcu: Make polled grace-period API account for expedited grace periods"), v6.0, because a normal
+ * and an expedited grace period that overlap count as one.
  */
 #define rcu_wait_succeeded(state)	((void)(state), true)
 
@@ -100,8 +100,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 
 /*
  * Free the memory of a filter.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"),
- * v6.2 and some stable kernels: before v6.2, the filter is emptied, because an empty filter holds
- * no memory.  Emptying a filter fails while memory is short, so the call is repeated.
+ * v6.2: on older kernels, the filter is emptied, because an empty filter holds no memory.  Emptying
+ * a filter fails while memory is short, so the call is repeated.
  */
 static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 {

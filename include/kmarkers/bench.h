@@ -9,7 +9,7 @@
  *
  * A block uses one layout and runs every variant, in an order taken from a random Latin
  * square, once at every loop count of the group.  Each run is a timed window.  The cost of
- * a pass is the slope of time over loop count, in which work that is done once per window,
+ * an iteration is the slope of time over loop count, in which work that is done once per window,
  * such as reading the clock, cancels out.
  *
  * A new variant needs a BENCH_OPS() and a BENCH_ROW().  A new group needs a struct bench_group
@@ -36,8 +36,8 @@
  *		.variants = variants,
  *		.nr_variants = 3)
  *
- * The harness chooses the number of passes in a window on the machine, such that the window
- * takes 10 to 30 microseconds.
+ * The harness chooses the number of loop iterations in a window on the machine, such that the
+ * window takes 10 to 30 microseconds.
  */
 #ifndef KMARKERS_BENCH_H
 #define KMARKERS_BENCH_H
@@ -65,15 +65,15 @@ struct bench_sample;
 
 /**
  * typedef bench_op - function that runs one variant at one layout, an offset in a cache line
- * @loops: number of passes of the measured code
+ * @loops: number of iterations of the measured code
  *
- * Return: duration of the passes in TSC ticks.
+ * Return: duration of the iterations in TSC ticks.
  */
 typedef u64 bench_op(u32 loops);
 
 /* Kinds of samples, with the meaning of bench_sample.value and bench_sample.size. */
 enum bench_measured {
-	BENCH_LOOP,	/* value: TSC ticks of a loop; size: number of its passes */
+	BENCH_LOOP,	/* value: TSC ticks of a loop; size: number of iterations */
 	BENCH_SWITCH,	/* value: TSC ticks to switch sites on or off; size: number of sites */
 	BENCH_PART,	/* value: TSC ticks of one part of the work of switching sites */
 	BENCH_GAP,	/* value: TSC ticks of one gap in which another CPU was stalled */

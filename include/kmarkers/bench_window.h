@@ -158,11 +158,11 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_EACH_AFTER() - define a variant at one layout, with a window around each pass
+ * BENCH_OP_EACH_AFTER() - define a variant at one layout, with a window around each iteration
  * @id: the variant
  * @layout: the layout
- * @unseen: number of untimed passes before the first timed one
- * @prepare: statement that is executed before each pass, and not timed
+ * @unseen: number of untimed iterations before the first timed one
+ * @prepare: statement that is executed before each iteration, and not timed
  *
  * The empty asm makes the compiler compute @start before the timed statements.  Without the asm,
  * the compiler computes @start after the timed statements in some variants, which adds to the
@@ -192,10 +192,10 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_EACH() - BENCH_OP_EACH_AFTER() without untimed passes
+ * BENCH_OP_EACH() - BENCH_OP_EACH_AFTER() without untimed iterations
  * @id: the variant
  * @layout: the layout
- * @prepare: statement that is executed before each pass, and not timed
+ * @prepare: statement that is executed before each iteration, and not timed
  */
 #define BENCH_OP_EACH(id, layout, prepare, ...)				\
 	BENCH_OP_EACH_AFTER(id, layout, 0, prepare, __VA_ARGS__)
@@ -286,22 +286,23 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 #define BENCH_OPS_OPEN(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP_OPEN, id, __VA_ARGS__)
 
 /**
- * BENCH_OPS_EACH() - define a variant at 8 layouts, with a window around each pass
+ * BENCH_OPS_EACH() - define a variant at 8 layouts, with a window around each iteration
  * @id: the variant, for BENCH_ROW(); the statements follow
- * @prepare: statement that is executed before each pass, and not timed
+ * @prepare: statement that is executed before each iteration, and not timed
  */
 #define BENCH_OPS_EACH(id, prepare, ...)				\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH, id, prepare, __VA_ARGS__)
 
 /**
- * BENCH_OPS_EACH_AFTER() - BENCH_OPS_EACH() with untimed passes before the first timed one
+ * BENCH_OPS_EACH_AFTER() - BENCH_OPS_EACH() with untimed iterations before the first timed one
  * @id: the variant, for BENCH_ROW(); the statements follow
- * @unseen: number of untimed passes
- * @prepare: statement that is executed before each pass, and not timed
+ * @unseen: number of untimed iterations
+ * @prepare: statement that is executed before each iteration, and not timed
  *
- * The first pass of a window costs more than later passes if other variants have trained the branch
- * predictors.  This extra cost does not cancel out in the slope, because it differs between the
- * three windows of a variant: it is highest in the first window, whose loop count is random.
+ * The first iteration of a window costs more than later iterations if other variants have trained
+ * the branch predictors.  This extra cost does not cancel out in the slope, because it differs
+ * between the three windows of a variant: it is highest in the first window, whose loop count is
+ * random.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)

@@ -16,10 +16,9 @@
 #endif
 
 /*
- * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  The headers
- * that programs include have #pragma GCC system_header, which disables warnings about the macros
- * of these headers.  With gcc, but not with clang, the pragma also disables warnings about the
- * macros of further headers that these headers include.
+ * Disable clang's -Wpedantic warnings about extensions in the macros of kmarkers.  In clang,
+ * #pragma GCC system_header disables only warnings about the macros of the header that contains
+ * the pragma; in gcc, also warnings about macros of headers that this header includes.
  */
 #if defined(__clang__) && !defined(__KERNEL__) && !defined(NATIVE_BUILD)
 #pragma GCC system_header

@@ -85,7 +85,7 @@
 #define IMV_PLAIN
 #endif
 
-/* Each table of values refers to this symbol, so its module depends on kmarkers_immediate. */
+/* Tables of values refer to this symbol, so modules with values depend on kmarkers_immediate. */
 extern const u8 imv_tables_need_immediate;
 
 #ifndef IMV_PLAIN
@@ -97,7 +97,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  * @type: type of the value, of 1, 2, 4 or 8 bytes
  * @name: name of the value
  *
- * A static initialiser may follow; "static" may precede.
+ * "static" may precede the macro, and a static initialiser may follow the macro.
  */
 #define DEFINE_IMV(type, name)		__typeof__(type) name##__imv
 

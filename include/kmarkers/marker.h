@@ -271,7 +271,7 @@ do {									\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
-/* Refuse a format that is no literal, as is the name in LTTng's trace_mark(channel, name, ...). */
+/* Refuse a format that is no literal, such as "name" in LTTng's trace_mark(channel, name, ...). */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
 #else
@@ -365,8 +365,8 @@ do {									\
  *
  * GET_MARKER(name) is the marker defined by a name and a format.  The marked code passes the
  * address of GET_MARKER(name), call_private, the format and the arguments of the marker to
- * marker_probe_call().  The number of arguments is not recorded: probes of 2006 get the format
- * only.
+ * marker_probe_call().  The number of arguments is not recorded, so a probe with the interface of
+ * 2006 gets the format without the arguments.
  */
 #define DEFINE_MARKER(args...)						\
 	__MARKER_BY_COUNT(__DEFINE_MARKER_, __MARKER_COUNT(args))(args)

@@ -33,7 +33,7 @@ int patcher_pattern_parse(struct patcher_pattern *pattern, const char *text, con
 bool patcher_pattern_matches(const struct patcher_pattern *pattern, unsigned int part,
 			     const char *name);
 
-/* Return true if a pattern restricts part number @part of names, and false if any text matches. */
+/* Return true if a pattern restricts part number @part of names, that is, if the part is not "". */
 static inline bool patcher_pattern_restricts(const struct patcher_pattern *pattern,
 					     unsigned int part)
 {

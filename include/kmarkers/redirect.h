@@ -60,7 +60,7 @@
  * struct patcher_core_site - an instruction in a function of the kernel
  *
  * The owner puts the original bytes back before it calls patcher_core_unregister(), and checks the
- * return value of patcher_core_unregister(): a site that holds other bytes is refused.
+ * return value: patcher_core_unregister() refuses a site that holds other bytes.
  *
  * @function: the function's name
  * @offset: offset of the instruction in the function, in bytes

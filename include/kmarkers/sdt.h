@@ -121,7 +121,7 @@ KMARKERS_CHUNK(sdttarget, sdt_tables_need_sdt, 16);
 #endif
 
 #define SDT_MAX_ARGS	7
-/* Maximum lengths in characters of names, which are also parts of names of trace events. */
+/* Maximum lengths in characters of the names of providers and probes, due to trace events. */
 #define SDT_PROVIDER_MOST	59
 #define SDT_PROBE_MOST		63
 
@@ -144,8 +144,8 @@ struct sdt_provider {
 /**
  * struct sdt_probe - a probe
  * @provider: provider of the probe
- * @module: module in the definition of the probe, or "" for the module of each site
- * @function: function in the definition of the probe, or "" for the function of each site
+ * @module: module in the definition of the probe; if "", the name of a site has the site's module
+ * @function: function in the definition; if "", the name of a site has the site's function
  * @name: name of the probe
  * @types: types of the arguments, with commas between them
  * @nr: maximum number of arguments; a site may pass fewer
@@ -273,8 +273,8 @@ int sdt_promote(const char *pattern, bool on);
 	__SDT_DECLARE(sdt_##prov##_##mod##_##func##_##probe)
 
 /*
- * The asm operands of the sites must be constants.  In clang's position-independent code, the
- * address of a probe is a constant only if the visibility of the probe is hidden.
+ * The address of a probe is an asm operand of the sites, so the address must be a constant.  In
+ * clang's position-independent code, this requires that the visibility of the probe is hidden.
  */
 #if defined(__clang__) && defined(__PIC__)
 #define __SDT_LOCAL			__attribute__((__visibility__("hidden")))
@@ -303,7 +303,7 @@ int sdt_promote(const char *pattern, bool on);
 		.name = probe, .types = list, .nr = args,		\
 	}
 
-/* Check and join the parts of a name.  The public macros have expanded parts that are macros. */
+/* Check and join the parts of a probe's name.  A part that is a macro is expanded by the caller. */
 #define __SDT_PROBE_DEFINE_0(prov, mod, func, probe)			\
 	__SDT_CHECK_NAMES(mod, func, probe);				\
 	__SDT_DEFINE(sdt_##prov##_##mod##_##func##_##probe, sdt_provider_##prov, \

@@ -59,9 +59,8 @@
  * @a3: an argument
  * @a4: an argument
  *
- * The macro expands to SDT_PROBEn(), where n is the number of arguments up to the last that is not
- * a constant 0.  If all arguments are constant zeros, the macro expands to SDT_PROBE0() for a probe
- * without arguments, else to SDT_PROBE1().
+ * The macro expands to SDT_PROBEn(), where the last argument that is not a constant 0 is number n.
+ * If all arguments are constant zeros, n is 0 for a probe without arguments, and 1 for any other.
  */
 #define SDT_PROBE(prov, mod, func, probe, a0, a1, a2, a3, a4)		\
 	__SDT_PROBE_PADDED(SDT_FLAVOUR, prov, mod, func, probe, a0, a1, a2, a3, a4)

@@ -179,7 +179,7 @@ __SDT_EAGER(7)
  */
 #define __SDT_HAS_ARGS(id, n)						\
 	__builtin_types_compatible_p(__typeof__(__sdt_args_##id), char[(n) + 1])
-/* A site may pass fewer arguments than its probe has, as in FreeBSD. */
+/* A site may pass fewer arguments than its probe has, as in FreeBSD, but at least one. */
 #define __SDT_TAKES_7(id)	__SDT_HAS_ARGS(id, 7)
 #define __SDT_TAKES_6(id)	(__SDT_HAS_ARGS(id, 6) || __SDT_TAKES_7(id))
 #define __SDT_TAKES_5(id)	(__SDT_HAS_ARGS(id, 5) || __SDT_TAKES_6(id))

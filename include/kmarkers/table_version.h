@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The version of tables, in a header of its own that includes nothing: see <kmarkers/table.h>. */
+/* The version of the tables of <kmarkers/table.h>.  This header includes no other. */
 #ifndef KMARKERS_TABLE_VERSION_H
 #define KMARKERS_TABLE_VERSION_H
 

@@ -264,7 +264,7 @@ static inline void __marker_iterate_##mark(probe_proto)			\
 	const struct marker_probe *__probe;				\
 	marker_probe_func *__func;					\
 									\
-	/* smp_load_acquire() pairs with append_probe().  A published array has a probe. */ \
+	/* smp_load_acquire() below pairs with append_probe().  No published array is empty. */ \
 	__probe = rcu_dereference_raw(__typed_marker_##mark.probes);	\
 	if (__probe) {							\
 		__func = smp_load_acquire(&__probe->func);		\

@@ -14,7 +14,7 @@
  * @format: format of the marker, a literal; MARK_NOARGS if there are no arguments
  * @args: arguments of the marker
  *
- * MARK() is the same as trace_mark(), and also calls probes that are not of 2006.
+ * MARK() is another name of trace_mark().
  */
 #define MARK(name, format, args...)	trace_mark(name, format, ## args)
 
