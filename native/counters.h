@@ -13,8 +13,8 @@ struct native_counter {
 };
 
 /*
- * A reading of a counter: number of events; time in ns while the counter was enabled, and while the
- * counter ran.
+ * A reading of a counter: the number of events; the time for which the counter was enabled, and the
+ * time for which it ran, both in ns.
  */
 struct native_count {
 	u64 value, enabled, running;
@@ -24,9 +24,9 @@ struct native_count {
 int native_open_perf_counter(const struct native_counter *counter);
 
 /*
- * Return the events per loop iteration, or NAN: the slope of the events between two loop counts,
- * averaged over all layouts.  Set @running_share to the share of a window (0 to 1) during which the
- * counter ran, the minimum of all windows.
+ * Return the number of events per loop iteration, averaged over all layouts, or NAN.  For each
+ * layout, this is the slope of the number of events over the loop count.  Set @running_share to the
+ * share of a window (0 to 1) during which the counter ran, the minimum of all windows.
  */
 double native_count_loop_events(int fd, const struct bench_variant *variant, const u32 *loops,
 				double *running_share);

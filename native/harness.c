@@ -44,8 +44,8 @@ static int open_cycle_counter(void)
 	if (fd < 0)
 		return fd;
 	/*
-	 * If a standard stream is closed, its descriptor must stay free, so use a higher
-	 * descriptor.
+	 * The counter may have got the descriptor of a closed standard stream.  Move the counter
+	 * to a higher descriptor, so that the stream stays closed.
 	 */
 	above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	close(fd);

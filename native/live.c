@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * kmlive: time system calls, and switch the kernel code of the calls between variants with and
- * without markers.  This file times getppid(2), macro.c times packets.  kmlive needs the module
+ * kmlive: time system calls, whose kernel code is switched between variants with and without
+ * markers.  This file times getppid(2), macro.c times packets.  kmlive needs the module
  * kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
  */
 #include <errno.h>

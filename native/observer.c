@@ -14,8 +14,8 @@ static bool stop;
 
 /*
  * Main function of the thread, which measures gaps: times between two readings of the clock.  A
- * program cannot count the interrupts of a CPU, so interrupts also cause gaps.  The variant
- * idle-stall, in which no site is switched, shows how long these gaps are.
+ * program cannot count the interrupts of a CPU, so gaps caused by interrupts are recorded, too.
+ * The variant idle-stall, in which no site is switched, shows how long gaps by interrupts are.
  */
 static void *run_observer_thread(void *unused)
 {

@@ -20,7 +20,7 @@ unsigned int native_compute_stack_offset(unsigned long long seed);
  */
 void native_move_heap(unsigned long long seed);
 
-/* Print both offsets as lines of the file env. */
+/* Print the offsets of the stack and the heap as lines of the file env. */
 void native_show_offsets(FILE *file, unsigned long long seed);
 
 /*

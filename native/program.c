@@ -43,7 +43,7 @@ bool native_find_mapping_name(unsigned long addr, char *name, size_t size)
 	return found;
 }
 
-/* Return true if a part of the file is within its bounds and equal to @memory. */
+/* Return true if the file has @size bytes at @offset that are equal to those at @memory. */
 static bool is_equal_to_file(const struct native_program *program, unsigned long offset,
 			     const void *memory, size_t size)
 {

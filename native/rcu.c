@@ -3,8 +3,8 @@
  * RCU for the threads of a program.
  *
  * A thread holds no lock of kmarkers while it waits for readers, and readers take no such lock.
- * The reason: a reader may be a probe that waits for a lock of the program, and the program may
- * hold that lock while it forks.
+ * The reason: a reader may be a probe that waits for a lock of the program.  The thread that holds
+ * this lock may be in fork(), which waits until no thread holds a lock of kmarkers.
  *
  * At the beginning of its outermost read-side section, a reader stores the number of the current
  * period.  Outside of sections its nesting depth is 0.  A writer first unpublishes an object, then
@@ -84,7 +84,7 @@ static void mark_reader_free(struct reader *reader)
 	smp_store_release(&reader->taken, false);
 }
 
-/* Add a chunk, and take its first reader.  Signal handlers may call mmap(2), but not malloc(). */
+/* Add a chunk, and take its first reader.  May run in a signal handler, so do not use malloc(). */
 static struct reader *take_new_reader(void)
 {
 	struct chunk *chunk = mmap(NULL, sizeof(*chunk), PROT_READ | PROT_WRITE,

@@ -24,7 +24,7 @@
 #include "step.h"
 
 #define INSN		5
-#define WAIT_NS		20000000	/* time that the thread runs at each stop */
+#define WAIT_NS		20000000	/* time in ns that the thread runs at each stop */
 #define MAX_WAITS	100
 
 extern u8 step_site[], step_target[];
@@ -78,10 +78,10 @@ static void wait_for_user(void)
 }
 
 /*
- * Let the thread run for WAIT_NS, then print the bytes of the site and how often the thread jumped.
- * On a busy machine, wait up to MAX_WAITS times as long, until the thread has run.
+ * Let the thread run for WAIT_NS, then print the bytes of the site, and how often the thread passed
+ * the site and how often it jumped.  If the thread did not run, wait again, up to MAX_WAITS times.
  */
-static void show_site_and_passes(const char *title)
+static void show_site_and_executions(const char *title)
 {
 	struct timespec wait = { 0, WAIT_NS };
 	unsigned long passed = passes[0], jumped = passes[1];
@@ -113,7 +113,7 @@ void __wrap_patcher_text_sync(void)
 
 	__real_patcher_text_sync();
 	if (replacing && round_nr < ARRAY_SIZE(titles))
-		show_site_and_passes(titles[round_nr++]);
+		show_site_and_executions(titles[round_nr++]);
 }
 
 static int replace_instruction(void)
@@ -147,7 +147,7 @@ static int step_with_int3(void)
 	if (err)
 		return err;
 	printf("%-32s%-16s what the thread did meanwhile\n", "", "bytes");
-	show_site_and_passes("before");
+	show_site_and_executions("before");
 	err = replace_instruction();
 	atomic_store(&stop, true);
 	pthread_join(thread, NULL);

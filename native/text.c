@@ -29,7 +29,7 @@
 
 static struct {
 	unsigned long start, end;
-	void *copy;	/* text for the child of fork(); NULL if there is no memory */
+	void *copy;	/* copy of the text for the child of fork(), or NULL */
 	pid_t owner;	/* the process that the shared memory belongs to */
 } text;
 
@@ -212,8 +212,8 @@ static void *copy_text_to_shared_memory(const ElfW(Phdr) *segment)
 }
 
 /*
- * Replace the mapping of the text by a copy.  A thread that executes the text meanwhile waits for
- * the kernel, and then finds the same bytes.
+ * Replace the mapping of the text by a copy.  A thread that executes the text at that time waits
+ * for the kernel, and then finds the same bytes.
  */
 static int replace_text_mapping(void *copy)
 {

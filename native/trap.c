@@ -60,8 +60,8 @@ static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
 		/*
-		 * End the program, as the kernel does for SIG_DFL and, unless the signal is from
-		 * kill(2), for SIG_IGN.
+		 * End the program, as the kernel would.  For SIG_IGN, the kernel ends a program
+		 * unless the signal is from kill(2).
 		 */
 		signal(sig, SIG_DFL);
 		raise(sig);

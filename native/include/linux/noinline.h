@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Defines noinline for users' programs with benchmarks.  <linux/compiler.h> defines it for this
- * tree only.
+ * Defines noinline for users' programs with benchmarks, where <linux/compiler.h> does not define
+ * it.
  */
 #ifndef NATIVE_NOINLINE_H
 #define NATIVE_NOINLINE_H

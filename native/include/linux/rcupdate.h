@@ -8,7 +8,10 @@
 #include <stdbool.h>
 #include <linux/compiler.h>
 
-/* Member of an object that kfree_rcu() frees: link in a queue, the object, period to wait for. */
+/*
+ * Member of an object that kfree_rcu() frees.  It holds the link in the queue of objects, the
+ * address of the object, and the RCU period that must end before the object is freed.
+ */
 struct rcu_head {
 	struct rcu_head *next;
 	void *object;
@@ -50,7 +53,7 @@ extern unsigned long native_rcu_order;
 /* Never warns: in a program, RCU is watching every thread at all times. */
 #define RCU_LOCKDEP_WARN(condition, text)	((void)0)
 
-/* Enter a read-side section.  No atomic operation: signal handlers restore the depth. */
+/* Enter a read-side section.  Not atomic: a signal handler restores the depth that it changes. */
 static __always_inline void rcu_read_lock(void)
 {
 	unsigned long *reader = kmarkers_rcu_reader, inside;
