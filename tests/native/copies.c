@@ -261,8 +261,8 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 static unsigned int nr_copies;
 
 /*
- * Check a handler at the site at @ip, which alone matches @pattern.  The handler must get as many
- * hits of the site as with all sites enabled, and no hits of other sites.  Hits of a copy are
+ * Attach a handler to @pattern, which matches only the site at @ip.  Check that the handler gets as
+ * many hits of the site as with all sites enabled, and no hits of other sites.  Hits of a copy are
  * reported at the site that was copied.  Print @when with an error.  Return the number of errors,
  * 0 or 1.
  */

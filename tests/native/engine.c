@@ -107,8 +107,8 @@ static const char *check_runs_are_refused_in_core_text(void)
 }
 
 /*
- * Check that a site of several instructions (a run) is refused as a prefix: no byte of a run may be
- * replaced alone.
+ * Check that a site cannot be both a run (a site of several instructions) and a prefix, because no
+ * byte of a run may be replaced alone.
  */
 static const char *check_no_run_is_a_prefix(void)
 {

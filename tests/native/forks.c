@@ -69,7 +69,7 @@ static const char *change_in_parent_and_child(void)
 
 		_exit(!good);
 	}
-	/* Close the write end: otherwise read_byte() would not return if the child has ended. */
+	/* Close this process's write end, so that read_byte() returns if the child ends early. */
 	close_pipe_end(&to_parent[1]);
 	EXPECT(read_byte(to_parent));
 	EXPECT(imv_read(value) == 1);
@@ -239,7 +239,7 @@ static void *change_value_often(void *unused)
 }
 
 /* Return the number of forks that succeeded before the first thread finished its changes. */
-static unsigned int fork_during_changes(void)
+static unsigned int count_forks_during_changes(void)
 {
 	unsigned int i, good = 0;
 
@@ -270,7 +270,7 @@ static const char *check_fork_during_changes(void)
 	while (nr == CHANGERS && !READ_ONCE(changed))
 		;
 	if (nr == CHANGERS)
-		good = fork_during_changes();
+		good = count_forks_during_changes();
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);

@@ -21,7 +21,7 @@ static u64 return_loops(u32 loops)
 
 static bench_op *const return_loops_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = return_loops };
 
-/* A group that measures in its own block function.  Tests change the results of this function. */
+/* A group whose blocks are measured by fill_own_block().  Tests change the samples of a block. */
 static const struct bench_variant own_variants[] = {
 	{ .name = "sites", .measured = BENCH_SWITCH },
 	{ .name = "rounds", .measured = BENCH_ROUNDS },
@@ -53,10 +53,7 @@ static const char *check_wrong_block_function(void)
 	own_samples = 2;
 	own_variant = 1;
 	EXPECT(!bench_alloc_result(&own_group, &config, &result) && result.planned == 8);
-	/*
-	 * A later change of the number of samples has no effect: memory was allocated for the first
-	 * number.
-	 */
+	/* Memory for 8 samples has been allocated: a change of their number has no effect. */
 	own_samples = 1000000;
 	EXPECT(!bench_run_group(&own_group, &result, never_stop) && result.nr == 8);
 	own_samples = 2;
@@ -127,7 +124,7 @@ static const char *check_bad_groups(void)
 
 /*
  * Check that every group of kmarkers satisfies the rules for groups of users' modules and programs.
- * The group of peers is an exception, because it has no variants before the peers are loaded.
+ * The group of peers (other tracers) is an exception: it has no variants before peers are loaded.
  */
 static const char *check_own_groups(void)
 {

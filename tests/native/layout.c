@@ -234,7 +234,7 @@ static bool takes_all_arguments(const char *format)
 	return same;
 }
 
-/* Return the string of @from whose index is *@left modulo @nr, and divide *@left by @nr. */
+/* Return the string whose index is the last digit of *@left in base @nr, and remove this digit. */
 static const char *pick_string(unsigned int *left, const char *const *from, unsigned int nr)
 {
 	const char *one = from[*left % nr];

@@ -239,14 +239,14 @@ static void count_teardown(void)
 }
 
 /*
- * measured_op() takes a sixth of a TSC cycle per loop, and one cycle more per loop in the last of
- * five blocks.  Before the first block, bench_find_loop_counts() and the warm-up each call
- * measured_op() once at each layout of both variants.
+ * Calls of measured_op() in a block, and before the first block: bench_find_loop_counts() and the
+ * warm-up each call measured_op() once at each layout of both variants.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
 static unsigned int calls;
 
+/* A loop takes a sixth of a TSC cycle, and one cycle more in the last of five blocks. */
 static u64 measured_op(u32 loops)
 {
 	return loops / 6 + 40 + (calls++ < CALLS_BEFORE + 4 * BLOCK_CALLS ? 0 : loops);
@@ -335,7 +335,7 @@ static unsigned int return_four(void)
 	return 4;
 }
 
-/* Check a group with a block function: medians are printed per size, and an error ends the run. */
+/* Check a group with its own function that measures a block: medians are printed for each size. */
 static const char *check_printed_sizes(void)
 {
 	struct bench_config config = { .blocks = 5 };

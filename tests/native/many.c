@@ -78,8 +78,8 @@ static void disconnect_links(void)
  * Hit all markers once.  Return true if the markers of each name have called the probe the given
  * number of times.
  */
-static bool hits_call(unsigned int value, unsigned int jump, unsigned int formats,
-		      unsigned int typed)
+static bool hit_and_check_calls(unsigned int value, unsigned int jump, unsigned int formats,
+				unsigned int typed)
 {
 	memset(calls, 0, sizeof(calls));
 	hit_markers();
@@ -106,14 +106,12 @@ static void clean_up(void)
 
 static const char *check_connect(void)
 {
-	EXPECT(hits_call(0, 0, 0, 0));
+	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	EXPECT(!connect_links());
-	/*
-	 * The two markers many_formats differ in format: only the one with the first format is on.
-	 */
-	EXPECT(hits_call(1, 2, 1, 1));
+	/* Only one of the two markers many_formats is connected, because their formats differ. */
+	EXPECT(hit_and_check_calls(1, 2, 1, 1));
 	disconnect_links();
-	EXPECT(hits_call(0, 0, 0, 0));
+	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	/* Disconnecting links that are not connected has no effect. */
 	disconnect_links();
 	marker_disconnect_probes(links, 0);
@@ -131,10 +129,10 @@ static const char *check_one_batch(void)
 	patcher_read_stats(&before);
 	EXPECT(!marker_connect_probes(links, 2));
 	patcher_read_stats(&on);
-	EXPECT(hits_call(1, 2, 0, 0));
+	EXPECT(hit_and_check_calls(1, 2, 0, 0));
 	marker_disconnect_probes(links, 2);
 	patcher_read_stats(&off);
-	EXPECT(hits_call(0, 0, 0, 0));
+	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	EXPECT(on.batches == before.batches + 1 && on.rounds == before.rounds + 3);
 	EXPECT(off.batches == on.batches + 1 && off.rounds == on.rounds + 3);
 	return NULL;
@@ -146,9 +144,9 @@ static const char *check_beside_other_probes(void)
 	EXPECT(!marker_probe_register("many_value", "%d", count_call, &calls[4]));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
 	EXPECT(!connect_links());
-	EXPECT(hits_call(1, 2, 1, 2) && calls[4] == 1);
+	EXPECT(hit_and_check_calls(1, 2, 1, 2) && calls[4] == 1);
 	disconnect_links();
-	EXPECT(hits_call(0, 0, 0, 1) && calls[4] == 1);
+	EXPECT(hit_and_check_calls(0, 0, 0, 1) && calls[4] == 1);
 	return NULL;
 }
 
@@ -161,19 +159,19 @@ static const char *check_wrong_link(void)
 	EXPECT(!marker_probe_register("many_value", "%d", empty_probe, NULL));
 	bad[ARRAY_SIZE(links)] = (struct marker_link){ "many_nowhere", count_call, NULL };
 	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -ENOENT);
-	EXPECT(hits_call(0, 0, 0, 0));
+	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 
 	/* Try a name that has a probe but no marker. */
 	EXPECT(!marker_probe_register("many_later", "%d", count_call, NULL));
 	bad[ARRAY_SIZE(links)].name = "many_later";
 	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -ENOENT);
-	EXPECT(hits_call(0, 0, 0, 0));
+	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 
 	bad[ARRAY_SIZE(links)] = (struct marker_link){ "many_value", empty_probe, NULL };
 	EXPECT(marker_connect_probes(bad, ARRAY_SIZE(bad)) == -EBUSY);
-	EXPECT(hits_call(0, 0, 0, 0));
+	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	EXPECT(!connect_links());
-	EXPECT(hits_call(1, 2, 1, 1));
+	EXPECT(hit_and_check_calls(1, 2, 1, 1));
 	return NULL;
 }
 
@@ -190,7 +188,7 @@ static const char *check_connect_without_memory(void)
 		EXPECT(test_has_allocation_failed() == !!err);
 		test_stop_failing();
 		EXPECT(!err || err == -ENOMEM);
-		EXPECT(err ? hits_call(0, 0, 0, 0) : hits_call(1, 2, 1, 1));
+		EXPECT(err ? hit_and_check_calls(0, 0, 0, 0) : hit_and_check_calls(1, 2, 1, 1));
 	}
 	EXPECT(nth > ARRAY_SIZE(links) && nth < FAR);
 	return NULL;
@@ -212,7 +210,7 @@ static const char *check_disconnect_without_memory(void)
 		disconnect_links();
 		failed = test_has_allocation_failed();
 		test_stop_failing();
-		EXPECT(hits_call(0, 0, 0, 0));
+		EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	}
 	EXPECT(nth > 2 && nth < FAR);
 	return NULL;
@@ -254,17 +252,17 @@ static const char *check_unloaded_probes(void)
 	EXPECT(!marker_probe_register("many_value", NULL, empty_probe, NULL));
 	EXPECT(!marker_probe_register("many_later", "%d", count_call, NULL));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[4]));
-	EXPECT(hits_call(1, 2, 1, 1) && calls[4] == 1);
+	EXPECT(hit_and_check_calls(1, 2, 1, 1) && calls[4] == 1);
 	EXPECT(!marker_tables_disconnect_if(is_same_code, NULL));
 	EXPECT(marker_tables_disconnect_if(is_same_code, count_call) == 5);
-	EXPECT(hits_call(0, 0, 0, 0) && calls[4] == 1);
+	EXPECT(hit_and_check_calls(0, 0, 0, 0) && calls[4] == 1);
 	EXPECT(marker_probe_unregister("many_later", count_call, NULL) == -ENOENT);
 	EXPECT(!marker_probe_unregister("many_value", empty_probe, NULL));
 
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
-	EXPECT(hits_call(0, 0, 0, 1) && calls[4] == 1);
+	EXPECT(hit_and_check_calls(0, 0, 0, 1) && calls[4] == 1);
 	EXPECT(marker_tables_disconnect_if(is_same_code, count_typed_call) == 2);
-	EXPECT(hits_call(0, 0, 0, 0) && !calls[4]);
+	EXPECT(hit_and_check_calls(0, 0, 0, 0) && !calls[4]);
 
 	/*
 	 * Also check a probe with the prototype of 2006: a function of kmarkers calls this kind of

@@ -122,7 +122,7 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 		if ((unsigned long)notes[i].site != gregs[REG_RIP])
 			continue;
 		print_hit(&notes[i], gregs);
-		/* Several SDT notes may be at one address: remove the breakpoint of each. */
+		/* Remove the breakpoint of each SDT note at this address. */
 		*notes[i].site = notes[i].old;
 	}
 }

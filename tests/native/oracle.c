@@ -40,7 +40,7 @@ static struct {
 	struct oracle_case test;
 	struct pt_regs expected;
 	unsigned long stack[STACK_WORDS], expected_stack[STACK_WORDS];
-	ucontext_t resume;	/* where oracle_run() executes its int3 */
+	ucontext_t resume;	/* context of oracle_run() at the int3 */
 	bool running;
 	u8 *sandbox;
 } oracle;
@@ -84,7 +84,7 @@ static bool emulate_case(struct oracle_case *test)
 	memcpy(at, test->code, insn.len);
 	test->regs.ip = (unsigned long)at;
 	test->regs.flags = (test->regs.flags & FLAGS) | ALWAYS_SET;
-	/* If sp were in the handler's stack, the kernel would assume that the handler runs. */
+	/* If sp were in the handler's stack, the kernel would consider the handler active. */
 	if (test->regs.sp - (unsigned long)oracle_stack <= ORACLE_STACK_BYTES)
 		test->regs.sp = 0;
 	for (i = 0; i < STACK_WORDS; i++)

@@ -64,7 +64,7 @@ static const char *change_while_running(void *(*run)(void *))
 		err = pthread_create(&threads[nr], NULL, run, NULL);
 		nr += !err;
 	}
-	/* On a busy machine, all changes could otherwise be made before the threads run. */
+	/* Wait until a thread runs: on a busy machine, all changes might be made before. */
 	while (!err && !READ_ONCE(passes))
 		sched_yield();
 	if (!err)

@@ -213,7 +213,7 @@ static void *change_once(void *unused)
 }
 
 /* Delay the batch after the first round, while its breakpoints are in memory. */
-static void stay_in_first_round(void)
+static void delay_after_first_round(void)
 {
 	if (!round_number++)
 		delay_hook_for_ms(5000);
@@ -238,7 +238,7 @@ static const char *check_breakpoint_of_new_batch(void)
 	EXPECT(!protocol_register());
 	round_number = 0;
 	failed = returned = false;
-	protocol_after_round = stay_in_first_round;
+	protocol_after_round = delay_after_first_round;
 	__atomic_store_n(&protocol_in_lookup, begin_batch, __ATOMIC_RELEASE);
 	ours = patcher_handle_int3(&regs);
 	byte = protocol_site_first[0];
@@ -313,8 +313,9 @@ static void handle_int3_at_site(void)
 }
 
 /*
- * Check that hits directly after the store of a breakpoint call the trap function, and are not
- * retried.  One breakpoint enables the site, another replaces the jump of the promoted site.
+ * Check that the first hit after a breakpoint is stored calls the trap function: the handler must
+ * not return to the breakpoint.  The first breakpoint enables the site.  The second breakpoint
+ * replaces the jump of the promoted site.
  */
 static const char *check_first_trap(void)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Three patch sites, and hooks that are called between the steps of a batch that changes them. */
+/* Three patch sites, and hooks that are called between the steps of a batch. */
 #ifndef TESTS_NATIVE_PROTOCOL_STAND_H
 #define TESTS_NATIVE_PROTOCOL_STAND_H
 
@@ -15,7 +15,7 @@ struct pt_regs;
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 
-/* Execute two sites.  A first site that is a nop sets bit 0 of the result, a second site bit 1. */
+/* Execute two sites.  The result has bit 0 if the first site is a nop, bit 1 if the second is. */
 int protocol_execute(void);
 
 /*

@@ -107,8 +107,8 @@ static void *wait_for_probes(void *unused)
 }
 
 /*
- * Wait for probes, then make every kind of change.  Only for children of fork(), in which no thread
- * is in a probe.
+ * Wait for probes, then change probes and the value.  Only children of fork() may call this
+ * function, because no thread of a child is in a probe.
  */
 static int change_and_synchronize(void)
 {
@@ -213,7 +213,7 @@ static void *change_cancelled(void *result)
 	return NULL;
 }
 
-/* Return 0 if this process can still change the value, and a child the value and probes. */
+/* Return 0 if this process can change the value, and if a child can change the value and probes. */
 static int check_changes(void)
 {
 	int before = imv_read(value);
@@ -336,7 +336,7 @@ static void *list_markers(void *file)
 	return NULL;
 }
 
-/* Register a probe with another format than the marker's, which is reported on stderr. */
+/* Register a probe whose format differs from the marker's.  The mismatch is reported on stderr. */
 static void *report_mismatch(void *unused)
 {
 	if (!marker_probe_register("readers_hit", "%s", probe_that_counts, NULL))

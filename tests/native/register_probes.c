@@ -95,8 +95,9 @@ static void hit_marker(void)
  * Hit the marker once.  Return true if each probe and register probe was called the given number of
  * times.
  */
-static bool hit_calls(unsigned int first, unsigned int first_registers, unsigned int second,
-		      unsigned int second_registers, unsigned int others)
+static bool hit_and_check_every_call(unsigned int first, unsigned int first_registers,
+				unsigned int second, unsigned int second_registers,
+				unsigned int others)
 {
 	reset_counts();
 	hit_marker();
@@ -118,26 +119,26 @@ static int unregister_by_name(unsigned int i)
 static const char *check_combinations(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
-	EXPECT(hit_calls(0, 0, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	EXPECT(!register_by_name(0));
-	EXPECT(hit_calls(0, 1, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	EXPECT(!register_by_name(1));
-	EXPECT(hit_calls(1, 0, 1, 0, 0));
+	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 0));
 	EXPECT(!marker_probe_register(NAME, FORMAT, plain_probe, NULL));
-	EXPECT(hit_calls(1, 0, 1, 0, 1));
+	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 1));
 	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
-	EXPECT(hit_calls(1, 0, 1, 0, 0));
+	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 0));
 	EXPECT(!unregister_by_name(0));
-	EXPECT(hit_calls(0, 0, 0, 1, 0));
+	EXPECT(hit_and_check_every_call(0, 0, 0, 1, 0));
 	EXPECT(!marker_register_regs_marker(typed_probe, NULL));
-	EXPECT(hit_calls(0, 0, 1, 0, 1));
+	EXPECT(hit_and_check_every_call(0, 0, 1, 0, 1));
 	EXPECT(!register_by_name(0));
-	EXPECT(hit_calls(1, 0, 1, 0, 1));
+	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 1));
 	EXPECT(!unregister_by_name(1));
 	EXPECT(!marker_unregister_regs_marker(typed_probe, NULL));
-	EXPECT(hit_calls(0, 1, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	EXPECT(!unregister_by_name(0));
-	EXPECT(hit_calls(0, 0, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	return NULL;
 }
 
@@ -185,7 +186,7 @@ static const char *check_another_format(void)
 	EXPECT(!marker_probe_register(NAME, "%s", plain_probe, NULL));
 	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
 	EXPECT(!test_wrong_page_was_mapped() && marker->direct);
-	EXPECT(hit_calls(0, 0, 0, 0, 1));
+	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 1));
 	return NULL;
 }
 
@@ -202,10 +203,10 @@ static const char *check_failed_disconnect(void)
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_tables_disconnect_if(is_tested_name, NULL));
 	EXPECT(test_wrong_page_was_mapped());
-	EXPECT(hit_calls(0, 1, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	test_map_wrong_page(NULL);
 	EXPECT(marker_tables_disconnect_if(is_tested_name, NULL) == 1);
-	EXPECT(hit_calls(0, 0, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	return NULL;
 }
 
@@ -253,10 +254,10 @@ static const char *check_failed_disconnect_of_one_name(void)
 	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
 	EXPECT(marker_probe_unregister(WAITING, probe_by_name, &seen[0]) == -ENOENT);
 	EXPECT(marker_probe_unregister_private_data(probe_by_name, &seen[0]) == -EILSEQ);
-	EXPECT(hit_calls(0, 1, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	test_map_wrong_page(NULL);
 	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
-	EXPECT(hit_calls(0, 0, 0, 0, 0));
+	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	EXPECT(marker_probe_unregister_private_data(probe_by_name, &seen[0]) == -ENOENT);
 	return NULL;
 }

@@ -131,11 +131,11 @@ static const char *check_random_order(void)
 	return NULL;
 }
 
-/* A simulated clock.  A pass of advance_clock() takes .pass picoseconds. */
+/* A simulated clock.  Each loop of advance_clock() takes simulated.pass picoseconds. */
 static struct {
 	bool used, stands;
 	u64 ns, pass;
-	unsigned int spoilt;	/* N > 0: all windows but every Nth take 100 us more */
+	unsigned int spoilt;	/* N > 0: windows take 100 us more, except every Nth window */
 	unsigned int windows;
 } simulated;
 
@@ -167,7 +167,10 @@ AT_EACH_LAYOUT(advance_clock);
 static const struct bench_variant timed[] = { BENCH_ROW("a", advance_clock) };
 static const struct bench_group to_find = { .name = "g", .variants = timed, .nr_variants = 1 };
 
-/* Find loop counts with the simulated clock. */
+/*
+ * Find loop counts for a loop of @pass picoseconds.  If @spoilt is N > 0, windows take 100 us more,
+ * except every Nth window.
+ */
 static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 {
 	int err;

@@ -46,7 +46,7 @@ static const char *check_pointers(void)
 	return NULL;
 }
 
-/* Check numbers of declared types that differ from the number of arguments. */
+/* Check fields of probes with more, fewer or as many declared types as arguments. */
 static const char *check_number_of_fields(void)
 {
 	EXPECT(fmt_is(1, "int,int", " arg1 %d"));

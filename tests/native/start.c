@@ -191,8 +191,8 @@ static void on_trap(int sig)
 }
 
 /*
- * In a child, replace the library's handler of SIGTRAP in each possible way, and restore the
- * handler.
+ * Replace the library's handler of SIGTRAP by SIG_DFL, SIG_IGN and another handler.  Changes must
+ * be refused until the library's handler is restored.
  */
 static int change_without_sigtrap_handler(void)
 {

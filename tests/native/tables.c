@@ -283,10 +283,7 @@ static __used noinline void contain_other_instructions(void)
 }
 
 static struct patcher_site others[OTHERS];
-/*
- * The site in read_scaled() reads scaled[1], which the test sets.  All other sites read scaled[0],
- * at a lower address.
- */
+/* The test sets scaled[1], which the site in read_scaled() reads.  Other sites read scaled[0]. */
 static DEFINE_IMV(u8, scaled)[2];
 
 static noinline u8 read_scaled(void)
