@@ -111,7 +111,7 @@ void core_storm_cleanup(void);
 const char *raw_calls_programs(void);
 const char *raw_arguments(void);
 const char *raw_exactly_once(void);
-const char *raw_after_refusal(void);
+const char *raw_attach_after_failure(void);
 void raw_refusal_cleanup(void);
 const char *raw_storm_of_locks(void);
 void raw_cleanup(void);

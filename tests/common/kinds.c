@@ -62,9 +62,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Emit @copies copies of four sites.  Behind each site is an add of @step to a register, another
- * register for each of the four sites; a site that holds a jump skips the add.  The add has three
- * bytes: 83, the register and @step.
+ * Emit @copies copies of four sites.  Behind each of the four sites is an add of @step to a
+ * register of its own; a site that holds a jump skips the add.  The add has three bytes: 83, the
+ * register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -167,7 +167,7 @@ static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 		flags & SF, flags & PF, less, less || flags & ZF,
 	};
 
-	/* An odd code stands for the negation of the condition of the even code before it. */
+	/* Condition code 2n + 1 stands for the negation of condition code 2n. */
 	return met[condition / 2] != (condition & 1);
 }
 
@@ -381,9 +381,9 @@ u64 kinds_execute(enum kinds_pass pass)
 }
 
 /*
- * Return the number that a site of @kind adds to the result of a pass.  @number is the number of
- * sites of the same kind before this site; @second is true if the site holds its second
- * instruction.
+ * Return the number that a site of @kind adds to the result of @pass, a function that executes
+ * sites.  @number is the number of sites of the same kind before this site; @second is true if the
+ * site holds its second instruction.
  */
 static u64 get_site_contribution(enum kinds_pass pass, int kind, unsigned int number, bool second)
 {

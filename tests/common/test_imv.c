@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of immediate values: every size and alignment, branches, comparisons, and stress tests, one
- * of them on 256 sites.
+ * Tests of immediate values: every size and alignment, branches, comparisons, many sites of one
+ * value, and stress tests.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>

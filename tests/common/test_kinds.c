@@ -190,8 +190,8 @@ static unsigned long get_ms_since(u64 start)
 
 /*
  * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
- * seconds.  A batch changes up to FEW sites if @pass is check_passes_during_flips() and there are
- * fewer than MANY sites; otherwise a batch changes all sites.
+ * seconds.  A batch changes all sites, with one exception: if check_passes_during_flips() is called
+ * for fewer than MANY sites, a batch changes at most FEW sites.
  */
 static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
 {

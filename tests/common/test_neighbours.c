@@ -122,7 +122,7 @@ static const char *apply_all_but_one(unsigned int i)
 		EXPECT(stuck[backwards ? NR - 1 - j : j] == (j == i));
 		EXPECT(!memcmp(get_site_addr(j), j == i ? nop : jump, INSN));
 	}
-	/* Now patcher_apply_most() can change only site number @i. */
+	/* Only site number @i still holds a nop, so only this site can be changed. */
 	memset(stuck, 0, sizeof(stuck));
 	fill_pokes(nop, jump);
 	EXPECT(patcher_apply_most(patcher_apply, owner, pokes, NR, stuck) == -EILSEQ);

@@ -126,7 +126,7 @@ static noinline void ignore_caller(void *private, const struct sdt_hit *hit)
 	barrier();
 }
 
-/* Check that record_caller() has another caller only while a second handler is attached. */
+/* Check that record_caller() has another caller while a second handler is attached. */
 static const char *check_callers(void)
 {
 	const void *alone;

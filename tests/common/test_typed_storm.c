@@ -148,7 +148,7 @@ static void disable_preemption_if_wanted(void)
 }
 
 /*
- * Let a thread disable preemption, and wait for this.  Return false after 4 * HOLD_NS.
+ * Let a thread disable preemption, and wait until it is disabled.  Return false after 4 * HOLD_NS.
  */
 static bool wait_for_disabled_preemption(void)
 {

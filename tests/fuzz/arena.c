@@ -194,8 +194,8 @@ static bool site_holds(const struct patcher_poke *poke, u8 first, const u8 *tail
 }
 
 /*
- * Check the site of a poke after round number @round: after 0 the site holds int3 and the old tail,
- * after 1 int3 and the new tail, after 2 the new instruction.
+ * Check the site of a poke after round number @round.  After round 0, the site holds int3 and the
+ * old tail; after round 1, int3 and the new tail; after round 2, the new instruction.
  */
 static void check_poke(const struct patcher_poke *poke, unsigned int round)
 {

@@ -7,9 +7,9 @@
 static struct input input;
 
 /*
- * Decode the first max bytes of @code, for each max: the decoder must refuse these bytes, or decode
- * them like the whole code.  The bytes are copied to memory of max bytes, so that AddressSanitizer
- * reports a read behind the last byte.
+ * Decode the first 0, 1, 2 bytes of @code, and so on.  The decoder must refuse these bytes, or
+ * decode the same instruction as from the whole code.  The bytes are copied to memory of exactly
+ * their size, so that AddressSanitizer reports a read behind the last byte.
  */
 static void decode_cut_code(const u8 *code)
 {

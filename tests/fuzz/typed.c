@@ -259,8 +259,8 @@ static void toggle_probe_by_name(int marker)
 }
 
 /*
- * Check that a stub jumps to the iterator, or directly to the marker's only probe if the probe is
- * in reach and the stub is the last one of the marker (@last).
+ * Check the jump of a stub.  The last stub of a marker (@last) jumps directly to the marker's only
+ * probe if a direct jump can reach the probe.  All other stubs jump to the iterator.
  */
 static void check_stub(const struct stub *stub, bool last)
 {

@@ -163,8 +163,8 @@ static bool is_command(const char *at)
 }
 
 /*
- * Check the bits of a command: "trace" and "count" each add a bit, "-trace" and "-count" remove the
- * bit.
+ * Check which bits a command adds or removes: "trace" and "count" each add a bit, "-trace" and
+ * "-count" each remove a bit, and "none" removes both bits.
  */
 static void check_command(const struct control_command *command, const char *at)
 {

@@ -187,7 +187,7 @@ static int hold_text_mutex_repeatedly(void *unused)
 
 /*
  * Return the address of a data symbol, or 0.  register_kprobe() refuses a kprobe on data, but
- * stores the address of the symbol.
+ * stores the address of the symbol in the struct kprobe.
  */
 static unsigned long find_data_symbol(const char *symbol)
 {

@@ -27,7 +27,8 @@
  * @result: return value of @call with each form
  * @nr: number of forms
  * @registered: true while the site is registered
- * @compared: number of checked results: those of calls during which at most one change ran
+ * @compared: number of results that were checked; a result is checked only if at most one change
+ *	ran during the call
  */
 struct changed {
 	struct patcher_core_site core;
@@ -73,8 +74,9 @@ static bool is_branch(const u8 *text, u8 *len)
 }
 
 /*
- * Let the branch @site also be replaced by an instruction with which the function always returns
- * @result: by a nop if @result is @not_taken, else by a jump.  Add no jump to a branch of 6 bytes.
+ * Add to @site an instruction with which the function always returns @result: a nop if @result
+ * equals @not_taken, the result when the branch is not taken; else a jump.  If the branch has 6
+ * bytes, add no jump.
  */
 static void add_nop_or_jump(struct changed *site, unsigned long result, unsigned long not_taken)
 {

@@ -29,10 +29,10 @@
 #define DS		0x3e
 
 /*
- * The task may run again when CHECKS checks in a row, at intervals of 1 ms, have found the thread
- * that changes the run asleep.  The task is kept from running for at most LIMIT_MS, because the
- * kernel throttles real-time threads that run longer.  On a slow machine, several of the TRIES
- * attempts may fail.
+ * The task may run again when the thread that changes the run was asleep in CHECKS consecutive
+ * checks, 1 ms apart.  The task is kept from running for at most LIMIT_MS, because the kernel
+ * throttles real-time threads that run longer.  On a slow machine, several of the TRIES attempts
+ * may fail.
  */
 #define CHECKS		20
 #define LIMIT_MS	700

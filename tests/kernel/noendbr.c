@@ -16,7 +16,7 @@ MODULE_PARM_DESC(behind, "if set, call the instruction behind the ENDBR, which I
 
 void kmarkers_test_entry(void);
 
-/* Write ENDBR64, a nop without IBT, as bytes: some compilers and assemblers omit ENDBR64. */
+/* ENDBR64 is written as bytes, because some compilers and assemblers omit the instruction. */
 asm(".pushsection .text\n"
 	".type kmarkers_test_entry, @function\n"
 	"kmarkers_test_entry:\n"

@@ -3,8 +3,8 @@
  * Notes, which are SDT sites without an instruction of their own, in functions that are compiled
  * with several options.  The main parameters of the module are:
  *
- *	pass	write o1, o2, o3 or fp to execute the functions of this option once, "others" to
- *		execute all other functions once
+ *	pass	write o1, o2, o3 or fp to execute the functions of one option once, or "others"
+ *		to execute all other functions once
  *	repeat	write N to execute the functions of all options N times
  *	listen	while 1, a handler stores the probe and the arguments of each hit
  *	seen	the hits since the last write to pass

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A module whose SDT probes are all of the flavour note, so that it has no table of other sites. */
+/* A module whose SDT probes are all of the flavour note: the module has no table of patch sites. */
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>

@@ -193,8 +193,8 @@ const char *raw_arguments(void)
 
 #define FAR	1000
 
-/* Attaching fails for lack of memory; a program that is attached afterwards is called. */
-const char *raw_after_refusal(void)
+/* If attaching a program fails for lack of memory, a second attempt succeeds. */
+const char *raw_attach_after_failure(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;
 	unsigned int nth, calls = 0, refused = 0;
@@ -324,7 +324,7 @@ const char *raw_exactly_once(void)
 	return raw_calls_programs();
 }
 
-const char *raw_after_refusal(void)
+const char *raw_attach_after_failure(void)
 {
 	return raw_calls_programs();
 }

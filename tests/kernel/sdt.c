@@ -43,10 +43,10 @@ static noinline int tsdt_write(int number)
 }
 
 /*
- * A function that is never called.  The nop of its site contains the distance of the jump, more
- * than 64 bytes.  When int3 replaces the first byte of the site, the kernel decodes instructions
- * from the second byte on.  With some forms of the nop, an instruction would end behind the site,
- * and the kernel would decode the constants as instructions.
+ * A function that is never called.  The nop of its site contains the distance of a jump, more than
+ * 64 bytes.  While int3 replaces the first byte of the nop, the kernel decodes the other bytes as
+ * instructions.  With a wrong form of the nop, the last of these instructions would end behind the
+ * nop, and the kernel would decode the constants as instructions.
  */
 static noinline __used void tsdt_apart(void)
 {

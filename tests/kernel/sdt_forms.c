@@ -22,7 +22,7 @@ SDT_PROVIDER_DEFINE(tlink);
 SDT_PROVIDER_DEFINE(tlock);
 SDT_PROVIDER_DEFINE(tmemory);
 
-/* For each probe: number of arguments, arguments of its definition, and arguments of its site. */
+/* For each probe: the number of arguments, and the arguments of the macros for probe and site. */
 #define FORMS(X)								\
 	X(3, (tpath, names, lookup, entry, "void *", "char *", "unsigned long"),		\
 	  (tpath, names, lookup, entry, place, text, (unsigned long)number))			\
@@ -202,7 +202,7 @@ FORMS(DEFINE)
 #define ABI_PROBE1(mod, func, name, value)	SDT_PROBE1(ABI, mod, func, name, value)
 SDT_PROVIDER_DEFINE(ABI);
 ABI_DEFINE1(fork, abi_fork, return, "int");
-/* A probe whose hits are not recorded, because the event find_hit has other fields. */
+/* The hits of this probe are not recorded: its event, find_hit, has the fields of another probe. */
 SDT_PROBE_DEFINE1(tpath, other, find, hit, "long");
 SDT_PROBE_DEFINE(tproc, , , untyped);
 SDT_PROBE_DEFINE5(tproc, kernel, , partly, "int", "int", "char *", "int", "int");

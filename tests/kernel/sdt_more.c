@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * SDT probes of the provider tsdt, which kmarkers_test_sdt defines, too.  io-start is equal in both
- * modules, trapped has another type of argument here, and kinds has an argument of each kind.
- * Writing N to the parameter pass executes the sites N times; with first=N, the init function does
- * so, too.
+ * SDT probes of the provider tsdt, which kmarkers_test_sdt defines, too.  The probe io-start is
+ * equal in both modules, trapped has different types of arguments in the two modules, and kinds has
+ * an argument of each kind.  Writing N to the parameter pass executes the sites N times.  With
+ * first=N, the init function executes the sites N times.
  */
 #include <linux/kernel.h>
 #include <linux/module.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Threads of the stress tests, one on each online CPU, and test_read_shared(). */
+/* Threads of the stress tests, one on each online CPU, and a function that reads a shared value. */
 #include <linux/cpu.h>
 #include <linux/err.h>
 #include <linux/export.h>

@@ -54,8 +54,8 @@ class Search:
 # faster, and used if no counterexample is expected.
 SHORTEST = ("-O0", "-DBFS")
 FAST = ("-O1",)
-# Options of the search: the maximum length of a path. The result of a search that needs longer
-# paths is `broken`.
+# The maximum length of a path, as an option of the search. A search that needs longer paths has the
+# result `broken`.
 DEPTH = "-m1000000"
 LONG_DEPTH = "-m8000000"
 STATES = Search("states", ())

@@ -181,8 +181,8 @@ static u64 record_longest_gap(u64 last)
 }
 
 /*
- * Read the clock in a loop, and set gap_ns to the longest time between two readings.  The reading
- * after the loop ends a gap that lasts until the thread is stopped.
+ * Read the clock in a loop, and set gap_ns to the longest time between two readings.  A last
+ * reading after the loop is needed for a gap that lasts until the thread is stopped.
  */
 static int watch_clock(void *unused)
 {
