@@ -3,8 +3,8 @@
 
 A row is a variant of a benchmark (see rows.py). The change of a row is the relative difference of
 the costs in runs A and B, in percent. The interval of a change is a t interval over the clusters of
-both runs. The intervals of all judged rows hold at once with a confidence of 99 %: the error
-probability of each interval is 1 % divided by the number of judged rows and of comparisons
+both runs. All intervals of judged rows contain the true changes with a confidence of 99 %: the
+error probability of each interval is 1 % divided by the number of judged rows and of comparisons
 (Bonferroni). If either run has a single process, the interval is extended to contain the 95 %
 interval over code layouts. Finally the interval is widened by one step of the clock of each run.
 
@@ -12,10 +12,10 @@ Verdicts follow the rule of verdicts.py, with a margin in percent. The noise flo
 the absolute change of its A/A clone. If a run has a single process, the noise floor is the larger
 absolute end of the interval of the clone's change. A row is slower or faster only if its whole
 interval lies beyond the margin and its change exceeds the noise floor. The verdicts slower and
-faster use the interval that holds for all rows at once, because a false alarm in any row is an
-error of the comparison. The verdict equivalent uses the 95 % interval of the row alone, as in a
-report. Exact counts are compared as numbers. If the grade of a benchmark is poor in one of the
-runs, the verdicts of its rows are withheld, as in the report of that run.
+faster use this 99 % confidence for all rows together, because a false alarm in any row is an error
+of the comparison. The verdict equivalent uses the 95 % interval of the row alone, as in a report.
+Exact counts are compared as numbers. If the grade of a benchmark is poor in one of the runs, the
+verdicts of its rows are withheld, as in the report of that run.
 
 A whole row (see rows.py), such as the baseline, changes with the clock and the load of the machine,
 and no clone measures by how much. The change of a whole row is always shown, but gets a verdict
@@ -267,7 +267,8 @@ def compare_rows(
 ) -> list[Change]:
     """Return the change of every row from run A to run B: first the rows of A, then those that only
     B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged, too.
-    FAMILY_WISE_ERROR is the error probability of `comparisons` pairs of runs together."""
+    `comparisons` is the number of pairs of runs that share the error probability
+    FAMILY_WISE_ERROR."""
     pairs = pair_rows(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)

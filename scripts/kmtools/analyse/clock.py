@@ -45,7 +45,7 @@ def find_integer_clock_step(values: NDArray[np.int64]) -> float:
         if not out[step] and np.mean(values % step == 0) >= LEAST_SHARE_OF_WINDOWS:
             found = step
         else:
-            # This step divides too few values, and a multiple of the step divides no more, so skip
+            # This step divides too few values. No multiple of the step divides more values, so skip
             # all multiples.
             out[step::step] = True
     return float(found)

@@ -38,8 +38,8 @@ def describe_layout_difference(
 def make_layouts_key(layouts_mask: int) -> int:
     """Return the comparison key of a set of layouts, given as a bit mask. If the set has only the
     first eight layouts, the key is the mask. Otherwise the key is the set of eighths of a cache
-    line that contain a layout. The layouts themselves are no key, because each process with few
-    blocks measures a random subset of the 32 layouts."""
+    line that contain a layout. The key is not the mask, because a process with few blocks measures
+    a random subset of the 32 layouts."""
     eighths = (1 << EIGHTHS) - 1
     if layouts_mask <= eighths:
         return layouts_mask
@@ -72,9 +72,9 @@ def make_row_key(entry: Entry) -> Key:
 
 
 def make_measurement_key(row: Row) -> tuple[int, bool]:
-    """Return a key that is equal for rows (results of variants) that can be compared. The key is
-    the comparison key of the row's code layouts, and True if the row has too few blocks to tell
-    these layouts apart."""
+    """Return a key that is equal for rows (results of variants) that can be compared. The key is a
+    pair: the comparison key of the row's code layouts, and whether the row has too few blocks to
+    tell these layouts apart."""
     return make_layouts_key(make_layouts_mask(row.places)), row.crowded
 
 
@@ -110,7 +110,7 @@ def find_incomparable_runs(
     entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
 ) -> dict[str, str]:
     """Return the runs that have a row which cannot be compared with the row of the same identity in
-    `references`, each run with the reason in words. In the reason, `reference_name` stands for the
+    `references`, each run with the reason in words. `reference_name` is how the reason calls the
     runs of `references`."""
     found: dict[str, str] = {}
     for run, row in select_timed_entries(entries):

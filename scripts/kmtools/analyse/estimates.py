@@ -93,9 +93,8 @@ def compute_estimates(
     env: Mapping[str, Any],
     known_results: Sequence[Result] | None = None,
 ) -> Estimates:
-    """Compute the rows and grades of a run from its samples. `known_results` are results that were
-    computed from the samples before any verdict was withheld because of a poor grade. If
-    `known_results` is None, compute the results here."""
+    """Compute the rows and grades of a run from its samples. `known_results` are the results of the
+    samples, with no verdict withheld; None to compute the results here."""
     results = verdicts.compute_results(samples, tiers) if known_results is None else known_results
     poor = grade.find_poor_benchmarks(env, tiers, results)
     rows = [

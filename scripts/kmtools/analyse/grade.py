@@ -42,8 +42,8 @@ MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
 # Shares of the measuring time above which the grade is poor: steal time, and the time that other
 # programs used the same CPU. lateness.py has the limits of a fair grade.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
-# If a larger share of the windows is late, and most late windows are in the same blocks, the grade
-# is poor.
+# The grade is poor if a larger share of the windows is late, and most late windows are in blocks
+# whose windows are mostly late.
 TOO_MANY_LATE = 0.3
 # If the noise exceeds the equivalence margin in more than this share of the benchmarks, the grade
 # is poor.
@@ -140,8 +140,8 @@ def check_emulation(evidence: Evidence) -> Reason | None:
 
 
 def is_machine_emulated(evidence: Evidence) -> bool:
-    """Return True if the machine that measured is itself emulated. In such a run, a tier that was
-    measured on the machine, or in a guest under KVM, has an emulated CPU."""
+    """Return True if the machine on which the run was started is emulated: a tier that was measured
+    on this machine, or in a guest under KVM, has an emulated CPU."""
     entries = evidence.env.get("tiers", [])
     return any(
         one.emulated and (one.tier in rundir.HOST_TIERS or one.vm.get("accel") == "kvm")
@@ -245,9 +245,9 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if many timed windows are late: over a microsecond longer
     than usual. Usually the grade is fair and verdicts are kept, because late windows widen the
     intervals. The grade is poor if more than TOO_MANY_LATE of the windows are late, and most late
-    windows are in the same blocks: intervals then cover the true cost too rarely, as
-    method/latewindows.py shows. The cause and the remedy are taken from the benchmark with the
-    largest share of late windows."""
+    windows are in blocks whose windows are mostly late: intervals then cover the true cost too
+    rarely, as method/latewindows.py shows. The cause and the remedy are taken from the benchmark
+    with the largest share of late windows."""
     windows = sum(result.windows - result.flagged for result in evidence.results)
     found = sum(result.late.late for result in evidence.results)
     if not windows or found <= MANY_LATE * windows:
@@ -265,8 +265,8 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
 def grade_share_of_time(
     evidence: Evidence, counter: str, fair_above: float, poor_above: float
 ) -> tuple[Level, float] | None:
-    """Return a grade, and the seconds that `counter` (see measure/disturbance.py) counted, as a
-    share of the measuring time. The grade is poor if the share is above `poor_above`, else fair.
+    """Return a grade and a share: the seconds that `counter` (see measure/disturbance.py) counted,
+    divided by the measuring time. The grade is poor if the share is above `poor_above`, else fair.
     Return None if the share is at most `fair_above`."""
     share = divide_by_measuring_time(evidence.tier.env, counter)
     if share is None or share <= fair_above:

@@ -97,9 +97,10 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
-    variant, loop count, layout and process. A disturbance may last for most of a process. So if a
-    process is slower than the median process by more than a tenth, for most variants, the usual
-    times of this process are divided by the ratio of the two times."""
+    variant, loop count, layout and process. A disturbance may last for most of a process. So a
+    process is compared with the median process: if the process takes more than 1.1 times as long
+    for most variants, its usual times are divided by the ratio of the times of the two
+    processes."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(

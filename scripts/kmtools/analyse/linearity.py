@@ -5,9 +5,9 @@ counts.
 The slope is the cost of an operation only if the windows lie on a line. In each block with three
 windows, the bend is the slope over the two larger loop counts minus the slope over the two smaller
 loop counts. If a variant has a baseline, the bend of the baseline in the same block is subtracted:
-a core whose frequency changes bends both alike, and the difference of their costs stays on a line.
-location.py estimates the location of the bends of all blocks. The windows are not on a line if the
-whole interval of this location lies beyond two limits: the equivalence margin, and
+a change of the core's frequency bends both alike, and the difference of their costs stays on a
+line. location.py estimates the location of the bends of all blocks. The windows are not on a line
+if the whole interval of this location lies beyond two limits: the equivalence margin, and
 LARGEST_BEND_SHARE of the cost.
 
 The slope over all three loop counts lies between the slopes over the two halves. So the interval of
@@ -75,8 +75,8 @@ def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
 
 def describe_bend(bend: float, is_difference: bool) -> str:
     """Return the note on a variant whose windows are not on a line. `bend` is how much more an
-    operation costs in long windows than in short ones. If `is_difference` is true, `bend` is the
-    same number for the difference from the baseline."""
+    operation costs in long windows than in short ones. If `is_difference` is true, `bend` is how
+    much larger the difference from the baseline is in long windows."""
     if is_difference:
         said = f"the difference is {bend:+.3g} in long windows against short ones"
         return f"{NOT_ON_A_LINE}: {said}, and the interval holds both"

@@ -96,10 +96,10 @@ KNOWN_VARIANCE_RATIO = 10
 class Location:
     """A location and its interval. `over_time` is the interval computed from the variance over time
     alone. `over_layouts` is the interval computed from the variance over layouts alone, None for a
-    single layout. `endless` is the interval of an endless run, in which only layouts differ; None
-    if the noise of blocks hides the variance over layouts. `spread` is the interquartile range of
-    the residuals. `mean` is the mean over time of all blocks. `left_out` is the interval of `mean`
-    minus `value`, None if this interval cannot be estimated."""
+    single layout. `endless` is the interval that an endless run would have, from the variance over
+    layouts alone, without noise; None if the noise of blocks hides this variance. `spread` is the
+    interquartile range of the residuals. `mean` is the mean over time of all blocks. `left_out` is
+    the interval of `mean` minus `value`, None if this interval cannot be estimated."""
 
     value: float
     interval: Interval
@@ -127,8 +127,8 @@ def compute_midmean(x: Floats) -> Floats:
 
 
 def compute_midmeans(parts: Sequence[Floats]) -> Floats:
-    """Return the midmean of each part. Parts of equal length, the usual case, are computed in one
-    call, which is five times as fast."""
+    """Return the midmean of each part of the blocks. Parts of equal length, the usual case, are
+    computed in one call, which is five times as fast."""
     if len({len(part) for part in parts}) == 1:
         return compute_midmean(np.stack(parts))
     return np.array([compute_midmean(part) for part in parts], dtype=np.float64)
@@ -227,11 +227,11 @@ def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
 
 def find_two_machine_states(x: Floats, process: Integers) -> tuple[Floats, Floats] | None:
     """Find two states of the machine, a cheap and a costly one, with only a few changes between the
-    two. Return the midmeans of the parts of the blocks in each state; None if there are no two
-    states. At least one change must lie within a process: changes at the start of a process are
-    differences between processes. A change may lie within a part, so the two parts next to a change
-    are left out. If the cheap state has no other parts, return the smallest midmean; if the costly
-    state has no other parts, return the largest midmean."""
+    two. Split the blocks into parts, and return the midmeans of the parts in each state; None if
+    there are no two states. At least one change must lie within a process: changes at the start of
+    a process are differences between processes. The two parts next to a change are left out,
+    because they may contain blocks of both states. A state without any other part gets the smallest
+    midmean if it is the cheap state, else the largest."""
     found, owners = [], []
     for number in np.unique(process):
         own = x[process == number]
@@ -264,8 +264,8 @@ def compute_interval_of_both_states(
 ) -> Interval:
     """Return the smallest interval that contains the intervals of the costs in both states of the
     machine. `outside` is the error probability of each interval, `states` has the midmeans of the
-    parts in each state. `part_variance` is the variance of the midmean of a part, `more_variance`
-    the variance over layouts; `freedom` are the degrees of freedom."""
+    parts in each state. `part_variance` is the variance of the midmean of a part. `more_variance`
+    is the variance over layouts. `freedom` is the degrees of freedom of the intervals."""
     cheap, costly = (
         compute_mean_interval(
             float(own.mean()), part_variance / len(own) + more_variance, freedom, outside

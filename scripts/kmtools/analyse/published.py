@@ -97,8 +97,8 @@ def read_csv_table(path: Path) -> list[dict[str, str]]:
 
 
 def parse_published_value(row: dict[str, str]) -> tuple[float, str]:
-    """Return the published value in a row, and its unit. A total is divided by the number of
-    loops."""
+    """Return the published value in a row, and its unit. A published total of cycles is divided by
+    the number of loops."""
     if row["total_cycles"] and row["loops"]:
         return int(row["total_cycles"]) / int(row["loops"]), row["unit"].split("/")[0] + "/loop"
     return float(row["published"]), row["unit"]

@@ -2,8 +2,8 @@
 """Judges the times of a command in two states of one boot, "on" and "off".
 
 The logarithm of the ratio of the two times in a round is a paired difference. location.py estimates
-where these differences lie, with boots as processes, and verdicts.py decides. There is no A/A
-clone, so only the margin counts.
+the location of these differences, with boots as processes, and verdicts.py chooses the verdict. The
+verdict depends on the margin alone, because there is no A/A clone that measures the noise.
 """
 
 from __future__ import annotations

@@ -64,8 +64,9 @@ class Row:
     """A row of one run: the results of a variant. `cost` is the median cost per operation or per
     switch, in `unit`. `values` has the estimate of each cluster (process), `layouts` the estimate
     of each code layout; the estimates are shares of the cost of the baseline, or in `unit`.
-    `resolution` is one step of the clock as a share of the cost, 0 if it does not limit the
-    precision. `lo` and `hi` are the smallest and the largest of several exact counts."""
+    `resolution` is one step of the clock as a share of the cost; 0 if the step does not limit the
+    precision of the estimates. `lo` and `hi` are the smallest and the largest of several exact
+    counts."""
 
     name: RowName
     kernel: str
@@ -115,8 +116,8 @@ def make_timed_row(
     )
     effects, values, spread = location.estimate_batch_locations(x, layout, parts)
     if 0 < step <= spread:
-        # The step of the clock does not limit the precision of the mean, because the blocks vary by
-        # more than a step.
+        # The blocks vary by more than a step of the clock. So after dithering (adding a fraction of
+        # a step to each value) the step does not limit the precision of the mean.
         effects, values, _ = location.estimate_batch_locations(
             location.dither_values(x, step), layout, parts
         )

@@ -162,5 +162,5 @@ def find_value_range(series: Sequence[Slope]) -> Interval:
 
 
 def count_flagged_windows(samples: Iterable[Sample]) -> dict[str, int]:
-    """Return the number of windows with each flag word."""
+    """Return the number of windows that have each flag, by the name of the flag."""
     return dict(sorted(Counter(word for sample in samples for word in sample.flags).items()))

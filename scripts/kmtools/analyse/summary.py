@@ -146,10 +146,10 @@ def make_figure_fields(result: Result) -> dict[str, Any]:
 
 
 def make_result_entry(result: Result, ancestors: Ancestors) -> dict[str, Any]:
-    """Return the entry of a result in summary.json. The fields published and published_delta have
-    the numbers of the first machine in published.csv; published_delta is computed from the
-    published values. The field published_rows has the numbers of all machines."""
-    # Compare only results in cycles with published numbers, which are cycles.
+    """Return the entry of a result in summary.json. The fields `published` and `published_delta`
+    have the numbers of the first machine in published.csv; the delta is computed from the published
+    values. The field `published_rows` has the numbers of all machines."""
+    # Published numbers are cycles: compare them only with results in cycles.
     cycles = result.unit in (UNIT_TSC, UNIT_GUEST)
     found = ancestors.get((result.benchmark, result.variant), []) if cycles else []
     rows = [row for row in found if row.apart != result.tier and not row.is_whole_program]

@@ -110,8 +110,8 @@ def compute_switching_medians(
     samples: Iterable[Sample], tiers: Iterable[Tier] = ()
 ) -> list[SwitchPoint]:
     """Return the medians of every method of switching sites, for every number of sites. The points
-    are ordered by tier (measurement environment), kernel and benchmark. The points of `tiers` also
-    have the numbers of blocks."""
+    are ordered by tier (measurement environment), kernel and benchmark. A point has the numbers of
+    blocks only if `tiers` contains its tier."""
     groups: dict[tuple[str, str, str, str, int], list[Sample]] = defaultdict(list)
     whole: dict[tuple[str, str, str], list[Sample]] = defaultdict(list)
     for s in samples:
@@ -190,9 +190,9 @@ def compute_batch_to_manual_rounds_ratio(points: Sequence[SwitchPoint]) -> float
 
 
 def compute_batch_to_stores_ratio_at_million_sites(points: Sequence[SwitchPoint]) -> float | None:
-    """Return the ratio of compute_batch_to_stores_ratio() for sites beyond the first hundred
-    thousand, up to a million. A list of a million sites is larger than most caches, so bare stores
-    also take longer."""
+    """Return the same ratio as compute_batch_to_stores_ratio(), for the sites from the first
+    hundred thousand to a million. A list of a million sites is larger than most caches, which makes
+    both a batch and bare stores slower."""
     return divide_if_known(
         *(
             compute_time_per_further_site(points, way, 100_000, 1_000_000)
@@ -229,7 +229,8 @@ def compute_gap_to_interrupts_ratio(points: Sequence[SwitchPoint]) -> float | No
 
 def compute_measure_range(measure: Measure, points: Sequence[SwitchPoint]) -> Interval:
     """Return the smallest and the largest value of `measure` that the 95 % intervals of the medians
-    permit. A median is varied only if `measure` returns None without it."""
+    permit. Only medians that `measure` needs are varied: `measure` returns None if one of them is
+    missing."""
     needed = [p for p in points if measure([other for other in points if other is not p]) is None]
     if any(p.ci == stats.UNBOUNDED for p in needed):
         return stats.UNBOUNDED
@@ -238,7 +239,7 @@ def compute_measure_range(measure: Measure, points: Sequence[SwitchPoint]) -> In
     for ends in product(*((p.ci.lo, p.ci.hi) for p in needed)):
         moved = [replace(p, median=end) for p, end in zip(needed, ends, strict=True)]
         value = measure([*others, *moved])
-        # If the divisor is zero at this end of its interval, the value has no upper bound.
+        # The divisor in `measure` is zero at this end of an interval: the value has no upper bound.
         values.append(math.inf if value is None else value)
     return Interval(min(values), max(values))
 
@@ -258,7 +259,7 @@ class SwitchingLimit:
     strict: bool = False
 
     def judge_value(self, value: float, points: Sequence[SwitchPoint]) -> str:
-        """Return "kept", "unresolved" or BROKEN."""
+        """Return the outcome of the limit for `value`: "kept", "unresolved" or BROKEN."""
         bounds = compute_measure_range(self.measure, points)
         kept = value <= self.limit if self.most else value >= self.limit
         if (self.strict or not kept) and bounds.lo < self.limit < bounds.hi:

@@ -3,8 +3,9 @@
 
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
 spread of neighbouring runs. The proposed points divide the runs into segments. A proposed change
-point counts if the segments before and after it differ by the rule of changes.py. The error
-probability is divided by the number of rows and of runs.
+point is reported if, by the rule of changes.py, the segment after the point is slower or faster
+than the segment before the point. The error probability is divided by the number of rows and of
+runs.
 """
 
 from __future__ import annotations

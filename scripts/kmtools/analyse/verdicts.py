@@ -91,7 +91,8 @@ WHOLE_OPERATION_SHARE = 0.01
 # - Hot loops: a quarter of a core cycle, less than any instruction costs on a dependent path. At
 #   3 GHz, this is 8 % of the time of a loop that makes 10^9 iterations a second.
 # - Whole operations: one percent, less than the costs change from one build of a kernel to the next
-#   because of the layout of code and data. A smaller cost does not decide about instrumenting code.
+#   because of the layout of code and data. A smaller cost does not affect the decision whether to
+#   instrument code.
 # - Emulated ticks: 5 %, because only rough ratios of whole operations are meaningful.
 # History: wider margins for cold-* and getppid-* were removed after a first look at native numbers;
 # the verdict on a cold branch that costs 0.6 cycles then changed from equivalent to slower. Three
@@ -265,7 +266,7 @@ def widen_for_late_blocks(
     """Return the smallest interval that contains two intervals: `interval`, of all slopes in
     `series`, and the interval of the slopes outside `late_blocks`. If the slopes outside
     `late_blocks` are more than half of all slopes, but too few for an interval, the result contains
-    `interval` and their estimate."""
+    `interval` and the location of these slopes."""
     others = [slope for slope in series if slope.block not in late_blocks]
     if len(others) == len(series):
         return interval
@@ -388,7 +389,7 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
     floor = None if is_clone else group.noise.wide.max_distance_from_zero
     verdict = decide_verdict(diff.delta, diff.wide, group.margin, floor)
     notes = [*diff.notes]
-    # The verdict of an endless run, which has no noise, so the noise floor is zero.
+    # The verdict that an endless run would give: without noise, the noise floor is zero.
     endless = diff.endless and decide_verdict(diff.delta, diff.endless, group.margin, None)
     if verdict == endless == UNRESOLVED:
         notes.append(LIMITED_BY_LAYOUTS)
@@ -405,8 +406,8 @@ def judge_variant(group: BenchmarkGroup, variant: str, diff: Difference) -> tupl
 
 
 def read_tick_rate_khz(tier: Tier) -> float | None:
-    """Return the number of ticks in a millisecond; None if it is not known, or if ticks are
-    emulated or instructions."""
+    """Return the number of ticks in a millisecond; None if this number is not known, if ticks are
+    emulated, or if they are instructions."""
     khz = str(tier.env.get("tsc_khz", ""))
     known = khz.isdecimal() and not tier.emulated and not tier.exact
     return float(khz) if known else None
@@ -527,7 +528,7 @@ def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Re
     results = []
     for name in sorted(groups, key=lambda key: (rundir.get_tier_order(key[0]), key[1:])):
         group = make_benchmark_group(known[name[0], name[1]], name[2], groups[name])
-        # The baseline, its A/A clone, then the others by name.
+        # The order of the results: the baseline, its A/A clone, then the other variants by name.
         first = [group.baseline, f"{group.baseline}{CLONE_SUFFIX}"] if group.baseline else []
         order = [*first, *sorted(set(group.samples) - set(first))]
         results += [make_variant_result(group, variant) for variant in order]

@@ -16,7 +16,7 @@ WITHHELD = "withheld"
 
 # The default equivalence margin of a comparison of runs, in percent.
 MARGIN = 0.1
-# Verdicts on a row of a comparison of runs that has no judged change.
+# Verdicts of a comparison of runs on a row whose change is not judged.
 NOT_JUDGED, MISSING, NEW, NOT_COMPARABLE = "not judged", "missing", "new", "not comparable"
 
 CHANGED = (SLOWER, FASTER, MORE, FEWER)
@@ -28,7 +28,7 @@ FAIL_ON_VERDICTS = {
     "changed": CHANGED,
     "costlier": (SLOWER, MORE),
 }
-# Arguments of --fail-on for shifts. A shift can only be slower or faster.
+# Arguments of --fail-on in the command history. A shift (lasting change) is slower or faster.
 FAIL_ON_SHIFTS = ("slower", "faster", "changed", "costlier")
 # The properties of a machine by which runs can be grouped.
 MACHINE_PROPERTIES = ("cpu", "microcode", "kernel")
