@@ -106,7 +106,7 @@ def _check_kvm_device(kvm: Path) -> Accel | None:
     if not kvm.exists():
         why = f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
         return Accel("tcg", why)
-    # This check does not replace a trial boot: KVM may return its version and still fail.
+    # Success here does not replace a trial boot: KVM may return its version and still fail.
     try:
         read_kvm_version(kvm)
     except PermissionError:

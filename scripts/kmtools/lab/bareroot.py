@@ -4,7 +4,8 @@
 mmdebstrap makes a root for each Debian suite. The root is kept for a week as a tarball in the cache
 directory, and unpacked for each use. Only the network settings of this machine are copied into a
 root: mirror, proxies, certificates and host names. Each command runs in its own mount and PID
-namespaces; when the command ends, the kernel kills its processes and removes its mounts.
+namespaces. When the command ends, the kernel kills all processes of the PID namespace and removes
+the mounts.
 """
 
 from __future__ import annotations
@@ -239,8 +240,8 @@ def copy_network_settings(path: Path, machine: Path = Path("/")) -> None:
 
 
 def copy_secret_file(source: Path, target: Path) -> None:
-    """Copy a file with passwords. The copy has the mode of the file, and no user can read the copy
-    before it has this mode."""
+    """Copy a file with passwords. Until the copy has the mode of the file, only the owner can read
+    the copy."""
     target.unlink(missing_ok=True)
     target.touch(0o600)
     shutil.copyfile(source, target)

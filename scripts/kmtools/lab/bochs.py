@@ -68,8 +68,8 @@ SERIAL = "com{number}: enabled=1, mode=file, dev=/{logs}/{name}"
 
 
 def fetch_bochs(suite: str) -> Path:
-    """Fetch Bochs, and the programs that write the CD image from which it boots, unless they are
-    unpacked; return the directory with all of them. `suite` is the Debian suite."""
+    """Fetch and unpack Bochs and the programs that write its CD image, unless this was done before;
+    return the directory to which they were unpacked. `suite` is the Debian suite."""
     return unpack.fetch_programs(suite, "bochs", PACKAGES)
 
 

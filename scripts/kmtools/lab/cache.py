@@ -33,7 +33,7 @@ TAG_TEXT = f'{TAG_HEAD}"kmarkers lab clean" removes what it put here.\n'
 # The locks are taken in this order. The locks of builds precede `fetch`: a process that holds a
 # lock of builds may wait for `fetch`, so the other order could cause a deadlock.
 # The first two patterns of files match temporary files of killed processes. The tag file is removed
-# after them, because other processes make a temporary file if there is no tag file.
+# last: without a tag file, another process would write a temporary file.
 CACHE_FOLDERS = ("apt", "suites", "kernels", "qemu", "objects", "checkpatch", "roots", "kvm")
 CACHE_LOCKS = ("build-*", "root-*", "checkpatch", "kvm", "fetch")
 CACHE_FILES = (".accel.json.*.partial", f"{TAG}.[0-9]*", "accel.json")
@@ -62,11 +62,11 @@ def claim_cache() -> None:
             " set KMARKERS_CACHE to a directory that can be written to"
         ) from None
     others = [path for path in cache.iterdir() if not path.name.startswith(TAG)]
-    # Look for the tag after listing the files. Another process that is filling the directory writes
-    # the tag first, so if the list has a file of this other process, the tag exists now.
+    # Look for the tag after listing the files. Another process writes the tag before its other
+    # files. So if the list has a file of another process, the tag exists now.
     if is_cache_tagged():
         return
-    # An earlier version of kmarkers made cache directories without a tag.
+    # Accept a cache directory that an earlier version of kmarkers made without a tag.
     known = cache == DEFAULT_CACHE.resolve() or any(cache.glob("kernels/*/kernel.json"))
     if others and not known:
         raise UnableError(
@@ -102,7 +102,8 @@ def clean_cache() -> None:
                 file.unlink()
         for lock in held:
             (cache / f"{lock}.lock").unlink(missing_ok=True)
-        # A lock file that exists now is of another process, which needs the tag for its next lock.
+        # Keep the tag if another process has made a lock file since: in a directory with files and
+        # without a tag, this process could take no further lock.
         if not any((cache / f"{lock}.lock").exists() for lock in _list_cache_locks()):
             (cache / TAG).unlink()
     with contextlib.suppress(OSError):
@@ -114,8 +115,8 @@ def _hold_all_cache_locks() -> Iterator[list[str]]:
     """Hold all locks of the cache directory; the `with` statement returns their names.
 
     While this process waits for a lock, another process may make a lock file with a new name.
-    Release all locks then, and take them again together with the new one: to wait for the new one
-    while holding locks that follow it in the order of CACHE_LOCKS could cause a deadlock."""
+    Release all locks then, and take all locks again, including the new lock. Waiting for the new
+    lock while holding locks that follow it in the order of CACHE_LOCKS could cause a deadlock."""
     while True:
         with contextlib.ExitStack() as stack:
             names = _list_cache_locks()

@@ -25,8 +25,8 @@ VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of kernels.txt: a test kernel, the suite and the package of its image, the suite of
-    the QEMU that boots it, and its role."""
+    """One line of kernels.txt: the name of a test kernel, the suite and the package of the kernel's
+    image, the suite of the QEMU that boots the kernel, and the role of the kernel."""
 
     name: str
     suite: str
@@ -36,7 +36,7 @@ class Entry:
 
     @property
     def debug_kinds(self) -> tuple[str, ...]:
-        """The kinds of debugging in the role of a debug kernel: kasan and kcsan for
+        """The kinds of debugging of a debug kernel: kasan and kcsan if the role is
         debug:kasan+kcsan. Empty for other kernels."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
@@ -85,8 +85,8 @@ class Kernel:
         return found[0] if found else self.tree / f"boot/config-{self.release}"
 
     def save_record(self, tree: Path) -> None:
-        """Write this record to kernel.json in `tree`, the kernel's tree, which does not have its
-        final name yet."""
+        """Write this record to kernel.json in `tree`, the path of the kernel's tree before it is
+        complete and gets its final name."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")
 
 

@@ -87,7 +87,8 @@ def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Comm
             for x in kept
         ]
         path = Path(translate_chroot_path(kernel, source))
-        # Since Linux 6.13, Kbuild runs in the directory of the sources, so the path is relative.
+        # Since Linux 6.13, Kbuild runs in the directory of the sources, so a C file has a relative
+        # path.
         beside = not path.is_absolute()
         path = ROOT / path
         if path.is_file():

@@ -36,8 +36,9 @@ class Share:
     writable: bool = False
 
     def make_options(self) -> list[str]:
-        """Return QEMU's options for this folder. If the folder has mount points, files may have the
-        same inode number, so QEMU remaps the numbers: they must be unique in the guest."""
+        """Return QEMU's options for this folder. Inode numbers must be unique in the guest. Files
+        in different mounts below the folder may have the same inode number, so QEMU remaps the
+        numbers."""
         access = "" if self.writable else ",readonly=on"
         path = quote_option_value(self.path)
         return [

@@ -32,7 +32,8 @@ MODEL = "max,la57=off,svm=on,npt=on"
 # The modules for the root directory and the folder OUTPUT, and the modules for /dev/kvm.
 ROOT_MODULES = ("virtio_pci", "9pnet_virtio", "9p", "overlay")
 KVM_MODULES = ("kvm", "kvm_amd")
-# The memory of the guest in MiB. A test kernel inside the guest, changed files and Python need it.
+# The memory of the guest in MiB, used by Python, by changed files (in a tmpfs) and by a test kernel
+# that boots inside the guest.
 MEMORY = 4096
 # The kernel's mitigations are off, because they slow down an emulated kernel.
 APPEND = "mitigations=off"
@@ -111,8 +112,8 @@ def find_missing_modules(kernel: str) -> list[str]:
 
 
 def make_host_request(job: HostJob, scratch: Path) -> Request:
-    """Return the request for a boot that runs a job. `scratch` is a folder for the modules of the
-    kernel, which must exist until the guest has started."""
+    """Return the request for a boot that runs a job. The kernel's modules are copied to the folder
+    `scratch`; this folder must exist until the guest has started."""
     kernel = catalogue.require_kernel(job.kernel)
     files = scratch / "host"
     copies = stock.copy_package_modules(kernel, (*ROOT_MODULES, *KVM_MODULES), files)

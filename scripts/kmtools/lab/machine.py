@@ -357,8 +357,8 @@ def _has_end_text(request: Request) -> bool:
 
 
 def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
-    """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS. The
-    inspection of an emulator that is about to exit fails, and this is no finding."""
+    """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS: the
+    inspection then failed only because the emulator was about to exit."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

@@ -50,8 +50,8 @@ SUFFIX = "__imv"
 # Symbols that are not names of functions in the source. PADDING: the prefix of symbols of the
 # padding before a function. ALIASES: symbols that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
-# How a site of an immediate value is written in the source, by the upper byte of the site's flags.
-# The bytes are: no flag, IMV_BRANCH, IMV_FLIP, IMV_COMPARE without and with IMV_SIGNED.
+# How a site of an immediate value is described, by the upper byte of the site's flags. The keys
+# are, in order: no flag, IMV_BRANCH, IMV_FLIP, IMV_COMPARE, and IMV_COMPARE with IMV_SIGNED.
 VALUE_KINDS = {
     0: "imv_read() of",
     1: "imv_branch() of",

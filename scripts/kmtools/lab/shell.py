@@ -68,7 +68,7 @@ def count_new_objects(folder: Path, began: float) -> int:
 def show_compilation(folder: Path) -> Iterator[None]:
     """During the `with` block, show the number of files compiled below `folder`, and the time since
     the beginning of the block."""
-    # The kernel sets file times to the time of the last timer tick, which may be a little earlier.
+    # Subtract more than a timer tick: the kernel sets file times to the time of the last tick.
     began = time.time() - 0.1
 
     def make_progress_text() -> str:
@@ -90,8 +90,8 @@ def build_kmarkers_modules(kernel: str) -> int:
 
 
 def choose_example_command(clients: Sequence[Path]) -> tuple[str, str]:
-    """Return two parts of the welcome text: the first example command, and a pattern for the
-    markers in the example that enables markers. `clients` are the modules that the user has built
+    """Return two parts of the welcome text: the first example command, and the pattern of the
+    markers that a later example command enables. `clients` are the modules that the user has built
     for this shell."""
     if not clients:
         return "insmod /modules/example_client.ko", "example_*"

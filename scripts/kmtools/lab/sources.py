@@ -116,7 +116,7 @@ def read_os_field(name: str) -> str:
 
 
 def read_codename() -> str:
-    """Return the codename of this machine's release, or "stable"."""
+    """Return the codename of this machine's release; "stable" if /etc/os-release has none."""
     return read_os_field("VERSION_CODENAME") or "stable"
 
 

@@ -65,8 +65,8 @@ def find_kmarkers_frames(console: str, modules: Collection[str]) -> list[str]:
 
 
 def has_nameless_address(line: str) -> bool:
-    """Return True if a line has an address without a symbol. An address in the module area counts
-    as one."""
+    """Return True if a line has an address without a symbol or, in a line that matches FAULT, an
+    address in the module area."""
     fault = FAULT.search(line)
     in_module_space = fault is not None and int(fault[1], 16) in MODULE_SPACE
     return in_module_space or NAMELESS.search(line) is not None
@@ -83,7 +83,8 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
         return "the emulator exited with an error"
     faults = logscan.scan_log(result.console)
     if not result.status.strip():
-        # The guest's job has printed nothing, so no module of kmarkers was loaded.
+        # The emulator is the cause: the guest's job has printed nothing, so no module of kmarkers
+        # was loaded.
         return faults[0].strip() if faults else "the kernel did not boot"
     if place := find_stale_breakpoint(result.console):
         return f"a breakpoint at {place}, where memory holds none"

@@ -145,8 +145,8 @@ def _unpack_ubuntu_keys() -> None:
 
 
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
-    """Download and unpack the kernel `candidate`, its headers and, if it is missing, the tree of
-    the suite."""
+    """Download and unpack the kernel `candidate` and its headers; if the suite's tree is missing,
+    also unpack the packages of this tree."""
     release = candidate.release
     # Up to Linux 7.1, the kernel image and its modules are in one package, and later in several
     # packages.
