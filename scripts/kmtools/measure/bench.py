@@ -51,8 +51,8 @@ QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2
 # The default time limit of the measurement in user space; make bench then takes five minutes.
 BUDGET_SECONDS = 150
 # The live benchmarks of each tier. `vm` has no whole programs (MACRO), because emulated times could
-# not be compared with published times. `icount` has no GETPPID, because the walk of
-# getppid-pressure through memory has too many instructions to count.
+# not be compared with published times. `icount` has no GETPPID, because getppid-pressure
+# walks through memory, which takes too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST_BENCHMARKS = (
@@ -105,7 +105,7 @@ class LiveView(Protocol):
 
 @dataclass(frozen=True)
 class Steering:
-    """The interim analyses of a run in user space, which measures in at most `most` processes.
+    """The interim analyses of a run that measures in user space, in at most `most` processes.
 
     The arguments of `begin` are the planned number of processes, the RunCache, a function that
     writes an event, and a function that writes a line.
@@ -373,8 +373,8 @@ class Bench:
 
 
 def copy_built_modules(target: Path) -> Path:
-    """Copy the modules that bench.sh loads to the directory `target`; return `target`. `make
-    modules` builds these modules in the source tree."""
+    """Copy the modules for bench.sh, which `make modules` has built in the source tree, to the
+    directory `target`; return `target`."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for directory in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):

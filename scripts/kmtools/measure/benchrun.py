@@ -224,8 +224,8 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
 
 
 def describe_run(run: Run) -> dict[str, Any]:
-    """Return the part of env.json about the whole run: true or false for a quick run, the missing
-    tiers, and the command that resumes the run."""
+    """Return the part of env.json about the whole run: whether the run is quick, the missing tiers,
+    and the command that resumes the run."""
     unknown = {"failed": False, "why": "the run ended too early"}
     lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]

@@ -3,7 +3,7 @@
 the seed and the time limit.
 
 Patterns are shell patterns, such as `marker-*`. If the user selects a variant, the samples of the
-baseline and of the A/A clone are kept, too, because the verdict needs them.
+baseline and of the A/A clone are kept, too, because the verdict on the variant depends on both.
 """
 
 from __future__ import annotations

@@ -2,11 +2,11 @@
 """Merges the raw files of one or more tiers (measurement environments) into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json. The raw directory of a tier that is measured in processes holds a folder
-process-N for each process, with a CSV per benchmark and `env`. All files are validated before an
-output file is written; an error names the broken or truncated file and the line. The run directory
-receives samples.csv and env.json. If no tier is missing, the link `latest` beside the run directory
-is then switched to the run.
+machines, vm.json. The directory may instead hold a folder process-N for each measuring process,
+with a CSV per benchmark and `env`. All files are validated before an output file is written; an
+error names the broken or truncated file and the line. The run directory receives samples.csv and
+env.json. If no tier is missing, the link `latest` beside the run directory is then switched to the
+run.
 """
 
 from __future__ import annotations
@@ -79,8 +79,8 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
 
 
 def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
-    """Raise RunError if a block lacks a window that another block has, as the last block of a
-    truncated file, or if the windows of a block have several layouts."""
+    """Raise RunError if a block lacks a window that another block has, for example at the end
+    of a truncated file. Also raise RunError if the windows of a block have several layouts."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
     layouts: dict[int, int] = {}
     last_line: dict[int, str] = {}

@@ -27,7 +27,7 @@ SUMMED = (
 # Indices of the fields with the times of programs, and of the field with steal time, in a CPU's
 # line of /proc/stat. The fields are in units of the kernel's clock tick (USER_HZ).
 RUNNING, STEAL = (0, 1, 2), 7
-# was_suspended() does not detect a shorter suspension of the machine.
+# was_suspended() does not detect suspensions of the machine that are shorter than this time.
 SHORTEST_SUSPENSION_SECONDS = 0.5
 # Keys of an env file: the TSC frequency that a process measured, in kHz; and, for a tier
 # (measurement environment), the difference between the highest and the lowest of these frequencies,
@@ -48,8 +48,8 @@ class CounterSnapshot:
 
 
 def parse_cpu_times(text: str, tick: float) -> dict[int, tuple[float, ...]]:
-    """Return the times of each CPU in /proc/stat, in seconds; a field counts units of `tick`
-    seconds."""
+    """Return the times of each CPU in /proc/stat, in seconds. The fields of /proc/stat are in units
+    of `tick` seconds."""
     found = {}
     for line in text.splitlines():
         name, *fields = line.split() or [""]
@@ -73,7 +73,7 @@ def parse_interrupt_counts(text: str) -> dict[int, int]:
 
 
 def _read_proc_file(name: str) -> str:
-    """Return the text of a file in /proc; empty if it cannot be read."""
+    """Return the text of a file in /proc; "" if the file cannot be read."""
     try:
         return (PROC / name).read_text(encoding="utf-8")
     except OSError:

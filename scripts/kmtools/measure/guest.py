@@ -74,8 +74,8 @@ def make_guest_line_reader(show: Show | None, refusals: list[str]) -> Callable[[
 
 
 def remove_folders_of_ended_processes(own: Path) -> None:
-    """Remove the folders of ended processes beside `own`. The name of each folder is the name of
-    `own` with the ID of the process at the end."""
+    """Remove the folders of ended processes next to the folder `own`. The names of these folders
+    differ from the name of `own` only in the process ID at the end."""
     stem = own.name.rpartition("-")[0]
     for folder in own.parent.glob(f"{stem}-*"):
         number = folder.name.rpartition("-")[2]

@@ -34,7 +34,7 @@ TOOLS = {"gcc": ("gcc", "--version"), "ld": ("ld", "--version"), "make": ("make"
 
 
 def read_stripped_text(path: Path) -> str | None:
-    """Return the text of a file, stripped; None if it cannot be read."""
+    """Return the text of a file, stripped; None if the file cannot be read."""
     try:
         return path.read_text(encoding="utf-8", errors="replace").strip()
     except OSError:

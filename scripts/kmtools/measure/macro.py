@@ -35,8 +35,8 @@ OFF, ON = "off", "on"
 class CommandTime:
     """The time of one run of a command in seconds, and the label, the boot ID and the release of
     the kernel. A time from rounds.py also has the number of the round in the boot (from 1), the
-    state, the command that switched to this state, and the measured command; `label` then names the
-    measurement."""
+    state (OFF or ON), the shell command that switched to this state, and the measured command;
+    `label` then names the measurement."""
 
     label: str
     boot: str

@@ -77,8 +77,9 @@ UNCOUNTED_SECTIONS = re.compile(r".*_heads$|\.note\.gnu.*|\.comment|\.debug.*|\.
 
 @dataclass(frozen=True)
 class Site:
-    """A form of a site, which is a key of SITES. `sizes` has the number of bytes that the site has
-    in each part of the object file; `code` is the disassembly of a function with only the site."""
+    """The size and the code of a site of the form `form`, a key of SITES. `sizes` has the bytes of
+    the site in each part of the object file; `code` is the disassembly of a function with only the
+    site."""
 
     form: str
     sizes: Mapping[str, int]
@@ -102,7 +103,7 @@ def find_object_part(section: str) -> str | None:
 
 
 def measure_part_sizes(built: Path) -> Counter[str]:
-    """Return the number of bytes in each part of the object file `built`."""
+    """Return the number of bytes in each part, such as text, of the object file `built`."""
     done = processes.capture_output(["objdump", "-h", "-w", built])
     sizes: Counter[str] = Counter()
     for line in done.stdout.splitlines():

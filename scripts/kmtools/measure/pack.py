@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Packs a run into one file that can be published, without personal details.
 
-The file is a ZIP archive of a folder with env.json and samples.csv.gz, from which the commands make
+The file is a ZIP archive of a folder with env.json and samples.csv.gz, from which kmarkers makes
 all other files of a run. Of env.json, only the fields in KEPT are copied. In the texts of these
 fields, the names of this machine and of its user, and paths in personal folders, are replaced. The
 archive is reproducible: the same run gives the same bytes.
@@ -149,8 +149,8 @@ def make_packed_name(env: Mapping[str, Any]) -> str:
 
 
 def pack_samples(path: Path, env: Mapping[str, Any], packed_env: Mapping[str, Any]) -> bytes:
-    """Return the samples in `path`, compressed. Each kernel has the name that `packed_env` has for
-    its tier."""
+    """Return the samples in `path`, compressed. The kernel names of `env` are replaced by the
+    kernel names of `packed_env`."""
     names = [entry["kernel"] for entry in packed_env["tiers"]]
     kernels = {entry["kernel"]: name for entry, name in zip(env["tiers"], names, strict=True)}
     samples = read_samples(path, rundir.make_tiers(env))

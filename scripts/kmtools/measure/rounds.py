@@ -79,7 +79,7 @@ def find_last_round(
     path: Path, times: Sequence[CommandTime], new: CommandTime, switches: Mapping[str, str]
 ) -> int:
     """Return the number of the last round in the file `path` that has the label and the boot of
-    `new`, 0 if there is none. Raise UnableError if a round with this label measured another
+    `new`; 0 if no round does. Raise UnableError if a round with this label measured another
     command, or used other commands to switch."""
     label, boot = new.label, new.boot
     own = [one for one in times if one.round and one.label == label]

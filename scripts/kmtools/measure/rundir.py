@@ -106,8 +106,8 @@ def get_tier_order(tier: str) -> int:
     return TIERS.index(tier) if tier in TIERS else len(TIERS)
 
 
-# The types of the fields of env.json that every command reads (ENV). OBJECT is a JSON object or
-# null.
+# ENV: the fields of env.json that every command reads, with their types. OBJECT: the type of a
+# field that is a JSON object or null.
 OBJECT = (dict, None)
 ENV = {
     "tiers": [

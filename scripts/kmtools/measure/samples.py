@@ -80,8 +80,8 @@ WHOLE_RUN = {SCHEMA: SAMPLE_COLUMNS, 1: ("tier", "kernel", *OLD_RAW_COLUMNS)}
 
 @contextmanager
 def pause_gc() -> Iterator[None]:
-    """During the `with` block, which reads many samples, disable garbage collection, because it
-    takes as long as reading. At the end of the block, exempt all existing objects from later
+    """During the `with` block, which reads many samples, disable garbage collection, which would
+    take as long as reading. At the end of the block, exempt all existing objects from later
     garbage collections, because samples are kept until the program ends."""
     gc.disable()
     try:
@@ -303,8 +303,9 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
         if tier.emulated and sample.core_cycles is not None:
             cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
-        # A loop must not have two windows with the same number of loops in a block. Windows of
-        # switches are not checked, because a block may switch the same sites several times.
+        # In a block, a variant must not have two windows with the same number of loop passes.
+        # Windows of switches are not checked, because a block may switch the same sites several
+        # times.
         if sample.loops:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops
