@@ -43,7 +43,7 @@ COLUMN_LEGEND = "variant: cost in A, in B, change, its interval, verdict"
 
 
 def format_percent(value: float | None) -> str:
-    """Return a change in percent as text: "-" if there is none, "?" if it is infinite."""
+    """Return a change in percent as text: "-" for no change, "?" for an infinite change."""
     if value is None or math.isnan(value):
         return "-"
     return f"{value:+.2f} %" if math.isfinite(value) else "?"

@@ -50,8 +50,8 @@ def wrap_paragraph(text: str, width: int, indent: str = "", hanging: str = "  ")
 
 
 def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[str]:
-    """Return the costs of a dormant marker as lines: a sentence with all of them, then each number
-    with its interval, its verdict and the published number. A run without any of these costs, such
+    """Return the costs of a dormant marker as lines: a sentence with all costs, then each cost with
+    its interval, its verdict and the published cost. A run without any of these costs, such
     as a run of the user's own benchmarks, gets one sentence."""
     lines = wrap_paragraph(marker_cost.describe_marker_costs(marker_costs), width, hanging="")
     if all(one.value is None for one in marker_costs):
@@ -187,9 +187,9 @@ def render_run_summary(
     tier: str | None = None,
     page: Path | None = None,
 ) -> str:
-    """Return the summary of a run, or of one tier of it. `marker_costs`
-    are the costs of a dormant marker, `graded` the tiers with their grades, `judged` the results
-    and the measured switches of sites. `page` is the file report.html, if it was written."""
+    """Return the summary of a run, or only of the tier `tier`. `marker_costs` are the costs of a
+    dormant marker, `graded` the tiers with their grades, `judged` the results and the measured
+    switches of sites. `page` is the file report.html, if it was written."""
     command = f"{COMMAND} table {shlex.quote(str(run))}"
     command += f" --tier {tier}" if tier else ""
     source = str(page) if page else command

@@ -49,7 +49,7 @@ def render_openmetrics(rows: Sequence[Row]) -> str:
 
 def convert_ticks_to_microseconds(ticks: int, tier: Tier) -> float:
     """Convert ticks to microseconds. Ticks of an unknown frequency (emulated ones) are returned
-    unchanged, because the trace has no other unit."""
+    unchanged: the trace then shows each tick as a microsecond."""
     khz = float(tier.env.get("tsc_khz") or 0)
     return ticks * 1000 / khz if khz > 0 else float(ticks)
 

@@ -35,7 +35,7 @@ FENCE = re.compile(r"^(```.*?^```\s*$)", re.M | re.S)
 SECTION = re.compile(r"^## (.*)$", re.M)
 # The name of a command in the help of kmarkers.
 COMMAND = re.compile(r"^  ([a-z -]*[a-z])  ", re.M)
-# The manual at the top of a header.
+# Matches the manual of a header: the comment at its top.
 MANUAL = re.compile(r"^/\*\n(.*?)\n \*/", re.M | re.S)
 # Languages of the pages that show a source file, by suffix; other files are shown without colours.
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "bash", ".json": "json", ".mk": "make"}
@@ -239,7 +239,7 @@ def quote_header_manual(header: Path) -> str:
 
 
 def read_command_help(*words: str) -> str:
-    """Return what kmarkers, or the command of kmarkers that `words` name, prints for --help."""
+    """Return the output of --help of kmarkers, or of its command that `words` name."""
     program = ROOT / "scripts" / "kmarkers"
     done = capture_output([sys.executable, program, *words, "--help"], ROOT, {"COLUMNS": "96"})
     if done.returncode:
@@ -293,9 +293,10 @@ def describe_commit() -> str:
 
 
 def make_theme_self_contained(site: Path) -> None:
-    """Include in the theme's script and style sheet the files that they import. In Debian 12, the
-    script imports a module, which a browser refuses in a page without a server, and the style sheet
-    imports a file from a web server's root. Later themes import nothing."""
+    """Copy into the theme's script and style sheet the text of the files that they import. In
+    Debian 12, the script imports a module, but browsers load no modules into a page without a
+    server; and the style sheet imports a file from a web server's root. Later themes import
+    nothing."""
     static = site / "_static"
     script, style = static / "scripts" / "furo.js", static / "styles" / "furo.css"
     text = script.read_text(encoding="utf-8")

@@ -90,7 +90,8 @@ def load_history(folder: Path, margin: float) -> History:
 
 
 def format_refusals(refused: dict[str, str]) -> str:
-    """Return the names of the first MOST_REFUSALS refused runs, each on a line with the reason."""
+    """Return lines with the name and the reason of each refused run: at most MOST_REFUSALS runs,
+    then the number of further refused runs."""
     lines = [f"{name}: {why}" for name, why in sorted(refused.items())]
     more = [f"and {len(lines) - MOST_REFUSALS} more"] if len(lines) > MOST_REFUSALS else []
     return "".join(f"\n  {line}" for line in lines[:MOST_REFUSALS] + more)

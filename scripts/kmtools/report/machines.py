@@ -184,9 +184,9 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
 
 
 def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
-    """Merge each group, without slow machines, into one run to compare. The first returned run is
-    the reference of the comparison: the group whose name contains `against`, or the largest group
-    if `against` is None."""
+    """Merge the runs of each group, except runs of slow machines, into one run to compare. The
+    first returned run is the reference of the comparison: the run of the group whose name contains
+    `against`, or of the largest group if `against` is None."""
     names = list(fleet.groups)
     if against is not None:
         matches = [name for name in names if against in name]

@@ -51,7 +51,7 @@ Key = tuple[str, str]
 @dataclass(frozen=True)
 class MarkerCost:
     """The cost of a dormant marker in one kind of code (`place`), such as hot code: `value` in
-    `unit`, or None if it was not measured.
+    `unit`, or None for a cost that was not measured.
 
     `place` names the kind of code in a table, `short` inside a sentence; `how` names the benchmark,
     or is the reason why there is no value; `then` is the published counterpart. `why` explains a
@@ -83,7 +83,7 @@ def index_results(results: Iterable[Result]) -> dict[Key, Result]:
 
 def convert_added_cost_to_core_cycles(result: Result) -> tuple[float, Interval, str]:
     """Return the added cost of a result, the interval of this cost, and the unit of both: core
-    cycles if these are known, else the unit of the result."""
+    cycles if the cost can be converted, else the unit of the result."""
     assert result.delta is not None and result.delta_ci is not None
     scale = result.core.per_tick if result.core else 1.0
     ends = Interval(result.delta_ci.lo * scale, result.delta_ci.hi * scale)

@@ -76,9 +76,8 @@ straight line over their loop counts, or nothing was measured; the note says whi
 
 
 def render_grade_html(tier: Tier, tier_grade: Grade, most: int | None = None) -> str:
-    """Return a paragraph with the grade of a tier (measurement environment) and its reasons. If
-    there are more than `most` + 1 reasons, only the first `most` are in the paragraph, followed by
-    a link to all reasons."""
+    """Return a paragraph with the grade of a tier (measurement environment) and its reasons. Of
+    more than `most` + 1 reasons, the paragraph has only the first `most`, and a link to all."""
     told = [reason.words for reason in tier_grade.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
     reasons = "; ".join(kept) or "nothing speaks against them"
@@ -191,7 +190,7 @@ def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Resul
 
 
 def get_cpu_description(env: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the description of the processor in env.json; empty if there is none."""
+    """Return the description of the processor in env.json; empty if env.json has none."""
     return (env.get("machine") or {}).get("cpu") or {}
 
 

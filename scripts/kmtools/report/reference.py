@@ -176,8 +176,8 @@ def render_readme(env: dict[str, Any], summary: dict[str, Any], figures: Sequenc
 
 
 def compress_samples(run: Path) -> bytes:
-    """Return the samples of a run, compressed without a time stamp; raise RunError if they are too
-    large to commit."""
+    """Return the samples of a run, compressed without a time stamp; raise RunError if the
+    compressed samples are too large to commit."""
     packed = gzip.compress((run / "samples.csv").read_bytes(), mtime=0)
     if len(packed) > MOST_SAMPLES_BYTES:
         raise RunError(

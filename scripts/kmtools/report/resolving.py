@@ -55,8 +55,8 @@ class LiveVerdicts:
     )
 
     def set_current_benchmark(self, benchmark: str) -> None:
-        """Show the benchmark that a guest measures now, without numbers, which are unknown until
-        the guest has ended."""
+        """Show the name of the benchmark that a guest measures now. The numbers of this benchmark
+        are unknown until the guest has ended."""
         for row in self.rows.values():
             row.verdict = MEASURED
         self.rows[benchmark, ""] = LiveRow(MEASURING)
@@ -77,7 +77,7 @@ class LiveVerdicts:
                 self._judge_benchmark(tier, samples[0].benchmark, samples)
 
     def _judge_benchmark(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
-        """Compute the verdicts on the variants of a benchmark, in core cycles if these are known.
+        """Compute the verdicts on the variants of a benchmark, in core cycles if possible.
         The resolution of the clock is estimated from `samples`, the samples of the last process."""
         core, steps = (
             corecycles.estimate_core_cycle_ratio(tier, samples),

@@ -132,7 +132,7 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
 
 
 def describe_verdict_counts(results: Sequence[Result]) -> str:
-    """Return a sentence with the number of variants that have each verdict; "" if there are none.
+    """Return a sentence with the number of variants that have each verdict; "" without variants.
     Benchmarks that give the cost of one more site are left out."""
     words = panels.describe_verdict_counts(drop_site_benchmarks(results))
     return f"Variants: {words}." if words else ""

@@ -20,8 +20,9 @@ from kmtools.report.table import format_amount, format_with_prefix
 
 def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: the ticks of a switch by method and number of
-    sites, and the ratio of these ticks to the ticks of one batch of kmarkers. If other methods were
-    measured, too, the only columns are the numbers of sites that the other methods switched."""
+    sites, and the ratio of these ticks to the ticks of one batch of kmarkers. There is a column for
+    each number of sites that another method switched; if no other method was measured, for each
+    number of sites that kmarkers switched."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
     compared = [p for p in times if not p.method.startswith(OUR_METHOD)]
     sizes = sorted({p.sites for p in compared or times})

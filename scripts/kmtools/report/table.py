@@ -33,8 +33,7 @@ COLOURS = {
 
 
 def format_amount(value: float | None, signed: bool = False) -> str:
-    """Return a number with three or four significant digits; "?" if it is infinite, "-" if it is
-    None."""
+    """Return a number with three or four significant digits; "?" for infinity, "-" for None."""
     if value is None:
         return "-"
     if not math.isfinite(value):
@@ -64,7 +63,7 @@ def format_value(result: Result, value: float | None, signed: bool = False) -> s
 
 
 def format_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:
-    """Return an interval as [lo, hi], in the unit of the result; "-" if it is None."""
+    """Return an interval as [lo, hi], in the unit of the result; "-" for None."""
     if interval is None:
         return "-"
     ends = (format_value(result, end, signed) for end in (interval.lo, interval.hi))

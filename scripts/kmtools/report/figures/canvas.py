@@ -118,7 +118,7 @@ def wrap_remark(part: Part, width: float) -> list[str]:
 
 
 def list_panels_of_part(part: Part, narrow: bool) -> list[Part]:
-    """Return `part` in a list. In a narrow figure, return the two panels of a pair instead, which
+    """Return `part` in a list. In a narrow figure, return the two panels of a Pair instead, which
     are drawn one below the other."""
     return [part.then, part.now] if isinstance(part, Pair) and narrow else [part]
 
@@ -143,7 +143,7 @@ def measure_part(
 
 
 def draw_part(axes_box: Box, figure: Figure, part: Part, top: float) -> Axes | None:
-    """Draw one part in the rectangle `axes_box`, in fractions of the figure's size. A pair ignores
+    """Draw one part in the rectangle `axes_box`, in fractions of the figure's size. A Pair ignores
     `axes_box` and is drawn `top` units of font.size / 13 below the upper edge of the figure."""
     if isinstance(part, Pair):
         costs.draw_pair(figure, part, top)

@@ -275,8 +275,8 @@ def draw_costs(
 def compute_pair_positions(
     pair: Pair, width: float
 ) -> tuple[list[tuple[float, float, float]], float]:
-    """Return a list with, for each of the two axes of a wide pair, its left end, its right end and
-    the width for its unit; then the width for the names."""
+    """Return a list with the left end, the right end and the width for the unit of each of the two
+    axes of a Pair in a wide figure; and the width for the names."""
     names = measure_margins([pair.then], width)[0]
     words = [
         min(max(60.0, *(look.estimate_text_width(row.words) + 22 for row in one.rows)), 150.0)
@@ -292,8 +292,8 @@ def compute_pair_positions(
 
 
 def measure_pair(pair: Pair, width: float) -> tuple[float, float]:
-    """Return the height of the rows of a wide pair, and the height of the ticks and units below
-    them."""
+    """Return the height of the rows of a Pair in a wide figure, and the height of the ticks and
+    units below the rows."""
     boxes, room = compute_pair_positions(pair, width)
     sizes = [
         measure_panel(one, False, room, unit_room)

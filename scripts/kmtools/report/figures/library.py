@@ -17,8 +17,8 @@ PACKAGE, LEAST_VERSION = "python3-matplotlib", (3, 6)
 
 @cache
 def find_drawing_fault() -> str:
-    """Return the reason why matplotlib cannot draw figures, or the command that installs
-    matplotlib; "" if figures can be drawn."""
+    """Return "" if matplotlib can draw figures, else the reason why not. If matplotlib is missing,
+    return the command that installs the package."""
     try:
         # matplotlib may have been installed after this program started.
         importlib.invalidate_caches()
@@ -47,7 +47,7 @@ def import_canvas() -> ModuleType:
 
 
 def make_trial_panel() -> object:
-    """Return a small figure that is drawn to test matplotlib."""
+    """Return a small panel, which is drawn to test matplotlib."""
     scales = importlib.import_module("kmtools.report.figures.scales")
     rows = importlib.import_module("kmtools.report.figures.rows")
     row = rows.Row("a", 1.0, 0.5, 1.5, "slower", "b")

@@ -93,7 +93,7 @@ def estimate_label_width(text: str) -> float:
 
 
 def shorten_to_width(text: str, room: float, size: float = SMALL) -> str:
-    """Return a text that fits into a width; if it is too long, its middle is cut out."""
+    """Return `text`, with the middle cut out if the text is wider than `room`."""
     if estimate_text_width(text, size) <= room + 1e-6:
         return text
     fewer = (text_shortened(text, most) for most in range(count_fitting_letters(room, size), 4, -1))

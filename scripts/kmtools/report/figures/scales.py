@@ -40,13 +40,13 @@ class Scale:
         return min(max(value, self.low), self.high)
 
     def choose_ticks(self, most: int) -> list[float]:
-        """Return the positions of the ticks with labels, about `most` or fewer."""
+        """Return the positions of the ticks with labels; at most two more than `most`."""
         if self.linear is None:
             return choose_even_ticks(self.low, self.high, most)
         if not self.linear:
             return choose_power_ticks(self.low, self.high, most)
         below = [-tick for tick in reversed(choose_power_ticks(self.linear, -self.low, most // 2))]
-        # If there is no tick below zero, those above get the place of both.
+        # Without ticks below zero, there may be `most` ticks above zero.
         above = choose_power_ticks(self.linear, self.high, most // 2 if below else most)
         return [*below, 0.0, *above]
 
@@ -65,8 +65,8 @@ def choose_even_ticks(low: float, high: float, most: int) -> list[float]:
 
 
 def choose_power_ticks(low: float, high: float, most: int) -> list[float]:
-    """Return powers of ten between two values, about `most` or fewer: all, every second, every
-    third, and so on."""
+    """Return at most `most` powers of ten from `low` to `high`, but at least one if there are any:
+    all powers, every second, every third, and so on."""
     if high <= 0 or high < low:
         return []
     first, last = math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9)
