@@ -23,7 +23,7 @@ GENERATED_ENDINGS = (".mod.c",)
 # Root of the checkout that holds this file, or the directory in which these tools are installed.
 OWN = Path(__file__).resolve().parents[3]
 INSTALLED = not (OWN / CATALOGUE).is_file()
-# How a user calls the command kmarkers: in the top folder of a checkout, or where it is installed.
+# How a user calls kmarkers: by its name if it is installed, else by its path in the checkout.
 COMMAND = "kmarkers" if INSTALLED else "scripts/kmarkers"
 
 

@@ -107,7 +107,7 @@ def raise_interrupt_on_signals() -> Iterator[None]:
 @contextmanager
 def run_in_thread(work: Callable[[threading.Event], None]) -> Iterator[None]:
     """Run `work` in a thread during the `with` block. At the end of the block, set the event that
-    `work` received, and wait for the thread."""
+    is the argument of `work`, and wait for the thread."""
     stop_event = threading.Event()
     thread = threading.Thread(target=work, args=(stop_event,), daemon=True)
     thread.start()

@@ -68,7 +68,8 @@ def choose_next_label(times: Sequence[CommandTime]) -> str:
 
 
 def check_arguments(args: Namespace) -> None:
-    """Raise UnableError if the arguments do not go together."""
+    """Raise UnableError if an argument is invalid, or if another argument that it requires is
+    missing."""
     if bool(args.on) != bool(args.off) or (args.on and not args.command):
         raise UnableError(
             "--on, --off and COMMAND must be given together: --on CMD --off CMD -- COMMAND..."
@@ -83,8 +84,8 @@ def check_arguments(args: Namespace) -> None:
 
 
 def check_packages(args: Namespace) -> None:
-    """Raise ModuleNotFoundError if COMMAND is given, and the comparison after all runs needs numpy,
-    which is missing."""
+    """Raise ModuleNotFoundError if numpy is missing, COMMAND is given, and the comparison after all
+    runs needs numpy."""
     if not args.command or reporting.has_package("numpy"):
         return
     if args.on or any(one.round for one in load_times(args.times)):
@@ -96,7 +97,7 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
     if kernels := [one for one in times if not one.round]:
         print("\n".join(align_table(boots.make_ratio_table(kernels), range(1, 5))))
     if len(kernels) < len(times):
-        # Only the times of --on and --off need numpy.
+        # rounds.py needs numpy: import this module only for times of --on and --off.
         from kmtools.analyse.rounds import MARGIN, make_added_table
 
         print("\n".join(align_table(make_added_table(times), range(2, 6))))
@@ -107,7 +108,7 @@ def run_macro(args: Namespace) -> None:
     """If COMMAND is given, time it in this boot and store the times. Then compare all times in the
     file."""
     check_arguments(args)
-    # Do this before the first run, because all runs may take hours.
+    # Report a missing package before the first run, because all runs may take hours.
     check_packages(args)
     if args.on:
         times = rounds.record_rounds(

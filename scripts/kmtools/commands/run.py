@@ -366,7 +366,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     measurement, report the tiers that are complete. Return the exit code."""
 
     def report_tier(tier: str, cache: RunCache) -> None:
-        # If the run has a single tier, only the report at the end of the run is written.
+        # A run with a single tier gets only the report at the end of the run.
         if len(run.plan.tiers) > 1:
             reporting.report_run(run.path, tier, cache=cache)
 

@@ -44,7 +44,7 @@ IGNORED = {
             *("TRAILING_SEMICOLON", "STRING_FRAGMENTS", "OPEN_BRACE", "SPACING"),
         ),
     ),
-    # The test data are formats of markers and of trace events.
+    # The formats in the test data are split across lines, or contain %L.
     "tests/native/layout": ("SPLIT_STRING", "PRINTF_L"),
     # MEMORY_BARRIER: barriers in stress tests have no comments. AVOID_EXTERNS: tests declare
     # assembler labels as extern. MSLEEP: tests sleep for a few milliseconds.
@@ -80,7 +80,7 @@ IGNORED = {
         ),
         ("SPACING",),
     ),
-    # Macros have empty arguments. Table rows contain every conversion that a format may have.
+    # Macros have empty arguments. Table rows contain every printf conversion, for example %px.
     "tests/kernel/readers": (
         *("SPACING", "TRAILING_SEMICOLON", "PRINTF_L", "VSPRINTF_SPECIFIER_PX", "STRING_FRAGMENTS"),
     ),

@@ -52,7 +52,7 @@ def list_imports(root: Path, files: set[Path]) -> Iterator[Edge]:
 
 
 def find_cycles(edges: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """Yield a line for each edge that is part of a cycle; an edge is a pair (user, used)."""
+    """Yield a line for each edge that is part of a cycle; an edge (a, b) means that a uses b."""
     uses: dict[str, set[str]] = {}
     for user, used in edges:
         uses.setdefault(user, set()).add(used)

@@ -55,7 +55,7 @@ class Sources:
     files: list[Path] = field(default_factory=lambda: sorted(list_sources(ROOT)))
 
     def list_with_suffix(self, *suffixes: str) -> list[Path]:
-        """Return the files with one of these suffixes."""
+        """Return the files whose suffix is one of `suffixes`."""
         return [path for path in self.files if path.suffix in suffixes]
 
     def list_shell_scripts(self) -> list[Path]:
@@ -134,8 +134,8 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
 
 
 def find_symbol_faults() -> list[str]:
-    """Compile all modules with W=1. Return the compiler's warnings; if the compiler does not warn,
-    return a line for each fault in the symbols of the modules (see names.py)."""
+    """Compile all modules with W=1, and return the compiler's warnings. If the compiler does not
+    warn, return a line for each fault in the symbols of the modules (see names.py)."""
     found = collect_build_warnings(["W=1"])
     return found or names.find_all_symbol_faults(
         get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint")
@@ -208,7 +208,7 @@ TOOLS: dict[str, Callable[[Sources], list[str]]] = {
 
 
 def run_linter(name: str, tree: Sources) -> Tally:
-    """Run one linter; print and return its result."""
+    """Run the linter `name` and print its findings; return a Tally with a failure per finding."""
     try:
         found = TOOLS[name](tree)
     except UnableError as error:
@@ -221,7 +221,7 @@ def run_linter(name: str, tree: Sources) -> Tally:
 
 
 def run_linters(linters: Iterable[str] = ()) -> Tally:
-    """Run the named linters, or all; return the sum of their results."""
+    """Run the named linters, or all linters; return the sum of their Tallies."""
     total = Tally()
     tree = Sources()
     for name in linters or TOOLS:

@@ -41,7 +41,7 @@ class SuiteRequest:
             raise UnableError(f"-o {name}: {error}") from None
 
     def get_choices(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
-        """Return the words of an option; raise UnableError if one is not in `known`."""
+        """Return the words of an option; raise UnableError for a word that is not in `known`."""
         for word in self.get_words(name):
             if word not in known:
                 raise UnableError(f"-o {name}: {word!r} is not one of {', '.join(known)}")

@@ -4,8 +4,8 @@ early or skips parts.
 
 tests/results.csv has the minimum for each test, and for each suite in each kernel with the role
 "gates" in kernels.txt. A test without a line in this file is not checked; `kmarkers publish
-results` writes the file from build/check, where it reads only the boots in which suites had their
-short form: the long form has more results, which the short form would then lack.
+results` writes the file from build/check. That command reads only boots in which suites had their
+short form: the long form has more results, so a minimum from it would fail the short form.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# A setting of the guest in every boot in which suites have their short form, and in no boot in
-# which they have their long form.
+# The setting of a guest by which has_short_form() recognises boots in which suites have their short
+# form.
 SHORT_SETTING = "KMARKERS_ORDERS"
 # Prefixes of the names of tests whose number of results depends on the tools of the machine or on
 # options. tests/results.csv has no minimum for these tests.
@@ -55,8 +55,8 @@ def read_minimum_result_counts() -> Mapping[Key, int]:
 
 
 def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
-    """Add a failure to the results of a test if they are fewer than the minimum of this test. A
-    test that cannot run on this machine at all is not checked."""
+    """Add a failure to the results of a test that has fewer results than its minimum. A test
+    that cannot run on this machine at all is not checked."""
     least = read_minimum_result_counts().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
         tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")

@@ -110,8 +110,8 @@ class History:
         )
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Store the time and the number of results of a suite that has passed. If the suite has not
-        passed before, `usual` is the time that was expected."""
+        """Store the time and the number of results of a suite that has passed. `usual` is the
+        time that was expected if no earlier passing run of the suite is stored."""
         if foreseen := self.get_last_seconds(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds

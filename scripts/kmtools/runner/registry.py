@@ -117,8 +117,8 @@ SECONDS = {
     "lockdown": 10.0, "references": 9.0, "bench": 9.0, "events": 9.0, "kprobes": 8.0,
     "handler_path": 8.0,
 }  # fmt: skip
-# Suites that are too long for the short set. Shorter suites of the short set test the same code:
-# they have fewer functions, notes or names, do not fail every allocation in turn, or do not trace
+# Suites that are too long for the short set. Shorter suites of the short set test the same code,
+# but have fewer functions, notes or names, do not fail every allocation in turn, or do not trace
 # the functions that the breakpoint handler calls.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
@@ -223,15 +223,15 @@ def get_suite_module_path(module_and_function: str) -> Path:
 
 
 def boots_test_kernel(test: Test, suite_request: SuiteRequest) -> bool:
-    """Return true if a test, run with these options, boots a test kernel: it runs there and, if the
-    options choose places for random mutants, one of the places is code for kernels."""
+    """Return true if a test, run with these options, boots a test kernel: the test runs in a test
+    kernel, and the option `where` of random mutants is empty or contains KERNEL_MUTANTS."""
     places = suite_request.get_words("where") if "where" in test.options.split() else []
     return test.where == GUEST and (not places or KERNEL_MUTANTS in places)
 
 
 def find_test_obstacle(test: Test) -> str:
-    """Return the reason why a test cannot run on this machine, "" if there is none. To be quick,
-    this function checks only root privileges and installed programs."""
+    """Return the reason why a test cannot run on this machine, or "". To be quick, this function
+    checks only root privileges and installed programs."""
     if test.where in (GUEST, MINIMAL) and os.geteuid() != 0:
         return "needs root"
     lacking = [

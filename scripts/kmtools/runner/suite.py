@@ -304,7 +304,8 @@ def run_suites_in_second_process(
         with contextlib.suppress(KeyboardInterrupt):
             sender.send(run_suites(parent.is_alive))
 
-    # While the child runs, a suite of this process may redirect sys.stdout.
+    # Print the output of the child to this stdout, even if a suite of this process redirects
+    # sys.stdout meanwhile.
     stdout = sys.stdout
 
     def print_output(stop_event: threading.Event) -> None:
