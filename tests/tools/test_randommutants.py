@@ -120,13 +120,13 @@ def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
 def test_all_ways_of_changing_a_node_are_drawn(tmp_path: Path) -> None:
-    """An operator has a way of changing an `except` clause for each of the exceptions. All ways are
-    drawn, however many there are."""
+    """An `except` clause can be changed in a different way for each exception that it names. All
+    ways are drawn, however many there are."""
     exceptions = [f"E{number}" for number in range(9)]
     text = f"try:\n    f()\nexcept ({', '.join(exceptions)}):\n    pass\n"
     (tmp_path / "a.py").write_text(text)
     words: list[str | Path] = [testlines.PYTHON, pymutations.__file__, tmp_path, "1", "9"]
-    # If some ways are never drawn, the program does not end.
+    # If some ways to change the clause are never drawn, the program does not end.
     done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
     changed = [json.loads(line)[3] for line in done.stdout.splitlines()]
     for name in exceptions:
@@ -153,8 +153,8 @@ def test_changes_without_effect_are_found(old: str, new: str, same: bool) -> Non
 def judge_planted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judgements: Sequence[Judgement], count: int
 ) -> tuple[Tally, str]:
-    """Judge mutants of a fake tree, which get the given judgements; return the result and the
-    report."""
+    """Judge mutants in a fake source tree: each mutant gets the next of `judgements`. Return the
+    result and the report."""
     (tmp_path / "a.c").write_text("one\ntwo\n")
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     changes = [Change("a.c", 2, "swap", f"one\nchanged {n}\n") for n, _ in enumerate(judgements)]
@@ -284,11 +284,19 @@ def test_list_of_unnoticed_mutants_is_read_once(
 
 def test_list_of_unnoticed_mutants_matches_sources() -> None:
     """The old lines of each listed mutant occur once in the source."""
-    for mutant in randommutants.list_unnoticed():
+    for mutant in randommutants.list_unnoticed_mutants():
         sound = (ROOT / mutant.file).read_text(encoding="utf-8")
         assert mutants.apply_mutant(mutant, sound) != sound
     heads = mutants.UNNOTICED.read_text(encoding="utf-8").count("\n@@ ")
-    assert heads == len(randommutants.list_unnoticed())
+    assert heads == len(randommutants.list_unnoticed_mutants())
+
+
+def test_first_changed_line_is_found() -> None:
+    """The number of the first line that differs is found, also if lines at the end were deleted."""
+    changes = (("a\nb\n", "a\nc\n", 2), ("a\nb\n", "c\nb\n", 1))
+    deletions = (("a\nb\n", "a\n", 2), ("a", "a\nb", 2))
+    for old, new, line in (*changes, *deletions):
+        assert pymutations.find_changed_line(old, new) == line
 
 
 def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
@@ -303,7 +311,7 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
         database.execute("INSERT INTO file VALUES (1, ?)", [str(tmp_path / "a.py")])
         contexts = enumerate(["", "slow", "quick", "failing"])
         database.executemany("INSERT INTO context VALUES (?, ?)", contexts)
-        # Bit masks of the executed lines, for each context: 1; 1 and 9; 9 and 10; 9.
+        # Bit masks of the lines that each context executes: line 1; 1 and 9; 9 and 10; 9.
         bits = [b"\x02", b"\x02\x02", b"\x00\x06", b"\x00\x02"]
         rows = [(1, context, some) for context, some in enumerate(bits)]
         database.executemany("INSERT INTO line_bits VALUES (?, ?, ?)", rows)
@@ -355,7 +363,8 @@ $(abspath $(OUT))/choice: choice.c
 
 
 def test_lines_of_c_programs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The programs that count are built for the measurement only. Its results are stored."""
+    """Programs that count the executions of lines are built only for the measurement. The results
+    of the measurement are stored."""
     for name in ("native", "tests"):
         (tmp_path / name).mkdir()
     (tmp_path / "tests" / "mutants").symlink_to(ROOT / "tests" / "mutants")
@@ -455,13 +464,13 @@ def test_kernel_mutant_is_judged_by_its_boot(
     monkeypatch.setattr(randommutants, "get_object_dir", lambda *_: tmp_path / "objects")
     monkeypatch.setattr(randommutants, "build_modules", build_fake_modules)
     monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
-    monkeypatch.setattr(randommutants, "read_sound_text", lambda _: "int a;\n")
+    monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "int a;\n")
     judge = randommutants.make_kernel_judge("6.1")
     with randommutants.apply_text("entry/hit.c", text, tmp_path / "tree"):
         judgement = judge(Change("entry/hit.c", 1, "swap", text), tmp_path / "one.log")
     assert source.read_text() == built.read_text() == "int a;\n"
     if not isinstance(judgement, Judgement):
-        # The next mutant is built before this one is booted.
+        # This call boots the mutant that judge() has built.
         judgement = judgement()
     assert (judgement.caught, judgement.counted) == (caught, counted)
     assert [path.name for path in tmp_path.glob("*modules")] == ["modules"]
@@ -540,8 +549,8 @@ def test_options_select_random_mutants() -> None:
 def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
     pattern: str, where: str, boots: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`kmarkers check` may boot a kernel to choose the accelerator; mutants of Python code and of
-    code that runs in user space need none."""
+    """`kmarkers check` may boot a kernel to choose the accelerator. Mutants of Python code and of
+    code that runs in user space need no kernel."""
     tried: list[str] = []
 
     def try_kvm(kernel: str, _: object) -> Accel:

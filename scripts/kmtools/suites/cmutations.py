@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Makes mutants of C sources in the kernel's coding style.
 
-Each function find_...() takes the code of a function without comments, strings and preprocessor
-lines, and yields edits. The offsets of an edit count from the beginning of the code. A mutant may
-be impossible to compile, or may have no effect, so the caller compiles each mutant and compares the
-objects.
+Each function find_..._edits() takes the code of a function without comments, strings and
+preprocessor lines, and yields edits. The offsets of an edit count from the beginning of the code. A
+mutant may be impossible to compile, or may have no effect, so the caller compiles each mutant and
+compares the objects.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SILENT = re.compile(
 )
 # A function body: an opening and a closing brace in the first column, and all in between.
 BODY = re.compile(r"^\{\n.*?^\}", re.S | re.M)
-# The beginning of a statement that find_statements() does not delete: a declaration, a keyword such
-# as return, or a call that prints a message or makes a check.
+# The beginning of a statement that find_statement_edits() does not delete: a declaration, a keyword
+# such as return, or a call that prints a message or makes a check.
 KEPT = re.compile(
     r"(?:(?:return|if|else|for|while|do|switch|case|default|static|const|struct|union|enum|unsigned|"
     r"signed|void|char|short|int|long|bool|size_t|asm)\b|[us](?:8|16|32|64)\b|"
@@ -37,7 +37,7 @@ COMPARED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "=="}
 COMPARISON = re.compile(r"(?<= )(==|!=|<=|>=|<|>)(?=\s)")
 NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)([uUlL]*)(?![\w.])")
 OPERATOR = re.compile(r"(?<=[ ])(&&|\|\||\+|-)(?=\s)")
-# The text next to an operand: of && and || (END_OF_BOOL), and of + and - (END_OF_SUM).
+# Match the text before or after an operand of && and || (END_OF_BOOL), or of + and - (END_OF_SUM).
 END_OF_BOOL = re.compile(r"&&|\|\||[,;?:{}]|(?<![=!<>])=(?!=)|\breturn\b")
 END_OF_SUM = re.compile(r"&&|\|\||[,;?:{}=<>|^]|\breturn\b|(?<=[ ])[-+&](?=\s)")
 
@@ -66,8 +66,8 @@ def blank_silent_parts(text: str) -> str:
 
 
 def find_closing_bracket(code: str, opening: int) -> int:
-    """Return the offset of the bracket that closes the bracket at the offset `opening`; -1 if it is
-    not closed."""
+    """Return the offset of the bracket that closes the bracket at the offset `opening`; -1 if
+    no bracket does."""
     depth = 0
     for place in range(opening, len(code)):
         depth += (code[place] in "([{") - (code[place] in ")]}")
@@ -92,13 +92,13 @@ def find_conditions(code: str) -> Iterator[tuple[str, int, int]]:
             yield found[1], found.end(), end
 
 
-def find_negations(code: str) -> Iterator[Edit]:
+def find_negation_edits(code: str) -> Iterator[Edit]:
     """Yield edits that negate a condition."""
     for _, start, end in find_conditions(code):
         yield Edit("negate condition", start, end, f"!({code[start:end]})")
 
 
-def find_error_paths(code: str) -> Iterator[Edit]:
+def find_error_path_edits(code: str) -> Iterator[Edit]:
     """Yield edits that make an if ignore a true condition, if the body ends with return, goto,
     break or continue. The condition is still evaluated."""
     for keyword, start, end in find_conditions(code):
@@ -111,7 +111,7 @@ def find_error_paths(code: str) -> Iterator[Edit]:
             yield Edit("drop error path", start, end, f"({code[start:end]}) && 0")
 
 
-def find_statements(code: str) -> Iterator[Edit]:
+def find_statement_edits(code: str) -> Iterator[Edit]:
     """Yield edits that delete an expression statement, or a goto, break or continue without an if.
     An empty block replaces the statement, because a compiler may warn about an empty statement."""
     start = depth = 0
@@ -142,13 +142,13 @@ def skip_statement_heads(code: str, place: int) -> tuple[int, bool]:
             return len(code), conditional
 
 
-def find_comparisons(code: str) -> Iterator[Edit]:
+def find_comparison_edits(code: str) -> Iterator[Edit]:
     """Yield edits that replace a comparison operator, for example < by <=, or == by !=."""
     for found in COMPARISON.finditer(code):
         yield Edit("swap comparison", *found.span(), COMPARED[found[1]])
 
 
-def find_numbers(code: str) -> Iterator[Edit]:
+def find_number_edits(code: str) -> Iterator[Edit]:
     """Yield edits that add one to a constant, or subtract one."""
     for found in NUMBER.finditer(code):
         value = int(found[1], 0 if found[1].startswith("0x") else 10)
@@ -158,7 +158,7 @@ def find_numbers(code: str) -> Iterator[Edit]:
                 yield Edit("change constant", *found.span(1), new)
 
 
-def find_operands(code: str) -> Iterator[Edit]:
+def find_operand_edits(code: str) -> Iterator[Edit]:
     """Yield edits that replace an operation (&&, ||, + or -) by one of its operands."""
     for found in OPERATOR.finditer(code):
         ends = END_OF_BOOL if found[1] in ("&&", "||") else END_OF_SUM
@@ -194,7 +194,7 @@ def find_operand_start(code: str, place: int, ends: re.Pattern[str]) -> int:
             break
         found = None if depth else ends.match(code, place)
         if found and not code.startswith("->", place - (code[place] == ">")):
-            # The operand begins after the last character of the operator, as the second & of &&.
+            # The operand begins after the last character of the operator (of &&, the second &).
             place = found.end() - 1
             break
         start = place
@@ -202,8 +202,8 @@ def find_operand_start(code: str, place: int, ends: re.Pattern[str]) -> int:
 
 
 FINDERS: tuple[Callable[[str], Iterator[Edit]], ...] = (
-    *(find_statements, find_negations, find_comparisons, find_numbers, find_error_paths),
-    find_operands,
+    *(find_statement_edits, find_negation_edits, find_comparison_edits, find_number_edits),
+    *(find_error_path_edits, find_operand_edits),
 )
 
 
@@ -229,7 +229,7 @@ def is_in_message(code: str, place: int) -> bool:
 def apply_edit(text: str, edit: Edit) -> str:
     """Return a source with an edit applied."""
     new = edit.new
-    # The condition in such an edit has blank strings: insert the condition of the source instead.
+    # If the edit contains a condition with blanked strings, insert the condition of the source.
     for pattern in ("!({})", "({}) && 0"):
         if new and new == pattern.format(blank_silent_parts(text)[edit.start : edit.end]):
             new = pattern.format(text[edit.start : edit.end])

@@ -220,7 +220,7 @@ def build_test_program(environment: Environment, log: Path) -> Path:
 
 def describe_test_failure(code: int | None, failed: Iterable[str]) -> str:
     """Return the kind of failure of a test, such as a signal name; empty if the test passed. `code`
-    is the exit code of the test, or None after the time limit; `failed` are its failed results."""
+    is the exit code of the test, or None after the time limit; `failed` are the failed results."""
     if code is None:
         return "hangs"
     if code < 0:
@@ -321,7 +321,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     failed = ktap.parse_ktap(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
-        # The guest crashed or hung in the first test that has no result.
+        # The test that was running is the first one without a result.
         names = [*cases, *mutant.tests]
         running = next((name for name in names if not any(name in line for line in said)), "")
         how_it_ended = "crashes" if result.fault_lines else "hangs"

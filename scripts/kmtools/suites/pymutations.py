@@ -14,9 +14,10 @@ import random
 import re
 import sys
 from collections.abc import Iterator
+from itertools import zip_longest
 from pathlib import Path
 
-# The folder of code that is itself a test.
+# The subfolder whose files are tests: they are not changed.
 TESTS = "suites"
 BODIES = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -52,17 +53,16 @@ def compile_for_comparison(text: str) -> bytes:
 
 
 def find_changed_line(old: str, new: str) -> int:
-    """Return the number of the first line that differs."""
-    pairs = zip(old.splitlines(), new.splitlines())
-    same = next((n for n, (one, other) in enumerate(pairs) if one != other), 0)
-    return same + 1
+    """Return the number of the first line in which two sources differ."""
+    pairs = zip_longest(old.splitlines(), new.splitlines())
+    return next(n for n, (one, other) in enumerate(pairs, 1) if one != other)
 
 
 def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]:
-    """Yield random mutants of the Python files of a folder, without end, except files in the
-    subfolder TESTS. All syntax nodes and all operators are equally likely, and so are the ways in
-    which one operator changes one node. A mutant has a file, a line, the name of an operator, and
-    the changed source."""
+    """Yield random mutants of the Python files of a folder, without end. Files in the subfolder
+    TESTS are left out. Each mutant is drawn in two steps: a syntax node and an operator, then one
+    of the ways in which this operator can change this node. In each step, all choices are equally
+    likely. A mutant has a file, a line, the name of an operator, and the changed source."""
     from cosmic_ray import plugins  # noqa: PLC0415 # only build/mutation has this package
     from cosmic_ray.ast import ast_nodes, get_ast  # noqa: PLC0415
     from cosmic_ray.mutating import mutate_code  # noqa: PLC0415

@@ -2,15 +2,16 @@
 """Random mutation tests: inserts random faults into the code, and counts how many the tests detect.
 
 The mutants of tests/mutants/ are chosen by hand, so they show what their authors thought of. Random
-mutants show how much of the code the tests check. The option random=N chooses N of them, seed=S
-makes the choice repeatable, and where= says what is changed: "native" (C code that also runs in
-user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools, except the long
+mutants show how much of the code the tests check. The option random=N sets the number of mutants,
+seed=S makes the choice repeatable, and where= says what is changed: "native" (C code that also runs
+in user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools, except the long
 tests in its folder suites/). The same seed and commit give the same mutants; changes that are not
 committed are left out. A mutant that has no effect on the compiled code is replaced by the next
 one.
 
-Mutants that no test can notice are listed in tests/mutants/unnoticed.txt, and are not counted. The
-survivors are printed as diffs, and are also written to build/mutants/random-WHERE-SEED.txt.
+Mutants that no test can notice are listed in tests/mutants/unnoticed.txt, and are not counted.
+Survivors (other mutants that no test detects) are printed as diffs, and are also written to
+build/mutants/random-WHERE-SEED.txt.
 """
 
 from __future__ import annotations
@@ -47,12 +48,12 @@ from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantErr
 # The minimum percentage of mutants that tests must detect. A sample of mutants fails if it shows
 # that tests detect significantly fewer: see is_below_limit().
 LIMITS = {"native": 92.0, "C": 85.0, "python": 92.0}
-# The number of random mutants of each kind in the weekly set.
+# The number of random mutants of each kind in the set of weekly tests.
 WEEKLY = 10
 USUAL_SECONDS = {"native": 60.0, "C": 500.0, "python": 60.0}
 # The folders of modules.
 MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
-# The number of patch batches of a stress test in user space, and the time limit of its program.
+# The number of patch batches of a stress test in user space, and the test program's time limit.
 BATCHES, PROGRAM_SECONDS = 200, 300.0
 # Runs a program until its first failed result; the exit code is then 5.
 UNTIL_FAILURE = 'set -o pipefail; "$@" 2>&1 | sed -u "/^not ok/q5"'
@@ -87,8 +88,8 @@ class Judgement:
     counted: bool = True
 
 
-# A judge is called while the file is changed. It returns a judgement, or a function that returns
-# the judgement and does not need the changed file.
+# A judge is called while the file has the mutant's change. The judge returns a judgement, or a
+# LateJudgement: a function that returns the judgement and does not read the changed file.
 LateJudgement = Callable[[], Judgement]
 Judge = Callable[[Change, Path], Judgement | LateJudgement]
 # The number of test kernels that run at the same time.
@@ -105,7 +106,7 @@ def clone_sources() -> str:
     if processes.capture_output(["git", "status", "--porcelain"], ROOT).stdout.strip():
         print("changes that are not committed are left out", flush=True)
     (TREE / "build").mkdir()
-    # scripts/kmarkers restarts with the Python of build/venv.
+    # scripts/kmarkers restarts itself with the Python of build/venv, so TREE must have this Python.
     (TREE / "build" / "venv").symlink_to(testlines.PYTHON.parents[1])
     return processes.capture_output(["git", "rev-parse", "HEAD"], TREE).stdout.strip()
 
@@ -157,7 +158,7 @@ def make_python_judge(_commit: str) -> Judge:
 
     def judge_python_mutant(change: Change, log: Path) -> Judgement:
         # Find the lines in the unchanged source, for which the tests were recorded.
-        sound = read_sound_text(change.file)
+        sound = read_unchanged_text(change.file)
         numbers = testlines.find_statement_lines(sound, change.line)
         tests = lines.choose_quick_tests(lines.find_tests(change.file, numbers))
         if not tests:
@@ -219,14 +220,14 @@ def make_native_judge(commit: str) -> Judge:
         lax = build_make_command(path, out=out, tree=TREE, extra="-Wno-error")
         strict = compile_object(make, path, log)
         new = strict or compile_object(lax, path, log)
-        with apply_text(change.file, read_sound_text(change.file), TREE):
+        with apply_text(change.file, read_unchanged_text(change.file), TREE):
             if new is None or new == compile_object(make, path, log):
                 return Judgement(counted=False)
         if strict is None:
             return Judgement("a warning of the compiler")
         if caught := run_test_program(log):
             return Judgement(caught)
-        with apply_text(change.file, read_sound_text(change.file), TREE):
+        with apply_text(change.file, read_unchanged_text(change.file), TREE):
             lines = testlines.measure_native_test_lines(TREE, sound_log, tools)
         tests = lines.choose_quick_tests(lines.find_tests(change.file, change.line))
         if not tests:
@@ -292,7 +293,7 @@ def restore_kernel_object(
     change: Change, kernel: str, modules: Path, make: Sequence[str], log: Path
 ) -> None:
     """Build the modules without the change, for comparison with the objects of the next mutant."""
-    with apply_text(change.file, read_sound_text(change.file), TREE):
+    with apply_text(change.file, read_unchanged_text(change.file), TREE):
         if build_modules(kernel, TREE, modules, make, log):
             raise MutantError(f"the modules do not build without the change; see {log}")
 
@@ -321,8 +322,8 @@ def boot_until_failure(file: str, kernel: str, modules: Path, log: Path) -> str:
     return "" if result.ok else (failed or [result.reason])[0]
 
 
-def read_sound_text(file: str) -> str:
-    """Return the text of a file of TREE without a change."""
+def read_unchanged_text(file: str) -> str:
+    """Return the text of a file of TREE without the change of a mutant."""
     return processes.capture_output(["git", "show", f"HEAD:{file}"], TREE).stdout
 
 
@@ -337,7 +338,7 @@ def apply_text(file: str, text: str, tree: Path) -> Iterator[None]:
         (tree / file).write_text(before, encoding="utf-8")
 
 
-def list_unnoticed() -> list[Mutant]:
+def list_unnoticed_mutants() -> list[Mutant]:
     """Return the mutants that no test can notice."""
     lines = mutants.UNNOTICED.read_text(encoding="utf-8")
     heads = re.compile(r"^(@@ .*)\n", re.M)
@@ -380,7 +381,7 @@ class Sample:
 
     where: str
     count: int
-    known: Sequence[Mutant] = field(default_factory=list_unnoticed)
+    known: Sequence[Mutant] = field(default_factory=list_unnoticed_mutants)
     judged: int = 0
     caught: int = 0
     listed: int = 0
@@ -427,8 +428,8 @@ class Sample:
 def start_judgement(
     judge: Judge, change: Change, log: Path, pool: ThreadPoolExecutor
 ) -> Future[Judgement] | None:
-    """Judge a mutant, whose file is changed now. Return the judgement, which may be computed later
-    in `pool`; None if the mutant is not counted."""
+    """Judge a mutant while the file has the mutant's change. Return the judgement, which `pool` may
+    compute later. Return None if the mutant is not counted."""
     done: Future[Judgement] = Future()
     try:
         judgement = judge(change, log)
@@ -485,7 +486,8 @@ def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
     for where, count in counts.items():
         report = SCRATCH / f"random-{where}-{seed}.txt"
         if where == "python":
-            # Make all mutants before the tests of each line are recorded, which takes long.
+            # Make all mutants first: a failure of this step must not come after
+            # make_python_judge(), which may take long to record the tests of each line.
             changes = iter([*draw_python_mutants(count, seed)])
         else:
             changes = draw_c_mutants(list_c_files(where), seed)

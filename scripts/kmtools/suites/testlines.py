@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs tests of tests/tools in a copy of the sources. Finds the tests that execute a line: of
-scripts/kmtools with coverage.py, and of C code in user space with gcov. A test executes a line
-itself, or in programs that it starts."""
+"""Runs tests of tests/tools in a copy of the sources. Finds the tests that execute a line of
+scripts/kmtools (with coverage.py), or a line of C code in user space (with gcov). A test executes a
+line itself, or in programs that it starts."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from kmtools.base.paths import ROOT
 
 # The Python that scripts/setup --mutants installs.
 PYTHON = ROOT / "build" / "mutation" / "bin" / "python"
-# The configuration of coverage.py. Each process reads it, so that a program that a test has started
-# stores its lines under the name of that test.
+# The configuration of coverage.py, which each process reads. The lines that are executed by a
+# program of a test are stored under the name of the test.
 CONFIG = """[run]
 source = {tree}/scripts/kmtools
 data_file = {data}/coverage
@@ -33,9 +33,9 @@ sigterm = True
 patch = execv
 context = ${{KMARKERS_TEST-}}
 """
-# The time limit of tests is START_SECONDS, and SLOWER times the time that they usually take.
+# The time limit of tests is START_SECONDS plus SLOWER times the usual time of these tests.
 START_SECONDS, SLOWER = 60.0, 6.0
-# If all tests that execute a line take longer than this, only the quickest ones are run.
+# If the tests that execute a line together take longer than this, only the quickest tests are run.
 MOST_SECONDS = 300.0
 # The time limit of a run of all tests.
 ALL_SECONDS = 7200.0
@@ -104,9 +104,9 @@ class NativeTestLines(TestTimes):
     lines: Mapping[str, Mapping[str, Sequence[str]]]
 
     def find_tests(self, file: str, number: int) -> list[str]:
-        """Return the tests that execute the line `number` of a file, quickest first. If nothing was
-        compiled from this line alone, as from a part of an initializer, return all tests that
-        execute the file."""
+        """Return the tests that execute the line `number` of a file, quickest first. If no code was
+        compiled from this line alone, for example if the line is a part of an initializer, return
+        all tests that execute the file."""
         of_file = self.lines.get(file, {})
         found = of_file.get(str(number))
         if found is None:
