@@ -35,8 +35,8 @@ def test_intervals_contain_the_true_cost(kind: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
-    """The share `share` of the blocks of a process costs 3 more. compute_usual_costs() returns the
-    midmean (mean of the middle half) of the blocks with noise."""
+    """A share of the blocks of a process costs 3 more. compute_usual_costs() returns the
+    midmean (mean of the middle half) of the costs with normal noise."""
     dear = (np.arange(noises.BLOCKS) < round(share * noises.BLOCKS)) * 3.0
     random = np.random.default_rng(0)
     drawn = np.sort((dear + random.standard_normal((4000, noises.BLOCKS))).reshape(-1))
@@ -69,7 +69,7 @@ def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
     run = noises.simulate_run(kind, 1)
     assert offsets.min() == 0 and len(offsets) == len(layout)
     assert 0 <= run.usual.mean() < offsets.max()
-    assert abs(run.shorten(16).usual.mean()) < 1e-9
+    assert abs(run.keep_first_processes(16).usual.mean()) < 1e-9
     if match := re.fullmatch(r"stays-(\d+)%-(\d+)", kind):
         there = offsets > 0
         stays = np.count_nonzero(np.diff(there.astype(int)) == 1)
@@ -185,8 +185,8 @@ def estimate_cost_with_slow_processes(slow: int) -> location.Location:
 
 @pytest.mark.parametrize(("slow", "share"), [(1, 0.302), (2, 0.383), (4, 0.524)])
 def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share: float) -> None:
-    """The upper end of the interval allows for a run with more slow processes: the share `share`,
-    the upper end of the Clopper-Pearson interval of the observed share."""
+    """In another run, the share of slow processes may be up to `share`, the upper end of the
+    Clopper-Pearson interval. The upper end of the interval of the cost allows for this share."""
     found = estimate_cost_with_slow_processes(slow)
     assert found.interval.hi >= 10 * share - 0.1
     assert found.value == pytest.approx(10 * slow / 16, abs=0.2)
@@ -217,8 +217,8 @@ def test_noise_of_layouts_is_not_removed() -> None:
 
 
 def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
-    """If blocks of few processes have two states, the interval contains the interval over
-    processes, which allows for differences between processes."""
+    """If few processes have blocks in two states, the interval of the cost contains the interval
+    that is computed from the costs of the processes."""
     process = np.repeat([1, 2, 3], 128)
     x = simulate_brief_neighbour(4, 3)
     found = location.estimate_location(x, process, np.arange(len(x)) % 8)
@@ -359,8 +359,8 @@ def test_number_of_simulations_is_printed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The line of a kind of noise has the number of runs that were simulated. Of kinds that take
-    long, and of runs that end early, fewer runs are simulated."""
+    """The line of a kind of noise has the number of runs that were simulated. Fewer runs are
+    simulated if the kind of noise takes long, or if runs stop early."""
     simulated = []
 
     def count_calls(module: ModuleType, name: str) -> None:
@@ -395,8 +395,8 @@ THEIRS = {"together": 0.0974, "spread": 0.0017}
     ("ours", "said"),
     [
         ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
-        # Each cost must agree with nopcost in one attempt; the two costs may agree in different
-        # attempts.
+        # Each cost must agree with nopcost in one of the tries; the two costs need not agree in the
+        # same try.
         (
             [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
             "2 passed, 0 failed",

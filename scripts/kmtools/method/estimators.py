@@ -103,7 +103,8 @@ def estimate_run_location(
 
 
 def shift_location(found: Location, by: float) -> Location:
-    """Return the location of the same run with a true difference that is larger by `by`."""
+    """Return `found` with the value and the interval increased by `by`, as if the true difference
+    of the simulated run were larger by `by`."""
     there = Interval(found.interval.lo + by, found.interval.hi + by)
     return replace(found, value=found.value + by, interval=there)
 
@@ -132,7 +133,9 @@ class InterimLocations:
         for number, (processes, outside) in enumerate(stopping.LOOKS.items()):
             if number == len(self.found):
                 self.found.append(
-                    estimate_run_location(self.run.shorten(processes), self.step, outside)
+                    estimate_run_location(
+                        self.run.keep_first_processes(processes), self.step, outside
+                    )
                 )
             yield self.found[number]
 
@@ -184,7 +187,7 @@ def score_estimator_on_noise(kind: str, runs: int) -> Score:
     oracle, widens intervals for effects that a disturbance may have in other runs."""
     step = get_clock_step(kind)
     found = [
-        estimate_run_location(simulate_run(kind, seed).shorten(PROCESSES), step)
+        estimate_run_location(simulate_run(kind, seed).keep_first_processes(PROCESSES), step)
         for seed in range(runs)
     ]
     values = [location.value for location in found]

@@ -30,8 +30,8 @@ BENCHMARKS = {"together": "density-full", "spread": "density-spread"}
 
 
 def build_nopcost(folder: Path) -> Path:
-    """Build nopcost.c in the directory `folder`; return the program. Raise FailedError if it does
-    not compile."""
+    """Build nopcost.c in the directory `folder`; return the program. Raise FailedError if
+    nopcost.c does not compile."""
     made = folder / "nopcost"
     command = ["gcc", "-O2", "-o", str(made), str(PROGRAM)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

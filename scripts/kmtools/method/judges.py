@@ -29,7 +29,8 @@ DORMANT = (
     *("empty-loop", "memcpy-4096", "density-empty", "density-full", "nop-encodings"),
     *("function-entry", "sdt-dormant", "cold-icache-l1"),
 )
-# The default number of blocks beside a neighbour process, of runs, and of simulations.
+# Defaults: the number of blocks per process beside a neighbour process, the number of runs, and the
+# number of simulations.
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
 # The time limit of the measurement beside a neighbour process, and the usual time of a run with its
 # analysis, in seconds.
@@ -56,8 +57,8 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
 
 
 def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
-    """Return the suite that measures instructions of known cost, and hot loops, while a neighbour
-    process runs."""
+    """Return the suite that runs a neighbour process and meanwhile measures hot loops and
+    instructions of known cost."""
     kinds = suite_request.get_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
     runs = suite_request.get_number("runs", RUNS)
     budget = choice.parse_budget(suite_request.get_text("budget", f"{NEIGHBOUR_SECONDS}s"))

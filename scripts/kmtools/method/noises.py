@@ -65,8 +65,8 @@ def compute_skewed_midmean() -> float:
 
 
 def compute_modal_midmean() -> float:
-    """Return the midmean of the modal noise, which simulate_modal_noise() subtracts. The quartiles
-    of this noise lie in its first two modes."""
+    """Return the midmean that simulate_modal_noise() subtracts from its noise. The quartiles of
+    this noise lie in the first two modes."""
     first, second = SHARES[:2]
     lower, upper = NORMAL.inv_cdf(0.25 / first), NORMAL.inv_cdf((0.75 - first) / second)
     noise = first * NORMAL.pdf(lower) - second * NORMAL.pdf(upper)
@@ -208,7 +208,7 @@ class SimulatedRun:
     layout: Whole
     usual: Floats
 
-    def shorten(self, processes: int) -> SimulatedRun:
+    def keep_first_processes(self, processes: int) -> SimulatedRun:
         """Return a run of the first `processes` processes. The true cost of these processes is
         subtracted from all costs, so that the true cost of the returned run is zero."""
         length, usual = processes * BLOCKS, self.usual[:processes]
@@ -234,7 +234,7 @@ def simulate_intermittent_neighbour(
     blocks on average, and in the share `share` of all blocks."""
     mean = np.array([dwell * (1 - share) / share, dwell])
     first = int(random.random() < share)
-    # Draw more periods than are needed, so that their total length exceeds the length of the run.
+    # Simulate so many periods, on and off, that their total length exceeds the length of the run.
     turns = (first + np.arange(40 + 4 * len(layout) // int(mean.sum()))) % 2
     lengths = 1 + random.exponential(mean[turns]).astype(int)
     there = np.repeat(turns, lengths)[: len(layout)]

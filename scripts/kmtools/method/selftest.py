@@ -45,8 +45,8 @@ PASS, FAIL, UNCLEAR = "pass", "FAIL", "too noisy to tell"
 # the cost of a pass of the whole chain.
 TOLERANCE, CHAIN_TOLERANCE = 0.5, 1.0
 # The largest distance of the known cost from the interval, as a share of the tolerance. The
-# interval should contain the known cost, but the instructions around may add a few hundredths of a
-# cycle.
+# interval should contain the known cost, but neighbouring instructions may add a few hundredths of
+# a cycle.
 NEAR_SHARE = 0.2
 # MARGIN is the equivalence margin of the benchmark in core cycles, 1 % of the baseline. The
 # measured margin, and the ends of intervals in is_verdict_right(), may miss MARGIN by SLACK.
