@@ -120,9 +120,10 @@ MAY_LACK = ("peer-fprobe",)
 # guest has one CPU, and these benchmarks are not measured.
 NEEDS_TWO = "arm-"
 
-# The maximum cost of an enabled marker, by variant: the number of instructions that it may add
-# beyond those of another variant. A marker with one probe passes its arguments as a va_list; in the
-# kernels 5.10, 6.1 and 7.2 it adds 32, 33 and 34 instructions more than a tracepoint.
+# The maximum cost of an enabled marker, by variant: the number of instructions that the marker
+# may add beyond the instructions of a second variant. A marker with one probe passes its arguments
+# as a va_list; in the kernels 5.10, 6.1 and 7.2 this marker adds 32, 33 and 34 instructions more
+# than a tracepoint.
 TRACEPOINTS = {
     "typed-direct-call": (0, "tracepoint"),
     "marker-1-probe": (34, "tracepoint"),
@@ -322,9 +323,9 @@ def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
-    """Return both suites of this file for the requested kernel: one compares the instruction counts
-    of two boots, the other counts the instructions of switching recorded functions (built with
-    entry.mk)."""
+    """Return the two suites of this file for the requested kernel: one compares the instruction
+    counts of two boots, the other counts the instructions of switching recorded functions (built
+    with entry.mk)."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
     run = partial(compare_boot_counts, kernel, modules)

@@ -237,8 +237,8 @@ def make_git_bundle() -> Path:
 
 
 def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
-    """Copy the output of a command to a log, each line with the elapsed seconds, and print its
-    progress; return the output."""
+    """Copy the output of a command to a log, each line with the elapsed seconds, and print the
+    progress of the command; return the output."""
     assert process.stdout is not None
     began = shown = time.monotonic()
     said = rest = ""
@@ -262,8 +262,8 @@ def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) ->
 
 
 def run_step(session: RootSession, step: Step) -> bool:
-    """Run one step in the root directory of `session`, and add its result and time to `session`;
-    return True if exit code and output are as expected."""
+    """Run one step in the root directory of `session`; add the result and the time of the step to
+    `session`. Return True if the exit code and the output are as expected."""
     label = f"{session.name}-{step.name}"
     command = session.install_command if step.name == INSTALL_STEP else step.command
     known = load_step_times(WORK / "times.json").get(session.stored_times_key, {}).get(step.name)
@@ -369,7 +369,7 @@ def run_make_native_in_root(suite: str) -> Tally:
 
 def find_root_obstacle() -> str:
     """Return the reason why the root directory of a minimal Debian system cannot be made on this
-    machine, with the remedy; "" if it can be made."""
+    machine, with the remedy; else ""."""
     if os.geteuid() != 0:
         return "unpacking minimal Debian systems needs root: run the test with sudo"
     if shutil.which("mmdebstrap") is None:

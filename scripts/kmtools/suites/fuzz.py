@@ -37,7 +37,7 @@ def build_fuzz_targets(log: Path) -> bool:
 
 
 def run_fuzz_target(name: str, seconds: int) -> Tally:
-    """Run the fuzz target `name` for some seconds; print and return its result."""
+    """Run the fuzz target `name` for `seconds` seconds; print and return one pass or failure."""
     corpus = FUZZ / "corpus" / name
     corpus.mkdir(parents=True, exist_ok=True)
     log = LOGS / f"fuzz-{name}.log"

@@ -34,7 +34,7 @@ KEPT = ROOT / "build" / "matrix"
 STORE = ROOT / "results" / "kernels.json"
 PAGE = ROOT / "Documentation" / "kernels.md"
 TITLE = "Modules by kernel"
-# A red character, because Markdown cannot colour text.
+# A red character that marks failures and missing results: Markdown cannot colour text.
 RED = "\N{LARGE RED CIRCLE}"
 NOT_RUN = f"{RED} **not run**"
 PASS, FAIL, SKIP, NEVER = "pass", f"{RED} **fail**", "skip", "*not run*"

@@ -27,8 +27,8 @@ from kmtools.runner.ktap import Tally
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
 MODULES = ROOT / "build" / "modules"
-# The arguments of make, which are the same as in `lab shell`: otherwise make would recompile all
-# files whenever tests are run after `lab shell`, or `lab shell` after tests.
+# The arguments of make, the same as those of `lab shell`: with other arguments, make would
+# recompile all files when tests and `lab shell` are run in turn.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 # The module that make_stripped_copies() copies and strips.
 STRIPPED = "example_client"
@@ -268,7 +268,7 @@ def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: O
     if result.ok or not any(WARN_MODULE in line for line in result.fault_lines):
         missed.append("a warning in the kernel log does not fail the run")
     if PANIC_ON_WARN in list_boot_parameters(entry):
-        # The warning must make the kernel panic, so that the job does not end.
+        # The warning must cause a kernel panic, which keeps the job from ending.
         if result.exit_code is not None or not any(
             "Kernel panic" in line for line in result.fault_lines
         ):
@@ -349,8 +349,8 @@ def split_suites_for_debug_kernel() -> list[list[str]]:
 
 
 def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> None:
-    """Add the results of a boot to `outcome`, the outcome of the booted kernel. Each suite in
-    settings["KMARKERS_SUITES"] must have results."""
+    """Add the results of a boot to `outcome`, the outcome of the booted kernel. A suite in
+    settings["KMARKERS_SUITES"] without results counts as failed."""
     suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
     # If the job in the guest did not end, report only the reason, and no missing results.

@@ -3,8 +3,8 @@
 the accelerator, test kernels under KVM, and a measurement in the running kernel.
 
 A test kernel is booted with the root directory of this machine (see lab/hostguest.py), and the job
-kvm.sh runs the commands in it, step by step. EXPECTED says what each step must print, and with
-which exit code it must end.
+kvm.sh runs the commands in it, step by step. The tables CHOICE, GUESTS and BENCH_HOST say what each
+step must print, and with which exit code the step must end.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Step:
     more: bool = False
 
     def find_deviation(self, folder: Path, name: str) -> str:
-        """Return how the exit code or output of the step `name` deviates from this description; ""
-        if neither deviates. The directory `folder` has the exit code and the output."""
+        """Return how the exit code or output of the step `name` differs from the required one; ""
+        if neither differs. The directory `folder` has the exit code and the output."""
         code, output = folder / f"{name}.code", folder / f"{name}.log"
         if not code.is_file():
             return "the step did not end"

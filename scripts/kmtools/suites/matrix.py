@@ -142,10 +142,12 @@ def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return a suite for each kernel that the tests `names` select. The test `gates` selects all
-    kernels with the role "gates" except the default kernel. The tests `matrix` and `debug` select
-    the requested kernel; without a requested kernel, `matrix` selects all stock kernels, `debug`
-    all debug kernels."""
+    """Return a suite for each kernel that the tests `names` select:
+
+    - `gates`: all kernels with the role "gates", except the requested or default kernel;
+    - `matrix`: the requested kernel, by default all stock kernels;
+    - `debug`: the requested kernel, by default all debug kernels.
+    """
     listed = kernelpage.list_catalogue_kernels()
     default = testkernel.choose_kernel(suite_request)
     chosen: dict[str, bool] = {}

@@ -56,7 +56,7 @@ def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
         adds = found.get((BENCHMARK, variant)) == {count + added for count in base}
         tally.add_result(adds, f"variant {variant} does not add {added} instructions")
     said = ""
-    # This boot must fail; its messages go to a log.
+    # This boot must fail, because the module has no benchmark. The messages go to a log.
     with (out / "refused.log").open("w") as refused, contextlib.redirect_stderr(refused):
         try:
             count_module_instructions(kernel, modules, EXAMPLES / "client", out)

@@ -144,7 +144,7 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
 
 
 def find_release_kernel(suite: str, boot_name: str = PLAIN) -> Entry:
-    """Return the kernel of a Debian release, or its rt kernel if `boot_name` is LATER."""
+    """Return the kernel of a Debian release. For the boot LATER, return the release's rt kernel."""
     entry = next(e for e in catalogue.load_kernels() if e.suite == suite and e.role == "gates")
     return catalogue.find_entry(f"{entry.name}-rt") if boot_name == LATER else entry
 

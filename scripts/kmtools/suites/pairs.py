@@ -12,9 +12,9 @@ import itertools
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 
-# The preemption models of each kernel. Kernel 5.10 has no parameter preempt=, and kernel 7.2
-# rejects the models "none" and "voluntary".
+# The preemption model of kernel 5.10, which has no parameter preempt=.
 AS_BUILT = "as built"
+# The preemption models of each kernel. Kernel 7.2 rejects the models "none" and "voluntary".
 KERNELS = {
     "6.1": ("none", "voluntary", "full"),
     "6.12": ("none", "voluntary", "full"),

@@ -50,8 +50,8 @@ def find_elf_reader_obstacle() -> str:
 
 
 def find_sphinx_obstacle() -> str:
-    """If Sphinx, or the kernel-doc of a test kernel, is missing, return an error text with the
-    remedy; else ""."""
+    """If Sphinx or the script kernel-doc is missing, return an error text with the remedy; else
+    ""."""
     try:
         handbook.find_sphinx()
         handbook.find_kernel_doc()
@@ -76,15 +76,15 @@ def check_html_report(log: Path) -> Tally:
     return run_pytest(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
 
 
-def build_module_for_each_header(log: Path) -> Tally:
+def check_headers_and_site_script(log: Path) -> Tally:
     """Compile each installed header alone in a module or a program, and test the script that reads
     the sites from module files."""
     return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
 
 
 def build_packages_with_compiler(log: Path) -> Tally:
-    """Run the tests that build the RPM and Arch packages with the compiler, and check that the
-    packages have the files that scripts/install installs."""
+    """Compile and build the RPM and Arch packages, and check that the packages have the files that
+    scripts/install installs."""
     return run_pytest(log, "tests/tools/package_builds.py")
 
 
@@ -126,7 +126,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         ),
         Suite(
             "headers",
-            build_module_for_each_header,
+            check_headers_and_site_script,
             "modules that include one installed header each",
             find_elf_reader_obstacle,
             70,

@@ -121,8 +121,7 @@ def sum_suite_seconds(names: Iterable[str]) -> float:
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file for the requested kernel: one suite for each guest, and the
-    suite `alarm` if `names` has it. The guests run the other suites in `names`, all from
-    tests/vm/suites."""
+    suite `alarm` if `names` has it. Each guest runs some of the other suites in `names`."""
     kernel = choose_kernel(suite_request)
     why = kernelsuite.make_boot_check(kernel)
     found = []

@@ -22,8 +22,8 @@ from kmtools.suites.fresh import SOURCE, Step
 PROGRAMS = {"memcached": "memcached", "tcl": "tcl8.6", "perl": "perl"}
 # The source packages whose probe headers are compiled.
 HEADERS = ["postgresql-15", "python3.11", "libvirt", "qemu"]
-# Commands that enable the source packages of the main archive. The source packages of the security
-# archive stay disabled, because its lists may name sources that no longer exist.
+# Commands that enable the source packages of the main archive. The security archive's source
+# packages stay disabled: the lists of this archive may name sources that no longer exist.
 LISTS = (
     "sed -n 's/^deb \\(.* bookworm main.*\\)/deb-src \\1/p' /etc/apt/sources.list "
     "/etc/apt/sources.list.d/*.list 2>/dev/null | head -n 1 >/etc/apt/sources.list.d/sources.list "
