@@ -16,8 +16,8 @@ from kmtools.runner import suite
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as long each test with a parameter or fixture that is clang. Of a test with the mark
-    `many`, mark all cases but the first."""
+    """Give the mark `long` to each test that runs clang, and to all cases but the first of each
+    test with the mark `many`."""
     seen = set()
     for item in items:
         name = item.nodeid.partition("[")[0]
@@ -27,7 +27,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def runs_clang(item: pytest.Item) -> bool:
-    """Return True if a parameter with the name of a compiler is clang."""
+    """Return True if the compiler that a parameter of the test names is clang."""
     values = item.callspec.params if hasattr(item, "callspec") else {}
     some = [values.get(name, "") for name in ("compiler", "language", "program")]
     return any(str(value).startswith("clang") for value in some)

@@ -70,8 +70,8 @@ def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> I
 
 
 def simulate_switching(seed: int) -> Iterator[Line]:
-    """Yield simulated samples of each mechanism of WAYS: the time to switch sites, and the gap,
-    which is the time for which another CPU is stopped by a switch."""
+    """Yield simulated samples of each mechanism in WAYS: the time to switch sites, and the gap (the
+    time for which another CPU is stopped)."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
         for way, (start, each) in WAYS.items():

@@ -82,8 +82,8 @@ def write_runs(folder: Path, count: int) -> list[Path]:
 
 
 def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> None:
-    """Write `count` runs with estimates.json. Only the first `different` runs differ; the other
-    runs are copies."""
+    """Write `count` runs with estimates.json. The runs after the first `different` runs are copies
+    of these runs."""
     made = write_runs(folder, min(count, different))
     for run in made:
         estimates.load_estimates(run)

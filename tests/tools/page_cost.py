@@ -68,8 +68,8 @@ def measure_cpu_seconds(*words: object) -> float:
 
 
 def measure_report_time_ratio(run: Path) -> float:
-    """Make the report of a run without stored estimates; return its CPU time as a multiple of the
-    CPU time of the program READ."""
+    """Make the report of a run without estimates.json; return the CPU time as a multiple of the CPU
+    time in which csv.reader reads the samples."""
     (run / "estimates.json").unlink(missing_ok=True)
     own = measure_cpu_seconds(ROOT / "scripts" / "kmarkers", "report", run)
     read = measure_cpu_seconds("-c", READ, run / "samples.csv")

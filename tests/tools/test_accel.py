@@ -36,7 +36,7 @@ OUR_CONSOLE = """\
 """
 
 Ask = Callable[..., accel.Accel]
-# The function that asks the device file; most tests replace it.
+# The real function that reads the version of KVM; most tests use a replacement.
 READ_KVM_VERSION = accel.read_kvm_version
 
 

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs
 
 @pytest.fixture
 def system(laboratory: Path) -> Path:
-    """Make a directory like the root directory of a system with a kernel, and the directory of an
-    unpacked Debian suite; return the root directory."""
+    """Make the directory of an unpacked Debian suite, and a root directory with a kernel; return
+    the root directory."""
     unpack.get_suite_dir(SUITE).mkdir(parents=True)
     root = laboratory / "system"
     headers = root / "usr" / "src" / "headers-9.9"

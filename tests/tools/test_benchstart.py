@@ -50,7 +50,7 @@ def test_without_python_medians_are_printed(checkout: Path) -> None:
 
 @pytest.mark.parametrize("lacks", ["folder", "lock"])
 def test_error_names_an_unwritable_lock_of_builds(checkout: Path, lacks: str) -> None:
-    """Packages would not help."""
+    """The message names no packages: installing packages would not help."""
     lock = checkout / "build/native/.lock"
     if lacks == "folder":
         lock.parent.parent.mkdir()

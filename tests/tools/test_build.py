@@ -14,8 +14,8 @@ SECONDS = 20
 
 
 class Builds:
-    """Builds source trees with a fake make program. The program waits for `make`, an event or a
-    barrier. `running` lists the builds that have started the program."""
+    """Builds source trees with a fake make program, which waits for the event or barrier `make`.
+    `running` lists the builds that have started the program."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = home

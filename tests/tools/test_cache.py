@@ -91,7 +91,7 @@ def test_clean_removes_all_files_of_kmarkers(
 
 def list_names_in_sources(kernel: str) -> set[str]:
     """Return the names of the files and folders that the sources of kmtools write into the cache
-    directory. `kernel` replaces each expression in braces."""
+    directory. Expressions in braces (of f-strings) are replaced by `kernel`."""
     names = {f"{unpack.get_build_lock_name(kernel)}.lock"}
     for path in (ROOT / "scripts/kmtools").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
@@ -119,8 +119,8 @@ def leave_temporary_file(
         for name in ("rename", "replace", "unlink", "remove"):
             patch.setattr(os, name, kill)
         with pytest.raises(Killed):
-            # claim_cache() names its temporary file after the thread. Its next call in the thread
-            # of the test must not use the same file.
+            # claim_cache() names its temporary file after the thread. A later call in the thread of
+            # the test must use another file.
             pool.submit(write_file).result(20)
     assert len(list_files(directory) - before) == 1
 
@@ -169,7 +169,7 @@ def test_clean_waits_for_a_build_that_begins_while_it_waits(
     tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While `lab clean` waits for one lock, a build makes a lock file with a new name. `lab clean`
-    waits for the build, which can take the lock `fetch`, and removes nothing before it ends."""
+    removes nothing before the build ends. Meanwhile, the build can take the lock `fetch`."""
     messages: queue.Queue[str] = queue.Queue()
     monkeypatch.setattr(cache, "print_step", messages.put)
     cleaning = threading.Thread(target=cache.clean_cache)
@@ -189,7 +189,7 @@ def test_clean_waits_for_a_build_that_begins_while_it_waits(
 def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
     tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tag stays too, because without it the build would get no further lock."""
+    """CACHEDIR.TAG is kept, too: without this file, the build could take no further lock."""
     cache.claim_cache()
     (directory / "objects/old").mkdir(parents=True)
     with contextlib.ExitStack() as build:

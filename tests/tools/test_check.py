@@ -71,9 +71,9 @@ def test_timing_sensitive_suites_run_alone() -> None:
 
 @pytest.mark.parametrize("set_name", ["short", "full"])
 def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
-    """Two simulated processes run the suites of a set. Each suite takes 0.5, 1.5 or 2.5 times its
-    usual time. Both processes end after at most 1.1 times half of the total time, unless two suites
-    that must run one after the other take longer."""
+    """Two simulated processes run suites, which take 0.5, 1.5 or 2.5 times their usual times. No
+    process takes more than 1.1 times half of the total time, unless two suites that must run one
+    after the other take longer."""
     suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
     pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     ends = [0.0, 0.0]
@@ -149,8 +149,8 @@ def test_names_of_tests_are_unique() -> None:
 
 
 def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
-    """Each suite of tests/vm/suites must be in a list of check.sh or in the script of another job;
-    otherwise the suite never runs."""
+    """Each suite of tests/vm/suites must be in a list of the job check.sh or in the script of
+    another job; otherwise the suite never runs."""
     files = {path.stem for path in registry.GUEST_SUITES.glob("*.sh")}
     jobs = "".join(path.read_text() for path in registry.JOB.parent.glob("*.sh"))
     lists = {name for names in registry.read_guest_suites() for name in names}

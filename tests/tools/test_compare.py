@@ -466,8 +466,8 @@ def test_blocks_of_one_process_are_clustered_in_stretches(tmp_path: Path) -> Non
 def make_timed_row(
     values: Sequence[float], processes: int = 3, resolution: float = 0.0, **layouts: float
 ) -> Row:
-    """Return a row with the costs `values` of its clusters, and costs by code layout: `at0` is the
-    cost at layout 0."""
+    """Return a row whose clusters cost `values`. A keyword argument such as at0=10 is the cost at
+    code layout 0."""
     return Row(
         *(RowName("native", "b", "v"), "", "ns", SHARE, "none", 1.0, len(values), processes),
         *(np.array(values), {int(name[2:]): cost for name, cost in layouts.items()}, resolution),
@@ -504,7 +504,7 @@ def test_change_of_a_row_with_one_cluster_has_no_interval() -> None:
         (1, (11,), 0.0, (-5.04, 45.04), "one process"),
     ],
 )
-def test_interval_of_a_change_is_that_of_tables_of_t(
+def test_interval_of_a_change_equals_a_computation_by_hand(
     processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
 ) -> None:
     """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand: by

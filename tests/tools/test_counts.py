@@ -60,8 +60,8 @@ def test_a_missing_variant_fails(valid_counts: Counts) -> None:
 
 
 def test_missing_successor_of_a_published_number_fails() -> None:
-    """The suite fails for each published number without a successor, which is a benchmark that
-    repeats the measurement. One number is exempt, because its benchmark needs a second CPU."""
+    """The suite fails for each published number whose measurement no benchmark repeats. One number
+    is exempt, because its benchmark needs a second CPU."""
     tally = Tally()
     counts.check_published_measurements_repeated({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))

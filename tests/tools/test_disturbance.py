@@ -165,8 +165,8 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
 
 
 def make_stretch(blocks: range, factor: float) -> list[Sample]:
-    """Return 200 blocks of the variants a and b. In `blocks`, windows take `factor` times as long.
-    A factor of 2 or more applies only to variant a."""
+    """Return 200 blocks of the variants a and b. In `blocks`, windows of variant a take `factor`
+    times as long, and so do windows of variant b if `factor` is below 2."""
     return [
         make_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),

@@ -235,7 +235,7 @@ def test_write_error_on_stdout_is_reported(run: Path, name: str) -> None:
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"{name}: No space left on device")
     assert done.stderr.count(b"\n") == 1
-    # If stderr is closed as well as stdout, the exit code is 2, too.
+    # If stdout and stderr are closed, the exit code is 2.
     assert run_in_shell(run, name, ">&- 2>&-").returncode == 2
     assert run_in_shell(run, name, "<&- 2>&-").returncode == 0
     assert run_in_shell(run, name, "> /dev/null").returncode == 0

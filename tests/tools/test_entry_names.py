@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of which recorded functions a pattern matches: entry/rules.c and entry/names.c are compiled
-into a program in which the module, its symbols and the switching of sites are replaced."""
+"""Tests of the patterns that select recorded functions: entry/rules.c and entry/names.c are
+compiled into a program in which the module, its symbols and the switching of sites are replaced."""
 
 from __future__ import annotations
 
@@ -153,8 +153,8 @@ def list_matching_symbols(
 
 
 def match_each_symbol(pattern: str, symbols: list[str]) -> list[str]:
-    """Return the symbols whose functions match a pattern, by comparing all of them. Python knows no
-    backslash in patterns."""
+    """Return the symbols whose functions match a pattern, according to fnmatchcase(). An escaped
+    character is put in brackets, because fnmatchcase() supports no backslash."""
     glob = re.sub(r"\\(.)", r"[\1]", pattern) or "*"
     return [symbol for symbol in symbols if fnmatchcase(symbol.partition(".cold")[0], glob)]
 
@@ -194,5 +194,5 @@ def test_bisection_finds_what_a_comparison_of_each_name_finds(program: Path) -> 
     for pattern, symbols, matching in found:
         assert matching == match_each_symbol(pattern, symbols), (pattern, symbols)
     assert sum(bool(matching) for *_, matching in found) > 2000
-    # Enough patterns such as "f.*" do not match a symbol such as f.cold that begins as they do.
+    # A pattern such as "f.*" does not match the symbol f.cold, although the symbol begins with f.
     assert sum(misses_symbol_with_prefix(*case) for case in found) > 100

@@ -126,8 +126,8 @@ def test_a_run_without_switches_has_no_trace(
 
 
 def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> None:
-    """A trace names the CPU of the gap samples as the CPU that waited. In older runs, these samples
-    name the CPU that switched the sites, so the CPU that waited is unknown."""
+    """A trace names the CPU that waited during each gap. The gap samples of older runs name the CPU
+    that switched the sites instead, so the CPU that waited is unknown."""
     samples = read_run_samples(switching_run)
     (switched,) = {s.cpu for s in samples if s.measured == SWITCH}
     run, out = shutil.copytree(switching_run, tmp_path / "run"), tmp_path / "trace.json"

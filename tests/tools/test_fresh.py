@@ -336,7 +336,7 @@ def test_old_root_tarball_is_made_again(
     monkeypatch.setattr(bareroot, "_make_root_tarball", make_fake_tarball)
     monkeypatch.setattr(bareroot, "find_debian_mirror", FakeDebianMirror)
     path = bareroot.ensure_root_tarball("a")
-    # The tarball may have a date in the future, if the clock was wrong when it was written.
+    # A tarball that was written while the clock was wrong may have a date in the future.
     os.utime(path, (time.time() - age,) * 2)
     assert bareroot.ensure_root_tarball("a") == path
     assert len(made) == 1 + anew

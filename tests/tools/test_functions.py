@@ -138,8 +138,8 @@ ENOMEM, EPERM, ENODEV = -12, -1, -19
 def test_module_stays_loaded_if_ftrace_cannot_unregister_a_marker(
     program: Path, prepare: int, add_table: int, add_directories: int, unregister: int, said: str
 ) -> None:
-    """A reference keeps kmarkers_markers loaded while a marker is attached to a function. If ftrace
-    cannot unregister the marker, the reference is kept, also if attaching fails."""
+    """A reference keeps kmarkers_markers loaded while a marker is attached to a function. The
+    reference is kept if ftrace cannot unregister the marker, also after a failed attachment."""
     words = (prepare, add_table, add_directories, unregister, 0)
     assert run_program(program, *words) == said.split(", ")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the inspection of a silent guest through a fake QMP monitor, and of the verdict."""
+"""Tests of inspecting a silent guest through a fake QMP monitor, and of blaming the emulator."""
 
 from __future__ import annotations
 

@@ -69,8 +69,8 @@ def test_runs_of_other_layouts_are_not_compared(
 def test_rows_with_other_layouts_are_listed_and_not_compared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In one of two runs, getppid-quiet was measured at other layouts; only the other benchmark is
-    compared."""
+    """In one of two runs, getppid-quiet was measured at four code layouts instead of eight. Only
+    the other benchmark is compared."""
     a, b = manyruns.write_runs(tmp_path, 2)
     text = (b / "samples.csv").read_text().splitlines(keepends=True)
     for number, line in enumerate(text):

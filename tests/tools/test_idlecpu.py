@@ -86,8 +86,8 @@ def write_stat(path: Path, ticks: int, idle: tuple[int, int]) -> None:
 def run_with_idle_cpus(
     library: Path, pilot: tuple[int, int], later: tuple[int, int], *words: str | Path
 ) -> subprocess.CompletedProcess[str]:
-    """Run kmbench on a machine with two CPUs. `pilot` and `later` are the idle shares of the CPUs
-    in percent: during ten ticks at the start, and during the next minute."""
+    """Run kmbench on a machine with two CPUs. `pilot` has the idle shares of the CPUs in percent
+    during ten ticks at the start, `later` during the next minute."""
     folder = library.parent
     write_stat(folder / "BEFORE", 0, pilot)
     write_stat(folder / "AFTER", 10, pilot)

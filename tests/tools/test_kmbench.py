@@ -179,8 +179,8 @@ def compute_added_cost(medians: dict[str, float], variant: str) -> float:
 
 
 def measure_enabled_markers(*others: str) -> Iterator[dict[str, float]]:
-    """Yield the medians of all variants of marker-enabled and the benchmarks `others`, in up to ten
-    runs."""
+    """Measure marker-enabled and the benchmarks `others` up to ten times; yield the medians of the
+    variants for each run."""
     for _ in range(RUNS):
         done = run_kmbench("run", "-b", 100, "marker-enabled", *others)
         assert done.returncode == 0, done.stderr
@@ -358,7 +358,7 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
     # ignored.
     words = ["env", "--default-signal", *words]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
-        # On a busy machine, a second may not suffice for the first block.
+        # Wait for CPU time: on a busy machine, the first block may take longer than a second.
         while process.poll() is None and read_cpu_seconds(process.pid) < 1:
             time.sleep(0.05)
         process.send_signal(number)

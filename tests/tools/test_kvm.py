@@ -24,7 +24,7 @@ from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import kernelsuite, kvm
 from kmtools.suites.kvm import Step
 
-# Scripts that replace QEMU: WHOLE starts, WITHOUT_SVM fails because SVM is not supported.
+# Scripts that replace QEMU: WHOLE succeeds, WITHOUT_SVM fails like a QEMU that cannot emulate SVM.
 WHOLE = '[ "$1" = --version ] && { echo "QEMU 10"; exit; }\necho "$@" >"$HERE/probe"\n'
 WITHOUT_SVM = f"""{WHOLE}
 echo "qemu-system-x86_64: TCG doesn't support requested feature: svm" >&2
@@ -237,9 +237,9 @@ def test_all_steps_are_in_the_job() -> None:
     assert {*kvm.GUEST_SUITES} <= {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
 
 
-def test_guest_job_runs_the_suites_of_the_setting(tmp_path: Path) -> None:
-    """The job that kvm.sh writes for a test kernel runs the suites KMARKERS_GUEST_SUITES, in their
-    short form."""
+def test_guest_job_runs_the_suites_that_a_variable_names(tmp_path: Path) -> None:
+    """The job that kvm.sh writes for a test kernel runs the suites that KMARKERS_GUEST_SUITES
+    names, each in its short form."""
     found = re.search(r"^write_guest_job\(\) \{\n.*?^\}\n", kvm.JOB.read_text(), re.M | re.S)
     assert found is not None
     write = found[0].replace("/tmp/", f"{tmp_path}/")

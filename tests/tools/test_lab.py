@@ -219,7 +219,8 @@ def test_headers_of_the_initramfs_have_the_fields_of_the_kernel(tmp_path: Path) 
     archive.add_file("init", tmp_path / "job", 0o755)
     archive.add_device("dev/null", 1, 3)
     archive.close()
-    # Magic, ino, mode, uid, gid, nlink, mtime, filesize, maj, min, rmaj, rmin, namesize, chksum.
+    # The fields of a cpio header: magic, ino, mode, uid, gid, nlink, mtime, filesize, maj, min,
+    # rmaj, rmin, namesize, chksum.
     rest, headers = out.getvalue(), []
     for name in ("opt", "opt/job", "init", "dev/null", "TRAILER!!!"):
         assert re.fullmatch(rb"070701[0-9a-f]{104}", rest[:110])

@@ -45,9 +45,9 @@ def find_loop_offsets(program: Path) -> dict[str, set[int]]:
                 clocks.append(int(at, 16))
             elif mnemonic[0] == "j" and target and int(target, 16) <= int(at, 16):
                 found.setdefault(name, set()).add(int(target, 16) % LINE)
-                # Two clock readings between the jump and its target mean that the loop measures a
-                # window in each pass. One clock reading means no loop: the jump returns from the
-                # cold path of a marker.
+                # With two clock readings between the target and the jump, the loop measures a
+                # window in each pass. With one clock reading, there is no loop: the jump returns
+                # from the cold path of a marker.
                 if sum(clock >= int(target, 16) for clock in clocks) > 1:
                     each.add(name)
     return {name: begins for name, begins in found.items() if name not in each}

@@ -115,9 +115,9 @@ def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
     assert least.count_results_of_last_runs(tmp_path) == expected
 
 
-def test_only_short_boots_have_the_setting_of_the_short_form() -> None:
-    """Suites in test kernels have their short form in the sets of tests, and their long form if the
-    user names them."""
+def test_suites_have_their_short_form_unless_the_user_names_them() -> None:
+    """The sets of tests run each suite of a test kernel in its short form. A suite that the user
+    names runs in its long form."""
     for form in ("short", "full"):
         settings = testkernel.choose_stress_settings(SuiteRequest(form))
         assert least.SHORT_SETTING in settings

@@ -134,8 +134,8 @@ def test_table_is_redrawn_after_a_resize(terminal: Terminal, folder: Path) -> No
     release_process(folder)
     terminal.read_until(lambda: "process 2 of 4" in terminal.screen)
     for width, height in ((40, 24), (132, 40), (24, 6)):
-        # Until the program notices the change, it writes lines for the old width. On a busy machine
-        # it may write several screens. Then change the size again, and check the next screen.
+        # The program may write several screens for the old width before it notices the new width.
+        # If a line is too long, change the size again, and check the next screen.
         for lines in range(height, height - 5, -1):
             terminal.said, terminal.beyond = "", 0
             terminal.resize(width, lines)

@@ -51,8 +51,8 @@ def judge_simulations(truth: float, noise: float = NOISE, count: int = 40) -> li
 
 
 def test_added_time_of_known_size_is_found() -> None:
-    """The interval contains the true 20 % in about 95 % of the simulations, although the drift of
-    the machine is larger, and the verdict is always right."""
+    """The interval contains the true added time, 20 %, in about 95 % of the simulations, although
+    the drift of the machine is larger. The verdict is always right."""
     found = judge_simulations(1.2)
     assert {one.verdict for one in found} == {"slower"}
     covered = sum(one.interval.lo <= 20 <= one.interval.hi for one in found)
@@ -94,8 +94,8 @@ def test_order_of_the_states_is_random_and_balanced() -> None:
 
 @pytest.fixture
 def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Simulate the time of the command: 20 % longer while the file `state` holds "on", and longer
-    with each run. The file `ran` has the states in which the command ran."""
+    """Simulate the time of the command, which grows from run to run, and is 20 % longer while the
+    file `state` holds "on". The file `ran` has the states in which the command ran."""
     chance, state, ran = random.Random(2), tmp_path / "state", tmp_path / "ran"
 
     def simulate_time(_: Sequence[str]) -> float:
@@ -186,7 +186,7 @@ def test_times_of_kernels_and_rounds_share_a_file(
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
     assert lines[3].startswith("true ")
-    # Rounds do not count as the label of this boot, so another label is accepted.
+    # The label of rounds is not a label of this boot, so the boot can get another label.
     words = ["macro", "--times", str(clock / "t"), "--label", "nop", "--runs", "1", "--", "true"]
     assert main(words) == 0
     assert "boot next: " in capsys.readouterr().out
@@ -196,8 +196,8 @@ def test_times_of_kernels_and_rounds_share_a_file(
 def test_missing_numpy_is_reported_before_anything_is_measured(
     clock: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Times of two states need numpy; times of kernels need it only if the file also has times of
-    two states."""
+    """Times of two states need numpy. Times of kernels need numpy only if the file also has times
+    of two states."""
     words = list_words(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "true")
     of_kernel = [*words[:3], "--label", "nop", "--runs", "1", "--", "true"]
     monkeypatch.setitem(sys.modules, "numpy", None)
@@ -254,7 +254,7 @@ def test_failed_command_is_reported_and_off_runs_last(
 def test_failure_in_a_later_round_keeps_complete_rounds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The command fails in its ninth run, in the fourth round."""
+    """The command fails in the fourth round: the times of three rounds are kept."""
     count = "echo >>count; [ $(wc -l <count) -lt 9 ]"
     words = ["--", "sh", "-c", f"cd {shlex.quote(str(tmp_path))}; {count}"]
     assert main(list_words(tmp_path, switch_to(tmp_path, "on"), switch_to(tmp_path, "off"), *words))

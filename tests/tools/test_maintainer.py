@@ -73,7 +73,7 @@ def test_progress_is_printed_during_a_dkms_build(tmp_path: Path, code: int) -> N
         "\nkmarkers-dkms: 2 of 3 files are compiled\n",
     )
     assert said.stdout == "".join(counts)
-    # A minimal system lacks pgrep.
+    # Read /proc, because a minimal system lacks pgrep.
     commands = [file.read_bytes() for file in Path("/proc").glob("[0-9]*/cmdline")]
     assert not [command for command in commands if bytes(tmp_path / "postinst") in command]
 

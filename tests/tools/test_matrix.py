@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the suite `matrix`: failures in a kernel, faults of the emulator, and the table."""
+"""Tests of the suite `matrix`: failures in a kernel, faults of the emulator, table of results."""
 
 from __future__ import annotations
 

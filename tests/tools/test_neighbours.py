@@ -30,8 +30,8 @@ WINDOW = Sample(
 
 
 def make_planted_result(row: selftest.Planted, **changed: Any) -> Result:
-    """Return a result for the variant `row` of the benchmark `planted`, with the known cost and the
-    right verdict."""
+    """Return a result for `row`, a variant of the benchmark `planted`, with the known cost and the
+    expected verdict."""
     cost = row.least / CORE.per_tick
     interval = Interval(cost - 0.02, cost + 0.02)
     given = {

@@ -77,7 +77,7 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
 
 
 def raise_missing_key(*_: object) -> str:
-    """Replace render_readme() for an env.json without the name of the CPU."""
+    """Raise the error of render_readme() for an env.json without the name of the CPU."""
     raise KeyError("model_name")
 
 
@@ -121,8 +121,8 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 def test_report_of_all_benchmarks_is_small_and_complete(
     tmp_path: Path, native_programs: None
 ) -> None:
-    """The page has the tables of all benchmarks of the run: all benchmarks except those that switch
-    sites. The size limit leaves space for the missing benchmarks."""
+    """The page has the tables of all benchmarks of the run. The run lacks benchmarks that switch
+    sites; the size limit leaves space for their tables."""
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
     text = (run / "report.html").read_text()
     parsed = TagCollector()

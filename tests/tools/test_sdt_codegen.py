@@ -7,7 +7,7 @@ executions. A program fails if a hit is lost or reported twice, if an argument i
 sites are reported at one address, or if kmarkers_start() rejects the program.
 
 KMARKERS_SEED is the seed of the first program, to repeat a run; KMARKERS_PROGRAMS is the number of
-programs for each option (1).
+programs for each option, by default 1.
 """
 
 from __future__ import annotations

@@ -152,5 +152,5 @@ def test_suites_of_ubuntu_come_from_ubuntu(
         heads = [line.rpartition("] ")[2] for line in lines]
         parts = ("jammy", "jammy-updates", "jammy-security")
         assert heads == [f"{uri} {part} main universe" for part in parts]
-        # The source list requires signatures of Ubuntu's keys.
+        # The source list requires signatures that were made with Ubuntu's keys.
         assert all("[signed-by=/" in line for line in lines)

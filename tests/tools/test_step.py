@@ -21,8 +21,8 @@ def read_stops(output: str) -> dict[str, tuple[list[str], str]]:
 
 
 def test_bytes_are_replaced_in_three_rounds() -> None:
-    """The first byte is int3 while the other bytes change. From round 1 on, the thread takes the
-    new jump."""
+    """The first byte of the nop is int3 while the other bytes are replaced. From round 1 on, the
+    thread that executes the instruction jumps."""
     done = run_kmbench("step")
     assert done.returncode == 0, done.stderr
     stops = read_stops(done.stdout)
@@ -39,7 +39,7 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
     assert code[3][0] == "e9"
     counts = [[int(n) for n in re.findall(r"\d+", what)] for _, what in stops.values()]
     assert counts[0][0] > 0 and counts[0][1] == 0
-    # One pass without a jump may end in a round, if the pass began before the round.
+    # At most one pass does not jump after each round: a pass that began before the round.
     assert all(passed <= 1 and jumped > 0 for passed, jumped in counts[1:])
     traps = re.search(r"hit int3 (\d+) times", done.stdout)
     assert traps is not None

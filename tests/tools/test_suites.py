@@ -159,7 +159,7 @@ def test_two_suites_run_in_parallel(
 
 
 @pytest.mark.parametrize("processors", [1, 2])
-def test_calm_suites_run_after_all_others_alone(
+def test_suites_that_must_run_alone_run_last(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ) -> None:
     """The suite that must run alone is first in the list, but starts after the longest suite."""
@@ -184,8 +184,8 @@ def test_calm_suites_run_after_all_others_alone(
 def test_output_of_the_second_process_is_not_lost_in_a_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The output of a suite of the second process is printed, also while a suite of the first
-    process redirects the output of the first process to a log."""
+    """While a suite of the first process redirects the output of this process to a log, the output
+    of a suite of the second process is printed."""
     monkeypatch.setattr(suites, "LOGS", tmp_path / "logs")
     monkeypatch.setattr("os.sched_getaffinity", lambda pid: {0, 1})
     main_process = os.getpid()

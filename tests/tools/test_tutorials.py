@@ -27,7 +27,7 @@ second
 
 
 def test_commands_and_output_are_separated() -> None:
-    """A step has all lines of a command and its output; text outside of blocks is not typed."""
+    """Each step has all lines of one command and of its output; other text is no command."""
     text = "$ no command\n" + PAGE + "```\n$ no command\n```\n"
     steps = list(tutorials.read_steps(text.format(file="f")))
     assert [len(step.typed) for step in steps] == [1, 4, 1]

@@ -128,7 +128,7 @@ def read_notes(program: Path) -> list[tuple[str, str, bool, list[str]]]:
 def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path) -> None:
     program = build_program(language, FORMS, tmp_path, *level.split())
     found = read_notes(program)
-    # In C++, the note of an enum has the size 4 instead of -4 (signed), as its sign is unknown.
+    # In C++, the sign of an enum is unknown: the size in its note is 4 instead of -4 (signed).
     sizes = {**SIZES, "others": "4 8"} if "++" in language else SIZES
     wanted = sorted([*sizes.items(), ("varied", "")])
     assert sorted((name, " ".join(arguments)) for _, name, _, arguments in found) == wanted
