@@ -188,10 +188,10 @@ def find_package_remedy(package: str) -> str:
 
 
 def print_error(name: str, error: str) -> None:
-    """Print the error message of the command `name`, after all its output, which may go to the same
-    file. Escape unprintable characters, because parts of the message may come from another
-    machine."""
-    # print() does nothing if standard output is closed; sys.stdout is then None.
+    """Print the error message of the command `name`. Flush the command's output first, because both
+    may go to the same file. Escape unprintable characters, because parts of the message may come
+    from another machine."""
+    # If standard output is closed, sys.stdout is None, and print() does nothing.
     with contextlib.suppress(OSError):
         print(end="", flush=True)
     lines = [escape_unprintable_chars(line) for line in error.split("\n")]
