@@ -20,7 +20,7 @@ SHARED_DIRS = ("base", "patcher", "events", "immediate", "markers", "sdt", "benc
 # The maximum number of lines of code of each file in native/: lines that are neither blank nor
 # comments. A new file must be added here.
 BUDGETS = {
-    "native/Makefile": 100,
+    "native/Makefile": 102,
     # Replacements for files of the modules.
     "native/text.c": 195,
     "native/shadow.c": 30,

@@ -324,13 +324,14 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
 
 def test_tests_of_a_line_of_c_code_are_found() -> None:
     """The tests that execute a line are found, quickest first. For a line from which nothing was
-    compiled, all tests of the file are found."""
+    compiled, all tests of the file are found, and for another file, all tests."""
     table = {"a.c": {"3": ["slow", "quick", "failing"], "4": [], "7": ["slow"]}}
     lines = testlines.NativeTestLines({"slow": 9.0, "quick": 1.0}, table)
     assert lines.find_tests("a.c", 3) == ["quick", "slow"]
     assert lines.find_tests("a.c", 7) == ["slow"]
     assert lines.find_tests("a.c", 5) == ["quick", "slow"]
-    assert lines.find_tests("a.c", 4) == lines.find_tests("b.c", 3) == []
+    assert lines.find_tests("a.c", 4) == []
+    assert lines.find_tests("b.c", 3) == ["quick", "slow"]
 
 
 # A C program that executes one of the lines 3 and 5.
@@ -349,7 +350,7 @@ import pytest
 PROGRAM = Path("build/native/choice").absolute()
 @pytest.fixture(scope="session", autouse=True)
 def program():
-    subprocess.run(["make", "-s", "-C", "native", PROGRAM], check=True)
+    subprocess.run(["make", "-s", "-Cnative", PROGRAM], check=True)
 def test_with(): subprocess.run([PROGRAM, "word"], check=True)
 def test_without(): subprocess.run([PROGRAM], check=True)
 def test_other(): assert PROGRAM.exists()
@@ -456,13 +457,17 @@ def test_kernel_mutant_is_judged_by_its_boot(
         log.write_text(source.read_text())
         return int(source.read_text() == "broken\n")
 
-    def boot_fake(_: str, __: str, modules: Path, ___: Path) -> str:
-        return "" if (modules / "entry.ko").read_text() in ("int a;\n", "quiet\n") else "case_two"
+    def boot_fake(guest: randommutants.Guest, _: Path) -> str:
+        said = (guest.modules / "entry.ko").read_text()
+        return "" if said in ("int a;\n", "quiet\n") else "case_two"
 
     monkeypatch.setattr(randommutants, "TREE", tmp_path / "tree")
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "get_object_dir", lambda *_: tmp_path / "objects")
     monkeypatch.setattr(randommutants, "build_modules", build_fake_modules)
+    monkeypatch.setattr(randommutants, "make_stripped_copies", lambda *_: None)
+    monkeypatch.setattr(randommutants, "build_kmlive", lambda *_: True)
+    monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
     monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "int a;\n")
     judge = randommutants.make_kernel_judge("6.1")
@@ -473,7 +478,51 @@ def test_kernel_mutant_is_judged_by_its_boot(
         # This call boots the mutant that judge() has built.
         judgement = judgement()
     assert (judgement.caught, judgement.counted) == (caught, counted)
-    assert [path.name for path in tmp_path.glob("*modules")] == ["modules"]
+    assert {path.name for path in tmp_path.glob("*modules")} == {"modules", "sound-modules"}
+
+
+@pytest.mark.parametrize(
+    ("text", "caught", "counted"),
+    [("live", "", False), ("warns", "a warning of the compiler", True), ("quiet", "", True)],
+)
+def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, caught: str, counted: bool
+) -> None:
+    """A mutant of kmlive boots with the unchanged modules, if the program has changed."""
+    built, booted = ["live"], list[tuple[str, str, str]]()
+
+    def build_fake_kmlive(kmlive: Path, _: Path) -> bool:
+        kmlive.write_text(built[-1])
+        return built[-1] != "warns"
+
+    def boot_fake(guest: randommutants.Guest, _: Path) -> str:
+        booted.append((guest.file, guest.modules.name, guest.kmlive.read_text()))
+        return ""
+
+    monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
+    monkeypatch.setattr(randommutants, "build_modules", lambda *_: 0)
+    monkeypatch.setattr(randommutants, "copy_modules", lambda *_: None)
+    monkeypatch.setattr(randommutants, "build_kmlive", build_fake_kmlive)
+    monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
+    monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
+    judge = randommutants.make_kernel_judge("6.1")
+    built.append(text)
+    judgement = judge(Change("native/live.c", 1, "swap", text), tmp_path / "one.log")
+    if not isinstance(judgement, Judgement):
+        judgement = judgement()
+        assert judgement.seen_by == ["bench", "packets"]
+    assert (judgement.caught, judgement.counted) == (caught, counted)
+    sound = ("base", "sound-modules", "live")
+    assert booted == [sound, *[("native/live.c", "sound-modules", text)] * (text == "quiet")]
+
+
+def test_files_of_kmlive_are_mutated_for_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """kmlive needs the modules, so no test in user space runs its code."""
+    monkeypatch.setattr(randommutants, "TREE", ROOT)
+    kernel, native = (randommutants.list_c_files(where, ROOT) for where in ("C", "native"))
+    assert "native/live.c" in kernel and "entry/hit.c" in kernel
+    assert "native/main.c" in native and "patcher/batch.c" in native
+    assert not {*kernel} & {*native}
 
 
 def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -269,12 +269,11 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
     return caught
 
 
-def list_guest_files(suites: Iterable[str], log: Path) -> list[tuple[Path, str]]:
-    """Return the files of TREE that `suites` need as additions to an initramfs. Build kmlive if one
-    of these suites runs kmlive in the guest."""
+def list_guest_files(programs: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
+    """Return `programs`, and the files of TREE that suites need, as additions to an initramfs."""
     return [
         *kernelsuite.list_test_files(TREE),
-        *build_kmlive(suites, log),
+        *programs,
         *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
     ]
 
@@ -304,7 +303,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         out=log.with_suffix(""),
         tier="icount" if COUNTING_SUITE in mutant.suites else "vm",
         modules=modules,
-        additions=list_guest_files(mutant.suites, log),
+        additions=list_guest_files(build_kmlive(mutant.suites, log)),
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
         # patched; with other preemption models it never does. The suite `many` cannot use

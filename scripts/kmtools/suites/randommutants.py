@@ -53,6 +53,8 @@ WEEKLY = 10
 USUAL_SECONDS = {"native": 60.0, "C": 500.0, "python": 60.0}
 # The folders of modules.
 MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
+# The suites that run kmlive.
+KMLIVE_SUITES = ("bench", "packets")
 # The number of patch batches of a stress test in user space, and the test program's time limit.
 BATCHES, PROGRAM_SECONDS = 200, 300.0
 # Runs a program until its first failed result; the exit code is then 5.
@@ -88,6 +90,18 @@ class Judgement:
     counted: bool = True
 
 
+@dataclass(frozen=True)
+class Guest:
+    """A test kernel, the modules and the program kmlive in it. One of them has the change of a
+    mutant in `file`, or none if the code is unchanged: then the suites begin with those of `file`.
+    """
+
+    file: str
+    kernel: str
+    modules: Path
+    kmlive: Path
+
+
 # A judge is called while the file has the mutant's change. The judge returns a judgement, or a
 # LateJudgement: a function that returns the judgement and does not read the changed file.
 LateJudgement = Callable[[], Judgement]
@@ -111,21 +125,22 @@ def clone_sources() -> str:
     return processes.capture_output(["git", "rev-parse", "HEAD"], TREE).stdout.strip()
 
 
-def list_shared_files() -> set[str]:
-    """Return the C files that are compiled for user space."""
-    words = ["make", "-s", "-C", TREE / "native", "list-shared", "list-shims"]
+def list_native_files(*names: str) -> set[str]:
+    """Return the C files that the targets list-NAME of native/Makefile print."""
+    words = ["make", "-s", "-C", TREE / "native", *(f"list-{name}" for name in names)]
     return {*processes.capture_output(words).stdout.split()}
 
 
 def list_c_files(where: str, tree: Path = TREE) -> list[str]:
-    """Return the C files that are compiled for user space, or those that only run in kernels."""
-    shared = list_shared_files()
+    """Return the C files that are compiled for user space and run without the modules, or those
+    that only run in kernels, with the files of kmlive, which needs the modules."""
+    shared, kmlive = list_native_files("shared", "shims"), list_native_files("kmlive")
     if where == "native":
-        return sorted(shared)
+        return sorted(shared - kmlive)
     of_modules = {
         str(path.relative_to(tree)) for one in MODULES for path in (tree / one).glob("*.c")
     }
-    return sorted(of_modules - shared)
+    return sorted(of_modules - shared | kmlive)
 
 
 def draw_c_mutants(files: Sequence[str], seed: int, tree: Path = TREE) -> Iterator[Change]:
@@ -243,50 +258,85 @@ def make_native_judge(commit: str) -> Judge:
 
 def order_suites(file: str) -> list[str]:
     """Return the suites of a test kernel. The first suites are those that detect most of the
-    hand-chosen mutants in the module of `file`."""
+    hand-chosen mutants in the module of `file`. For a file in native/, return only the suites that
+    run kmlive."""
     module = Path(file).parts[0]
     known = [mutant for mutant in mutants.ALL_MUTANTS if Path(mutant.file).parts[0] == module]
     often = Counter(suite for mutant in known for suite in mutant.suites)
     suites = [suite for suites in registry.read_guest_suites() for suite in suites]
+    if module == "native":
+        wanted = testkernel.add_needed_suites(KMLIVE_SUITES)
+        return [suite for suite in suites if suite in wanted]
     return sorted(suites, key=lambda suite: (-often[suite], suites.index(suite)))
 
 
+def build_kmlive(kmlive: Path, log: Path) -> bool:
+    """Build kmlive from TREE, and copy it to `kmlive`. Return False if it does not build."""
+    out = SCRATCH / "guest"
+    if processes.run_program(build_make_command(out / "kmlive", out=out, tree=TREE), log):
+        return False
+    shutil.copy2(out / "kmlive", kmlive)
+    return True
+
+
 def make_kernel_judge(kernel: str) -> Judge:
-    """Return a function that judges a mutant by all suites in a test kernel. The first failure ends
-    the boot."""
+    """Return a function that judges a mutant of a module or of kmlive by suites in a test kernel.
+    The first failure ends the boot."""
     modules, objects = SCRATCH / "modules", get_object_dir(kernel, TREE)
+    sound, live_files = SCRATCH / "sound-modules", list_native_files("kmlive")
+    kmlive = SCRATCH / "kmlive"
     make = list(kernelsuite.MAKE_ARGS)
     if build_modules(kernel, TREE, modules, make, SCRATCH / "sound-modules.log"):
         raise MutantError(f"the modules do not build for kernel {kernel}")
-    if fault := boot_until_failure(MODULES[0], kernel, modules, SCRATCH / "sound-kernel.log"):
+    if not build_kmlive(kmlive, SCRATCH / "sound-kmlive.log"):
+        raise MutantError("kmlive does not build")
+    copy_modules(modules, sound)
+    guest = Guest(MODULES[0], kernel, sound, kmlive)
+    if fault := boot_until_failure(guest, SCRATCH / "sound-kernel.log"):
         raise MutantError(f"tests fail with the unchanged code: {fault}")
 
+    def judge_kmlive_mutant(change: Change, log: Path) -> Judgement | LateJudgement:
+        own = log.with_suffix(".kmlive")
+        if not build_kmlive(own, log):
+            return Judgement("a warning of the compiler")
+        if own.read_bytes() == kmlive.read_bytes():
+            return Judgement(counted=False)
+        return partial(judge_by_boot, Guest(change.file, kernel, sound, own), log)
+
     def judge_kernel_mutant(change: Change, log: Path) -> Judgement | LateJudgement:
+        if change.file in live_files:
+            return judge_kmlive_mutant(change, log)
         path = objects / Path(change.file).with_suffix(".o")
-        sound = path.read_bytes() if path.exists() else b""
+        before = path.read_bytes() if path.exists() else b""
         failed = build_modules(kernel, TREE, modules, make, log)
-        same = failed or (path.read_bytes() if path.exists() else b"") == sound
+        same = failed or (path.read_bytes() if path.exists() else b"") == before
         warns = kernelsuite.find_warnings(log.read_text(errors="replace"))
         if not same and not warns:
             own = log.with_suffix(".modules")
-            shutil.rmtree(own, ignore_errors=True)
-            shutil.copytree(modules, own)
+            copy_modules(modules, own)
         restore_kernel_object(change, kernel, modules, make, log)
         if same:
             return Judgement(counted=False)
         if warns:
             return Judgement("a warning of the compiler")
-        return partial(judge_by_boot, change, kernel, own, log)
+        return partial(judge_by_boot, Guest(change.file, kernel, own, kmlive), log, own)
 
     return judge_kernel_mutant
 
 
-def judge_by_boot(change: Change, kernel: str, modules: Path, log: Path) -> Judgement:
-    """Judge a mutant by all suites in a test kernel. Then delete the folder `modules`, which has
-    the modules with the change."""
-    caught = boot_until_failure(change.file, kernel, modules, log)
-    shutil.rmtree(modules)
-    return Judgement(caught, order_suites(change.file))
+def copy_modules(modules: Path, copy: Path) -> None:
+    """Copy a folder of modules, and add stripped modules, which some suites load, to the copy."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(modules, copy)
+    make_stripped_copies(copy, kernelsuite.STRIPPED)
+
+
+def judge_by_boot(guest: Guest, log: Path, temporary: Path | None = None) -> Judgement:
+    """Judge a mutant by the suites in a test kernel. Then delete the folder `temporary`."""
+    caught = boot_until_failure(guest, log)
+    if temporary:
+        shutil.rmtree(temporary)
+    return Judgement(caught, order_suites(guest.file))
 
 
 def restore_kernel_object(
@@ -298,20 +348,18 @@ def restore_kernel_object(
             raise MutantError(f"the modules do not build without the change; see {log}")
 
 
-def boot_until_failure(file: str, kernel: str, modules: Path, log: Path) -> str:
-    """Run the suites in a test kernel until the first failure, beginning with those of the
-    module of `file`; return this failure, or ""."""
-    make_stripped_copies(modules, kernelsuite.STRIPPED)
-    all_suites = order_suites(file)
+def boot_until_failure(guest: Guest, log: Path) -> str:
+    """Run the suites in a test kernel until the first failure; return this failure, or ""."""
+    suites = order_suites(guest.file)
     request = Request(
-        kernel=kernel,
+        kernel=guest.kernel,
         job=TREE / "tests" / "vm" / "jobs" / "check.sh",
         out=log.with_suffix(""),
-        modules=modules,
-        additions=mutants.list_guest_files(all_suites, log),
+        modules=guest.modules,
+        additions=mutants.list_guest_files([(guest.kmlive, "/kmlive")]),
         settings={
             **kernelsuite.FEW_SETTINGS,
-            **{"KMARKERS_STOP": 1, "KMARKERS_SUITES": " ".join(all_suites)},
+            **{"KMARKERS_STOP": 1, "KMARKERS_SUITES": " ".join(suites)},
         },
         timeout=mutants.BOOT_SECONDS,
     )

@@ -106,8 +106,10 @@ class NativeTestLines(TestTimes):
     def find_tests(self, file: str, number: int) -> list[str]:
         """Return the tests that execute the line `number` of a file, quickest first. If no code was
         compiled from this line alone, for example if the line is a part of an initializer, return
-        all tests that execute the file."""
-        of_file = self.lines.get(file, {})
+        all tests that execute the file. If no program with this file counts, return all tests."""
+        of_file = self.lines.get(file)
+        if of_file is None:
+            return self.sort_by_time({*self.seconds})
         found = of_file.get(str(number))
         if found is None:
             found = [test for tests in of_file.values() for test in tests]
