@@ -47,7 +47,7 @@ int patcher_split_words(char *line, char **words, unsigned int max_words)
 EXPORT_SYMBOL_GPL(patcher_split_words);
 
 /**
- * patcher_run_verb() - run a command for the objects that match a pattern
+ * patcher_run_command() - run a command for the objects that match a pattern
  * @line: "PATTERN VERB" or "PATTERN -VERB", with one space between them; modified
  * @verbs: array of the accepted verbs
  * @nr: number of verbs
@@ -55,7 +55,7 @@ EXPORT_SYMBOL_GPL(patcher_split_words);
  * Return: -EINVAL if @line has another form, or if the verb is not in @verbs; else the return value
  * of the verb's function.
  */
-int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr)
+int patcher_run_command(char *line, const struct patcher_verb *verbs, unsigned int nr)
 {
 	char *words[2];
 	unsigned int i;
@@ -69,7 +69,7 @@ int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int 
 			return verbs[i].run(words[0], !off);
 	return -EINVAL;
 }
-EXPORT_SYMBOL_GPL(patcher_run_verb);
+EXPORT_SYMBOL_GPL(patcher_run_command);
 
 /**
  * patcher_parse_number() - parse a number

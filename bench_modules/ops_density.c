@@ -2,8 +2,9 @@
 /*
  * density-*: the cost of 1, 4 and 16 dormant markers in each iteration of a loop.  A wide core
  * executes a single marker in issue slots that would be idle anyway.  So the cost of a marker is
- * the slope of the time of an iteration over the number of markers in the iteration.  In the
- * variants imv-compare and variable-compare, comparisons with a threshold replace the markers.
+ * the time that each further marker adds to an iteration: the slope of a line that is fitted to the
+ * times of iterations with 0, 1, 4 and 16 markers.  In the variants imv-compare and
+ * variable-compare, comparisons with a threshold replace the markers.
  *
  * The cost also depends on the neighbouring instructions: some cores fuse a nop with the
  * instruction before it, and then the nop needs no issue slot.  Therefore three benchmarks place

@@ -123,7 +123,7 @@ static int handle_bench_module_event(struct notifier_block *nb, unsigned long ev
 		group = bench_get_group_owner(i) == module ? READ_ONCE(bench_groups[i]) : NULL;
 		if (!group)
 			continue;
-		pr_warn("module %s: did not remove benchmark %s: benchmark removed, because the module's code is freed\n",
+		pr_warn("module %s: did not call bench_remove_group() for benchmark %s; the benchmark is removed now, because the module's code is freed\n",
 			module->name, group->name);
 		bench_remove_group(group);
 	}

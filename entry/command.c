@@ -57,5 +57,5 @@ static const struct patcher_verb verbs[] = {
  */
 int entry_run_command(char *line)
 {
-	return patcher_run_verb(line, verbs, ARRAY_SIZE(verbs));
+	return patcher_run_command(line, verbs, ARRAY_SIZE(verbs));
 }

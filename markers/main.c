@@ -40,7 +40,7 @@ static bool is_probe_in_module(void *data, const char *name, unsigned long code)
 
 	if (!within_module(code, module))
 		return false;
-	pr_warn("module %s: unloaded, but its probe %ps of marker %s is still registered: probe disconnected, because its code is freed\n",
+	pr_warn("module %s: unloaded, but its probe %ps of marker %s is still registered; the probe is disconnected now, because its code is freed\n",
 		module->name, (void *)code, name);
 	return true;
 }

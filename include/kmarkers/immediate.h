@@ -120,13 +120,13 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 
 /**
  * EXPORT_IMV_SYMBOL() - let other modules read and set an immediate value
- * @name: name of the value; not static
+ * @name: name of the value, which must not be static
  */
 #define EXPORT_IMV_SYMBOL(name)		EXPORT_SYMBOL(name##__imv)
 
 /**
  * EXPORT_IMV_SYMBOL_GPL() - EXPORT_IMV_SYMBOL() for GPL-compatible modules only
- * @name: name of the value; not static
+ * @name: name of the value, which must not be static
  */
 #define EXPORT_IMV_SYMBOL_GPL(name)	EXPORT_SYMBOL_GPL(name##__imv)
 
@@ -227,7 +227,7 @@ on:
 
 /**
  * imv_branch() - read a boolean immediate value as a branch
- * @name: name of the value; of one byte
+ * @name: name of the value, whose size must be one byte
  *
  * The code is one nop while the value is 0, else one jump; there is no test and no load.
  *
@@ -267,10 +267,10 @@ on:
 
 /**
  * imv_cmp_flip() - imv_branch() as two instructions, cmp and jne, for benchmarks
- * @name: name of the value; of one byte
+ * @name: name of the value, whose size must be one byte
  *
- * The cmp of a register with itself sets ZF, so jne is not taken.  While the value is not 0, the
- * jne is a je.
+ * The cmp of a register with itself sets ZF, so the jne is not taken.  While the value is not 0, a
+ * je, which is taken, replaces the jne.
  *
  * Return: true if the value is not 0.
  */
@@ -278,10 +278,10 @@ on:
 
 /**
  * imv_xor_flip() - imv_branch() as two instructions, xor and jne, for benchmarks
- * @name: name of the value; of one byte
+ * @name: name of the value, whose size must be one byte
  *
- * The xor of a register with itself sets ZF, so jne is not taken.  While the value is not 0, the
- * jne is a je.
+ * The xor of a register with itself sets ZF, so the jne is not taken.  While the value is not 0, a
+ * je, which is taken, replaces the jne.
  *
  * Return: true if the value is not 0.
  */
@@ -363,7 +363,7 @@ __IMV_DEFINE_COMPARISON(ge)
 /**
  * imv_equal() - test whether a number equals an immediate value
  * @x: the number; evaluated once
- * @name: name of the immediate value; an integer, enum or bool
+ * @name: name of the immediate value, which is an integer, enum or bool
  *
  * Numbers of 1, 2 and 4 bytes take one cmp with the value as its operand, and one conditional jump.
  * A cmp has no operand of 8 bytes, so numbers of 8 bytes take an imv_read(), too.
@@ -378,7 +378,7 @@ __IMV_DEFINE_COMPARISON(ge)
 /**
  * imv_below() - test whether a number is less than an immediate value
  * @x: the number; evaluated once
- * @name: name of the immediate value; an integer, enum or bool
+ * @name: name of the immediate value, which is an integer, enum or bool
  *
  * imv_equal() describes the code and the allowed types.  Numbers of a signed type are compared as
  * signed numbers.
@@ -390,7 +390,7 @@ __IMV_DEFINE_COMPARISON(ge)
 /**
  * imv_at_most() - test whether a number is less than or equal to an immediate value
  * @x: the number; evaluated once
- * @name: name of the immediate value; an integer, enum or bool
+ * @name: name of the immediate value, which is an integer, enum or bool
  *
  * See imv_below().
  *
@@ -401,7 +401,7 @@ __IMV_DEFINE_COMPARISON(ge)
 /**
  * imv_above() - test whether a number is greater than an immediate value
  * @x: the number; evaluated once
- * @name: name of the immediate value; an integer, enum or bool
+ * @name: name of the immediate value, which is an integer, enum or bool
  *
  * See imv_below().
  *
@@ -412,7 +412,7 @@ __IMV_DEFINE_COMPARISON(ge)
 /**
  * imv_at_least() - test whether a number is greater than or equal to an immediate value
  * @x: the number; evaluated once
- * @name: name of the immediate value; an integer, enum or bool
+ * @name: name of the immediate value, which is an integer, enum or bool
  *
  * See imv_below().
  *
@@ -436,7 +436,7 @@ int imv_set_many(struct imv_change *changes, unsigned int nr);
 
 /**
  * IMV_CHANGE() - initialise a struct imv_change
- * @name: name of the immediate value; an integer, enum or bool
+ * @name: name of the immediate value, which is an integer, enum or bool
  * @to: the new value
  */
 #define IMV_CHANGE(name, to)						\
@@ -484,7 +484,7 @@ struct imv_settable {
 
 /**
  * IMV_SETTABLE() - let root change an immediate value through debugfs
- * @imv_name: name of the value; an integer or bool, defined above in the same file
+ * @imv_name: name of the value, which is an integer or bool, and defined above in the same file
  * @lowest: smallest value allowed
  * @highest: largest value allowed
  *

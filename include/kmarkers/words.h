@@ -10,7 +10,7 @@
  *	patcher_debugfs_dir()		yes	   yes	yes
  *	patcher_read_line()		yes	   no	no
  *	patcher_read_number()		yes	   no	no
- *	patcher_run_verb()		as the function of the verb
+ *	patcher_run_command()		as the function of the verb
  *	all others			no	   yes	yes
  */
 #ifndef KMARKERS_WORDS_H
@@ -39,7 +39,7 @@ struct patcher_verb {
 };
 
 int patcher_split_words(char *line, char **words, unsigned int max_words);
-int patcher_run_verb(char *line, const struct patcher_verb *verbs, unsigned int nr);
+int patcher_run_command(char *line, const struct patcher_verb *verbs, unsigned int nr);
 bool patcher_is_identifier(const char *name);
 
 #endif /* KMARKERS_WORDS_H */

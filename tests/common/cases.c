@@ -73,7 +73,7 @@ const struct test_case test_cases[] = {
 	{ "markers_scale_on_one_name", markers_scale_on_one_name, scale_cleanup },
 	{ "markers_scale_on_many_names", markers_scale_on_many_names, scale_cleanup },
 	{ "sdt_call_handlers", sdt_calls_handlers, sdt_cleanup },
-	{ "sdt_calls_only_handler_directly", sdt_calls_only_handler_directly, sdt_cleanup },
+	{ "sdt_calls_single_handler_directly", sdt_calls_single_handler_directly, sdt_cleanup },
 	{ "sdt_errors", sdt_errors, sdt_cleanup },
 	{ "sdt_functions_of_inlined_copies", sdt_functions_of_inlined_copies, sdt_cleanup },
 	{ "sdt_of_every_flavour", sdt_of_every_flavour, sdt_cleanup },

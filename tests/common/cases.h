@@ -91,7 +91,7 @@ const char *markers_scale_on_many_names(void);
 void scale_cleanup(void);
 
 const char *sdt_calls_handlers(void);
-const char *sdt_calls_only_handler_directly(void);
+const char *sdt_calls_single_handler_directly(void);
 const char *sdt_errors(void);
 const char *sdt_functions_of_inlined_copies(void);
 const char *sdt_of_every_flavour(void);

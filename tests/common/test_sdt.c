@@ -145,7 +145,7 @@ static const char *check_callers(void)
 }
 
 /* The only handler of a site is called directly, even if another handler was attached before. */
-const char *sdt_calls_only_handler_directly(void)
+const char *sdt_calls_single_handler_directly(void)
 {
 	const char *failed = check_callers();
 

@@ -258,7 +258,7 @@ static const char *check_emulated_jumps(void)
 			 X86_EFLAGS_SF | X86_EFLAGS_OF)
 
 /* Return the flags that the CPU sets when it compares the low @size bytes of @a with @b. */
-static unsigned long compare_on_cpu(unsigned int size, u32 a, u32 b)
+static unsigned long read_flags_of_cmp_on_cpu(unsigned int size, u32 a, u32 b)
 {
 	unsigned long flags;
 
@@ -284,7 +284,7 @@ static const char *check_one_cmp(const u8 *code, unsigned int len, unsigned int 
 	memcpy((char *)&regs + slot, &value, sizeof(value));
 	regs.flags = a & 1 ? ~0UL : ~STATUS_FLAGS;
 	expected = regs;
-	expected.flags = (regs.flags & ~STATUS_FLAGS) | compare_on_cpu(insn.size, a, b);
+	expected.flags = (regs.flags & ~STATUS_FLAGS) | read_flags_of_cmp_on_cpu(insn.size, a, b);
 	expected.ip = 0x1000 + len;
 	patcher_insn_emulate(&insn, 0x1000, &regs);
 	EXPECT(!memcmp(&regs, &expected, sizeof(regs)));

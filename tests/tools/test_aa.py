@@ -197,7 +197,7 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     monkeypatch: pytest.MonkeyPatch, clones: list[Result], name: str, code: int
 ) -> None:
     """The added cost of a clone differs by 0.13 core cycles between two runs. The test `aa` allows
-    0.1 core cycles. In the test `bursts`, which measures beside a neighbour process, only the
+    0.1 core cycles. In the test `bursts`, which measures while a neighbour process runs, only the
     margin is a limit."""
     core = CoreCycleRatio("estimated", 1.0)
     here = [replace(result, core=core, verdict="same", margin=0.25) for result in clones]

@@ -367,11 +367,11 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     history.add_suite_run("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.format_forecast("x", 90) == "about 33 s, 33 s the last time"
-    assert again.get_last_result_count("x") == 10
+    assert again.get_result_count_of_last_run("x") == 10
     assert "of 10 results" in pace.format_progress("x", tmp_path / "none.log", 1, 33, 10)
 
 
-def test_remaining_time_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> None:
+def test_estimate_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     history.add_suite_run("y", 30.0, 1, usual=10)
     assert history.format_forecast("x", 90) == "about 270 s"
@@ -384,7 +384,7 @@ def test_remaining_time_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> No
     assert history.estimate_seconds("x", 90) == 90 * 120 / 40
 
 
-def test_times_of_the_second_process_scale_the_forecast(tmp_path: Path) -> None:
+def test_estimate_uses_suite_times_that_another_process_added(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     add = multiprocessing.get_context("fork").Process(
         target=history.add_suite_run, args=("y", 30.0, 1), kwargs={"usual": 10}
@@ -435,4 +435,4 @@ def test_equal_skip_reasons_are_printed_once() -> None:
 def test_damaged_file_of_times_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "times.json"
     path.write_text(text)
-    assert pace.History(path).get_last_seconds("x") == 0
+    assert pace.History(path).get_seconds_of_last_run("x") == 0

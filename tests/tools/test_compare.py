@@ -86,7 +86,8 @@ def load_reference_rows() -> tuple[Row, ...]:
 
 
 def read_grouped_rows() -> list[Row]:
-    """Return the rows of the reference run with at least GROUPS processes."""
+    """Return the rows of the reference run that at least GROUPS processes measured: only these rows
+    can be divided into GROUPS groups of processes."""
     rows = [row for row in load_reference_rows() if row.processes >= GROUPS]
     assert len(rows) > 50, f"the committed run has {len(rows)} rows of {GROUPS} processes or more"
     return rows

@@ -307,7 +307,7 @@ def test_interval_is_narrower_if_costly_offsets_are_neighbours() -> None:
 
 def test_layouts_with_few_blocks_are_merged() -> None:
     """32 layouts of two blocks each are merged to eight, so that random differences between
-    layouts are not taken for effects of layouts. Layouts of three blocks each are not merged."""
+    layouts are not mistaken for effects of layouts. Layouts of three blocks each are not merged."""
     random = np.random.default_rng(1)
     layout, process = np.tile(random.permutation(32), 2), np.repeat([1, 2], 32)
     found = location.estimate_location(random.standard_normal(64), process, layout)

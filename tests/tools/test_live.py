@@ -200,7 +200,7 @@ def test_output_to_a_pipe_is_plain_lines(folder: Path) -> None:
     assert said.splitlines() == ["[1/3]    0 s  native: measuring on the real CPU", "measured"]
 
 
-def test_rows_of_a_guest_become_measured_in_order() -> None:
+def test_row_says_measured_once_the_guest_measures_the_next_benchmark() -> None:
     rows = LiveVerdicts("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
         rows.set_current_benchmark(name)

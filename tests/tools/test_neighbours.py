@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of `kmarkers check neighbours`, which measures beside neighbour processes: made-up results
-with one fault each must fail."""
+"""Tests of `kmarkers check neighbours`, which measures while neighbour processes run: made-up
+results with one fault each must fail."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def run_check_neighbours(
         return collect.RawDir(make_tier(), tmp_path, [WINDOW]), results
 
     monkeypatch.setattr(bench, "build_kmbench", lambda: None)
-    monkeypatch.setattr(aa, "measure_judged_run", return_results)
+    monkeypatch.setattr(aa, "measure_run_with_verdicts", return_results)
     code = main(["check", "neighbours", "-o", "runs=2", *words])
     assert {plan.unlisted for plan in plans} == {("planted",)}
     assert {plan.benchmarks for plan in plans} == {("density-one",)}

@@ -120,7 +120,10 @@ def test_two_processes_do_not_overwrite_each_others_times(tmp_path: Path) -> Non
     other.join()
     known = History(tmp_path / "times.json")
     assert [
-        name for n in range(100) for name in (f"a{n}", f"b{n}") if not known.get_last_seconds(name)
+        name
+        for n in range(100)
+        for name in (f"a{n}", f"b{n}")
+        if not known.get_seconds_of_last_run(name)
     ] == []
 
 

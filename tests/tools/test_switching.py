@@ -119,7 +119,7 @@ def read_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
     return {row[0]: row[-1] for row in switchtable.make_limit_rows(points)[1]}
 
 
-def test_limits_of_the_run_are_kept(run: Path) -> None:
+def test_simulated_switching_is_within_all_limits(run: Path) -> None:
     assert read_outcomes(analyse_run(run)) == {
         "rounds of a batch of any size": "kept",
         "one static key / one batch": "kept",
@@ -177,7 +177,7 @@ def test_outcome_of_the_gap_is_unresolved_if_the_limit_is_inside_the_interval(
     assert read_outcomes(changed)[GAP] == outcome
 
 
-def test_reference_run_keeps_the_limits(tmp_path: Path) -> None:
+def test_switching_of_the_reference_run_is_within_all_limits(tmp_path: Path) -> None:
     reference_run = ROOT / "results" / "reference"
     path = tmp_path / "samples.csv"
     path.write_bytes(gzip.decompress((reference_run / "samples.csv.gz").read_bytes()))

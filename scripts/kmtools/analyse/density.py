@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Computes the cost of one more dormant site: the slope of the cost of a loop pass over the number
-of sites in the pass.
+"""Computes the cost of one more dormant site: the slope of a line that is fitted to the costs of
+loop passes with different numbers of sites.
 
 In the benchmarks density-* and cold-icache-*, the name of a variant ends with the number of its
 sites: marker-jump-16. The baseline has no site. A superscalar core executes a single site in issue
@@ -120,8 +120,9 @@ def do_variants_differ_in_site_count(benchmark: str) -> bool:
 
 
 def fit_cost_per_site(passes: Mapping[int, Sequence[Slope]]) -> list[Slope]:
-    """Return the slope of the cost of a pass over the number of sites, for each block in which
-    passes with all numbers of sites (the keys of `passes`) were measured."""
+    """Return the cost per site in each block: the slope of a line that is fitted to the costs of
+    passes with different numbers of sites (the keys of `passes`). Blocks that lack one of these
+    numbers are left out."""
     by_block: dict[tuple[int, int, int], list[tuple[int, int, int]]] = defaultdict(list)
     for sites, series in passes.items():
         for slope in series:

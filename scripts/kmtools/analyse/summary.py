@@ -35,7 +35,7 @@ from kmtools.measure.rundir import (
 )
 from kmtools.measure.samples import MEASURED, UNIT_ROUNDS
 
-# The fields of an entry whose values are copied from a Result.
+# The fields of an entry of `results` in summary.json whose values are copied from a Result.
 COMMON_VALUES = ("tier", "kernel", "benchmark", "variant", "unit", "n")
 Ancestors = dict[tuple[str, str], list[PublishedNumber]]
 
@@ -50,9 +50,10 @@ UNITS = {
     UNIT_ROUNDS: "rounds of synchronisation",
 }
 
-# The shapes of summary.json, as Documentation/data.md describes them.
+# The shapes of summary.json, as Documentation/data.md describes them; see check_shape().
 TEXT, NUMBER = (str, None), (float, None)
-# The shape of the fields that the entries of results and of switches have in common.
+# The names and types of fields that both an entry of `results` (the cost of a variant) and an entry
+# of `switching` (a SwitchPoint) have.
 COMMON_FIELDS = {
     "tier": TIERS, "kernel": str, "benchmark": str, "variant": str, "unit": str, "n": int,
     "median": NUMBER, "ci_lo": NUMBER, "ci_hi": NUMBER,

@@ -40,9 +40,19 @@ def parse_verdicts(text: str, known: Collection[str]) -> list[str]:
     return words
 
 
+def describe_verdict_words(known: Collection[str]) -> str:
+    """Return the words `known`, which --fail-on accepts, as text. A word that stands for several
+    verdicts is followed by those of them that are in `known`: "changed (slower, faster)"."""
+    described = []
+    for word in known:
+        others = [one for one in words.FAIL_ON_VERDICTS[word] if one in known and one != word]
+        described.append(f"{word} ({', '.join(others)})" if others else word)
+    return ", ".join(described)
+
+
 def add_verdict_options(parser: ArgumentParser, fail_on_help: str, known: Collection[str]) -> None:
-    """Add the options --margin and --fail-on; `fail_on_help` is the help text of --fail-on, `known`
-    are the verdicts that --fail-on accepts."""
+    """Add the options --margin and --fail-on. `known` are the words that --fail-on accepts;
+    `fail_on_help` is the start of the help text of --fail-on, and these words are its end."""
     parser.add_argument(
         "--margin",
         type=parse_percent,
@@ -56,7 +66,7 @@ def add_verdict_options(parser: ArgumentParser, fail_on_help: str, known: Collec
         action="extend",
         default=[],
         metavar="VERDICT,...",
-        help=f"{fail_on_help}: {', '.join(known)}",
+        help=f"{fail_on_help}: {describe_verdict_words(known)}",
     )
 
 

@@ -52,8 +52,9 @@ def add_fleet_command(parser: ArgumentParser) -> Run:
 
 
 def read_machine_names(path: Path) -> list[str]:
-    """Return the names in a file, one per line. Python decodes file names with surrogate escapes
-    for bytes that are not UTF-8, so the names are decoded in the same way."""
+    """Return the names of machines in a file, one per line. A machine is named like the folder
+    with its run, and Python decodes names of folders with surrogate escapes for bytes that are not
+    UTF-8. So the names in the file are decoded in the same way."""
     lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     return [line.strip() for line in lines if line.strip()]
 

@@ -29,6 +29,9 @@ from kmtools.measure.progress_json import Events
 from kmtools.measure.run_cache import RunCache
 from kmtools.report import report as reporting
 
+# The names of the environments of measurement (tiers), for help texts.
+TIER_NAMES = f"{', '.join(rundir.TIERS[:-1])} or {rundir.TIERS[-1]}"
+
 
 def add_collect_command(parser: ArgumentParser) -> Run:
     """Without --raw, --archive and --from, RUN_DIR is a run of make bench, and the tiers measured
@@ -46,7 +49,8 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="TIER=DIR",
-        help="folder with the raw samples of an environment of measurement (tier); may be repeated",
+        help="folder with the raw samples of an environment of measurement (tier): "
+        f"{TIER_NAMES}; may be repeated",
     )
     parser.add_argument(
         "--archive",
@@ -54,8 +58,8 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         action="append",
         default=[],
         metavar="TIER=FILE",
-        help="tar archive with the raw samples of a tier, which scripts/target/measure.sh "
-        "wrote on another machine",
+        help="tar archive that scripts/target/measure.sh wrote on another machine, with the raw "
+        f"samples of an environment of measurement (tier): {TIER_NAMES}",
     )
     parser.add_argument(
         "--from",
@@ -64,8 +68,9 @@ def add_collect_command(parser: ArgumentParser) -> Run:
         default=[],
         dest="places",
         metavar="TIER=PLACE",
-        help="where to fetch the raw samples of a tier: debugfs (of this machine), a folder with "
-        "a copy of the files in debugfs, or ssh://[USER@]HOST[:PORT][/FOLDER]",
+        help="where to fetch the raw samples of an environment of measurement (tier: "
+        f"{TIER_NAMES}): debugfs (of this machine), a folder with a copy of the files in debugfs, "
+        "or ssh://[USER@]HOST[:PORT][/FOLDER]",
     )
     return run_collect
 
@@ -184,7 +189,8 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--resume",
         metavar="RUN",
-        help="measure the missing tiers of this run: a name in results/local, or a path",
+        help="measure the missing tiers (environments of measurement) of this run: a name in "
+        "results/local, or a path",
     )
     parser.add_argument(
         "--tiers",
@@ -207,8 +213,9 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--blocks",
         type=choice.parse_blocks,
-        help="number of blocks of each benchmark in each process (default: depends on the tier); "
-        "in a block each variant is measured once at each loop count",
+        help="number of blocks of each benchmark in each process (default: depends on the "
+        "environment of measurement, or tier); in a block each variant is measured once at each "
+        "loop count",
     )
     parser.add_argument(
         "--budget",

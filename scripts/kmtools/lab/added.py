@@ -29,8 +29,8 @@ KBUILD_PATTERN = "usr/lib/linux-kbuild-*"
 
 
 def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
-    """Raise UnableError if a new kernel cannot be added because of its name, its suite, or one of
-    its sources (directories and packages)."""
+    """Raise UnableError if a new kernel cannot be added because of its name, its Debian or Ubuntu
+    suite, or one of its sources (directories and packages)."""
     if not NAME.fullmatch(name):
         raise UnableError(
             f"{name!r} is no name of a kernel, which consists of letters, digits and . _ + -"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs apt with a private state directory for each suite; this machine's apt state is not
-changed."""
+"""Runs apt with a private state directory for each Debian or Ubuntu suite; this machine's apt state
+is not changed."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class Candidate:
 
 
 class PrivateApt:
-    """Runs apt-get and apt-cache with a state directory for one suite."""
+    """Runs apt-get and apt-cache with a state directory for one Debian or Ubuntu suite."""
 
     def __init__(self, suite: str) -> None:
         self.suite = suite

@@ -65,8 +65,10 @@ class Root:
     """An unpacked root, and the directories of this machine that are mounted into it."""
 
     path: Path
-    packages: Path | None  # the directory in which all roots of a suite share downloaded packages
-    cache: Path | None  # the cache directory with test kernels: the lower layer of an overlay
+    # The directory in which all roots of a Debian suite share downloaded packages.
+    packages: Path | None
+    # The cache directory with test kernels: the lower layer of an overlay.
+    cache: Path | None
 
     def make_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a command in this root, with `variables` added. The command
@@ -100,7 +102,7 @@ class Root:
 
     def remove_trees(self) -> None:
         """Remove this root, and the files that commands wrote to the overlay of the cache
-        directory. Link the downloaded packages to the directory that all roots of the suite
+        directory. Link the downloaded packages to the directory that all roots of the Debian suite
         share."""
         if self.packages:
             link_packages(self.private_packages, self.packages)
@@ -148,8 +150,8 @@ def read_network_apt_options() -> str:
 
 
 def ensure_root_tarball(suite: str) -> Path:
-    """Return the tarball with the minimal system of a suite; make the tarball if there is none, or
-    if it is older than a week."""
+    """Return the tarball with the minimal system of a Debian suite; make the tarball if there is
+    none, or if it is older than a week."""
     path = get_cache_dir() / "roots" / f"{suite}.tar"
     with hold_cache_lock(f"root-{suite}"):
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < TARBALL_MAX_AGE_SECONDS:
@@ -192,9 +194,9 @@ def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None
 
 
 def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
-    """Unpack the minimal system of a suite to the root directory `path`, and copy the network
-    settings of this machine into it. With `with_cache`, commands in this root can use the cache
-    directory, and the packages that apt downloads are kept."""
+    """Unpack the minimal system of a Debian suite to the root directory `path`, and copy the
+    network settings of this machine into it. With `with_cache`, commands in this root can use the
+    cache directory, and the packages that apt downloads are kept."""
     require_root("making a root")
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)

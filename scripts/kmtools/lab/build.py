@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Builds modules for an unpacked kernel, with the compiler of the kernel's suite.
+"""Builds modules for an unpacked kernel, with the compiler of the kernel's Debian or Ubuntu suite.
 
-A suite is a Debian or Ubuntu release; its tree is a directory with the unpacked release and the
-compiler. The source is copied to an object directory for each kernel. The objects stay there, so a
-second build compiles only the files that changed.
+A suite is a release of Debian or Ubuntu; the suite's tree is a directory with unpacked packages of
+the release, among them the compiler. The source is copied to an object directory for each kernel.
+The objects stay there, so a second build compiles only the files that changed.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ def build_modules(
 
     The output of make is written to the file `log`, if given. If the modules use kmarkers,
     `kmarkers_source` is the source tree of kmarkers, which must have been built for this kernel
-    before. `more_binds` are further directories to mount into the suite's tree, each with its mount
-    point.
+    before. `more_binds` are further directories to mount into the tree of the Debian or Ubuntu
+    suite, each with its mount point.
     """
     require_root("building in a suite's tree")
     kernel = require_kernel(name)
@@ -111,7 +111,7 @@ def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
 
 def list_kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
     """Return the bind mounts of a kernel's headers and build programs, each as a source and a mount
-    point in the suite's tree."""
+    point in the tree of the Debian or Ubuntu suite."""
     kbuilds = (kernel.tree / "usr/lib").glob("linux-kbuild-*")
     return [
         *((kernel.tree / part, part) for part in ("usr/src", "usr/lib/modules")),

@@ -25,8 +25,10 @@ VERSION_TAIL = r"(?:[0-9a-z.+~]|-(?=[0-9]))*"
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of kernels.txt: the name of a test kernel, the suite and the package of the kernel's
-    image, the suite of the QEMU that boots the kernel, and the role of the kernel."""
+    """One line of kernels.txt, which describes a test kernel. `suite` is the Debian or Ubuntu suite
+    (a release of the distribution) from which the kernel comes; `image` is the image package, or
+    the source package of a kernel that is built from source. `qemu` is the Debian suite whose QEMU
+    boots the kernel."""
 
     name: str
     suite: str

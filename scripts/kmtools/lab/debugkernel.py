@@ -143,7 +143,7 @@ def _unpack_source(tree: Path) -> None:
 
 def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[str]) -> str:
     """Configure and build a kernel in its source directory below `tree`, with the compiler in the
-    chroot `suite`; return the release of the kernel."""
+    chroot `suite`, the tree of a Debian suite; return the release of the kernel."""
     source = tree / "usr/src/linux"
     log = get_cache_dir() / f"{entry.name}.log"
     log.unlink(missing_ok=True)

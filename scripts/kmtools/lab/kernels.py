@@ -58,8 +58,8 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
 
 
 def print_kernels() -> None:
-    """Print a table of all kernels: the suite, the version, the release if the kernel is unpacked,
-    and the suite whose QEMU boots the kernel."""
+    """Print a table of all kernels: the Debian or Ubuntu suite, the version, the release if the
+    kernel is unpacked, and the Debian suite whose QEMU boots the kernel."""
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
     for entry in catalogue.load_kernels():
         kernel = catalogue.find_unpacked_kernel(entry.name)

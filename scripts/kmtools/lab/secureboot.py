@@ -2,10 +2,10 @@
 """Prepares a boot under UEFI Secure Boot: a key, firmware that trusts it, and signed files.
 
 The key is a new one, made in the scratch directory of the boot, or a key that DKMS has made. The
-firmware is OVMF from the emulator's suite, because older versions do not verify a kernel that QEMU
-passes with -kernel. The only certificate in the firmware's database of trusted certificates (db) is
-the certificate of the key. Debian's kernels copy the certificates of db to the keyring .platform,
-and accept modules that are signed with these certificates.
+firmware is OVMF from the Debian suite of the emulator, because older versions do not verify a
+kernel that QEMU passes with -kernel. The only certificate in the firmware's database of trusted
+certificates (db) is the certificate of the key. Debian's kernels copy the certificates of db to the
+keyring .platform, and accept modules that are signed with these certificates.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class BootFiles:
 
 
 def fetch_firmware(suite: str) -> Path:
-    """Fetch the firmware and the signing tools of a suite, if they are missing; return their
-    tree."""
+    """Fetch the firmware and the signing tools of a Debian suite, if they are missing; return the
+    directory to which they were unpacked."""
     return unpack.fetch_programs(suite, "secureboot", PACKAGES)
 
 

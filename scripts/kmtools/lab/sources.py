@@ -56,7 +56,7 @@ class Mirror:
     security: Source | None
 
     def list_source_lists(self, suite: str) -> list[list[str]]:
-        """Return alternative source lists for a suite, the most complete one first."""
+        """Return alternative source lists for a Debian suite, the most complete one first."""
         lines = [self.archive.format_line(suite)]
         if suite == "experimental":  # experimental is incomplete by design; dependencies are in sid
             return [[self.archive.format_line("sid"), *lines]]

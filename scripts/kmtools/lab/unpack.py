@@ -35,7 +35,8 @@ BUILD_TOOLS = (
     *("make", "bash", "dash", "coreutils", "sed", "grep", "findutils", "diffutils"),
     *("gzip", "xz-utils", "mawk", "perl-base"),
 )
-# Prefixes of packages that are unpacked to a kernel's tree; others go to the suite's tree.
+# Prefixes of packages that are unpacked to a kernel's tree; others are unpacked to the tree of the
+# Debian or Ubuntu suite.
 KERNEL_PREFIXES = tuple(
     f"linux-{kind}" for kind in ("headers-", "kbuild-", "image-", "binary-", "modules-", "base")
 )
@@ -54,12 +55,13 @@ LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
 def get_suite_dir(suite: str) -> Path:
-    """Return the directory of a suite's tree, which contains the compiler of the suite."""
+    """Return the directory to which packages of a Debian or Ubuntu suite are unpacked, among them
+    the compiler."""
     return get_cache_dir() / "suites" / suite
 
 
 def get_qemu_dir(suite: str) -> Path:
-    """Return the directory of the tree that contains a suite's QEMU."""
+    """Return the directory to which the QEMU of a Debian suite is unpacked."""
     return get_cache_dir() / "qemu" / suite
 
 
@@ -96,7 +98,7 @@ def is_qemu_unpacked(entry: Entry) -> bool:
 
 def find_complete_kernel(entry: Entry) -> Kernel | None:
     """Return the kernel of `entry` if everything for a boot is unpacked: the kernel, the tree of
-    the Debian suite, and the QEMU that `entry` names. Else return None."""
+    the Debian or Ubuntu suite, and the QEMU that `entry` names. Else return None."""
     kernel = find_unpacked_kernel(entry.name)
     # Reject a kernel that does not match its entry any more: kernels.txt may have changed.
     fits = (
@@ -145,8 +147,8 @@ def _unpack_ubuntu_keys() -> None:
 
 
 def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Kernel:
-    """Download and unpack the kernel `candidate` and its headers; if the suite's tree is missing,
-    also unpack the packages of this tree."""
+    """Download and unpack the kernel `candidate` and its headers; if the tree of the Debian or
+    Ubuntu suite is missing, also unpack the packages of this tree."""
     release = candidate.release
     # Up to Linux 7.1, the kernel image and its modules are in one package, and later in several
     # packages.
@@ -195,7 +197,8 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
 
 
 def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
-    """Unpack `packages` into the suite's tree `name`, unless this tree has all of them already."""
+    """Unpack `packages` of a Debian or Ubuntu suite into the tree `name`, unless this tree has all
+    of them already."""
     tree = get_suite_dir(name)
     record = tree / "packages.json"
     if record.is_file() and set(packages) <= set(json.loads(record.read_text())):
@@ -321,10 +324,10 @@ def _remove_incomplete_trees() -> None:
 
 
 def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Path:
-    """Fetch and unpack packages of a suite and their dependencies, unless the tree exists already;
-    return the tree.
+    """Fetch and unpack packages of a Debian or Ubuntu suite and their dependencies, unless the tree
+    exists already; return the tree.
 
-    The name of the tree is the suite, a dash and `tree_suffix`, such as "tracers".
+    The name of the tree is the suite, a dash and `tree_suffix`, such as "trixie-tracers".
     """
     name = f"{suite}-{tree_suffix}"
     tree = get_suite_dir(name)

@@ -51,7 +51,7 @@ IGNORED = {
     # QUOTED_WHITESPACE_BEFORE_NEWLINE: sets of characters contain a space before a newline.
     "tests/": (*("MEMORY_BARRIER", "AVOID_EXTERNS", "MSLEEP", "QUOTED_WHITESPACE_BEFORE_NEWLINE"),),
     "bench_modules/sites.c": ("AVOID_EXTERNS",),
-    # checkpatch takes a function-pointer parameter for the definition of a function.
+    # checkpatch mistakes a function-pointer parameter for the definition of a function.
     "patcher/register.c": ("OPEN_BRACE",),
     "patcher/main.c": ("OPEN_BRACE",),
     "entry/modules.c": ("OPEN_BRACE",),

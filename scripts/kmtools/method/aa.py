@@ -45,7 +45,9 @@ HOTTEST_LOOPS = ("empty-loop", "memcpy-4096")
 MAX_SPREAD_CYCLES = 0.1
 
 
-def measure_judged_run(number: int, plan: aa.RunSettings) -> tuple[collect.RawDir, list[Result]]:
+def measure_run_with_verdicts(
+    number: int, plan: aa.RunSettings
+) -> tuple[collect.RawDir, list[Result]]:
     """Measure a run; `number` sets the seeds. Return the samples of the run, and the results with
     the verdicts that a report shows."""
     loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST_PROCESSES))
@@ -55,7 +57,9 @@ def measure_judged_run(number: int, plan: aa.RunSettings) -> tuple[collect.RawDi
 
 def measure_results(number: int, plan: aa.RunSettings) -> list[Result]:
     """Measure a run; `number` sets the seeds. Return the results that have an added cost."""
-    return [result for result in measure_judged_run(number, plan)[1] if result.delta is not None]
+    return [
+        result for result in measure_run_with_verdicts(number, plan)[1] if result.delta is not None
+    ]
 
 
 def do_costs_differ(first: Result, second: Result) -> bool:

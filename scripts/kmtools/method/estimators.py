@@ -227,8 +227,8 @@ def score_estimator_on_changing_frequency(kind: str, runs: int) -> Score:
 
 
 def score_estimator_on_late_windows(disturbance: latewindows.Disturbance, runs: int) -> Score:
-    """Return the score of the estimator beside a disturbance that makes windows late: the lowest
-    coverage of any variant. `runs` / LATE_WINDOWS_DIVISOR runs are simulated."""
+    """Return the score of the estimator in simulated runs during which `disturbance` makes windows
+    late: the lowest coverage of any variant. `runs` / LATE_WINDOWS_DIVISOR runs are simulated."""
     found = [
         latewindows.simulate_costs_of_late_windows(seed, disturbance)
         for seed in range(max(1, runs // LATE_WINDOWS_DIVISOR))
@@ -247,7 +247,7 @@ def score_estimator_on_late_windows(disturbance: latewindows.Disturbance, runs: 
 
 
 def score_estimator_on_disturbance(kind: str, runs: int) -> Score:
-    """Return the score of the estimator beside the disturbance named `kind`."""
+    """Return the score of the estimator in simulated runs with the disturbance named `kind`."""
     return score_estimator_on_late_windows(latewindows.DISTURBANCES[kind], runs)
 
 

@@ -29,17 +29,17 @@ DORMANT = (
     *("empty-loop", "memcpy-4096", "density-empty", "density-full", "nop-encodings"),
     *("function-entry", "sdt-dormant", "cold-icache-l1"),
 )
-# Defaults: the number of blocks per process beside a neighbour process, the number of runs, and the
-# number of simulations.
+# Defaults: the number of blocks per process while a neighbour process runs, the number of runs, and
+# the number of simulations.
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
-# The time limit of the measurement beside a neighbour process, and the usual time of a run with its
-# analysis, in seconds.
+# The time limit of the measurement while a neighbour process runs, and the usual time of such a run
+# with its analysis, in seconds.
 NEIGHBOUR_SECONDS, NEIGHBOUR_USUAL = 12, 15.0
 
 
 def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     """Return the suite `name`, "aa" or "bursts", which measures two copies of the same code (A/A).
-    The suite "bursts" measures beside a process that uses a core in bursts."""
+    The suite "bursts" measures while another process uses a core in bursts."""
     bursts = name == "bursts"
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
     budget = choice.parse_budget(suite_request.get_text("budget", f"{BUDGET_SECONDS}s"))
@@ -66,14 +66,14 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     some = tuple(suite_request.get_words("benchmarks")) or neighbours.HEADLINE
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
 
-    def judge_runs_beside_neighbours(log: Path) -> Tally:
+    def judge_runs_with_neighbours(log: Path) -> Tally:
         file = log.with_suffix(".json")
         good = neighbours.judge_neighbours(kinds, runs, plan, file)
-        return make_one_result_tally(good, "verdicts are false or missing beside a neighbour")
+        return make_one_result_tally(good, "verdicts are false or missing if a neighbour runs")
 
-    what = f"{runs} runs beside each of {len(kinds)} neighbour processes"
+    what = f"{runs} runs with each of {len(kinds)} neighbour processes"
     usual = NEIGHBOUR_USUAL * runs * len(kinds)
-    return Suite("neighbours", judge_runs_beside_neighbours, what, usual=usual, loud=True)
+    return Suite("neighbours", judge_runs_with_neighbours, what, usual=usual, loud=True)
 
 
 def make_noise_suite(suite_request: SuiteRequest) -> Suite:

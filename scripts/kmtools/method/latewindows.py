@@ -69,7 +69,7 @@ def choose_late_blocks(random: np.random.Generator, disturbance: Disturbance) ->
 
 
 def simulate_late_windows(seed: int, disturbance: Disturbance) -> list[Sample]:
-    """Return the windows of a simulated run beside a disturbance."""
+    """Return the windows of a simulated run during which `disturbance` occurs."""
     random = np.random.default_rng(seed)
     there = choose_late_blocks(random, disturbance)[:, None, None]
     added = np.array([*TRUTH.values()])[None, :, None]
@@ -96,7 +96,8 @@ def simulate_late_windows(seed: int, disturbance: Disturbance) -> list[Sample]:
 
 
 def simulate_costs_of_late_windows(seed: int, disturbance: Disturbance) -> dict[str, AddedCost]:
-    """Simulate a run beside a disturbance, and return the estimated added cost of each variant."""
+    """Simulate a run during which `disturbance` occurs, and return the estimated added cost of each
+    variant."""
     env = {"tsc_khz": str(int(1000 * MICROSECOND)), "invariant_tsc": "1"}
     tier = Tier("native", "k", UNIT_TSC, False, env, {})
     found = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Counts false and missing verdicts beside neighbour processes, in whole runs with fresh seeds.
+"""Counts false and missing verdicts in whole runs with neighbour processes and fresh seeds.
 
 Each run measures the benchmark `planted`, whose costs are known (selftest.py), and the hot loops
 whose costs are on the first screen of a report, while a neighbour process of measure/neighbour.py
@@ -33,7 +33,7 @@ KINDS = ("memory", "busy", "bursts-same-cpu", "bursts-pinned")
 
 @dataclass(frozen=True)
 class Findings:
-    """The findings in a run beside the neighbour process `kind`.
+    """The findings in a run that the neighbour process `kind` disturbed.
 
     `hot` is the number of rows of hot loops, `resolved` the number of these rows with a verdict,
     `late` the share of late windows in the worst benchmark. `false` are false verdicts about rows
@@ -101,8 +101,8 @@ def make_findings(kind: str, results: Sequence[Result], cpus: Mapping[int, int])
 
 
 def check_findings(kind: str, runs: Sequence[Findings]) -> bool:
-    """Print the totals of the runs beside the neighbour `kind`; return False if the totals miss a
-    limit."""
+    """Print the totals of the runs with the neighbour process `kind`; return False if the totals
+    miss a limit."""
     hot, resolved = sum(run.hot for run in runs), sum(run.resolved for run in runs)
     share = resolved / hot if hot else 0.0
     faults = {
@@ -127,17 +127,17 @@ def check_findings(kind: str, runs: Sequence[Findings]) -> bool:
 
 
 def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: Path) -> bool:
-    """Measure `runs` runs by the plan `plan` beside each neighbour process of `kinds`; print the
-    findings, and write them to the JSON file `file` after each run. Return False if the runs beside
-    a neighbour miss a limit."""
+    """Measure `runs` runs by the plan `plan` with each neighbour process of `kinds`; print the
+    findings, and write them to the JSON file `file` after each run. Return False if the runs with a
+    neighbour process miss a limit."""
     bench.build_kmbench()
     found: list[Findings] = []
     for number in range(1, runs + 1):
-        # Measure one run beside each neighbour in each round, so that a change of the machine over
+        # Measure one run with each neighbour in each round, so that a change of the machine over
         # time affects all neighbours alike.
         for kind in kinds:
             seed = kinds.index(kind) * runs + number
-            loaded, results = aa.measure_judged_run(seed, replace(plan, neighbour=kind))
+            loaded, results = aa.measure_run_with_verdicts(seed, replace(plan, neighbour=kind))
             cpus = dict(Counter(row.cpu for row in loaded.rows))
             found.append(make_findings(kind, results, cpus))
             last = found[-1]

@@ -114,8 +114,8 @@ def simulate_autoregressive_noise(
 
 
 def simulate_neighbour_noise(random: Random, length: int = LENGTH, *, dwell: int) -> Floats:
-    """Return noise with two levels, as beside another process that starts and stops at random. Each
-    level lasts for `dwell` blocks on average."""
+    """Return noise with two levels, as if another process started and stopped at random. Each level
+    lasts for `dwell` blocks on average."""
     changes = random.random(length) < 1 / dwell
     state = (np.cumsum(changes) + random.integers(2)) % 2
     return simulate_white_noise(random, length) + 3 * (state - 0.5)

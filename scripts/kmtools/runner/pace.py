@@ -61,9 +61,10 @@ class History:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
-        # The sum of the times of the suites that passed in this run, and the sum of the times that
-        # were expected for these suites before this run. The array is in shared memory, so that a
-        # process that is forked later adds to the same sums.
+        # The sum of the times of the suites that passed in this run, and the sum of the times of
+        # the same suites in their last passing runs (on 2 idle cores, if no passing run is stored).
+        # The array is in shared memory, so that a process that is forked later adds to the same
+        # sums.
         self._sums = multiprocessing.get_context("fork").Array("d", 2)
         self._read_file()
 
@@ -74,12 +75,12 @@ class History:
             known = json.loads(self._path.read_text())
             self._known |= known if isinstance(known, dict) else {}
 
-    def get_last_seconds(self, name: str) -> float:
+    def get_seconds_of_last_run(self, name: str) -> float:
         """Return the seconds that a suite took in its last passing run; 0 if no passing run is
         stored."""
         return self._get_stored_number(name, 0)
 
-    def get_last_result_count(self, name: str) -> int:
+    def get_result_count_of_last_run(self, name: str) -> int:
         """Return the number of results of a suite in its last passing run; 0 if no passing run is
         stored."""
         return int(self._get_stored_number(name, 1))
@@ -97,11 +98,13 @@ class History:
         `usual` (the time on 2 idle cores) if no passing run is stored. The ratio of measured to
         expected times of the suites that passed in this run corrects the expected time."""
         took, foreseen = self._sums[0], self._sums[1]
-        return (self.get_last_seconds(name) or usual) * (took / foreseen if foreseen else 1.0)
+        return (self.get_seconds_of_last_run(name) or usual) * (
+            took / foreseen if foreseen else 1.0
+        )
 
     def format_forecast(self, name: str, usual: float = 0.0) -> str:
         """Return the expected time of a suite as text."""
-        if seconds := self.get_last_seconds(name):
+        if seconds := self.get_seconds_of_last_run(name):
             return (
                 f"about {self.estimate_seconds(name, usual):.0f} s, {seconds:.0f} s the last time"
             )
@@ -110,9 +113,10 @@ class History:
         )
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Store the time and the number of results of a suite that has passed. `usual` is the
-        time that was expected if no earlier passing run of the suite is stored."""
-        if foreseen := self.get_last_seconds(name) or usual:
+        """Store the time and the number of results of a suite that has passed. Later estimates of
+        this run are corrected by the ratio of `seconds` to the time of the last stored run, or to
+        `usual` (the time on 2 idle cores) if no passing run is stored."""
+        if foreseen := self.get_seconds_of_last_run(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds
                 self._sums[1] += foreseen

@@ -140,7 +140,7 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
             tally = suite.run(log)
         else:
             with print_progress(
-                suite.name, log, expected, history.get_last_result_count(suite.name)
+                suite.name, log, expected, history.get_result_count_of_last_run(suite.name)
             ):
                 tally = suite.run(log)
     except UnableError as error:

@@ -51,7 +51,8 @@ class ComparisonCost:
         return self.seconds_compared_with_limit <= SECONDS and self.megabytes <= MEGABYTES
 
     def format_cost(self) -> str:
-        """Return a text with the numbers, the compared time and the limits."""
+        """Return a text with the times, the share of the CPUs that other programs used, the peak
+        memory and the limits. The text says which of the two times is compared with SECONDS."""
         compared = "CPU time" if self.others > OTHERS else "elapsed time"
         return (
             f"{self.seconds:.1f} s, {self.busy:.1f} s of CPU time; other programs used"

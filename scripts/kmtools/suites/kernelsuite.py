@@ -268,7 +268,8 @@ def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: O
     if result.ok or not any(WARN_MODULE in line for line in result.fault_lines):
         missed.append("a warning in the kernel log does not fail the run")
     if PANIC_ON_WARN in list_boot_parameters(entry):
-        # The warning must cause a kernel panic, which keeps the job from ending.
+        # This kernel must panic at the warning: the console reports the panic, and the job has no
+        # exit code, because the kernel stops before the job ends.
         if result.exit_code is not None or not any(
             "Kernel panic" in line for line in result.fault_lines
         ):

@@ -133,12 +133,12 @@ test_left_groups() {
 	put 100000 "$debugfs/bench/config/blocks"
 	put "start test-first" "$debugfs/bench/control"
 	try "a module unloads without removing its benchmarks during a run" rmmod kmarkers_test_groups
-	logged "kmarkers_bench: module kmarkers_test_groups: did not remove benchmark test-second: benchmark removed, because the module's code is freed"
+	logged "kmarkers_bench: module kmarkers_test_groups: did not call bench_remove_group() for benchmark test-second; the benchmark is removed now, because the module's code is freed"
 	result $? "the log names the benchmark that the module did not remove"
 	same "the run ended when the module unloaded without removing its benchmarks" "$(cut -d' ' -f1 "$debugfs"/bench/status)" stopped
 	refused "a module whose init fails does not remove its benchmarks" "No such device" \
 		insmod /modules/kmarkers_test_groups.ko fault=left-failed
-	logged "kmarkers_bench: module kmarkers_test_groups: did not remove benchmark test-first: benchmark removed, because the module's code is freed"
+	logged "kmarkers_bench: module kmarkers_test_groups: did not call bench_remove_group() for benchmark test-first; the benchmark is removed now, because the module's code is freed"
 	result $? "the log names the benchmark of the module whose init failed"
 	has_no_group test-first && has_no_group test-second
 	result $? "no benchmark of these modules is listed"
