@@ -18,7 +18,7 @@ import pytest
 import rawdata
 from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
-from kmtools.analyse.rows import EXACT, SHARE, Row, RowName, make_run_rows
+from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName, make_run_rows
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
 from kmtools.base.paths import ROOT
@@ -282,6 +282,49 @@ def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
     shown = [line.split()[0] for line in lines if line.startswith("  v")]
     assert shown == [f"v{n}" for n in range(23, 31)]
     assert len([x for x in changetext.render_terminal(found, True).splitlines() if "v0" in x]) == 9
+
+
+@pytest.mark.parametrize(
+    ("kinds", "timed", "counted"),
+    [
+        *(((SHARE,), True, False), ((WHOLE,), True, False), ((EXACT,), False, True)),
+        *(((SHARE, EXACT), True, True), ((), False, False)),
+    ],
+)
+def test_hints_depend_on_the_kinds_of_rows(
+    kinds: Sequence[str], timed: bool, counted: bool
+) -> None:
+    """The hints name the smallest detectable change if a row is a time, and how instructions are
+    compared if a row is a count of instructions. A change of the margin, 0.1 %, plus twice the half
+    width of the interval, 0.1 %, is detected."""
+    rows = [replace(make_change("v", 1.0, SLOWER), kind=kind) for kind in kinds]
+    pair = RunPair(ComparedRun("a", {}, ()), ComparedRun("b", {}, ()), rows)
+    hints = changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
+    assert hints == [
+        "margin 0.1 %, the same for all rows",
+        *["a change of 0.3 % would be detected in half of the rows"] * timed,
+        *["instructions are compared as numbers, without a margin"] * counted,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("version", "commit", "told"),
+    [
+        ("1.2", "0123456789abcdef", ""),
+        ("1.3", "0123456789abcdef", "version 1.3, commit 0123456789ab"),
+        ("1.2", "fedcba9876543210", "version 1.2, commit fedcba987654"),
+        (None, None, "version ?, commit ?"),
+    ],
+)
+def test_versions_of_runs_are_told_if_they_differ(
+    version: str | None, commit: str | None, told: str
+) -> None:
+    sources = [("1.2", "0123456789abcdef"), (version, commit)]
+    a, b = (ComparedRun("x", {"source": {"version": v, "commit": c}}, ()) for v, c in sources)
+    pair = RunPair(a, b, [])
+    hints = changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
+    made = f"A was made by version 1.2, commit 0123456789ab, B by {told}"
+    assert [line for line in hints if "made by" in line] == [made] * bool(told)
 
 
 def test_row_with_large_numbers_fits_without_truncation() -> None:

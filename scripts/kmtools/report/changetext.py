@@ -106,7 +106,7 @@ def list_hints_for_reader(comparison: Comparison, pair: RunPair) -> list[str]:
         lines.append(
             f"a change of {float(f'{smallest:.2g}'):g} % would be detected in half of the rows"
         )
-    if any(change.kind == EXACT for change in pair.changes):
+    if EXACT in {change.kind for change in pair.changes}:
         lines.append("instructions are compared as numbers, without a margin")
     if (versions := [describe_version(run) for run in (pair.a, pair.b)]) and len(set(versions)) > 1:
         lines.append("A was made by {}, B by {}".format(*versions))
