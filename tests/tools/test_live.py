@@ -15,7 +15,7 @@ import pytest
 import rawdata
 from faketerminal import Terminal
 from kmtools.base.paths import ROOT
-from kmtools.report.resolving import LiveVerdicts
+from kmtools.report.resolving import LiveRow, LiveVerdicts
 
 PROCESSES = 4
 # A program that measures the native tier (measurement environment) with the fake kmbench in the
@@ -198,6 +198,30 @@ def test_output_to_a_pipe_is_plain_lines(folder: Path) -> None:
     release_process(folder)
     said = process.communicate(timeout=60)[0]
     assert said.splitlines() == ["[1/3]    0 s  native: measuring on the real CPU", "measured"]
+
+
+@pytest.mark.parametrize(
+    ("width", "room", "numbers"),
+    [
+        *((43, 31, []), (44, 22, ["0.10"]), (50, 28, ["0.10"]), (51, 29, ["0.10"])),
+        *((59, 37, ["0.10"]), (60, 28, ["+1.00", "0.10"]), (90, 58, ["+1.00", "0.10"])),
+    ],
+)
+def test_middle_of_a_long_name_is_cut_out(width: int, room: int, numbers: list[str]) -> None:
+    """A row has a name, up to two numbers of 9 columns, and a verdict of 10 columns. A name that
+    does not fit keeps its beginning and its end."""
+    fits, long = "f" * room, f"{'abcdefghij' * 5} {'klmnopqrst' * 5}"
+    rows = LiveVerdicts("native", unit="cycles")
+    for benchmark, variant in ((fits, ""), (f"{fits}f", ""), tuple(long.split())):
+        rows.rows[benchmark, variant] = LiveRow("slower", "+1.00", "0.10")
+    texts = [text for text, _ in rows.render_terminal_lines(width, 10)][1:4]
+    assert [text[room:].split() for text in texts] == [[*numbers, "slower"]] * 3
+    assert max(map(len, texts)) <= width
+    assert texts[0].startswith(f"{fits} ")
+    for text, name in zip(texts[1:], (f"{fits}f", long), strict=True):
+        start, end = text[:room].split("~")
+        assert name.startswith(start) and name.endswith(end) and len(start) + len(end) == room - 1
+        assert abs(len(start) - len(end)) <= 2
 
 
 def test_row_says_measured_once_the_guest_measures_the_next_benchmark() -> None:
