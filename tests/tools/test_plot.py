@@ -14,11 +14,12 @@ from pathlib import Path
 
 import drawnsvg
 import goldenrun
+import matplotlib
 import pages
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
-from kmtools.report.figures import svgfile, workers
+from kmtools.report.figures import library, svgfile, workers
 
 GOLDEN = Path(__file__).parent / "golden"
 KMARKERS = ROOT / "scripts" / "kmarkers"
@@ -315,6 +316,25 @@ def test_without_matplotlib_tables_and_one_message_are_printed(
     done = call_kmarkers(["plot", str(copy)], PYTHONPATH=str(tmp_path))
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "python3-matplotlib" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("version", "fault"),
+    [
+        ("3.5.2", "python3-matplotlib is 3.5.2, and must be 3.6 or later"),
+        ("2.9", "python3-matplotlib is 2.9, and must be 3.6 or later"),
+        *((version, "") for version in ("3.6", "3.6.0rc1", "3.10.1", "4.0")),
+    ],
+)
+def test_matplotlib_before_version_3_6_is_refused(
+    version: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matplotlib, "__version__", version)
+    library.find_drawing_fault.cache_clear()
+    try:
+        assert library.find_drawing_fault() == fault
+    finally:
+        library.find_drawing_fault.cache_clear()
 
 
 def test_the_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
