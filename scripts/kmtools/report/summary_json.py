@@ -39,7 +39,7 @@ def read_core_cycle_ratio(entry: Entry) -> CoreCycleRatio:
 
 def read_result(entry: Entry) -> Result:
     """Return the Result of an entry of `results`, without the values of blocks, which summary.json
-    lacks."""
+    lacks. Numbers that are only used together with these values are NaN."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
         "ci": read_interval(entry, "ci"),
@@ -52,9 +52,9 @@ def read_result(entry: Entry) -> Result:
         "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
         "mean": entry.get("delta_mean"),
         "blocks": read_blocks_field(entry),
-        "outside": 0.0,
+        "outside": math.nan,
         "core": read_core_cycle_ratio(core) if core else None,
-        "resolution": 0.0,
+        "resolution": math.nan,
         "slopes": [],
         "deltas": [],
         "distribution": [(at, high) for at, high in entry.get("distribution", ())],
