@@ -154,6 +154,32 @@ def test_a_page_that_is_too_large_leaves_out_the_longest_tables() -> None:
     assert "<p>1</p>" not in markup.limit_page_size(text, 1, 1)
 
 
+@pytest.mark.parametrize(
+    ("description", "told"),
+    [
+        ("", ""),
+        ("word " * 55 + "whole", "word " * 55 + "whole"),
+        ("word " * 55 + "wholes", "word " * 54 + "word …"),
+        ("word " * 55 + "too long", "word " * 55 + "too …"),
+        ("w" * 281, "w" * 280 + " …"),
+    ],
+)
+def test_long_description_of_a_figure_ends_with_a_whole_word(description: str, told: str) -> None:
+    """A description for screen readers has at most 280 characters, then a mark that the end is left
+    out."""
+    assert markup.shorten_description(description) == told
+
+
+def test_size_limits_of_a_page_are_inclusive() -> None:
+    """A page with exactly the largest number of elements and of bytes is not shortened. The page
+    has 5 elements: <main>, <details>, <summary> and twice <p>. "é" has two bytes."""
+    text = f"<main>{markup.render_folded_html('Long', '<p>é</p>' * 2, removable=True)}</main>"
+    size = len(text) + 2
+    assert markup.limit_page_size(text, 5, size) == text
+    assert "é" not in markup.limit_page_size(text, 4, size)
+    assert "é" not in markup.limit_page_size(text, 5, size - 1)
+
+
 def test_part_of_notes_that_all_rows_share_is_printed_once() -> None:
     own = f"not on a line; {LONG}"
     rows = [make_row("a", f"{own}; {POOR}"), make_row("b", POOR), make_row("c", f"short; {POOR}")]

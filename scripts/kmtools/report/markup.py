@@ -135,10 +135,11 @@ def limit_page_size(page: str, most_elements: int, most_bytes: int) -> str:
     """Return the HTML text `page` without its longest collapsed tables. Tables are removed until
     the page has at most `most_elements` elements and `most_bytes` bytes, or until no collapsed
     table is left."""
-    for long in sorted(FOLDED_NUMBERS.findall(page), key=len, reverse=True):
-        elements = page.count("<") - page.count("</")
-        if elements <= most_elements and len(page.encode()) <= most_bytes:
-            break
+    tables = sorted(FOLDED_NUMBERS.findall(page), key=len)
+    while tables and (
+        page.count("<") - page.count("</") > most_elements or len(page.encode()) > most_bytes
+    ):
+        long = tables.pop()
         head = long[: long.index("</summary>")]
         page = page.replace(long, f"{head}</summary>\n<p>{LEFT_OUT}</p>\n</details>")
     return page
