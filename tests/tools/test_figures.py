@@ -3,20 +3,25 @@
 
 from __future__ import annotations
 
+import io
+import math
 import re
 from dataclasses import replace
 
 import drawnsvg
 import nativeprograms
+import numpy as np
 import pages
 import pytest
 from kmtools.analyse import result_kinds
 from kmtools.analyse.published import read_published_numbers
-from kmtools.analyse.verdicts import SLOWER, WITHHELD
+from kmtools.analyse.verdicts import DIFFERS, SLOWER, WITHHELD
 from kmtools.report import markup
-from kmtools.report.figures import canvas, costs, look, panels, thenandnow
+from kmtools.report.figures import canvas, costs, lines, look, panels, thenandnow
+from kmtools.report.figures.charts import Chart, Curve
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import Scale, format_tick
+from matplotlib import image
 from verdictrows import make_result, make_site_cost
 
 LONG = "two states of the machine, seen too rarely: the interval holds both"
@@ -80,6 +85,108 @@ def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
     words = " ".join(text for _, text in draw_texts(one, width))
     assert name in words and "…" not in words
     assert f"{unit}; logarithmic beyond ±2" in words
+
+
+@pytest.mark.parametrize(
+    ("axis", "width", "labels"),
+    [
+        *((Scale(0.0, 2.0), width, ["0", "0.5", "1", "1.5", "2"]) for width in (WIDE, NARROW)),
+        (Scale(-2.0, 0.0), WIDE, ["−2", "−1.5", "−1", "−0.5", "0"]),
+        (Scale(-2.0, 0.0), NARROW, ["−1.5", "−1", "−0.5", "0"]),
+        (Scale(-2e4, 2e4), WIDE, ["−20 k", "−10 k", "0", "10 k", "20 k"]),
+        (Scale(-2e4, 2e4), NARROW, ["−10 k", "0", "10 k"]),
+        (Scale(0.0, 20.0), NARROW, ["0", "5", "10", "15"]),
+        (Scale(-20.0, 5e5, 20.0), WIDE, ["0", "100", "1000", "10 k", "100 k"]),
+        (Scale(-20.0, 5e5, 20.0), 200, ["0", "100", "10 k"]),
+    ],
+)
+def test_labels_of_ticks_fit(axis: Scale, width: int, labels: list[str]) -> None:
+    """The label of a tick is omitted if it is too close to the previous label, or if it crosses the
+    edge of the figure. The axis of a wide figure ends far from the edges, that of a narrow figure
+    6 units from each edge. A letter of a label is 8 units wide, so that a label of one letter fits
+    above the end of a narrow axis, and a label of two letters does not."""
+    one = Panel("b", "cycles", axis, [make_row("first")])
+    drawn = [text for _, text in draw_texts(one, width)]
+    found = [text for text in drawn if re.fullmatch(r"−?[\d.]+( [kM])?", text)]
+    assert sorted(found) == sorted(labels)
+
+
+@pytest.mark.parametrize(
+    ("width", "labels"),
+    [(WIDE, ["1", "100", "10 k", "1 M"]), (NARROW, ["1", "100", "10 k", "1 M"]),
+     (140, ["1", "100", "1 M"])],
+)  # fmt: skip
+def test_labels_of_the_ticks_of_a_chart_fit(width: int, labels: list[str]) -> None:
+    """A figure of 140 units has an axis of 80 units for 6.2 decades. "10 k" begins at 37, too close
+    to "100", which ends at 40."""
+    points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
+    chart = Chart("", "sites", "ticks", [Curve("a", 0, points)])
+    drawn = drawnsvg.parse_texts(canvas.render_inline_svg(chart, width, "words"))
+    assert [part.text for part in drawn if ("text-anchor", "middle") in part.look] == labels
+
+
+@pytest.mark.parametrize(
+    ("wanted", "places"),
+    [
+        ([50.0], [50.0]),
+        ([10.0, 50.0, 30.0], [10.0, 50.0, 30.0]),
+        ([50.0, 49.0], [64.0, 49.0]),
+        ([-5.0, 0.0, 1.0], [0.0, 15.0, 30.0]),
+        ([100.0, 99.0, 120.0], [85.0, 70.0, 100.0]),
+        ([0.0, 100.0, 90.0], [0.0, 100.0, 85.0]),
+    ],
+)
+def test_names_of_curves_are_15_units_apart(wanted: list[float], places: list[float]) -> None:
+    """Names stay between 0 and 100, in the order of the ends of their curves."""
+    assert lines.spread_labels(wanted, 0.0, 100.0) == places
+
+
+@WIDTHS
+@pytest.mark.parametrize("value", [0.0, 1.0, 2.0])
+def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: int) -> None:
+    """A round point has a diameter of 9 units, which are 18 pixels of a picture with 192 dots per
+    inch."""
+    row = replace(make_row("", value=value, look=DIFFERS, words=""), lo=math.nan, hi=math.nan)
+    one = Panel("", "", Scale(0.0, 2.0), [row])
+    picture = image.imread(io.BytesIO(canvas.render_figure_file([one], "", "png", width)))
+    orange = np.array([0xA8, 0x43, 0x00]) / 255
+    rows, columns = np.nonzero(np.abs(picture[:, :, :3] - orange).max(axis=2) < 0.01)
+    for places in (rows, columns):
+        assert places.max() - places.min() + 1 == pytest.approx(18, abs=2)
+
+
+@WIDTHS
+def test_distribution_stands_on_its_base_line(width: int) -> None:
+    """The outline of a distribution begins and ends at the height of the point, below its first and
+    its last value. The peak is 30 units above the point."""
+    row = make_row("first", density=[(0.5, 0.2), (1.0, 1.0), (1.5, 0.6), (1.75, 0.1)])
+    one = Panel("b", "cycles", Scale(0.0, 2.0), [row])
+    drawn = canvas.render_inline_svg(one, width, "words")
+    (outline,) = re.findall(r'<path d="([^"]*)" class="fill slower pale"', drawn)
+    places, x, y = [], 0.0, 0.0
+    for letter, numbers in re.findall(r"([MLHV])([-\d. ]+)", outline):
+        ends = [float(number) for number in numbers.split()]
+        x, y = (ends[0], y) if letter == "H" else (x, ends[0]) if letter == "V" else ends
+        places.append((x, y))
+    left, base = places[0]
+    # The axis has 2 units of cost.
+    size = (places[2][0] - left) / 0.5
+    heights = [0.0, 6.0, 30.0, 18.0, 3.0, 0.0]
+    found = [((x - left) / size, base - y) for x, y in places[:6]]
+    assert [x for x, _ in found] == pytest.approx([0.0, 0.0, 0.5, 1.0, 1.25, 1.25], abs=0.01)
+    assert [y for _, y in found] == pytest.approx(heights, abs=0.3)
+
+
+def test_verdicts_of_variants_are_counted() -> None:
+    """Baselines and clones are not counted, and each verdict is counted once per variant."""
+    results = [
+        make_result("b", "none", None),
+        make_result("b", "none-clone"),
+        make_result("b", "v1"),
+        *(make_result("b", f"v{n}", 1.0, verdict=SLOWER) for n in (2, 3)),
+    ]
+    assert panels.describe_verdict_counts(results) == "1 equivalent, 2 slower"
+    assert panels.describe_verdict_counts(results[:2]) == ""
 
 
 def make_panel(*notes: str) -> Panel:
