@@ -334,6 +334,51 @@ def test_tests_of_a_line_of_c_code_are_found() -> None:
     assert lines.find_tests("b.c", 3) == ["quick", "slow"]
 
 
+# A Python file, and tests that execute its lines 2, 4, 6 and 8: in the main thread of the test, in
+# another thread, in a forked worker process, and in a program.
+STEPS = """def one():
+    return 1
+def two():
+    return 2
+def three():
+    return 3
+def four():
+    return 4
+"""
+STEPS_TESTS = """import multiprocessing, subprocess, sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+sys.path.insert(0, "scripts")
+from kmtools import steps
+def test_self(): assert steps.one() == 1
+def test_thread():
+    with ThreadPoolExecutor() as pool:
+        assert pool.submit(steps.two).result() == 2
+def test_worker():
+    with ProcessPoolExecutor(1, multiprocessing.get_context("fork")) as pool:
+        assert pool.submit(steps.three).result() == 3
+def test_program():
+    text = "import sys; sys.path.insert(0, 'scripts'); from kmtools import steps; steps.four()"
+    subprocess.run([sys.executable, "-c", text], check=True)
+"""
+
+
+@pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
+def test_lines_of_python_code_are_measured(tmp_path: Path) -> None:
+    """The tests that execute a line are found, also in threads, worker processes and programs."""
+    (tmp_path / "scripts" / "kmtools").mkdir(parents=True)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "mutants").symlink_to(ROOT / "tests" / "mutants")
+    (tmp_path / "pyproject.toml").touch()
+    (tmp_path / "scripts" / "kmtools" / "steps.py").write_text(STEPS)
+    (tmp_path / "tests" / "test_steps.py").write_text(STEPS_TESTS)
+    log = tmp_path / "logs" / "sound.log"
+    log.parent.mkdir()
+    lines = testlines.measure_test_lines(tmp_path, log, ["tests/test_steps.py"])
+    for line, name in ((2, "self"), (4, "thread"), (6, "worker"), (8, "program")):
+        found = lines.find_tests("scripts/kmtools/steps.py", [line])
+        assert found == [f"tests/test_steps.py::test_{name}"]
+
+
 # A C program that executes one of the lines 3 and 5.
 CHOICE = """int main(int count, char **words) {
     if (count > 1)

@@ -29,6 +29,7 @@ CONFIG = """[run]
 source = {tree}/scripts/kmtools
 data_file = {data}/coverage
 parallel = True
+concurrency = thread, multiprocessing
 sigterm = True
 patch = execv
 context = ${{KMARKERS_TEST-}}
