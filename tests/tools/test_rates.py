@@ -123,6 +123,22 @@ def test_a_run_without_times_of_a_real_cpu_is_refused() -> None:
         )
 
 
+def test_points_of_a_curve_are_shares_of_a_cpu() -> None:
+    """At 2 GHz, a cost of 20 ticks is 10 ns, which are 1 % of a CPU at a million events per second.
+    If only an upper limit of the cost is known, the share has no lower end."""
+    curves = {
+        curve.name: curve.points
+        for chart in rates.make_rate_charts(rates.compute_mechanism_costs(SUMMARY, ENV))
+        for curve in chart.curves
+    }
+    for power, point in enumerate(curves["typed-direct-call"]):
+        share = 10.0 ** (power - 6)
+        assert point == pytest.approx((10.0**power, share, 0.95 * share, 1.05 * share))
+    for power, point in enumerate(curves["sdt-jump"]):
+        assert point == pytest.approx((10.0**power, *[10.0 ** (power - 8)] * 3))
+    assert {len(points) for points in curves.values()} == {9}
+
+
 def test_figure_is_reproducible() -> None:
     charts = rates.make_rate_charts(rates.compute_mechanism_costs(SUMMARY, ENV))
     assert [chart.title.split(",")[0] for chart in charts] == ["Dormant", "Enabled"]
