@@ -284,6 +284,31 @@ def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
     assert len([x for x in changetext.render_terminal(found, True).splitlines() if "v0" in x]) == 9
 
 
+LONG_TEXT = " ".join(["words"] * 16)
+
+
+@pytest.mark.parametrize(
+    ("texts", "most_lines", "lines"),
+    [
+        *(([], 3, []), (["a"], 0, ["a"]), (["a", "b"], 2, ["a", "b"])),
+        (["a", "b"], 1, ["a", "and 1 more: --all"]),
+        (["a", "b", "c"], 3, ["a", "b", "c"]),
+        (["a", "b", "c"], 2, ["a", "and 2 more: --all"]),
+        (["a", "b", "c", "d", "e"], 4, ["a", "b", "c", "and 2 more: --all"]),
+        (["a", LONG_TEXT], 3, ["a", LONG_TEXT[:77], "words words words"]),
+        (["a", LONG_TEXT], 2, ["a", "and 1 more: --all"]),
+        ([LONG_TEXT, "b"], 1, [LONG_TEXT[:77], "words words words", "and 1 more: --all"]),
+    ],
+)
+def test_texts_that_do_not_fit_are_counted(
+    texts: list[str], most_lines: int, lines: list[str]
+) -> None:
+    """The first text is always printed. The last of the allowed lines is for the number of omitted
+    texts, or for the last text. LONG_TEXT has 95 characters; 13 words fit in a line of 80."""
+    made = changetext.wrap_texts_to_limit(texts, most_lines)
+    assert [line.strip() for line in made] == lines
+
+
 @pytest.mark.parametrize(
     ("kinds", "timed", "counted"),
     [
