@@ -14,7 +14,9 @@ import numpy as np
 import pages
 import pytest
 from kmtools.analyse import result_kinds
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.published import read_published_numbers
+from kmtools.analyse.stats import UNBOUNDED
 from kmtools.analyse.verdicts import DIFFERS, SLOWER, WITHHELD
 from kmtools.report import markup
 from kmtools.report.figures import canvas, costs, lines, look, panels, thenandnow
@@ -22,7 +24,7 @@ from kmtools.report.figures.charts import Chart, Curve
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import Scale, format_tick
 from matplotlib import image
-from verdictrows import make_result, make_site_cost
+from verdictrows import CORE, make_result, make_site_cost
 
 LONG = "two states of the machine, seen too rarely: the interval holds both"
 POOR = "other programs on the same CPU for 81 % of the time; next: end the other programs"
@@ -214,6 +216,29 @@ def test_notes_of_some_rows_are_numbered_footnotes() -> None:
     ]  # fmt: skip
     assert [row.caveat for row in panel.rows] == ["", "few processes", "", "", ""]
     assert panel.remark.startswith(f"[1] O{POOR[1:]}. [2] O{POOR[1:]}; {LONG}.")
+
+
+@pytest.mark.parametrize(("core", "scale"), [(CORE, 1.5), (None, 1.0)])
+def test_costs_of_sites_are_in_core_cycles_if_these_are_known(
+    core: CoreCycleRatio | None, scale: float
+) -> None:
+    """A tick has 1.5 core cycles. The noise, which is the cost of sites without code, is in the
+    remark."""
+    costs = [
+        make_site_cost("density-full", "none", 0.02, 0.1),
+        make_site_cost("density-full", "marker-jump", 0.4, 0.2),
+        replace(make_site_cost("density-full", "marker-generic", 2.0), ci=UNBOUNDED),
+    ]
+    (panel,) = panels.make_site_panels([replace(cost, core=core) for cost in costs])
+    assert panel.unit == f"{'core' if core else 'TSC'} cycles for one more dormant site"
+    jump, generic = panel.rows
+    ends = (jump.value, jump.lo, jump.hi)
+    assert ends == pytest.approx((0.4 * scale, 0.2 * scale, 0.6 * scale))
+    assert jump.words == ("+0.600 ± 0.300" if core else "+0.400 ± 0.200")
+    assert generic.words == ("+3.000, unbounded" if core else "+2.000, unbounded")
+    noise = "+0.030 (-0.120 to +0.180)" if core else "+0.020 (-0.080 to +0.120)"
+    assert f"without sites cost {noise}, which is noise." in panel.remark
+    assert panel.axis.low <= 0 and panel.axis.high >= 2.0 * scale
 
 
 def test_site_in_a_benchmark_with_a_poor_grade_has_no_verdict() -> None:
