@@ -4,6 +4,7 @@ report in a browser."""
 
 from __future__ import annotations
 
+import gzip
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -106,6 +107,24 @@ def test_refused_reference_run_changes_nothing(
     with pytest.raises(RunError, match=said):
         keeping.make_reference(reference_run, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_reference_run_is_copied_completely(reference_run: Path, tmp_path: Path) -> None:
+    """The copy has the committed files, and all samples of the run. Figures of a previous reference
+    run are deleted."""
+    out = tmp_path / "results" / "reference"
+    out.mkdir(parents=True)
+    for name in ("old.svg", "old.png"):
+        (out / name).touch()
+    keeping.make_reference(reference_run, out)
+    assert {path.name for path in out.iterdir()} == {p.name for p in pages.REFERENCE.iterdir()}
+    samples = gzip.decompress((out / "samples.csv.gz").read_bytes())
+    assert samples == (reference_run / "samples.csv").read_bytes()
+    for name in ("env.json", "summary.json"):
+        assert (out / name).read_bytes() == (reference_run / name).read_bytes()
+    assert (out / "README.md").read_bytes() == (pages.REFERENCE / "README.md").read_bytes()
+    for path in out.glob("*.svg"):
+        assert path.read_bytes() == (reference_run / "figures" / path.name).read_bytes()
 
 
 def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
