@@ -23,7 +23,8 @@ from kmtools.base.text import format_count
 from kmtools.cli import main
 from kmtools.measure import rundir
 from kmtools.measure.samples import read_samples
-from kmtools.report import table
+from kmtools.report import restable, table
+from verdictrows import CORE, make_result
 
 SUMMARY_KEYS = {
     "tier", "kernel", "benchmark", "variant", "unit", "n", "median", "ci_lo", "ci_hi", "baseline",
@@ -224,6 +225,50 @@ def test_the_table_names_tier_and_unit(results: list[verdicts.Result]) -> None:
     ):
         assert f"{tier}, kernel 6.12.0-test: {unit} per operation" in text
     assert "smallest detectable" in text
+
+
+@pytest.mark.parametrize(
+    ("unit", "exact"),
+    [(unit, False) for unit in (rundir.UNIT_TSC, rundir.UNIT_GUEST, rundir.UNIT_EMULATED)]
+    + [(rundir.UNIT_INSTRUCTIONS, True)],
+)
+def test_header_of_a_benchmark_has_its_numbers_or_says_that_counts_are_exact(
+    unit: str, exact: bool
+) -> None:
+    result = make_result("b", "v", unit=unit)
+    numbers = "margin 0.250, noise floor 0.100, smallest detectable 0.350"
+    assert (
+        table.make_group_header(result) == f"b: over none; {'exact counts' if exact else numbers}"
+    )
+    alone = replace(result, baseline=None)
+    assert table.make_group_header(alone) == (
+        "b: no variant has an A/A clone, so nothing is compared"
+    )
+
+
+@pytest.mark.parametrize(
+    ("unit", "heads"),
+    [
+        (rundir.UNIT_TSC, ["variant", "added", "95 %", "median", "95 %"]),
+        (rundir.UNIT_GUEST, ["variant", "added", "95 %", "median", "95 %"]),
+        (rundir.UNIT_EMULATED, ["variant", "added, 95 %", "median"]),
+        (rundir.UNIT_INSTRUCTIONS, ["variant", "added", "in all"]),
+    ],
+)
+def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> None:
+    """Emulated ticks have their interval in the cell of the cost, and exact counts have none. Core
+    cycles, the numbers of blocks and of flagged windows are columns only if they tell something."""
+    rows = [make_result("b", name, unit=unit, core=None) for name in ("v", "w")]
+
+    def list_heads(*changes: dict[str, Any]) -> list[str]:
+        changed = [replace(row, **change) for row, change in zip(rows, changes, strict=True)]
+        return [head for head, _, _ in restable.choose_columns(changed)]
+
+    assert list_heads({}, {}) == heads
+    assert list_heads({"n": 7}, {}) == [*heads, "blocks"]
+    assert list_heads({"n": 7}, {"n": 7}) == heads
+    assert list_heads({}, {"flagged": 1}) == [*heads, "windows flagged"]
+    assert {*list_heads({"core": CORE}, {})} == {*heads, "added, core cycles (estimated)"}
 
 
 def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
