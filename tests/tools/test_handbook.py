@@ -30,6 +30,34 @@ def test_handbook_of_an_archive_has_no_built_or_hidden_files(tree: Path) -> None
     assert handbook.describe_commit() == "0123456789ab"
 
 
+@pytest.mark.parametrize("old", [True, False])
+def test_theme_of_the_handbook_imports_nothing(
+    old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The files that an old theme imports are included in its script and in its style sheet. The
+    files of a later theme stay."""
+    script, style, normalize = (
+        tmp_path / "_static" / "scripts" / "furo.js",
+        tmp_path / "_static" / "styles" / "furo.css",
+        tmp_path / "normalize.css",
+    )
+    for path, text in (
+        (script, 'import Gumshoe from "./gumshoe-patched.js";\n' * old + "rest();\n"),
+        (script.with_name("gumshoe-patched.js"), "gumshoe();\n"),
+        (
+            style,
+            "a {}\n" + "@import url(/javascript/normalize.css/normalize.css);" * old + "b {}\n",
+        ),
+        (normalize, "normal {}\n"),
+    ):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(handbook, "NORMALIZE", normalize)
+    handbook.make_theme_self_contained(tmp_path)
+    assert script.read_text() == "gumshoe();\n" * old + "rest();\n"
+    assert style.read_text() == "a {}\n" + "normal {}\n" * old + "b {}\n"
+
+
 def test_handbook_of_a_checkout_has_only_tracked_files(tree: Path) -> None:
     def run_git(*words: str) -> None:
         names = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
