@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A plugin of pytest that writes the result and the time of each test to the file that the variable
-RECORD names, one JSON list per line. While a test runs, its name is the context of coverage.py and
-the value of the variable KMARKERS_TEST, which programs started by the test inherit.
+RECORD names, in lines of JSON. While a test runs, its name is the context of coverage.py and the
+value of the variable KMARKERS_TEST, which programs started by the test inherit.
+
+A fixture that several tests share, for instance all tests of a file, runs once. Such a fixture has
+a context of its own; RECORD has its time and the tests that use it.
 
 If the variable COUNTS names a directory, C programs that are built with --coverage write their
-execution counts to a subdirectory for each test, with the name of the test in the file "name"."""
+execution counts to a subdirectory for each context, with the name of the context in the file
+"name"."""
 
 from __future__ import annotations
 
@@ -12,25 +16,60 @@ import hashlib
 import json
 import os
 import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 
+def set_context(name: str) -> None:
+    """Set the context, to which executed lines are added."""
+    os.environ["KMARKERS_TEST"] = name
+    if "coverage" in sys.modules and (current := sys.modules["coverage"].Coverage.current()):
+        current.switch_context(name)
+    if "COUNTS" in os.environ:
+        counts = Path(os.environ["COUNTS"]) / hashlib.sha256(name.encode()).hexdigest()
+        counts.mkdir(exist_ok=True)
+        (counts / "name").write_text(name, encoding="utf-8")
+        os.environ["GCOV_PREFIX"] = str(counts)
+
+
+def write_record(entry: object) -> None:
+    """Append a line to RECORD."""
+    with Path(os.environ["RECORD"]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps(entry) + "\n")
+
+
+def name_shared_fixture(fixture: Any) -> str:
+    """Return the context of a fixture that tests share; "" for a fixture of a single test."""
+    shared = fixture.scope != "function"
+    return f"fixture {fixture.argname} of {fixture.baseid}" if shared else ""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Set the name of the test before its fixtures run."""
-    os.environ["KMARKERS_TEST"] = item.nodeid
-    if "coverage" in sys.modules and (current := sys.modules["coverage"].Coverage.current()):
-        current.switch_context(item.nodeid)
-    if "COUNTS" in os.environ:
-        counts = Path(os.environ["COUNTS"]) / hashlib.sha256(item.nodeid.encode()).hexdigest()
-        counts.mkdir(exist_ok=True)
-        (counts / "name").write_text(item.nodeid, encoding="utf-8")
-        os.environ["GCOV_PREFIX"] = str(counts)
+    """Set the name of the test before its fixtures run, and write which of these are shared."""
+    set_context(item.nodeid)
+    found = getattr(item, "_fixtureinfo", None)
+    fixtures = [several[-1] for several in found.name2fixturedefs.values()] if found else []
+    names = [name for fixture in fixtures if (name := name_shared_fixture(fixture))]
+    write_record({"test": item.nodeid, "uses": names})
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
+    """Run a shared fixture in its context, and write its time and the test that runs it."""
+    name, test, start = name_shared_fixture(fixturedef), os.environ["KMARKERS_TEST"], time.time()
+    if name:
+        set_context(name)
+    yield
+    if name:
+        set_context(test)
+        write_record({"fixture": name, "seconds": time.time() - start, "test": test})
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Write the result of a phase of a test: its setup, its call or its teardown."""
-    with Path(os.environ["RECORD"]).open("a", encoding="utf-8") as file:
-        file.write(json.dumps([report.nodeid, report.outcome, report.duration]) + "\n")
+    write_record([report.nodeid, report.outcome, report.duration])

@@ -299,6 +299,9 @@ def test_first_changed_line_is_found() -> None:
         assert pymutations.find_changed_line(old, new) == line
 
 
+SLOW_AND_QUICK = testlines.TestTimes({"slow": 9.0, "quick": 1.0})
+
+
 def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
     """The tests that execute a line are found, quickest first. For lines that an import executes,
     all tests of the file are found, even if one of the tests imports the file."""
@@ -315,7 +318,7 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
         bits = [b"\x02", b"\x02\x02", b"\x00\x06", b"\x00\x02"]
         rows = [(1, context, some) for context, some in enumerate(bits)]
         database.executemany("INSERT INTO line_bits VALUES (?, ?, ?)", rows)
-    lines = testlines.TestLines({"slow": 9.0, "quick": 1.0}, data, tmp_path)
+    lines = testlines.TestLines(SLOW_AND_QUICK, data, tmp_path)
     assert lines.find_tests("a.py", [9]) == ["quick", "slow"]
     assert lines.find_tests("a.py", [10]) == ["quick"]
     assert lines.find_tests("a.py", [1]) == ["quick", "slow"]
@@ -326,7 +329,7 @@ def test_tests_of_a_line_of_c_code_are_found() -> None:
     """The tests that execute a line are found, quickest first. For a line from which nothing was
     compiled, all tests of the file are found, and for another file, all tests."""
     table = {"a.c": {"3": ["slow", "quick", "failing"], "4": [], "7": ["slow"]}}
-    lines = testlines.NativeTestLines({"slow": 9.0, "quick": 1.0}, table)
+    lines = testlines.NativeTestLines(SLOW_AND_QUICK, table)
     assert lines.find_tests("a.c", 3) == ["quick", "slow"]
     assert lines.find_tests("a.c", 7) == ["slow"]
     assert lines.find_tests("a.c", 5) == ["quick", "slow"]
@@ -334,8 +337,8 @@ def test_tests_of_a_line_of_c_code_are_found() -> None:
     assert lines.find_tests("b.c", 3) == ["quick", "slow"]
 
 
-# A Python file, and tests that execute its lines 2, 4, 6 and 8: in the main thread of the test, in
-# another thread, in a forked worker process, and in a program.
+# A Python file, and tests that execute its lines 2, 4, 6, 8 and 10: in the main thread of the test,
+# in another thread, in a forked worker process, in a program, and in a fixture of two tests.
 STEPS = """def one():
     return 1
 def two():
@@ -344,9 +347,12 @@ def three():
     return 3
 def four():
     return 4
+def five():
+    return 5
 """
 STEPS_TESTS = """import multiprocessing, subprocess, sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import pytest
 sys.path.insert(0, "scripts")
 from kmtools import steps
 def test_self(): assert steps.one() == 1
@@ -359,12 +365,19 @@ def test_worker():
 def test_program():
     text = "import sys; sys.path.insert(0, 'scripts'); from kmtools import steps; steps.four()"
     subprocess.run([sys.executable, "-c", text], check=True)
+@pytest.fixture(scope="module")
+def shared(): return steps.five()
+@pytest.fixture
+def own(shared): return shared + steps.one()
+def test_shared(shared): pass
+def test_indirect(own): assert own == 6
 """
 
 
 @pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
 def test_lines_of_python_code_are_measured(tmp_path: Path) -> None:
-    """The tests that execute a line are found, also in threads, worker processes and programs."""
+    """The tests that execute a line are found, also in threads, worker processes, programs and
+    shared fixtures."""
     (tmp_path / "scripts" / "kmtools").mkdir(parents=True)
     (tmp_path / "tests").mkdir()
     (tmp_path / "tests" / "mutants").symlink_to(ROOT / "tests" / "mutants")
@@ -374,9 +387,33 @@ def test_lines_of_python_code_are_measured(tmp_path: Path) -> None:
     log = tmp_path / "logs" / "sound.log"
     log.parent.mkdir()
     lines = testlines.measure_test_lines(tmp_path, log, ["tests/test_steps.py"])
-    for line, name in ((2, "self"), (4, "thread"), (6, "worker"), (8, "program")):
+    for line, names in (
+        *((2, {"self", "indirect"}), (4, {"thread"}), (6, {"worker"}), (8, {"program"})),
+        (10, {"shared", "indirect"}),
+    ):
         found = lines.find_tests("scripts/kmtools/steps.py", [line])
-        assert found == [f"tests/test_steps.py::test_{name}"]
+        assert {*found} == {f"tests/test_steps.py::test_{name}" for name in names}
+
+
+def test_shared_fixture_counts_once_in_the_time_of_tests(tmp_path: Path) -> None:
+    """A fixture of 40 seconds runs in the test a and is also used by b. Without it, a takes 2
+    seconds, b 1 second and c 30 seconds. Of two tests with 200 seconds each, one is chosen."""
+    record = tmp_path / "log.jsonl"
+    entries: list[object] = [{"test": "a", "uses": ["f"]}, {"test": "b", "uses": ["f"]}]
+    entries += [{"test": "c", "uses": []}, {"fixture": "f", "seconds": 40.0, "test": "a"}]
+    entries += [[name, "passed", time] for name, time in (("a", 42.0), ("b", 1.0), ("c", 30.0))]
+    record.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
+    times = testlines.read_passed_tests(record)
+    assert times.seconds == {"a": 2.0, "b": 1.0, "c": 30.0}
+    assert times.sort_users({"f", "c"}) == ["c", "b", "a"]
+    assert times.sum_seconds(["a", "b", "c"]) == 73.0
+    assert times.get_time_limit(["b"]) == testlines.START_SECONDS + 41 * testlines.SLOWER
+    assert times.choose_quick_tests(["a", "b", "c"]) == ["a", "b", "c"]
+    long = testlines.TestTimes({"a": 200.0, "b": 200.0})
+    assert long.choose_quick_tests(["a", "b"]) == ["a"]
+    fixtures = {f"t{n}": ["f"] for n in range(9)}
+    shared = testlines.TestTimes(dict.fromkeys(fixtures, 1.0), fixtures, {"f": 200.0})
+    assert shared.choose_quick_tests(fixtures) == [*fixtures]
 
 
 # A C program that executes one of the lines 3 and 5.
@@ -426,7 +463,7 @@ def test_lines_of_c_programs_are_measured(tmp_path: Path, monkeypatch: pytest.Mo
         tests = [lines.find_tests("native/choice.c", line) for line in (3, 5, 2)]
         name = "tests/test_choice.py::test_with"
         assert tests[0] == [name] and tests[1] == [f"{name}out"]
-        assert {*tests[2]} == {name, f"{name}out"} and f"{name[:-4]}other" in lines.seconds
+        assert {*tests[2]} == {name, f"{name}out"} and f"{name[:-4]}other" in lines.times.seconds
         # The second measurement must not run the tests.
         monkeypatch.setattr(testlines, "run_tests", None)
     assert not [*tmp_path.rglob("*.gcda")]
@@ -438,9 +475,10 @@ def test_earlier_results_are_used(tmp_path: Path) -> None:
     phases = [["a", "passed", 1.0], ["a", "passed", 2.0], ["b", "passed", 1.0], ["b", "failed", 0]]
     record = tmp_path / "log.jsonl"
     record.write_text("".join(f"{json.dumps(phase)}\n" for phase in phases))
-    assert testlines.read_passed_tests(record) == {"a": 3.0}
-    (tmp_path / "log.json").write_text('{"a": 3.0}')
-    assert testlines.find_passing_tests(tmp_path, [], tmp_path / "log") == {"a": 3.0}
+    assert testlines.read_passed_tests(record) == testlines.TestTimes({"a": 3.0})
+    (tmp_path / "log.json").write_text('{"seconds": {"a": 3.0}, "fixtures": {"a": ["f"]}}')
+    found = testlines.find_passing_tests(tmp_path, [], tmp_path / "log")
+    assert found == testlines.TestTimes({"a": 3.0}, {"a": ["f"]})
 
 
 @pytest.mark.parametrize("code", [None, 2, 3])

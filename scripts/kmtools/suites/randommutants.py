@@ -175,10 +175,10 @@ def make_python_judge(_commit: str) -> Judge:
         # Find the lines in the unchanged source, for which the tests were recorded.
         sound = read_unchanged_text(change.file)
         numbers = testlines.find_statement_lines(sound, change.line)
-        tests = lines.choose_quick_tests(lines.find_tests(change.file, numbers))
+        tests = lines.times.choose_quick_tests(lines.find_tests(change.file, numbers))
         if not tests:
             return Judgement()
-        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.get_time_limit(tests))
+        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.times.get_time_limit(tests))
         if code == 0:
             return Judgement(seen_by=tests)
         said = log.read_text(errors="replace")
@@ -244,10 +244,10 @@ def make_native_judge(commit: str) -> Judge:
             return Judgement(caught)
         with apply_text(change.file, read_unchanged_text(change.file), TREE):
             lines = testlines.measure_native_test_lines(TREE, sound_log, tools)
-        tests = lines.choose_quick_tests(lines.find_tests(change.file, change.line))
+        tests = lines.times.choose_quick_tests(lines.find_tests(change.file, change.line))
         if not tests:
             return Judgement(seen_by=["native-plain"])
-        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.get_time_limit(tests))
+        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.times.get_time_limit(tests))
         if code == 0:
             return Judgement(seen_by=["native-plain", *tests])
         failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(errors="replace"), re.M)

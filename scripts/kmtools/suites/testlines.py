@@ -14,7 +14,7 @@ import sqlite3
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from kmtools.base import processes
@@ -52,35 +52,50 @@ COUNTING_FLAGS = "--coverage -fprofile-update=atomic"
 
 @dataclass(frozen=True)
 class TestTimes:
-    """The time in seconds of each test that passes with the unchanged code."""
+    """The tests that pass with the unchanged code. `seconds` has the time of each test without the
+    fixtures that it shares with other tests, `fixtures` the names of these fixtures, and
+    `fixture_seconds` the time of each shared fixture."""
 
     seconds: Mapping[str, float]
+    fixtures: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    fixture_seconds: Mapping[str, float] = field(default_factory=dict)
 
-    def sort_by_time(self, tests: set[str]) -> list[str]:
-        """Return those of `tests` that pass with the unchanged code, quickest first."""
-        return sorted(tests & self.seconds.keys(), key=lambda test: (self.seconds[test], test))
+    def sort_users(self, names: set[str]) -> list[str]:
+        """Return the tests that are in `names` or use a shared fixture in `names`, quickest
+        first."""
+        tests = [
+            test
+            for test in self.seconds
+            if test in names or not names.isdisjoint(self.fixtures.get(test, ()))
+        ]
+        return sorted(tests, key=lambda test: (self.sum_seconds([test]), test))
+
+    def sum_seconds(self, tests: Sequence[str]) -> float:
+        """Return the time of a run of tests. A fixture that they share runs once."""
+        shared = {name for test in tests for name in self.fixtures.get(test, ())}
+        own = sum(self.seconds[test] for test in tests)
+        return own + sum(self.fixture_seconds.get(name, 0.0) for name in shared)
 
     def choose_quick_tests(self, tests: Iterable[str]) -> list[str]:
         """Return the first tests that together take no longer than MOST_SECONDS."""
-        total = 0.0
         chosen: list[str] = []
         for test in tests:
-            total += self.seconds[test]
-            if chosen and total > MOST_SECONDS:
+            if chosen and self.sum_seconds([*chosen, test]) > MOST_SECONDS:
                 break
             chosen.append(test)
         return chosen
 
-    def get_time_limit(self, tests: Iterable[str]) -> float:
+    def get_time_limit(self, tests: Sequence[str]) -> float:
         """Return the time limit of tests in seconds."""
-        return START_SECONDS + SLOWER * sum(self.seconds[test] for test in tests)
+        return START_SECONDS + SLOWER * self.sum_seconds(tests)
 
 
 @dataclass(frozen=True)
-class TestLines(TestTimes):
+class TestLines:
     """The tests that execute a line of Python code. `data` is the data file of coverage.py, and
     `tree` is the tree of the tests."""
 
+    times: TestTimes
     data: Path
     tree: Path
 
@@ -94,14 +109,16 @@ class TestLines(TestTimes):
                 all_tests.add(test)
                 if any(bits[n // 8 : n // 8 + 1] and bits[n // 8] >> n % 8 & 1 for n in numbers):
                     tests.add(test)
-        return self.sort_by_time(all_tests if "" in tests else tests)
+        return self.times.sort_users(all_tests if "" in tests else tests)
 
 
 @dataclass(frozen=True)
-class NativeTestLines(TestTimes):
-    """The tests that execute a line of C code in user space: `lines` has the names of the tests by
-    file and line number, with an empty list for compiled lines that no test executes."""
+class NativeTestLines:
+    """The tests that execute a line of C code in user space: `lines` has the names of the tests and
+    of the shared fixtures by file and line number, with an empty list for compiled lines that no
+    test executes."""
 
+    times: TestTimes
     lines: Mapping[str, Mapping[str, Sequence[str]]]
 
     def find_tests(self, file: str, number: int) -> list[str]:
@@ -114,7 +131,7 @@ class NativeTestLines(TestTimes):
         found = of_file.get(str(number))
         if found is None:
             found = [test for tests in of_file.values() for test in tests]
-        return self.sort_by_time({*found})
+        return self.times.sort_users({*found})
 
 
 def find_statement_lines(text: str, line: int) -> range:
@@ -148,25 +165,33 @@ def run_tests(
     return None
 
 
-def read_passed_tests(record: Path) -> dict[str, float]:
-    """Return the tests that passed, each with its time in seconds, from a file that the plugin
-    tests/mutants/record_tests.py has written."""
-    seconds: dict[str, float] = {}
+def read_passed_tests(record: Path) -> TestTimes:
+    """Return the tests that passed, from a file that the plugin tests/mutants/record_tests.py has
+    written."""
+    seconds: dict[str, float] = defaultdict(float)
+    fixtures: dict[str, list[str]] = {}
+    fixture_seconds: dict[str, float] = defaultdict(float)
     not_passed = set()
-    for line in record.read_text(encoding="utf-8").splitlines():
-        test, outcome, duration = json.loads(line)
-        seconds[test] = seconds.get(test, 0.0) + duration
-        if outcome != "passed":
-            not_passed.add(test)
-    return {test: time for test, time in seconds.items() if test not in not_passed}
+    for entry in map(json.loads, record.read_text(encoding="utf-8").splitlines()):
+        if "uses" in entry:
+            fixtures[entry["test"]] = entry["uses"]
+        elif "fixture" in entry:
+            fixture_seconds[entry["fixture"]] += entry["seconds"]
+            seconds[entry["test"]] -= entry["seconds"]
+        else:
+            test, outcome, duration = entry
+            seconds[test] += duration
+            if outcome != "passed":
+                not_passed.add(test)
+    passed = {test: max(0.0, seconds[test]) for test in seconds if test not in not_passed}
+    used = {test: fixtures[test] for test in passed if fixtures.get(test)}
+    return TestTimes(passed, used, dict(fixture_seconds))
 
 
-def run_all_tests(
-    tree: Path, words: Sequence[object], log: Path, **env: object
-) -> dict[str, float]:
+def run_all_tests(tree: Path, words: Sequence[object], log: Path, **env: object) -> TestTimes:
     """Run tests in a tree without a change: the tests without the mark `long` in the files `words`,
-    by default in all files of tests/tools. Return the tests that passed, each with its time in
-    seconds, and store these results next to the log."""
+    by default in all files of tests/tools. Return the tests that passed, and store these results
+    next to the log."""
     record, result = log.with_suffix(".jsonl"), log.with_suffix(".json")
     for old in (log, record, result):
         old.unlink(missing_ok=True)
@@ -174,20 +199,19 @@ def run_all_tests(
     if code not in (0, 1):
         how = "time is up" if code is None else f"exit code {code}"
         raise FailedError(f"the tests of tests/tools were not run to the end ({how}), see {log}")
-    passed = read_passed_tests(record) if record.exists() else {}
-    if not passed:
+    passed = read_passed_tests(record) if record.exists() else TestTimes({})
+    if not passed.seconds:
         raise FailedError(f"no test of tests/tools passes with the unchanged code, see {log}")
-    result.write_text(json.dumps(passed), encoding="utf-8")
+    result.write_text(json.dumps(asdict(passed)), encoding="utf-8")
     return passed
 
 
-def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> dict[str, float]:
+def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
     """Return the results of an earlier call of run_all_tests() with the same log; without an
     earlier call, run the tests."""
     if not log.with_suffix(".json").exists():
         return run_all_tests(tree, words, log)
-    found: dict[str, float] = json.loads(log.with_suffix(".json").read_text(encoding="utf-8"))
-    return found
+    return TestTimes(**json.loads(log.with_suffix(".json").read_text(encoding="utf-8")))
 
 
 def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> TestLines:
