@@ -143,6 +143,17 @@ def test_names_of_curves_are_15_units_apart(wanted: list[float], places: list[fl
     assert lines.spread_labels(wanted, 0.0, 100.0) == places
 
 
+def draw_picture(part: Panel | Chart, width: int) -> np.ndarray:
+    """Return the colours of a PNG file, by row and column. A CSS pixel has 2 pixels in the file."""
+    return image.imread(io.BytesIO(canvas.render_figure_file([part], "", "png", width)))[:, :, :3]
+
+
+def find_pixels(picture: np.ndarray, colour: tuple[int, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows and the columns of the pixels with a colour."""
+    rows, columns = np.nonzero(np.abs(picture - np.array(colour) / 255).max(axis=2) < 0.01)
+    return rows, columns
+
+
 @WIDTHS
 @pytest.mark.parametrize("value", [0.0, 1.0, 2.0])
 def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: int) -> None:
@@ -150,11 +161,36 @@ def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: 
     inch."""
     row = replace(make_row("", value=value, look=DIFFERS, words=""), lo=math.nan, hi=math.nan)
     one = Panel("", "", Scale(0.0, 2.0), [row])
-    picture = image.imread(io.BytesIO(canvas.render_figure_file([one], "", "png", width)))
-    orange = np.array([0xA8, 0x43, 0x00]) / 255
-    rows, columns = np.nonzero(np.abs(picture[:, :, :3] - orange).max(axis=2) < 0.01)
-    for places in (rows, columns):
+    for places in find_pixels(draw_picture(one, width), (0xA8, 0x43, 0x00)):
         assert places.max() - places.min() + 1 == pytest.approx(18, abs=2)
+
+
+def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
+    """The points of the legend are left of the axes: 8 units from the edge of the figure, which is
+    12 units from that of the picture. They are 7 units wide, and 20 units below each other. A unit
+    has 2 pixels."""
+    points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
+    chart = Chart("", "sites", "ticks", [Curve("a", 0, points), Curve("b", 1, points)])
+    picture = draw_picture(chart, NARROW)[:, : 2 * 30]
+    found = [find_pixels(picture, colour) for colour in ((0, 0x65, 0xA3), (0xA8, 0x43, 0x00))]
+    for rows, columns in found:
+        assert rows.max() - rows.min() + 1 == pytest.approx(14, abs=2)
+        assert (columns.min(), columns.max()) == pytest.approx((2 * 16.5, 2 * 23.5), abs=2)
+    assert found[1][0].mean() - found[0][0].mean() == pytest.approx(40, abs=1)
+
+
+@pytest.mark.parametrize(("ends", "joined"), [((7.0, 70.0), False), ((7.0, 7.1), True)])
+def test_name_that_is_not_next_to_its_curve_is_joined_to_it(
+    ends: tuple[float, float], joined: bool
+) -> None:
+    """Two curves end so far or so near from each other that their names are next to their last
+    points or not. Between the axes, which end 21 units from the edge of the figure, and the names,
+    12 units from that edge, there are only the dotted lines."""
+    curves = [Curve(name, n, [(1.0, y, y, y), (1e6, y, y, y)])
+              for n, (name, y) in enumerate(zip("ab", ends, strict=True))]  # fmt: skip
+    picture = draw_picture(Chart("", "sites", "ticks", curves), 744)
+    between = picture[:, 2 * (744 - 12 - 20) : 2 * (744 - 12 - 13)]
+    assert bool((between < 0.9).any()) is joined
 
 
 @WIDTHS
