@@ -44,8 +44,6 @@ ALL_SECONDS = 7200.0
 USAGE_CODE = 4
 EXECUTED = """SELECT context, numbits FROM line_bits JOIN context ON context_id = context.id
     JOIN file ON file_id = file.id WHERE path = ?"""
-
-
 # Compiler flags with which a C program writes its execution counts.
 COUNTING_FLAGS = "--coverage -fprofile-update=atomic"
 
@@ -127,7 +125,7 @@ class NativeTestLines:
         all tests that execute the file. If no program with this file counts, return all tests."""
         of_file = self.lines.get(file)
         if of_file is None:
-            return self.sort_by_time({*self.seconds})
+            return self.times.sort_users({*self.times.seconds})
         found = of_file.get(str(number))
         if found is None:
             found = [test for tests in of_file.values() for test in tests]
