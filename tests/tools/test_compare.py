@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
@@ -20,7 +21,8 @@ from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
 from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName, make_run_rows
 from kmtools.analyse.stats import UNBOUNDED, Interval
-from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER
+from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
+from kmtools.analyse.words import NOT_JUDGED
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect
@@ -350,6 +352,33 @@ def test_versions_of_runs_are_told_if_they_differ(
     hints = changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
     made = f"A was made by version 1.2, commit 0123456789ab, B by {told}"
     assert [line for line in hints if "made by" in line] == [made] * bool(told)
+
+
+def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
+    """The change that would be detected in half of the rows is the median of the margin plus the
+    whole width of the interval. The intervals have half widths of 1, 2 and 5 %, and the margin is
+    0.1 %, so the median is 0.1 % + 2 * 2 %. Counts of instructions, rows without a verdict and
+    unbounded intervals are left out."""
+    told = "would be detected in half of the rows"
+
+    def make_hints(*rows: Change) -> list[str]:
+        a, b = (ComparedRun(name, {}, ()) for name in "ab")
+        pair = RunPair(a, b, rows)
+        return changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
+
+    def make_interval_change(half: float, **more: object) -> Change:
+        change = replace(make_change("v", 0.0, UNRESOLVED), interval=Interval(-half, half))
+        return replace(change, **more)  # type: ignore[arg-type]
+
+    left_out = [
+        make_interval_change(50.0, kind=EXACT, margin=0.0, verdict=MORE),
+        make_interval_change(60.0, verdict=NOT_JUDGED),
+        make_interval_change(math.inf),
+    ]
+    timed = [make_interval_change(half) for half in (1.0, 5.0, 2.0)]
+    assert f"a change of 4.1 % {told}" in make_hints(*timed, *left_out)
+    assert f"a change of 10 % {told}" in make_hints(timed[1], *left_out)
+    assert all(told not in line for line in make_hints(*left_out))
 
 
 def test_row_with_large_numbers_fits_without_truncation() -> None:
