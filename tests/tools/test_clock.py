@@ -43,3 +43,15 @@ def test_clock_without_steps_has_step_1(number: int, spread: float) -> None:
 
 def test_step_of_few_values_is_their_common_divisor() -> None:
     assert find_clock_step([26 * 103, 26 * 104, 26 * 603, 26 * 609] * 20 + [2679]) == 26
+
+
+@pytest.mark.parametrize(("again", "step"), [([], 1), ([12], 1), ([12, 12], 12)])
+def test_clock_step_is_the_distance_of_more_than_one_pair(again: list[int], step: float) -> None:
+    """The distances of neighbouring durations are multiples of 12, rounded up or down by one tick.
+    All differ, so that the step is only accepted if 12 itself occurs more than once: a few random
+    durations often have some step by chance."""
+    distances = [12 * multiple + error for multiple in range(1, 9) for error in (-1, 1)]
+    durations = [5000 + sum(distances[:n]) for n in range(len(distances) + 1)]
+    for distance in again:
+        durations.append(durations[-1] + distance)
+    assert find_clock_step(durations) == step

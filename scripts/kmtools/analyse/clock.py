@@ -92,7 +92,8 @@ def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
 def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
     """Return the largest step such that most gaps between neighbouring `values` are multiples of
     the step, within the rounding error; 1 if there is none. Gaps of one tick are ignored as
-    rounding errors."""
+    rounding errors. A gap that occurs only once is not tried as a step, because a few random
+    durations often have a step by chance."""
     gaps = np.diff(select_frequent_values(values)).astype(np.float64)
     gaps = gaps[gaps > 1]
     likely, counts = np.unique(gaps[gaps <= LONGEST_STEP], return_counts=True)
