@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +16,16 @@ from fakebench import Machine, read_run_entry, read_tiers
 from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
-from kmtools.measure import bench, benchmark_names, benchrun, caches, choice, guest, native
+from kmtools.measure import (
+    bench,
+    benchmark_names,
+    benchrun,
+    caches,
+    choice,
+    guest,
+    native,
+    progress_json,
+)
 from kmtools.measure.guest import NO_LIVE_BENCHMARKS, LiveBenchmarks, make_guest_settings
 from kmtools.measure.progress_json import Events
 from nativeprograms import run_kmbench
@@ -261,6 +271,19 @@ def test_progress_file_has_lines_of_json(machine: Machine, tmp_path: Path) -> No
     (run,) = machine.list_runs()
     assert told[-1]["event"] == "end"
     assert (told[-1]["code"], told[-1]["run"]) == (2, str(run))
+
+
+def test_progress_events_have_the_seconds_since_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readings = iter([1000.0, 1000.0, 1002.5004, 1062.25])
+    monkeypatch.setattr(progress_json, "time", SimpleNamespace(monotonic=readings.__next__))
+    file = tmp_path / "progress"
+    events = Events(str(file))
+    for event in ("step", "share", "end"):
+        events.write_event(event)
+    told = [json.loads(line)["seconds"] for line in file.read_text().splitlines()]
+    assert told == [0.0, 2.5, 62.25]
 
 
 def test_closed_progress_pipe_does_not_end_the_run(machine: Machine, tmp_path: Path) -> None:
