@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kmtools.analyse import location, steering, stopping, verdicts
-from kmtools.analyse.stats import Interval
+from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.steering import Steering
 from kmtools.measure import collect, native
 from kmtools.measure.run_cache import RunCache
@@ -176,7 +176,25 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
         Interval(-half, half), clone.margin, outside
     )
     assert steering.forecast_detectable_difference(alone, 16) == pytest.approx(wanted)
-    assert steering.forecast_detectable_difference(replace(clone, time_ci=None), 16) is None
+
+
+@pytest.mark.parametrize("lacking", [{"time_ci": None}, {"time_ci": UNBOUNDED}, {"margin": None}])
+def test_no_difference_is_forecast_from_a_pilot_that_is_too_short(lacking: dict[str, Any]) -> None:
+    """A clone without a bounded interval or without a margin has no forecast. The event and the
+    line have the other benchmarks; without any, there is only the event."""
+    events: list[tuple[str, dict[str, Any]]] = []
+    lines: list[str] = []
+    clone, short = make_result("b", "none-clone"), make_result("c", "none-clone", **lacking)
+    assert steering.forecast_detectable_difference(short, 16) is None
+    for results in ([clone, short], [short]):
+        steering.report_detectable_differences(
+            results, 16, lambda event, **parts: events.append((event, parts)), lines.append
+        )
+    assert [(event, [*parts["detectable"]]) for event, parts in events] == [
+        ("pilot", ["b"]),
+        ("pilot", []),
+    ]
+    assert len(lines) == 1 and " in b" in lines[0] and " in c" not in lines[0]
 
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
