@@ -103,6 +103,29 @@ def test_variant_with_only_flagged_windows_is_kept() -> None:
     assert (x.n, x.flagged, x.verdict) == (0, 16, UNRESOLVED)
 
 
+def test_results_are_ordered_by_tier_kernel_benchmark_and_variant() -> None:
+    """The tiers are in the order of tables, which is not that of the alphabet. In a benchmark the
+    baseline comes first, then its clone."""
+    wanted = [
+        (tier, kernel, benchmark, variant)
+        for tier in ("native", "metal", "vm", "icount")
+        for kernel in ("5.10", "6.1")
+        for benchmark in ("a", "b")
+        for variant in ("none", "none-clone", "m", "x")
+    ]
+    windows = [
+        make_window(v, block, loops, loops, tier=tier, kernel=kernel, benchmark=benchmark)
+        for tier, kernel, benchmark, v in sorted(wanted, reverse=True)
+        for block in range(2) for loops in (1, 2)
+    ]  # fmt: skip
+    tiers = [
+        replace(NATIVE, tier=tier, kernel=kernel)
+        for tier, kernel in sorted({name[:2] for name in wanted})
+    ]
+    found = verdicts.compute_results(windows, tiers)
+    assert [(r.tier, r.kernel, r.benchmark, r.variant) for r in found] == wanted
+
+
 def test_differences_are_paired_by_block() -> None:
     variant = [Slope.from_fraction(0, 0, Fraction(5)), Slope.from_fraction(2, 2, Fraction(9))]
     baseline = [

@@ -18,7 +18,7 @@ from kmtools.analyse.stats import Interval
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import rundir
-from kmtools.measure.samples import read_samples
+from kmtools.measure.samples import Sample, read_samples
 from kmtools.report import switchtable
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
@@ -94,6 +94,27 @@ def test_medians_and_units_of_switching(run: Path) -> None:
     rounds = switching.find_point(analyse_run(run), "arm-scaling", switching.ROUND_COUNT, 10_000)
     assert rounds is not None
     assert (rounds.median, rounds.unit) == (3, "rounds")
+
+
+def test_switching_medians_are_ordered_by_tier_kernel_benchmark_and_sites() -> None:
+    """The tiers are in the order of tables, which is not that of the alphabet; the numbers of sites
+    ascend."""
+    wanted = [
+        (tier, kernel, benchmark, "batched", sites)
+        for tier in ("native", "metal", "vm", "icount")
+        for kernel in ("5.10", "6.1")
+        for benchmark in ("arm-one", "arm-scaling")
+        for sites in (9, 10, 100)
+    ]
+    samples = [
+        Sample(
+            tier, kernel, 1, benchmark, variant, "switch", 0, 0, 0, 1, None, sites, 7, "ticks",
+            None, (),
+        )
+        for tier, kernel, benchmark, variant, sites in sorted(wanted, reverse=True)
+    ]  # fmt: skip
+    found = switching.compute_switching_medians(samples)
+    assert [(p.tier, p.kernel, p.benchmark, p.variant, p.sites) for p in found] == wanted
 
 
 def test_table_of_switching_times(run: Path) -> None:
