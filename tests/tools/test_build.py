@@ -8,14 +8,16 @@ import threading
 from pathlib import Path
 
 import pytest
+from kmtools.base.errors import UnableError
 from kmtools.lab import build, cache
 
 SECONDS = 20
 
 
 class Builds:
-    """Builds source trees with a fake make program, which waits for the event or barrier `make`.
-    `running` lists the builds that have started the program."""
+    """Builds source trees with a fake make program, which waits for the event or barrier `make`,
+    makes the modules `makes`, and ends with the exit code `code`. `running` lists the builds that
+    have started the program."""
 
     def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.home = home
@@ -24,6 +26,8 @@ class Builds:
         self.one_runs = threading.Event()
         self.words: list[str] = []
         self.binds: object = None
+        self.makes: list[str] = []
+        self.code = 1
         monkeypatch.setenv("KMARKERS_CACHE", str(home / "cache"))
         monkeypatch.setattr(build, "require_root", lambda action: None)
         monkeypatch.setattr(build, "require_kernel", lambda name: None)
@@ -36,7 +40,12 @@ class Builds:
         self.words, self.binds = make_args, binds
         self.one_runs.set()
         self.make.wait(SECONDS)
-        return 1
+        objects.mkdir(parents=True, exist_ok=True)
+        for name in self.makes:
+            (objects / name).write_text(f"new {name}")
+        if not self.code:
+            (objects / "modules.order").write_text("".join(f"{n[:-1]}o\n" for n in self.makes))
+        return self.code
 
     def start_build(self, name: str) -> threading.Thread:
         """Start the build of a source tree in a thread."""
@@ -97,3 +106,27 @@ def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_p
     assert builds.binds == [(build.get_object_dir("6.1", ours), "kmarkers")]
     assert build.build_modules("6.1", ours, tmp_path / "out", ["-s"]) == 1
     assert (builds.words, builds.binds) == (["-s"], [])
+
+
+@pytest.mark.parametrize("code", [0, 1])
+@pytest.mark.parametrize("makes", [[], ["a.ko"], ["a.ko", "b.ko"]])
+def test_only_a_successful_build_copies_its_modules(
+    builds: Builds, tmp_path: Path, code: int, makes: list[str]
+) -> None:
+    """A successful build copies the modules that it has made; without any, it is an error. After a
+    failed build there are no modules. In all cases, the modules of an earlier build are removed."""
+    assert isinstance(builds.make, threading.Event)
+    builds.make.set()
+    builds.code, builds.makes = code, makes
+    src, out = tmp_path / "src", tmp_path / "out"
+    for folder in (src, out):
+        folder.mkdir()
+    (src / "Kbuild").touch()
+    (out / "old.ko").touch()
+    if code or makes:
+        assert build.build_modules("6.1", src, out) == code
+    else:
+        with pytest.raises(UnableError, match=f"the build of {src} made no module"):
+            build.build_modules("6.1", src, out)
+    copied = {path.name: path.read_text() for path in out.glob("*.ko")}
+    assert copied == ({} if code else {name: f"new {name}" for name in makes})
