@@ -140,6 +140,38 @@ def test_two_runs_with_different_costs_fail(
 
 
 @pytest.mark.parametrize(
+    ("apart", "rows", "said", "code"),
+    [
+        (0, 20, "0 of 20 added costs differ from run to run (0.0%, at most 5%)", 0),
+        (1, 20, "1 of 20 added costs differ from run to run (5.0%, at most 5%)", 0),
+        (1, 19, "1 of 19 added costs differ from run to run (5.3%, at most 5%)", 1),
+        (4, 32, "4 of 32 added costs differ from run to run (12.5%, at most 5%)", 1),
+    ],
+)
+def test_one_added_cost_of_twenty_may_differ_from_run_to_run(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    clones: list[Result],
+    apart: int,
+    rows: int,
+    said: str,
+    code: int,
+) -> None:
+    """The added costs of `apart` of `rows` rows differ by 1 in two runs, more than the intervals of
+    ± 0.1 explain."""
+    core = CoreCycleRatio("estimated", 1.0)
+    same = [replace_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
+    first = same + [
+        replace(same[0], variant=f"v{n}", is_clone=False, verdict="slower")
+        for n in range(rows - len(same))
+    ]
+    far = {result.key for result in first[len(first) - apart :]}
+    second = [replace_cost(result, 1.0 if result.key in far else 0.0) for result in first]
+    assert run_check_aa(monkeypatch, first, second) == code
+    assert said in capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.parametrize(
     ("verdicts", "code", "said"),
     [
         (["slower"] * 20, 0, "0 of 20 verdicts are false (0.0%, at most 5%)"),
