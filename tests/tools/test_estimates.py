@@ -12,6 +12,7 @@ import manyruns
 import numpy as np
 import pytest
 from kmtools.analyse import changes, estimates
+from kmtools.analyse.estimates import TierGrade
 from kmtools.analyse.rows import SHARE, Row, RowName, make_timed_row
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER
@@ -137,6 +138,23 @@ def test_stored_estimates_are_used_only_if_valid(
     samples.write_text(samples.read_text().replace(",loop,0,", ",loop,x,", 1))
     with pytest.raises(FailedError, match=r"samples\.csv:3: layout is not an integer"):
         estimates.load_estimates(run)
+
+
+@pytest.mark.parametrize(
+    ("count", "said"),
+    [
+        (0, "fair numbers"),
+        (1, "fair numbers: reason 0"),
+        (2, "fair numbers: reason 0 (1 more reason in its report)"),
+        (3, "fair numbers: reason 0 (2 more reasons in its report)"),
+    ],
+)
+def test_first_reason_of_a_grade_is_told_and_the_others_are_counted(count: int, said: str) -> None:
+    """A comparison tells the grade of each tier in one line. Reasons of a better grade do not
+    count."""
+    reasons = [("good", "a better one"), *(("fair", f"reason {n}") for n in range(count))]
+    grade = TierGrade("native", "6.1", "fair", tuple(reasons))
+    assert grade.words == f"native, kernel 6.1: {said}"
 
 
 def test_run_with_a_poor_grade_raises_no_alarm_but_a_note(

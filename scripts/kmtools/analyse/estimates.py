@@ -74,7 +74,9 @@ class TierGrade:
     def words(self) -> str:
         """The grade and the first of its reasons, in one line."""
         why = [words for level, words in self.reasons if level == self.grade]
-        others = f" ({len(why) - 1} more reasons in its report)" if len(why) > 1 else ""
+        count = len(why) - 1
+        reasons = "reason" if count == 1 else "reasons"
+        others = f" ({count} more {reasons} in its report)" if count > 0 else ""
         more = f": {why[0]}{others}" if why else ""
         return f"{self.tier}, kernel {self.kernel}: {self.grade} numbers{more}"
 
