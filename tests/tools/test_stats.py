@@ -15,6 +15,7 @@ import rawdata
 from kmtools.analyse import location, stats, verdicts
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.grade import Evidence, grade_evidence
+from kmtools.analyse.rows import divide_by_baseline
 from kmtools.analyse.slopes import (
     Slope,
     find_baseline_variant,
@@ -136,6 +137,18 @@ def test_differences_are_paired_by_block() -> None:
     assert [(d.block, int(d.value)) for d in subtract_baseline(variant, baseline)] == [
         (0, 2),
         (2, -1),
+    ]
+
+
+def test_shares_are_divided_by_the_baseline_of_the_same_block() -> None:
+    """In block 0, 7/2 divided by 5/3 is 21/10. Blocks in which the baseline was not measured, or
+    costs nothing, are left out."""
+    variant = [Slope(block, block + 1, 7, 2, process=block + 2) for block in range(4)]
+    baseline = {0: Slope(0, 1, 5, 3), 1: Slope(1, 2, -1, 4), 2: Slope(2, 3, 0, 4)}
+    found = divide_by_baseline(variant, baseline)
+    assert [(one.block, one.layout, one.process, one.value) for one in found] == [
+        (0, 1, 2, Fraction(21, 10)),
+        (1, 2, 3, Fraction(-14)),
     ]
 
 
