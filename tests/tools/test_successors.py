@@ -61,7 +61,10 @@ def sites() -> dict[str, dict[str, int]]:
 
 
 def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> None:
-    """A site adds the size of its nop to the text, and a note adds nothing."""
+    """A site adds the size of its nop to the text, and a note adds nothing. A function without a
+    site adds nothing to any part."""
+    assert set(sites["none"].values()) == {0}
+    assert sites["sdt-note"]["text"] == 0
     likely = {form: sizes["text-likely"] for form, sizes in sites.items()}
     assert likely["none"] == likely["sdt-note"] == 0
     assert (likely["sdt-nop"], likely["sdt-split"]) == (1, 5)
