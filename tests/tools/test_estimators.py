@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import ModuleType
@@ -17,9 +18,11 @@ from kmtools.analyse import location, stats, student, verdicts
 from kmtools.analyse.layouts import compute_offset_in_cache_line
 from kmtools.analyse.slopes import Slope, subtract_baseline
 from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.base.errors import UnableError
 from kmtools.cli import main
-from kmtools.method import estimators, frequency, independent, latewindows, noises
-from verdictrows import make_tier
+from kmtools.measure.aa import RunSettings
+from kmtools.method import aa, estimators, frequency, independent, latewindows, noises
+from verdictrows import make_result, make_tier
 
 FEW = 60
 ROOT = Path(__file__).resolve().parents[2]
@@ -360,7 +363,8 @@ def test_number_of_simulations_is_printed(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The line of a kind of noise has the number of runs that were simulated. Fewer runs are
-    simulated if the kind of noise takes long, or if runs stop early."""
+    simulated if the kind of noise takes long, or if runs stop early. Runs that stop early have a
+    line of their own."""
     simulated = []
 
     def count_calls(module: ModuleType, name: str) -> None:
@@ -377,8 +381,9 @@ def test_number_of_simulations_is_printed(
     count_calls(latewindows, "simulate_costs_of_late_windows")
     estimators.judge_estimator([kind], 50)
     out = capsys.readouterr().out
-    lines = re.findall(rf"^{kind}(?: stopped)? +(\d+) +[01]\.\d+ ", out, re.M)
-    assert [int(count) for count in lines] == counts
+    lines = re.findall(rf"^({kind}(?: stopped)?) +(\d+) +[01]\.\d+ ", out, re.M)
+    names = [kind, f"{kind} stopped"][: len(counts)]
+    assert [(name, int(count)) for name, count in lines] == [*zip(names, counts, strict=True)]
     assert len(simulated) == sum(counts)
 
 
@@ -417,6 +422,23 @@ def test_independent_program_must_give_the_same_cost(
     assert said in capsys.readouterr().out
     assert whole == ("0 failed" not in said)
     assert next(tries, None) is None
+
+
+def test_cost_of_a_site_is_a_16th_of_that_of_16_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tick is 1.5 core cycles, so that 16 sites that add 3.2 ticks cost 0.3 core cycles each."""
+    rows = [
+        make_result("density-full", "marker-jump-16", 3.2),
+        make_result("density-full", "marker-jump-8", 100.0),
+        make_result("density-spread", "marker-jump-16", -0.16),
+    ]
+    plan = RunSettings(1, 1, ())
+    monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: rows)
+    assert independent.measure_kmbench_costs(1, plan) == pytest.approx(
+        {"together": 0.3, "spread": -0.015}
+    )
+    rows[2] = replace(rows[2], core=None)
+    with pytest.raises(UnableError, match="core cycles are neither counted nor estimated"):
+        independent.measure_kmbench_costs(1, plan)
 
 
 def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
