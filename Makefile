@@ -71,8 +71,8 @@ load: modules ## load into the running kernel (YES=1: do not ask; BENCH=1)
 unload: ## unload the modules (YES=1: do not ask)
 	@$(host) unload
 
-bench-host: setup modules ## measure in the running kernel (YES=1: do not ask)
-	@$(host) bench
+bench-host: setup modules ## measure in the running kernel (YES=1: do not ask; RESUME=RUN)
+	@$(host) bench $(call option,RESUME,--resume)
 
 native: ## build the program build/native/kmbench
 	@mkdir -p build/native

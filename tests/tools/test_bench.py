@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
 from kmtools.lab import userspace
-from kmtools.measure import bench, benchrun
+from kmtools.measure import bench, benchrun, guest
 from kmtools.report import report
 
 
@@ -32,6 +33,66 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
     assert read_run_entry(run) == {"quick": False, "missing": []}
     assert (machine.local / "latest").resolve() == run
     assert {path.name for path in (run / "raw").iterdir()} == set(TIERS)
+
+
+@pytest.fixture
+def built_modules(tmp_path: Path) -> list[str]:
+    """Write a file for each module of this tree, as `make modules` builds them; return their
+    names."""
+    names = []
+    for folder in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / f"{folder}.ko").touch()
+        (tmp_path / folder / f"{folder}.o").touch()
+        names.append(f"{folder}.ko")
+    (tmp_path / "build").mkdir()
+    return sorted(names)
+
+
+def test_running_kernel_is_measured_with_the_modules_of_this_tree(
+    machine: Machine,
+    built_modules: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """bench.sh gets the settings of the run, copies of the modules and an empty folder. Its samples
+    are kept if it succeeds; what a failed measurement has written is removed by the next. The
+    command that resumes the run asks before it loads modules."""
+    settings: list[str] = []
+    failed = FailedError("it broke")
+
+    def run_program(words: list[object], _: str, env: Mapping[str, str] | None = None) -> None:
+        if env is None:
+            machine.run_program(words)
+            return
+        assert words == ["sh", guest.GUEST_JOB]
+        assert sorted(path.name for path in Path(env["MODULES"]).iterdir()) == built_modules
+        assert list(Path(env["RESULTS"]).iterdir()) == []
+        settings.append(Path(env["CONFIG"]).read_text())
+        (Path(env["RESULTS"]) / "half.csv").touch()
+        machine.record_step("metal")
+        machine.trouble["raw"] = lambda raw: (raw / "half.csv").unlink()
+        machine.record_step("raw", Path(env["RESULTS"]))
+
+    monkeypatch.setattr(bench, "run_measuring_step", run_program)
+    machine.trouble["metal"] = failed
+    assert machine.run_bench("--host", "--blocks", "7", "--seed", "5") == 1
+    (run,) = machine.list_runs()
+    assert f"make bench-host RESUME={run.name}\n" in capsys.readouterr().err
+    machine.trouble.clear()
+    assert machine.run_bench("--host", "--resume", run.name) == 0
+    live = "getppid-quiet getppid-pressure macro-ping macro-hackbench"
+    assert settings == [f"blocks 7\nseed 5\nlive 7 {live}\n"] * 2
+    assert read_tiers(run) == ["native", "metal"]
+    assert {path.name for path in (run / "raw").iterdir()} == {"native", "metal"}
+
+
+def test_missing_module_is_reported_before_the_running_kernel_is_measured(
+    machine: Machine, tmp_path: Path, built_modules: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "sdt" / "sdt.ko").unlink()
+    assert machine.run_bench("--host", "--tiers", "metal") == 1
+    assert "sdt holds no module; run make modules first" in capsys.readouterr().err
 
 
 def test_all_tiers_are_tried_if_packages_cannot_be_installed(machine: Machine) -> None:

@@ -195,8 +195,10 @@ sleep 0.1
 sed -i "/^$1 /d" "$KMARKERS_ROOT/proc/modules"
 """,
 }
-# A replacement of python3: it "loads" two modules, then hangs as if it measured.
+# A replacement of python3: it writes its arguments to the file `words`, "loads" two modules, then
+# hangs as if it measured.
 MEASURES = """#!/bin/sh
+echo "$*" >"$KMARKERS_ROOT/words"
 echo "kmarkers_patcher 1 0 - Live 0x0" >"$KMARKERS_ROOT/proc/modules"
 echo "kmarkers_bench 1 0 - Live 0x0" >>"$KMARKERS_ROOT/proc/modules"
 cp "$KMARKERS_ROOT/proc/modules" "$KMARKERS_ROOT/reached"
@@ -245,13 +247,18 @@ def test_interrupted_load_unloads_all_modules(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
-def test_interrupted_measurement_unloads_all_modules(tmp_path: Path) -> None:
-    code = interrupt_host_script(tmp_path, "-y", "bench")
+@pytest.mark.parametrize("words", [[], ["--resume=a run"]])
+def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, words: list[str]) -> None:
+    code = interrupt_host_script(tmp_path, "-y", "bench", *words)
     assert (tmp_path / "proc/modules").read_text() == ""
     assert code == 130
+    command = " ".join(["scripts/kmarkers bench --host", *words])
+    assert (tmp_path / "words").read_text() == f"{command}\n"
 
 
-@pytest.mark.parametrize("words", [["-x", "load"], ["load", "--all"], ["begin"], []])
+@pytest.mark.parametrize(
+    "words", [["-x", "load"], ["load", "--all"], ["bench", "--resume"], ["begin"], []]
+)
 def test_wrong_arguments_have_no_effect(tmp_path: Path, words: list[str]) -> None:
     said = run_host_script(tmp_path, *(words or ["-y"]))
     assert said.returncode == 2

@@ -15,7 +15,7 @@ SHOW = """#!/bin/sh
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log
 """
-PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/kmarkers")
+PROGRAMS = ("scripts/setup", "scripts/bench", "scripts/host", "scripts/kmarkers")
 
 
 def copy_makefile(to: Path) -> None:
@@ -66,6 +66,15 @@ def test_make_variable_reaches_the_script_unchanged(
 ) -> None:
     wanted = [*before[:-1], before[-1] + name]
     assert run_make(tmp_path, target, f"{variable}={name}") == wanted
+
+
+def test_run_of_bench_host_can_be_resumed(tmp_path: Path) -> None:
+    kernel = tmp_path / "headers"
+    kernel.mkdir()
+    (kernel / "Makefile").write_text("modules:;@:\n")
+    words = ["bench-host", f"KDIR={kernel}", "YES=1"]
+    assert run_make(tmp_path, *words) == ["-y", "bench"]
+    assert run_make(tmp_path, *words, "RESUME=a run") == ["-y", "bench", "--resume=a run"]
 
 
 @pytest.mark.parametrize(

@@ -225,10 +225,11 @@ def remove_leftovers(run: Run) -> Iterator[Run]:
 
 def describe_run(run: Run) -> dict[str, Any]:
     """Return the part of env.json about the whole run: whether the run is quick, the missing tiers,
-    and the command that resumes the run."""
+    and the command that resumes the run. Only bench-host measures the tier metal."""
     unknown = {"failed": False, "why": "the run ended too early"}
     lacking = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
     missing = [{"tier": tier, **run.obstacles.get(tier, unknown)} for tier in lacking]
     sudo = "" if os.geteuid() == 0 else "sudo "
-    go_on = {"resume": f"{sudo}make bench RESUME={run.path.name}"} if missing else {}
+    target = "bench-host" if "metal" in run.plan.tiers else "bench"
+    go_on = {"resume": f"{sudo}make {target} RESUME={run.path.name}"} if missing else {}
     return {"quick": run.plan.quick, "missing": missing, **go_on}
