@@ -248,23 +248,51 @@ def test_missing_mmdebstrap_is_reported(programs: Path, monkeypatch: pytest.Monk
         bareroot.ensure_root_tarball("a")
 
 
-@pytest.mark.usefixtures("programs")
+@pytest.fixture
+def system(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make the tarball of a small system, for the suite `a`; the user of this machine has settings
+    of pip, and seems to be root. Return the directory of the system."""
+    system = tmp_path / "system"
+    write_packages(tmp_path / "home" / ".pip", "pip.conf")
+    for name in ("etc/passwd", "etc/group", "etc/apt/apt.conf.d/00own"):
+        write_packages((system / name).parent, Path(name).name)
+    subprocess.run(["tar", "-C", system, "-cf", tmp_path / "a.tar", "."], check=True)
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", lambda *_: None)
+    monkeypatch.setattr(bareroot, "copy_secret_file", lambda *_: None)
+    monkeypatch.setattr(bareroot, "ensure_root_tarball", lambda suite: tmp_path / f"{suite}.tar")
+    return system
+
+
+@pytest.mark.usefixtures("system")
+def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
+    """A root with a cache starts with the packages that earlier roots of the suite have downloaded,
+    also those of a root that was not removed, and with the directory in which apt downloads. No
+    other file of the earlier root remains."""
+    cache, path = tmp_path / "cache", tmp_path / "root"
+    shared = cache / "roots" / "a.packages"
+    write_packages(shared, "first.deb")
+    write_packages(path, "file")
+    write_packages(path.with_name("root.packages"), "second.deb", "lock")
+    root = bareroot.unpack_root("a", path, True)
+    assert root == Root(path, shared, cache)
+    assert sorted(p.name for p in shared.iterdir()) == ["first.deb", "second.deb"]
+    names = sorted(p.name for p in root.private_packages.iterdir())
+    assert names == ["first.deb", "partial", "second.deb"]
+    assert (root.private_packages / "partial").is_dir()
+    assert sorted(p.name for p in path.iterdir()) == ["dev", "etc", "home", "proc", "srv", "sys"]
+
+
+@pytest.mark.usefixtures("system")
 def test_unpacked_root_has_the_network_settings_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copied: dict[str, str] = {}
     owners: list[tuple[str, int, int]] = []
-    home, path, system = tmp_path / "home", tmp_path / "root", tmp_path / "system"
-    write_packages(home / ".pip", "pip.conf")
-    for name in ("etc/passwd", "etc/group", "etc/apt/apt.conf.d/00own"):
-        write_packages((system / name).parent, Path(name).name)
-    subprocess.run(["tar", "-C", system, "-cf", tmp_path / "a.tar", "."], check=True)
-    monkeypatch.setenv("HOME", str(home))
-    monkeypatch.setattr("os.geteuid", lambda: 0)
+    home, path = tmp_path / "home", tmp_path / "root"
     monkeypatch.setattr("os.chown", lambda to, *ids: owners.append((str(to), *ids)))
     monkeypatch.setattr("shutil.copyfile", lambda a, b: copied.update({str(b): str(a)}))
-    monkeypatch.setattr(bareroot, "copy_secret_file", lambda *_: None)
-    monkeypatch.setattr(bareroot, "ensure_root_tarball", lambda suite: tmp_path / f"{suite}.tar")
     assert bareroot.unpack_root("a", path, False) == Root(path, None, None)
     settings = (path / "etc/apt/apt.conf.d/99machine").read_text()
     assert settings == NETWORK_OPTIONS + 'APT::Get::Assume-Yes "true";\n'
