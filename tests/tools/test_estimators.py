@@ -36,6 +36,36 @@ def test_intervals_contain_the_true_cost(kind: str) -> None:
     assert not estimators.score_estimator_on_noise(kind, FEW).list_missed_limits(slack=3)
 
 
+# The kinds of noise in which each block has the true location 0, if many runs are simulated.
+EVENLY_DISTRIBUTED = [kind for kind in noises.KINDS if kind not in ("stretch", noises.STEPPING)]
+
+
+@pytest.mark.parametrize("kind", EVENLY_DISTRIBUTED)
+def test_noise_has_its_true_location_from_the_first_block_to_the_last(kind: str) -> None:
+    """The midmean of a block over 1000 runs is 0 within five standard errors of a midmean of the
+    noise process-3, whose standard deviation is 3.2."""
+    random = np.random.default_rng(11)
+    runs = np.array([noises.KINDS[kind](random, 2 * noises.BLOCKS) for _ in range(1000)])
+    middle = location.compute_midmean(runs[:, [0, noises.BLOCKS, -1]].T)
+    assert middle == pytest.approx(0, abs=0.6)
+
+
+@pytest.mark.parametrize("dwell", [5, 100, 1000])
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_intermittent_neighbour_runs_in_its_share_of_the_first_and_last_blocks(
+    share: float, dwell: int
+) -> None:
+    random, layout = np.random.default_rng(12), noises.get_block_layouts(2 * noises.BLOCKS)
+    runs = np.array(
+        [
+            noises.simulate_intermittent_neighbour(random, layout, share=share, dwell=dwell)
+            for _ in range(1000)
+        ]
+    )
+    assert set(runs.reshape(-1)) == {0.0, noises.DISTURBANCE_COST}
+    assert (runs[:, [0, -1]] > 0).mean(axis=0) == pytest.approx(share, abs=0.07)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.25, 0.5, 0.9, 1.0])
 def test_the_usual_cost_is_the_midmean_of_the_blocks_of_a_process(share: float) -> None:
     """A share of the blocks of a process costs 3 more. compute_usual_costs() returns the
@@ -464,6 +494,14 @@ def test_few_blocks_give_an_unbounded_interval() -> None:
     assert location.estimate_series_location([]).interval == UNBOUNDED
     assert location.estimate_series_location(make_slopes([1.0] * 20)).interval == UNBOUNDED
     assert location.estimate_series_location(make_slopes([1.0] * 24)).interval != UNBOUNDED
+
+
+def test_interval_of_two_machine_states_contains_the_intervals_of_both() -> None:
+    """The expected ends are computed by hand, with Student's t for four degrees of freedom, 2.776:
+    2 - t √(0.5 / 2 + 0.04), and 10 + t √(0.5 / 4 + 0.04)."""
+    states = (np.array([1.0, 3.0]), np.full(4, 10.0))
+    found = location.compute_interval_of_both_states(states, 0.5, 0.04, 4, 0.05)
+    assert (found.lo, found.hi) == pytest.approx((0.505, 11.128), abs=0.001)
 
 
 def test_two_different_processes_give_a_wide_interval() -> None:
