@@ -21,6 +21,8 @@ from kmtools.lab.watch import INSPECTIONS, Watch, format_stack
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230
 NO_INTERRUPTS, INTERRUPTS = 0x046, 0x246
+# The flag AC, which the kernel sets while it accesses memory of user space.
+ACCESS = 1 << 18
 SILENCE = 0.3
 
 
@@ -76,10 +78,11 @@ def test_stale_int3_in_core_text_is_attributed_to_the_emulator(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(("byte", "stale"), [(0x0F, True), (0xCC, False)])
+@pytest.mark.parametrize("more", [0, ACCESS])
 def test_stale_int3_in_a_module_with_interrupts_disabled_is_attributed_to_the_emulator(
-    tmp_path: Path, byte: int, stale: bool
+    tmp_path: Path, byte: int, stale: bool, more: int
 ) -> None:
-    cpus = [make_busy_cpu(), make_cpu_in_int3_loop(MODULE_TEXT, NO_INTERRUPTS)]
+    cpus = [make_busy_cpu(), make_cpu_in_int3_loop(MODULE_TEXT, NO_INTERRUPTS | more)]
     finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
     assert finding and finding.stale == stale
 
@@ -160,8 +163,10 @@ def test_cpu_with_changing_registers_makes_progress(tmp_path: Path) -> None:
     assert "every CPU makes progress" in (tmp_path / LOOK_LOG).read_text()
 
 
-def test_cpu_with_interrupts_disabled_at_one_address_hangs(tmp_path: Path) -> None:
-    finding = watch_guest(tmp_path, [make_busy_cpu(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS)], {})
+@pytest.mark.parametrize("more", [0, ACCESS])
+def test_cpu_with_interrupts_disabled_at_one_address_hangs(tmp_path: Path, more: int) -> None:
+    cpus = [make_busy_cpu(), FakeCpu(MODULE_TEXT, NO_INTERRUPTS | more)]
+    finding = watch_guest(tmp_path, cpus, {})
     assert finding == Finding(f"CPU 1 takes no interrupt and stays at {MODULE_TEXT:x}")
 
 
