@@ -68,12 +68,19 @@ def test_skipped_suite_does_not_fail_for_missing_results() -> None:
     assert not suite.run_all_suites([suite.Suite("native-plain", lambda log: one)]).failed
 
 
-def write_boot(folder: Path, results: int, settings: kernelsuite.Settings | None) -> None:
+def write_boot(
+    folder: Path, results: int, settings: kernelsuite.Settings | None, *before: str
+) -> None:
     """Write the files of a boot in which the suite `cases` had `results` results, or one failure if
-    `results` is 0. Without `settings`, vm.json is missing."""
+    `results` is 0, and each suite of `before` had one result. Without `settings`, vm.json is
+    missing."""
     folder.mkdir(parents=True)
-    oks = "".join(f"ok {n} a\n" for n in range(1, results + 1)) or "not ok 1 a\n"
-    (folder / "status.log").write_text(f"# suite: cases\n{oks}1..{max(1, results)}\n")
+    lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(before, 1)]
+    lines.append("# suite: cases\n")
+    lines += [f"ok {n} a\n" for n in range(len(before) + 1, len(before) + results + 1)]
+    lines += [] if results else [f"not ok {len(before) + 1} a\n"]
+    plan = f"1..{len(before) + max(1, results)}\n"
+    (folder / "status.log").write_text("".join(lines) + plan)
     if settings is not None:
         (folder / VM_JSON).write_text(json.dumps({"accel": "tcg", "settings": settings}))
 
@@ -113,6 +120,22 @@ def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
     write_boot(tmp_path / place, 3, settings)
     expected = {} if count is None else {("cases", "6.1"): count}
     assert least.count_results_of_last_runs(tmp_path) == expected
+
+
+def test_boots_and_suites_that_are_not_counted_hide_no_others(tmp_path: Path) -> None:
+    """The results of a suite are counted although the boots before it failed or had a long form,
+    and although a suite before it in the same boot no longer exists. Of several boots of a kernel,
+    the smallest number counts."""
+    write_boot(tmp_path / "kernel-5.10-1", 0, kernelsuite.FEW_SETTINGS)
+    write_boot(tmp_path / "kernel-5.10-2", 9, {})
+    write_boot(tmp_path / "kernel-6.1-1", 4, kernelsuite.FEW_SETTINGS, "removed", "orders")
+    write_boot(tmp_path / "kernel-6.1-2", 3, kernelsuite.FEW_SETTINGS)
+    write_boot(tmp_path / "kernel-6.12", 5, kernelsuite.FEW_SETTINGS)
+    assert least.count_results_of_last_runs(tmp_path) == {
+        ("cases", "6.1"): 3,
+        ("orders", "6.1"): 1,
+        ("cases", "6.12"): 5,
+    }
 
 
 def test_suites_have_their_short_form_unless_the_user_names_them() -> None:
