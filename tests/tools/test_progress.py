@@ -6,7 +6,7 @@ from __future__ import annotations
 import io
 
 import pytest
-from kmtools.base.progress import Progress, format_duration
+from kmtools.base.progress import Line, Progress, format_duration
 
 
 class Terminal(io.StringIO):
@@ -79,6 +79,22 @@ def test_long_permanent_line_is_wrapped_on_a_terminal(monkeypatch: pytest.Monkey
     *lines, last = terminal.getvalue().replace("\r\033[K", "").splitlines()
     assert lines[0].startswith(f"{' ' * 11}pilot:") and last.strip() == path
     assert len(lines) > 3 and max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize(("width", "shown"), [(80, 79), (120, 119), (300, 200)])
+def test_temporary_line_is_cut_to_the_width_of_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, width: int, shown: int
+) -> None:
+    """A line of 200 characters is cut, so that it leaves the last column free: a terminal may wrap
+    a full line. A log has the whole line."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", str(width))
+    text = "".join(str(n % 10) for n in range(200))
+    terminal, log = Terminal(), io.StringIO()
+    for stream in (terminal, log):
+        Line(stream).print_temporary(text)
+    assert terminal.getvalue() == f"\r{text[:shown]}\033[K"
+    assert log.getvalue() == f"{text}\n"
 
 
 def test_durations_are_formatted_in_minutes_and_seconds() -> None:
