@@ -22,7 +22,14 @@ def simulate_windows(step: float, number: int, spread: float, odd: int, seed: in
 
 @pytest.mark.parametrize(
     ("step", "number", "spread"),
-    [(26, 400, 20000), (24.45, 200, 500), (24.45, 4000, 50000), (36.3, 400, 3000), (2, 400, 2000)],
+    [
+        (26, 400, 20000),
+        (24.45, 200, 500),
+        (24.45, 4000, 50000),
+        (36.3, 400, 3000),
+        (6.3, 400, 3000),
+        (2, 400, 2000),
+    ],
 )
 @pytest.mark.parametrize("odd", [0, 1, 4])
 def test_clock_step_is_estimated(step: float, number: int, spread: float, odd: int) -> None:
@@ -39,6 +46,19 @@ def test_clock_step_is_estimated(step: float, number: int, spread: float, odd: i
 def test_clock_without_steps_has_step_1(number: int, spread: float) -> None:
     for seed in range(20):
         assert find_clock_step(simulate_windows(1, number, spread, 0, seed)) == 1
+
+
+@pytest.mark.parametrize("step", [2.5, 5.7])
+def test_fractional_step_below_6_ticks_is_not_estimated(step: float) -> None:
+    """By chance, most distances are near multiples of a shorter fractional step."""
+    for seed in range(5):
+        assert find_clock_step(simulate_windows(step, 400, 3000, 0, seed)) == 1
+
+
+@pytest.mark.parametrize(("step", "found"), [(1021, 1021), (1024, 1024), (1031, 1)])
+def test_step_above_1024_ticks_is_not_estimated(step: int, found: int) -> None:
+    """1021 and 1031 are prime numbers."""
+    assert find_clock_step([step * n for n in range(20, 60)]) == found
 
 
 def test_step_of_few_values_is_their_common_divisor() -> None:
