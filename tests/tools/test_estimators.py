@@ -496,6 +496,19 @@ def test_few_blocks_give_an_unbounded_interval() -> None:
     assert location.estimate_series_location(make_slopes([1.0] * 24)).interval != UNBOUNDED
 
 
+def test_interval_of_cheap_and_costly_processes_is_that_of_their_share() -> None:
+    """Two of eight processes cost 14, the others 10. The 95 % interval of the share of costly
+    processes is 3.2 % to 65.1 % by tables of Clopper and Pearson, so the interval of the mean is
+    10 + 4 * 0.032 to 10 + 4 * 0.651. There is none if a process changes from cheap to costly."""
+    process = np.repeat(np.arange(8), 64)
+    x = np.where((process == 2) | (process == 5), 14.0, 10.0)
+    found = location.compute_interval_of_two_groups(x, process, 0.05)
+    assert found is not None
+    assert (found.lo, found.hi) == pytest.approx((10.128, 12.604), abs=0.003)
+    x[32:64] = 14.0
+    assert location.compute_interval_of_two_groups(x, process, 0.05) is None
+
+
 def test_interval_of_two_machine_states_contains_the_intervals_of_both() -> None:
     """The expected ends are computed by hand, with Student's t for four degrees of freedom, 2.776:
     2 - t √(0.5 / 2 + 0.04), and 10 + t √(0.5 / 4 + 0.04)."""
