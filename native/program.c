@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -24,12 +25,13 @@ static int store_first_phdr_entry(struct dl_phdr_info *info, size_t size, void *
 bool native_find_mapping_name(unsigned long addr, char *name, size_t size)
 {
 	FILE *maps = fopen("/proc/self/maps", "re");
-	char line[PATH_MAX + 128];
 	unsigned long start, end;
+	size_t allocated = 0;
 	bool found = false;
+	char *line = NULL;
 	int at;
 
-	while (maps && !found && fgets(line, sizeof(line), maps)) {
+	while (maps && !found && getline(&line, &allocated, maps) > 0) {
 		at = 0;
 		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &start, &end, &at) < 2 || !at ||
 		    addr < start || addr >= end)
@@ -38,6 +40,7 @@ bool native_find_mapping_name(unsigned long addr, char *name, size_t size)
 		snprintf(name, size, "%s", line + at);
 		found = true;
 	}
+	free(line);
 	if (maps)
 		fclose(maps);
 	return found;

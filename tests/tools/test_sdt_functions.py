@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -31,10 +33,17 @@ static noinline void submit(int v)
     asm volatile("");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    int err = kmarkers_start() ?: sdt_attach("submit:start", handler, NULL);
+    int err;
 
+    /* With an argument, wait for a line on stdin. */
+    if (argc > 1) {
+        puts("started");
+        fflush(stdout);
+        getchar();
+    }
+    err = kmarkers_start() ?: sdt_attach("submit:start", handler, NULL);
     submit(1);
     printf("%d %d\\n", err, hits);
     return 0;
@@ -57,15 +66,87 @@ def run_program(*words: object) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def test_function_names_are_found_also_if_started_by_ld_so(program: Path) -> None:
+def read_elf(program: Path, option: str, pattern: str) -> str:
+    """Return what `pattern` matches in the output of readelf."""
+    done = subprocess.run(["readelf", option, program], capture_output=True, text=True, check=True)
+    match = re.search(pattern, done.stdout)
+    assert match is not None
+    return match[1]
+
+
+@pytest.fixture(scope="module")
+def linker(program: Path) -> str:
+    """Return the path of the dynamic linker (ld.so)."""
+    return read_elf(program, "-lW", r"interpreter: (.*?)\]")
+
+
+def test_function_names_are_found_also_if_started_by_ld_so(program: Path, linker: str) -> None:
     """Functions are found also if ld.so is started with the program as argument: /proc/self/exe is
     then ld.so."""
-    headers = subprocess.run(
-        ["readelf", "-lW", str(program)], capture_output=True, text=True, check=True
-    ).stdout
-    linker = re.search(r"interpreter: (.*?)\]", headers)
-    assert linker is not None
-    assert run_program(program) == run_program(linker[1], program) == ("0 1\n", "")
+    assert run_program(program) == run_program(linker, program) == ("0 1\n", "")
+
+
+@pytest.mark.parametrize("length", [1000, 4000, 4090])
+def test_function_names_are_found_in_a_program_with_a_long_path(
+    program: Path, linker: str, tmp_path: Path, length: int
+) -> None:
+    """Functions are found by ld.so also if the program's path is nearly as long as the kernel
+    allows."""
+    folder = tmp_path
+    while (left := length - len(f"{folder}/program")) > 1:
+        folder /= "d" * min(left - 1, 200)
+    folder.mkdir(parents=True)
+    copy = shutil.copy(program, folder)
+    assert length - 1 <= len(str(copy)) <= length
+    assert run_program(linker, copy) == ("0 1\n", "")
+
+
+def flip_byte(data: bytes, offset: int) -> bytes:
+    """Return the data with another byte at `offset`."""
+    return data[:offset] + bytes([data[offset] ^ 1]) + data[offset + 1 :]
+
+
+def change_build_id(data: bytes, build_id: bytes) -> bytes:
+    """Return the program with another build ID."""
+    return flip_byte(data, data.index(build_id))
+
+
+# Functions that return the changed file of a program, which then is the file of another program.
+# The arguments are the file and its build ID. According to elf(5), the number of program headers is
+# at offset 56, and the headers of 56 bytes each begin at offset 64.
+OTHER_FILES: dict[str, Callable[[bytes, bytes], bytes]] = {
+    "another magic number": lambda data, _: flip_byte(data, 1),
+    "another number of program headers": lambda data, _: flip_byte(data, 56),
+    "another program header": lambda data, _: flip_byte(data, 64 + 56 + 40),
+    "another build ID": change_build_id,
+    "a file of 40 bytes": lambda data, _: data[:40],
+    "a file that ends in the program headers": lambda data, _: data[:200],
+}
+
+
+@pytest.mark.parametrize("how", ["the same program", *OTHER_FILES])
+def test_the_file_of_another_program_is_not_read(
+    program: Path, linker: str, tmp_path: Path, how: str
+) -> None:
+    """Functions are not found if another program's file is where the program's file was. The file
+    is found by the name of a mapping, which is PATH (deleted) after PATH was removed."""
+    data = program.read_bytes()
+    build_id = bytes.fromhex(read_elf(program, "-n", r"Build ID: (\w+)"))
+    copy, now = tmp_path / "program", tmp_path / "program (deleted)"
+    shutil.copy(program, copy)
+    now.write_bytes(OTHER_FILES[how](data, build_id) if how in OTHER_FILES else data)
+    words: list[str | Path] = [linker, copy, "wait"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "started\n"
+        copy.unlink()
+        out, why = process.communicate("\n", timeout=60)
+    if how in OTHER_FILES:
+        assert out == "-95 0\n"
+        assert "cannot find sites by function: the program's file cannot be read" in why
+    else:
+        assert (out, why) == ("0 1\n", "")
 
 
 def test_stripped_program_prints_a_message(program: Path, tmp_path: Path) -> None:
