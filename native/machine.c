@@ -3,8 +3,9 @@
 #include <cpuid.h>
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
+
+#include <linux/timekeeping.h>
 
 #include <kmarkers/hypervisor.h>
 
@@ -18,15 +19,11 @@
 /* Measure TSC ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
 static unsigned long measure_tsc_khz(void)
 {
-	struct timespec start, now;
-	u64 ticks = bench_tsc();
-	long ns;
+	u64 ticks = bench_tsc(), start = ktime_get_ns(), ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do {
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		ns = (now.tv_sec - start.tv_sec) * 1000000000L + now.tv_nsec - start.tv_nsec;
-	} while (ns < 100000000L);
+	do
+		ns = ktime_get_ns() - start;
+	while (ns < 100000000);
 	return (bench_tsc() - ticks) * 1000000 / ns;
 }
 
