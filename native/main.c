@@ -50,11 +50,12 @@ static const char step_usage[] =
 	"and stops after each round if stdin is a terminal; --without-int3 shows why int3 is\n"
 	"needed.\n";
 
+/* The signal that interrupted the run, or 0. */
 static volatile sig_atomic_t interrupted;
 
 static void record_interrupt(int sig)
 {
-	interrupted = 1;
+	interrupted = sig;
 }
 
 struct options {
