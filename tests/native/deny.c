@@ -23,6 +23,7 @@ static const struct {
 	{ "mremap", SYS_mremap },
 	{ "perf_event_open", SYS_perf_event_open },
 	{ "sched_setaffinity", SYS_sched_setaffinity },
+	{ "socket", SYS_socket },
 	{ "wait4", SYS_wait4 },
 };
 

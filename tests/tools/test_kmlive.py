@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the program kmlive without the module kmarkers_bench: FIFOs replace the module's files,
+in a mount namespace and a network namespace of their own. The suites packets and bench of test
+kernels have tests with the module."""
+
+from __future__ import annotations
+
+import csv
+import errno
+import os
+import re
+import subprocess
+import threading
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from nativeprograms import EXIT_USAGE, NATIVE, build_programs, run_program
+
+KMLIVE = NATIVE / "kmlive"
+CONTROL = Path("/sys/module/kmarkers_bench/parameters/control")
+HITS = Path("/sys/kernel/debug/kmarkers/bench/hits")
+# Runs a command in namespaces in which the files of the module are FIFOs in the directory $1.
+ISOLATED = """
+set -e
+here=$1
+shift
+ip link set lo up
+mount -t tmpfs tmpfs /sys/module
+mount -t tmpfs tmpfs /sys/kernel/debug
+mkdir -p /sys/module/kmarkers_bench/parameters /sys/kernel/debug/kmarkers/bench
+ln -s "$here/control" /sys/module/kmarkers_bench/parameters/control
+ln -s "$here/hits" /sys/kernel/debug/kmarkers/bench/hits
+exec "$@"
+"""
+UNSHARE = ("unshare", "--map-root-user", "--mount", "--net", "--", "sh", "-c", ISOLATED, "sh")
+GETPPID = ["compiled-out", "compiled-out-clone", "generic", "immediate", "jump", "original"]
+PING = [
+    "absent", "absent-clone", "marker-generic", "marker-immediate", "marker-jump",
+    "marker-1-probe", "original",
+]  # fmt: skip
+# The number of operations in which kmlive counts the executions of a hook.
+CHECKS = 64
+# The clock CLOCK_MONOTONIC_COARSE of Linux, which advances at each tick.
+COARSE = 6
+
+
+def can_isolate() -> bool:
+    """Return True if namespaces can be made here."""
+    words = ["unshare", "--map-root-user", "--mount", "--net", "ip", "link", "set", "lo", "up"]
+    try:
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+pytestmark = pytest.mark.skipif(not can_isolate(), reason="needs unshare and ip, and may use them")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def kmlive() -> None:
+    build_programs("kmlive", "deny")
+
+
+@dataclass
+class FakeModule:
+    """The files of the module. The hook of the selected variant counts a packet twice: it is sent
+    and received. `missed` is the number of executions that are not counted in each check. `spans`
+    are the times between two readings of the file hits, in seconds."""
+
+    folder: Path
+    missed: int = 0
+    original_hits: int = 0
+    commands: str = ""
+    hits: Counter[str] = field(default_factory=Counter)
+    problems: list[str] = field(default_factory=list)
+    spans: dict[str, float] = field(default_factory=dict)
+    packets: int = 0
+    pid: int = 0
+
+    def __post_init__(self) -> None:
+        os.mkfifo(self.folder / "control")
+        os.mkfifo(self.folder / "hits")
+        # A FIFO that is open for reading and writing does not block, and never ends.
+        self.control = os.open(self.folder / "control", os.O_RDWR | os.O_NONBLOCK)
+
+    @property
+    def selected(self) -> list[tuple[str, str]]:
+        """The benchmarks and variants that were selected so far."""
+        try:
+            while piece := os.read(self.control, 1 << 16):
+                self.commands += piece.decode()
+        except BlockingIOError:
+            pass
+        _, *words = re.split("(getppid-live|packets-live) ", self.commands)
+        found = [*zip(words[::2], words[1::2], strict=True)]
+        return found
+
+    def read_network_table(self, name: str) -> list[list[str]]:
+        """Return the words of each line of a file in /proc/PID/net of kmlive."""
+        lines = Path(f"/proc/{self.pid}/net/{name}").read_text(encoding="utf-8").splitlines()
+        return [line.split() for line in lines]
+
+    def count_packets(self) -> int:
+        """Return the number of IPv4 packets that the loopback device of kmlive got."""
+        names, values = (row for row in self.read_network_table("snmp") if row[0] == "Ip:")
+        return int(dict(zip(names, values, strict=True))["InReceives"])
+
+    def check_sockets(self, variant: str) -> None:
+        """Add a problem if a socket of kmlive has packets that kmlive has not received: these are
+        other packets than replies."""
+        for name in ("raw", "udp"):
+            for row in self.read_network_table(name)[1:]:
+                if not row[4].endswith(":00000000"):
+                    self.problems.append(f"{variant}: {row}")
+
+    def count_hits(self, reading: int) -> str:
+        """Count the packets since the last reading. Return the text of the file hits."""
+        packets = self.count_packets()
+        _, variant = self.selected[-1]
+        if variant != "original":
+            self.hits[variant] += 2 * (packets - self.packets)
+        if reading % 2:
+            self.hits[variant] += self.original_hits if variant == "original" else -self.missed
+            self.check_sockets(variant)
+        self.packets = packets
+        names = {name: self.hits[name] for name in [*PING, variant]}
+        return "".join(f"packets-live {name} {count}\n" for name, count in names.items())
+
+    def serve_hits(self, process: subprocess.Popen[str]) -> None:
+        """Answer each reading of the file hits until kmlive ends. Each reader gets a FIFO of its
+        own, which ends when the text was written."""
+        self.pid = process.pid
+        path, reading, began = self.folder / "hits", 0, 0.0
+        while True:
+            with path.open("w", encoding="utf-8") as file:
+                path.unlink()
+                os.mkfifo(path)
+                if process.poll() is not None:
+                    return
+                if reading % 2:
+                    self.spans[self.selected[-1][1]] = time.monotonic() - began
+                text = self.count_hits(reading)
+                began = time.monotonic()
+                file.write(text)
+            reading += 1
+
+    def run_kmlive(self, *words: object) -> subprocess.CompletedProcess[str]:
+        """Run kmlive with this module. Remove the line that is on stderr if the processor's core
+        cycles cannot be counted."""
+        command = [*UNSHARE, str(self.folder), *map(str, words)]
+        pipe = subprocess.PIPE
+        with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
+            server = threading.Thread(target=self.serve_hits, args=(process,))
+            server.start()
+            out, why = process.communicate(timeout=120)
+            # Be a reader, so that the server ends.
+            with (self.folder / "hits").open(encoding="utf-8"):
+                server.join()
+        why = re.sub("^kmarkers: core cycles are estimated: .*\n", "", why, flags=re.M)
+        return subprocess.CompletedProcess(command, process.returncode, out, why)
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> FakeModule:
+    """Make the files of the module, and the directory raw for samples."""
+    (tmp_path / "raw").mkdir()
+    return FakeModule(tmp_path)
+
+
+def read_samples(path: Path) -> list[dict[str, str]]:
+    """Return the samples of a benchmark."""
+    lines = path.read_text(encoding="utf-8").splitlines()
+    return [*csv.DictReader(line for line in lines if not line.startswith("#"))]
+
+
+def check_samples(path: Path, variants: Sequence[str], blocks: int) -> None:
+    """Check that the samples have all variants and blocks, and that the windows ran on CPU 0."""
+    rows = read_samples(path)
+    assert {row["variant"] for row in rows} == {*variants}
+    assert {int(row["block"]) for row in rows} == {*range(blocks)}
+    assert all(int(row["value"]) > 0 for row in rows)
+    if 0 in os.sched_getaffinity(0):
+        assert {row["cpu"] for row in rows} == {"0"}
+
+
+@pytest.mark.parametrize(("benchmark", "packets"), [("macro-ping", 2), ("macro-hackbench", 1)])
+def test_packets_of_each_variant_are_counted_and_measured(
+    module: FakeModule, benchmark: str, packets: int
+) -> None:
+    """The file live has the executions of each hook in an operation and in a second. An operation
+    sends a request and gets a reply, or sends one message. In the end the kernel's own code is
+    selected."""
+    raw = module.folder / "raw"
+    start = time.monotonic()
+    done = module.run_kmlive(KMLIVE, 2, 1, raw, benchmark)
+    elapsed = time.monotonic() - start
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not module.problems
+    assert {name for name, _ in module.selected} == {"packets-live"}
+    selected = [variant for _, variant in module.selected]
+    assert selected[-1] == "original"
+    # Each selection waits for a tick, so that the windows have none.
+    assert elapsed > (len(selected) - 2) * time.clock_getres(COARSE)
+    pattern = rf"^hits:{benchmark}:(\S+)=(\d+) in an operation, (\d+) in a second$"
+    found = re.findall(pattern, (raw / "live").read_text(encoding="utf-8"), re.M)
+    assert [name for name, _, _ in found] == selected[: len(found)]
+    assert {name: int(share) for name, share, _ in found} == {
+        name: 0 if name == "original" else 2 * packets for name, _, _ in found
+    }
+    slower = []
+    for name, share, rate in found:
+        if name == "original":
+            assert rate == "0"
+            continue
+        # kmlive's own time is shorter than the time between two readings.
+        least = CHECKS * int(share) / module.spans[name]
+        assert int(rate) >= int(least)
+        slower.append(int(rate) / least)
+    assert min(slower) < 4
+    if benchmark == "macro-ping":
+        assert [name for name, _, _ in found] == PING
+    check_samples(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)
+    assert done.stdout.splitlines()[0] == benchmark
+    assert all(re.search(rf"^ *{name} ", done.stdout, re.M) for name, _, _ in found)
+
+
+@pytest.mark.parametrize(
+    ("missed", "original_hits", "refused"),
+    [(4 * CHECKS - CHECKS, 0, ""), (4 * CHECKS - CHECKS + 1, 0, "absent"), (0, 1, "original")],
+)
+def test_a_variant_whose_hook_runs_too_rarely_is_refused(
+    module: FakeModule, missed: int, original_hits: int, refused: str
+) -> None:
+    """The hook of each variant must run at least once in an operation, and the hook of `original`
+    must not run."""
+    module.missed, module.original_hits = missed, original_hits
+    done = module.run_kmlive(KMLIVE, 1, 1, module.folder / "raw", "macro-ping")
+    assert module.selected[-1][1] == "original"
+    if not refused:
+        assert (done.returncode, done.stderr) == (0, "")
+        return
+    count = original_hits or CHECKS - 1
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"kmlive: macro-ping, variant {refused}: the hook ran {count} times in {CHECKS} operations",
+        "kmlive: benchmark macro-ping failed: No data available",
+    ]
+    assert not (module.folder / "raw" / "macro-ping.csv").exists()
+
+
+@pytest.mark.parametrize("benchmark", ["getppid-quiet", "getppid-pressure"])
+def test_getppid_is_measured_in_each_variant(module: FakeModule, benchmark: str) -> None:
+    raw = module.folder / "raw"
+    done = module.run_kmlive(KMLIVE, 3, 1, raw, benchmark)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert {*module.selected} == {("getppid-live", variant) for variant in GETPPID}
+    check_samples(raw / f"{benchmark}.csv", GETPPID, 3)
+    assert done.stdout.splitlines()[0] == benchmark
+
+
+def test_order_of_variants_depends_on_the_seed(module: FakeModule) -> None:
+    """The same seed gives the same order of windows; another seed gives another order."""
+    orders = []
+    for number, seed in enumerate((5, 5, "0x6")):
+        raw = module.folder / f"raw-{number}"
+        raw.mkdir()
+        assert module.run_kmlive(KMLIVE, 4, seed, raw, "getppid-quiet").returncode == 0
+        rows = read_samples(raw / "getppid-quiet.csv")
+        orders.append([(row["block"], row["variant"], row["layout"]) for row in rows])
+    assert orders[0] == orders[1] != orders[2]
+
+
+def test_benchmarks_are_measured_in_the_order_of_their_names(module: FakeModule) -> None:
+    """If one cannot be measured, the later ones are not measured."""
+    raw = module.folder / "raw"
+    (raw / "getppid-pressure.csv").mkdir()
+    names = ("getppid-quiet", "getppid-pressure", "macro-ping")
+    done = module.run_kmlive(KMLIVE, 1, 1, raw, *names)
+    assert done.returncode == 1
+    assert done.stderr == "kmlive: benchmark getppid-pressure failed: Is a directory\n"
+    assert (raw / "getppid-quiet.csv").is_file()
+    assert not (raw / "macro-ping.csv").exists()
+
+
+def test_a_kernel_without_ipv4_is_recorded(module: FakeModule) -> None:
+    """The file live has the reason, and the other benchmarks are measured."""
+    raw = module.folder / "raw"
+    deny = (NATIVE / "deny", f"socket={errno.EAFNOSUPPORT}", "--", KMLIVE)
+    done = module.run_kmlive(*deny, 1, 1, raw, "macro-ping", "macro-hackbench", "getppid-quiet")
+    assert (done.returncode, done.stderr) == (0, "")
+    why = "the kernel has no IPv4 or no netfilter"
+    assert (raw / "live").read_text(encoding="utf-8") == (
+        f"lacks:macro-ping={why}\nlacks:macro-hackbench={why}\n"
+    )
+    assert [path.name for path in raw.glob("*.csv")] == ["getppid-quiet.csv"]
+
+
+@pytest.mark.parametrize("benchmark", ["macro-ping", "macro-hackbench"])
+def test_a_refused_socket_is_an_error(module: FakeModule, benchmark: str) -> None:
+    deny = (NATIVE / "deny", f"socket={errno.EPERM}", "--", KMLIVE)
+    done = module.run_kmlive(*deny, 1, 1, module.folder / "raw", benchmark)
+    assert done.returncode == 1
+    assert done.stderr == f"kmlive: benchmark {benchmark} failed: Operation not permitted\n"
+
+
+def test_a_full_device_is_an_error(module: FakeModule) -> None:
+    """Samples or the file live that cannot be written give exit code 1."""
+    raw = module.folder / "raw"
+    (raw / "getppid-quiet.csv").symlink_to("/dev/full")
+    done = module.run_kmlive(KMLIVE, 1, 1, raw, "getppid-quiet")
+    assert done.returncode == 1
+    assert done.stderr == "kmlive: benchmark getppid-quiet failed: No space left on device\n"
+    (raw / "live").unlink()
+    (raw / "live").symlink_to("/dev/full")
+    deny = (NATIVE / "deny", f"socket={errno.EAFNOSUPPORT}", "--", KMLIVE)
+    assert module.run_kmlive(*deny, 1, 1, raw, "macro-ping").returncode == 1
+
+
+@pytest.mark.skipif(CONTROL.exists(), reason="the module kmarkers_bench is loaded")
+def test_without_the_module_kmlive_names_its_file(tmp_path: Path) -> None:
+    done = run_program(KMLIVE, 1, 1, tmp_path, "getppid-quiet")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f'kmlive: cannot write "getppid-live {done.stderr.split()[4][:-1]}" to {CONTROL}: '
+        "No such file or directory",
+        "kmlive: benchmark getppid-quiet failed: No such file or directory",
+    ]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [(), (1, 1), (1, 1, "DIR"), (0, 1, "DIR", "getppid-quiet"), (-1, 1, "DIR", "getppid-quiet"),
+     (100001, 1, "DIR", "getppid-quiet"), ("attach",), ("attached", 1)],
+)  # fmt: skip
+def test_wrong_arguments_are_refused(words: tuple[object, ...], tmp_path: Path) -> None:
+    """The exit code is 2, stderr has the usage, and nothing is written."""
+    done = run_program(KMLIVE, *(tmp_path if word == "DIR" else word for word in words))
+    assert done.returncode == EXIT_USAGE
+    assert done.stderr == "usage: kmlive BLOCKS SEED DIR BENCHMARK... | kmlive attach PID\n"
+    assert not [*tmp_path.iterdir()]
+
+
+def test_an_unknown_benchmark_is_an_error(tmp_path: Path) -> None:
+    done = run_program(KMLIVE, 100000, 1, tmp_path, "getppid")
+    assert (done.returncode, done.stderr) == (1, "kmlive: no benchmark named 'getppid'\n")
+
+
+def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+    done = run_program(KMLIVE, 1, 1, tmp_path / "none", "getppid-quiet")
+    assert done.returncode == 1
+    assert done.stderr == f"{tmp_path}/none/live: No such file or directory\n"
+
+
+def test_programs_are_not_attached_for_an_unknown_process() -> None:
+    done = run_program(KMLIVE, "attach", 4194304)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "kmlive: attach: cannot watch process 4194304: No such process\n"
