@@ -5,6 +5,7 @@
  * kmarkers_bench, and is linked statically, so that it fits into a small initramfs.
  */
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static int run_live_group(const struct bench_group *group, const struct bench_co
 {
 	struct bench_result result = { 0 };
 	struct seq_file m;
-	char path[4096];
+	char path[PATH_MAX];
 	int err;
 
 	err = bench_alloc_result(group, config, &result);
@@ -136,7 +137,7 @@ static int run_named_groups(char **names, const struct bench_config *config, con
 int main(int argc, char **argv)
 {
 	struct bench_config config = { .seed = 1 };
-	char path[4096];
+	char path[PATH_MAX];
 	cpu_set_t one;
 	int err;
 

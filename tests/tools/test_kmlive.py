@@ -69,7 +69,8 @@ def kmlive() -> None:
 class FakeModule:
     """The files of the module. The hook of the selected variant counts a packet twice: it is sent
     and received. `missed` is the number of executions that are not counted in each check. `spans`
-    are the times between two readings of the file hits, in seconds."""
+    are the times between two readings of the file hits, in seconds. `sockets` are the numbers of
+    open raw sockets and UDP sockets at each check."""
 
     folder: Path
     missed: int = 0
@@ -78,6 +79,7 @@ class FakeModule:
     hits: Counter[str] = field(default_factory=Counter)
     problems: list[str] = field(default_factory=list)
     spans: dict[str, float] = field(default_factory=dict)
+    sockets: list[tuple[int, int]] = field(default_factory=list)
     packets: int = 0
     pid: int = 0
 
@@ -96,8 +98,7 @@ class FakeModule:
         except BlockingIOError:
             pass
         _, *words = re.split("(getppid-live|packets-live) ", self.commands)
-        found = [*zip(words[::2], words[1::2], strict=True)]
-        return found
+        return [*zip(words[::2], words[1::2], strict=True)]
 
     def read_network_table(self, name: str) -> list[list[str]]:
         """Return the words of each line of a file in /proc/PID/net of kmlive."""
@@ -112,10 +113,11 @@ class FakeModule:
     def check_sockets(self, variant: str) -> None:
         """Add a problem if a socket of kmlive has packets that kmlive has not received: these are
         other packets than replies."""
-        for name in ("raw", "udp"):
-            for row in self.read_network_table(name)[1:]:
-                if not row[4].endswith(":00000000"):
-                    self.problems.append(f"{variant}: {row}")
+        raw, udp = (self.read_network_table(name)[1:] for name in ("raw", "udp"))
+        self.sockets.append((len(raw), len(udp)))
+        for row in (*raw, *udp):
+            if not row[4].endswith(":00000000"):
+                self.problems.append(f"{variant}: {row}")
 
     def count_hits(self, reading: int) -> str:
         """Count the packets since the last reading. Return the text of the file hits."""
@@ -226,6 +228,15 @@ def test_packets_of_each_variant_are_counted_and_measured(
     check_samples(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)
     assert done.stdout.splitlines()[0] == benchmark
     assert all(re.search(rf"^ *{name} ", done.stdout, re.M) for name, _, _ in found)
+
+
+def test_sockets_are_closed_after_each_benchmark(module: FakeModule) -> None:
+    """macro-hackbench has two UDP sockets, and macro-ping then has one raw socket."""
+    names = ("macro-hackbench", "macro-ping")
+    done = module.run_kmlive(KMLIVE, 1, 1, module.folder / "raw", *names)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(dict.fromkeys(module.sockets)) == [(0, 2), (1, 0)]
+    assert module.sockets[-len(PING) :] == [(1, 0)] * len(PING)
 
 
 @pytest.mark.parametrize(
