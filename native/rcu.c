@@ -93,8 +93,7 @@ static struct reader *take_new_reader(void)
 		"kmarkers: no memory for the RCU state of a thread: the program is aborted\n";
 
 	if (chunk == MAP_FAILED) {
-		if (write(STDERR_FILENO, no_memory, sizeof(no_memory) - 1) >= 0)
-			abort();
+		syscall(SYS_write, STDERR_FILENO, no_memory, sizeof(no_memory) - 1);
 		abort();
 	}
 	chunk->readers[0].taken = true;

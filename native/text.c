@@ -277,7 +277,6 @@ void native_text_map_fork_copy(void)
 
 	if (!text.owner || (text.copy && !replace_text_mapping(text.copy)))
 		return;
-	if (write(STDERR_FILENO, no_copy, sizeof(no_copy) - 1) < 0)
-		_exit(126);
+	syscall(SYS_write, STDERR_FILENO, no_copy, sizeof(no_copy) - 1);
 	_exit(127);
 }

@@ -6,12 +6,16 @@
  */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/mutex.h>
+#include <linux/rcupdate.h>
 
 #include <kmarkers/typed.h>
 #include <kmarkers/user.h>
@@ -20,6 +24,8 @@
 #include "readers.h"
 
 #define LIMIT_SECONDS	60
+/* More readers than fit into one mapping. */
+#define MOST_READERS	1000
 
 static DEFINE_IMV(int, value) = 1;
 static pthread_mutex_t program_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -373,6 +379,45 @@ static const char *check_locked_streams(void)
 	return NULL;
 }
 
+/* Take readers until no memory can be mapped for another one, which aborts the program. */
+static int take_readers_without_memory(void)
+{
+	const struct rlimit none = { 0 };
+	unsigned int i;
+
+	if (setrlimit(RLIMIT_CORE, &none) || setrlimit(RLIMIT_AS, &none))
+		return 1;
+	for (i = 0; i < MOST_READERS; i++) {
+		kmarkers_rcu_reader = NULL;
+		kmarkers_rcu_alloc_reader();
+	}
+	return 2;
+}
+
+/* Check that a thread without memory for its reader aborts the program, with a message on stderr. */
+static const char *check_readers_without_memory(void)
+{
+	char message[256] = "";
+	int ends[2];
+	pid_t child;
+
+	EXPECT(!pipe(ends));
+	child = fork();
+	if (!child)
+		_exit(dup2(ends[1], STDERR_FILENO) < 0 ? 3 : take_readers_without_memory());
+	close(ends[1]);
+	EXPECT(reap_child(child) == 128 + SIGABRT);
+	EXPECT(read(ends[0], message, sizeof(message)) == (ssize_t)strlen(message));
+	close(ends[0]);
+	EXPECT(!strcmp(message,
+		       "kmarkers: no memory for the RCU state of a thread: the program is aborted\n"));
+	child = fork();
+	if (!child)
+		_exit(close(STDERR_FILENO) ? 3 : take_readers_without_memory());
+	EXPECT(reap_child(child) == 128 + SIGABRT);
+	return NULL;
+}
+
 const struct test_case reader_cases[] = {
 	{ "readers_fork_with_own_lock", check_fork_with_lock, NULL },
 	{ "readers_fork_handler_storm", check_fork_handlers, NULL },
@@ -380,6 +425,7 @@ const struct test_case reader_cases[] = {
 	{ "readers_cancelled_at_the_gate", check_cancelled_waiting_change, NULL },
 	{ "readers_end_in_probe", check_end_in_probe, NULL },
 	{ "readers_of_locked_streams", check_locked_streams, NULL },
+	{ "readers_without_memory", check_readers_without_memory, NULL },
 };
 
 const unsigned int reader_nr_cases = ARRAY_SIZE(reader_cases);
