@@ -219,10 +219,11 @@ static int step_without_int3(void)
  */
 int native_run_step_command(char **args, int nr)
 {
-	if (!nr)
-		return step_with_int3();
-	if (nr == 1 && !strcmp(args[0], "--without-int3"))
-		return step_without_int3();
-	fprintf(stderr, "kmbench: step takes no argument '%s'\n", args[0]);
-	return -EINVAL;
+	bool without_int3 = nr && !strcmp(args[0], "--without-int3");
+
+	if (nr > without_int3) {
+		fprintf(stderr, "kmbench: step takes no argument '%s'\n", args[without_int3]);
+		return -EINVAL;
+	}
+	return without_int3 ? step_without_int3() : step_with_int3();
 }

@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
+import select
 import subprocess
 
 import pytest
@@ -11,6 +14,7 @@ from nativeprograms import EXIT_USAGE, KMBENCH, run_kmbench
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
+PROMPT = "    press Enter"
 STOP = re.compile(r"^(\S.*?) {2,}((?:[0-9a-f]{2} ){5}) +(.*)$", re.MULTILINE)
 
 
@@ -46,23 +50,46 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
     assert int(traps[1]) >= counts[1][1] + counts[2][1]
 
 
+def find_jump_target(code: list[str]) -> int:
+    """Return the distance from the beginning of a jump of five bytes to its target. The last four
+    bytes are the distance from the end of the jump, the lowest byte first."""
+    return len(code) + int.from_bytes(bytes.fromhex("".join(code[1:])), "little", signed=True)
+
+
 def test_without_int3_a_torn_jump_leaves_the_code() -> None:
     """In two of the five states between old and new bytes, the jump leads to an address without
     code."""
     done = run_kmbench("step", "--without-int3")
     assert done.returncode == 0, done.stderr
     stops = read_stops(done.stdout)
-    torn = [title for title, (_, what) in stops.items() if "where there is no code" in what]
-    assert torn == ["byte 1 is new", "byte 2 is new"]
-    assert stops["before"][1] == "passed"
-    assert stops["byte 5 is new"][1] == "jumped"
+    assert list(stops) == ["before", *(f"byte {number} is new" for number in range(1, 6))]
+    code = [shown for shown, _ in stops.values()]
+    assert code[0] == ["0f", "1f", "44", "00", "00"] and code[5][0] == "e9"
+    assert code == [[*code[5][:number], *code[0][number:]] for number in range(6)]
+    places = [find_jump_target(shown) for shown in code]
+    assert places[3] == places[4] == places[5]
+    assert [what for _, what in stops.values()] == [
+        "passed",
+        f"jumped to the instruction + {places[1]}, where there is no code",
+        f"jumped to the instruction + {places[2]}, where there is no code",
+        *(["jumped"] * 3),
+    ]
 
 
-def test_unknown_words_are_refused() -> None:
+@pytest.mark.parametrize(
+    ("words", "unknown"),
+    [
+        (["--slowly"], "--slowly"),
+        (["--slowly", "--without-int3"], "--slowly"),
+        (["--without-int3", "now"], "now"),
+        ([""], ""),
+    ],
+)
+def test_unknown_words_are_refused(words: list[str], unknown: str) -> None:
     """An unknown word is named, and nothing is replaced."""
-    done = run_kmbench("step", "--slowly")
+    done = run_kmbench("step", *words)
     assert done.returncode == EXIT_USAGE
-    assert "step takes no argument '--slowly'" in done.stderr
+    assert done.stderr == f"kmbench: step takes no argument '{unknown}'\n"
     assert done.stdout == ""
 
 
@@ -78,3 +105,34 @@ def test_each_stop_waits_if_stdin_is_a_terminal() -> None:
     )
     assert done.returncode == 0
     assert done.stdout.count("press Enter") == 4
+
+
+@pytest.mark.parametrize(("words", "stops"), [((), 4), (("--without-int3",), 6)])
+@pytest.mark.parametrize("answer", [b"\n", b"yes\n", b"\x04"])
+def test_each_stop_is_printed_before_it_waits(
+    words: tuple[str, ...], stops: int, answer: bytes
+) -> None:
+    """Each stop is printed before kmbench waits for a line or the end of input, also if stdout is a
+    pipe."""
+    main, other = pty.openpty()
+    command = [str(KMBENCH), "step", *words]
+    with subprocess.Popen(command, stdin=other, stdout=subprocess.PIPE) as process:
+        os.close(other)
+        assert process.stdout is not None
+        shown = ""
+        for number in range(stops):
+            while shown.count(PROMPT) <= number:
+                ready = select.select([process.stdout], [], [], 20)[0]
+                piece = os.read(process.stdout.fileno(), 4096).decode() if ready else ""
+                if not piece:
+                    process.kill()
+                    pytest.fail(f"kmbench does not ask for Enter: {shown}")
+                shown += piece
+            os.write(main, answer)
+            # After the end of input, no stop waits.
+            if answer != b"\x04":
+                assert len(read_stops(shown.replace(PROMPT, ""))) == number + 1
+        process.stdout.read()
+        os.close(main)
+    assert process.returncode == 0
+    assert len(read_stops(shown.replace(PROMPT, ""))) == stops
