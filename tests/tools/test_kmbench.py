@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import pty
 import re
@@ -45,6 +46,8 @@ def test_list_names_benchmarks_and_variants() -> None:
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
     assert lines["empty-loop"].split()[:2] == ["none", "none-clone"]
     assert "marker-jump-on" in lines["empty-loop-peers"].split()
+    # The benchmark of `kmarkers bench --self-test` has to be named.
+    assert "planted" not in lines
 
 
 def test_samples_of_a_run_can_be_collected(tmp_path: Path) -> None:
@@ -167,6 +170,38 @@ def test_processes_have_different_offsets_of_stack_and_heap() -> None:
     assert len({line for place in places for line in place}) == 32
 
 
+def test_env_describes_the_machine() -> None:
+    """`kmbench env` prints the kernel, the processor and the number of CPUs. The kernel leaves out
+    blanks of the processor's name."""
+    env = dict(line.split("=", 1) for line in run_kmbench("env").stdout.splitlines())
+    described = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    model = re.search(r"^model name\t: (.*)$", described, re.M)
+    flags = re.search(r"^flags\t\t: (.*)$", described, re.M)
+    assert model is not None and flags is not None
+    assert env["cpu_model"].split() == model[1].split()
+    assert env["kernel"] == os.uname().release
+    assert env["cpus"] == str(os.sysconf("SC_NPROCESSORS_ONLN"))
+    assert (env["hypervisor"] == "none") == ("hypervisor" not in flags[1].split())
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ((), {"blocks": "200", "seed": "1"}),
+        (("-b", "100000"), {"blocks": "100000", "seed": "1"}),
+        (("-b", "1", "-s", "0x10"), {"blocks": "1", "seed": "16"}),
+        (("--seed", "18446744073709551615"), {"blocks": "200", "seed": "18446744073709551615"}),
+        (("-s", "0", "-p", "1023"), {"blocks": "200", "seed": "0"}),
+    ],
+)
+def test_env_has_the_options(words: tuple[str, ...], expected: dict[str, str]) -> None:
+    """`kmbench env` prints the numbers of blocks and the seed, with their default values."""
+    done = run_kmbench("env", *words)
+    assert done.returncode == 0
+    env = dict(line.split("=", 1) for line in done.stdout.splitlines())
+    assert {name: env[name] for name in expected} == expected
+
+
 def test_env_names_the_time_limits_of_benchmarks() -> None:
     lines = run_kmbench("env").stdout.splitlines()
     limits = {"planned:arm-scaling=2 blocks in 40 s", "planned:arm-stall=40 blocks in 20 s"}
@@ -235,6 +270,16 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
         ("run", "-b", "0"),
         ("run", "-b", "100001"),
         ("run", "-b", "ten"),
+        ("run", "-b", "4294967297", "empty-loop"),
+        ("run", "-b", "", "empty-loop"),
+        ("run", "-b", "2x", "empty-loop"),
+        ("run", "-b", "+2", "empty-loop"),
+        ("env", "-s", "18446744073709551616"),
+        ("env", "-s", "-1"),
+        ("env", "-p", "1024"),
+        ("env", "-c", "4294967296"),
+        ("env", "-b"),
+        ("run", "empty-loop", "no-such-benchmark"),
         ("run", "-c", "-1"),
         ("run", "-c", "1023", "empty-loop"),
         ("run", "--frequently"),
@@ -251,12 +296,28 @@ def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
     assert done.stdout == ""
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("env", "extra", "more"), "env takes no argument 'extra'"),
+        (("run", "empty-loop", "none"), "no benchmark named 'none' (see kmbench list)"),
+        (("run", "-b", "0"), "bad value '0' for -b"),
+        (("run", "--seed", "one"), "bad value 'one' for -s"),
+        (("run", "--prefer", "1024"), "bad value '1024' for -p"),
+    ],
+)
+def test_message_names_the_wrong_argument(words: tuple[str, ...], message: str) -> None:
+    assert run_kmbench(*words).stderr == f"kmbench: {message}\n"
+
+
 def test_help_is_printed_on_stdout() -> None:
     """The usage is printed on stdout, so that a pager can show it."""
     done = run_kmbench("--help")
     assert done.returncode == 0
     assert done.stdout.startswith("usage: kmbench list")
+    assert "\nkmbench step [--without-int3] shows" in done.stdout
     assert done.stderr == ""
+    assert run_kmbench().stderr == done.stdout
 
 
 @pytest.mark.parametrize(
@@ -322,8 +383,10 @@ def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
 
 
 def test_progress_is_shown_on_a_terminal() -> None:
-    """The number of finished windows grows."""
+    """The number of finished windows grows. It is printed five times a second, at the beginning and
+    at the end."""
     main, other = pty.openpty()
+    start = time.monotonic()
     words = [str(KMBENCH), "run", "-b", "2000", "empty-loop", "memcpy-4096"]
     with subprocess.Popen(words, stderr=other, stdout=subprocess.DEVNULL) as process:
         os.close(other)
@@ -338,10 +401,29 @@ def test_progress_is_shown_on_a_terminal() -> None:
             shown += piece
     os.close(main)
     assert process.returncode == 0
+    elapsed = time.monotonic() - start
     done = [int(n) for n in re.findall(rb"\[2/2\] memcpy-4096: (\d+) of \d+ windows", shown)]
-    assert len(done) > 2
+    assert 2 < len(done) <= 2 + 5 * elapsed
     assert done == sorted(done)
     assert done[-1] > done[0]
+
+
+def test_time_of_each_benchmark_is_printed() -> None:
+    """The printed times are those between the messages of the benchmarks, in tenths of a second."""
+    names = ("empty-loop", "memcpy-4096", "marker-enabled")
+    words = [str(KMBENCH), "run", "-b", "400", *names]
+    printed, ends = [], []
+    with subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if match := re.search(rb"windows in (\d+\.\d) s", line):
+                printed.append(float(match[1]))
+                ends.append(time.monotonic())
+    assert process.returncode == 0
+    assert len(printed) == len(names)
+    waited = [end - before for before, end in itertools.pairwise(ends)]
+    assert printed[1:] == pytest.approx(waited, abs=0.3)
+    assert any(seconds % 1 for seconds in printed)
 
 
 def read_cpu_seconds(pid: int) -> float:
