@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* kmbench: run the benchmarks in user space. */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <sched.h>
@@ -313,7 +314,7 @@ static bool parse_number(const char *text, u64 max, u64 *value)
 
 	errno = 0;
 	*value = strtoull(text, &end, 0);
-	return *text >= '0' && *text <= '9' && !*end && !errno && *value <= max;
+	return isdigit((unsigned char)*text) && !*end && !errno && *value <= max;
 }
 
 static int parse_options(int argc, char **argv, struct options *options)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -44,11 +45,14 @@ def keep_cpu_busy(cpu: int) -> Iterator[None]:
 
 
 # A library that replaces fopen(): the first fopen() of /proc/stat opens the file $BEFORE instead,
-# the second $AFTER, the third $BEGIN, and all others $LATER.
+# the second $AFTER, the third $BEGIN, and all others $LATER. If $PINNED is set, only the first
+# sched_setaffinity() succeeds.
 FOPEN = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
+#include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 FILE *fopen(const char *path, const char *mode)
@@ -59,6 +63,13 @@ FILE *fopen(const char *path, const char *mode)
 	if (!strcmp(path, "/proc/stat"))
 		path = getenv(names[reads < 3 ? reads++ : 3]);
 	return next(path, mode);
+}
+int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *cpus)
+{
+	int (*next)(pid_t, size_t, const cpu_set_t *) = dlsym(RTLD_NEXT, "sched_setaffinity");
+	static int calls;
+	errno = EPERM;
+	return getenv("PINNED") && calls++ ? -1 : next(pid, size, cpus);
 }
 """
 
@@ -74,38 +85,60 @@ def stat_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "fopen.so"
 
 
-def write_stat(path: Path, ticks: int, idle: tuple[int, int]) -> None:
+@dataclass(frozen=True)
+class Columns:
+    """Columns of /proc/stat in which idle and busy ticks are counted, and the number of columns.
+    proc_stat(5) has the columns user, nice, system, idle, iowait, irq, softirq and steal."""
+
+    busy: int = 0
+    idle: int = 3
+    count: int = 10
+
+
+def write_stat(path: Path, ticks: int, idle: tuple[int, int], columns: Columns = Columns()) -> None:
     """Write a file like /proc/stat; two CPUs were idle for `idle` percent of `ticks` ticks."""
     lines = ["cpu  1 1 1 1 1 1 1 1 0 0", "intr 1"]
     for cpu, share in zip(ALLOWED[-2:], idle, strict=True):
         spent = ticks * share // 100
-        lines.append(f"cpu{cpu} {50 + ticks - spent} 0 5 {700 + spent} 0 1 1 0 0 0")
+        times = [50, 3, 5, 700, 20, 1, 1, 2, 0, 0][: columns.count]
+        times[columns.busy] += ticks - spent
+        times[columns.idle] += spent
+        lines.append(f"cpu{cpu} {' '.join(map(str, times))}")
     path.write_text("\n".join(lines) + "\n")
 
 
 def run_with_idle_cpus(
-    library: Path, pilot: tuple[int, int], later: tuple[int, int], *words: str | Path
+    library: Path,
+    pilot: tuple[int, int],
+    later: tuple[int, int],
+    *words: str | Path,
+    columns: Columns = Columns(),
+    **env: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run kmbench on a machine with two CPUs. `pilot` has the idle shares of the CPUs in percent
-    during ten ticks at the start, `later` during the next minute."""
+    during ten ticks at the start, `later` during the next minute. `env` are further variables of
+    the environment."""
     folder = library.parent
-    write_stat(folder / "BEFORE", 0, pilot)
-    write_stat(folder / "AFTER", 10, pilot)
+    write_stat(folder / "BEFORE", 0, pilot, columns)
+    write_stat(folder / "AFTER", 10, pilot, columns)
     write_stat(folder / "BEGIN", 0, later)
     write_stat(folder / "LATER", 6000, later)
     names = ("BEFORE", "AFTER", "BEGIN", "LATER")
     return subprocess.run(
         [KMBENCH, *words],
-        env={"LD_PRELOAD": str(library), **{name: str(folder / name) for name in names}},
+        env={"LD_PRELOAD": str(library), **{name: str(folder / name) for name in names}, **env},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
 
 
-def choose_cpu(library: Path, idle: tuple[int, int], *words: str) -> tuple[int, str]:
+def choose_cpu(
+    library: Path, idle: tuple[int, int], *words: str, columns: Columns = Columns()
+) -> tuple[int, str]:
     """Run `kmbench env` on a machine with two CPUs, which are idle for `idle` of ten ticks; return
     the CPU that kmbench chooses, and the messages on stderr."""
     first, last = idle
-    done = run_with_idle_cpus(library, (10 * first, 10 * last), (0, 0), "env", *words)
+    pilot = 10 * first, 10 * last
+    done = run_with_idle_cpus(library, pilot, (0, 0), "env", *words, columns=columns)
     (cpu,) = re.findall(r"^cpu=(\d+)$", done.stdout, re.M)
     return int(cpu), done.stderr
 
@@ -130,6 +163,29 @@ def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], pla
 
 
 @needs_two_cpus
+@pytest.mark.parametrize("idle", [3, 4])
+@pytest.mark.parametrize("busy", [0, 1, 2, 5, 6, 7])
+def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, idle: int) -> None:
+    for shares, place in (((10, 0), 0), ((0, 10), 1), ((2, 6), 1)):
+        cpu, said = choose_cpu(stat_library, shares, columns=Columns(busy, idle))
+        (match,) = CHOSEN.findall(said)
+        others = [10 * shares[1 - place]] * 2
+        assert [*map(int, match)] == [cpu, 10 * shares[place], *others]
+        assert cpu == ALLOWED[place]
+
+
+@needs_two_cpus
+@pytest.mark.parametrize(("count", "known"), [(6, False), (7, True), (8, True)])
+def test_times_of_old_kernels_are_read(stat_library: Path, count: int, known: bool) -> None:
+    """Kernels before 2.6.11 do not print steal. With fewer columns, the times are not known: both
+    CPUs count as idle."""
+    cpu, said = choose_cpu(stat_library, (10, 0), columns=Columns(count=count))
+    assert cpu == ALLOWED[0 if known else 1]
+    (match,) = CHOSEN.findall(said)
+    assert [int(match[2]), int(match[3])] == [0 if known else 100] * 2
+
+
+@needs_two_cpus
 def test_cpu_named_by_the_option_is_chosen(stat_library: Path) -> None:
     for cpu in ALLOWED:
         chosen, said = choose_cpu(stat_library, (10, 0), "--cpu", str(cpu))
@@ -149,6 +205,14 @@ def test_the_preferred_cpu_is_kept_unless_another_is_idler(
     cpu, stderr = choose_cpu(stat_library, idle, "--prefer", str(ALLOWED[0]))
     assert cpu == ALLOWED[place]
     assert bool(CHOSEN.findall(stderr)) == said
+
+
+@needs_two_cpus
+def test_a_preferred_cpu_that_kmbench_may_not_use_is_not_chosen() -> None:
+    words = ("taskset", "-c", str(ALLOWED[0]), KMBENCH, "env", "--prefer", str(ALLOWED[1]))
+    done = run_program(*words)
+    assert f"\ncpu={ALLOWED[0]}\n" in done.stdout
+    assert "pinning" not in done.stderr and "measuring on CPU" not in done.stderr
 
 
 MOVED = re.compile(
@@ -185,6 +249,19 @@ def test_kmbench_moves_to_an_idler_cpu_unless_one_was_named(
         new, old, used, idle = map(int, found[0])
         assert (new, old, idle) == (*ALLOWED, later[0]) and used > 90
         assert read_env_file(tmp_path / "raw")["cpu"] == str(new)
+
+
+@needs_two_cpus
+def test_kmbench_stays_on_its_cpu_if_it_cannot_move(stat_library: Path, tmp_path: Path) -> None:
+    """No message says that kmbench moved, and the env file has the CPU on which it stays."""
+    done = run_with_idle_cpus(
+        stat_library, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+        PINNED="1",
+    )  # fmt: skip
+    assert "measuring on CPU" in done.stderr and "no longer on CPU" not in done.stderr
+    rows = (tmp_path / "raw" / "empty-loop.csv").read_text().splitlines()[2:]
+    assert {int(row.split(",")[6]) for row in rows} == {ALLOWED[1]}
+    assert read_env_file(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
 
 
 def test_without_proc_stat_the_last_cpu_is_chosen(
