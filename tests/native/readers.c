@@ -4,6 +4,7 @@
  * changes markers, or is cancelled.  Each test runs in a child process with an alarm, since a
  * deadlocked test would hang.
  */
+#include <linux/membarrier.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <linux/kernel.h>
@@ -379,6 +381,17 @@ static const char *check_locked_streams(void)
 	return NULL;
 }
 
+/*
+ * Check that a grace period can make the threads of a process execute a barrier, also if the process
+ * has not registered for this command before.
+ */
+static const char *check_barriers(void)
+{
+	synchronize_rcu();
+	EXPECT(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
+	return NULL;
+}
+
 /* Take readers until no memory can be mapped for another one, which aborts the program. */
 static int take_readers_without_memory(void)
 {
@@ -426,6 +439,7 @@ const struct test_case reader_cases[] = {
 	{ "readers_end_in_probe", check_end_in_probe, NULL },
 	{ "readers_of_locked_streams", check_locked_streams, NULL },
 	{ "readers_without_memory", check_readers_without_memory, NULL },
+	{ "readers_execute_barriers", check_barriers, NULL },
 };
 
 const unsigned int reader_nr_cases = ARRAY_SIZE(reader_cases);

@@ -73,21 +73,26 @@ def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (errno.EACCES, "perf_event_paranoid"),
-        (errno.ENOENT, "no hardware counter"),
-        (errno.ENOSYS, "not implemented"),
+        (errno.EACCES, "no permission for perf events (kernel.perf_event_paranoid)"),
+        (errno.EPERM, "no permission for perf events (kernel.perf_event_paranoid)"),
+        (errno.ENOENT, "no hardware counter of cycles here"),
+        (errno.EOPNOTSUPP, "no hardware counter of cycles here"),
+        (errno.ENOSYS, "Function not implemented"),
     ],
 )
 def test_without_perf_events_cycles_are_estimated(error: int, why: str, tmp_path: Path) -> None:
-    """stderr has the reason; the env file has cycles=estimated."""
+    """stderr has the reason why neither cycles nor other events are counted; the env file has
+    cycles=estimated, and there is no file of counts."""
     raw = tmp_path / "raw"
     done = run_kmbench_with_failing_call(
         f"perf_event_open={error}", "run", "-b", 2, "-o", raw, "empty-loop"
     )
     assert done.returncode == 0
-    assert "core cycles are estimated" in done.stderr
-    assert why in done.stderr
+    lines = done.stderr.splitlines()
+    assert f"kmarkers: core cycles are estimated: {why}" in lines
+    assert f"kmbench: SKIP counters: {why.replace(' of cycles', '')}" in lines
     assert read_env_file(raw)["cycles"] == "estimated"
+    assert not (raw / "counters").exists()
 
 
 def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> None:

@@ -122,26 +122,62 @@ OTHER_FILES: dict[str, Callable[[bytes, bytes], bytes]] = {
     "a file of 40 bytes": lambda data, _: data[:40],
     "a file that ends in the program headers": lambda data, _: data[:200],
 }
+# The sizes in bytes to which a program's file is cut, given the file offsets of the text, of the
+# symbol table and of the section headers. The headers and notes are in the first part of the file.
+CUT_FILES: dict[str, Callable[[int, int, int], int]] = {
+    "before the text": lambda text, _, __: text - 100,
+    "in the text": lambda text, _, __: text + 5000,
+    "in the symbol table": lambda _, symbols, __: symbols + 24,
+    "before the section headers": lambda _, __, sections: sections - 1,
+    "in the section headers": lambda _, __, sections: sections + 64,
+}
 
 
-@pytest.mark.parametrize("how", ["the same program", *OTHER_FILES])
-def test_the_file_of_another_program_is_not_read(
-    program: Path, linker: str, tmp_path: Path, how: str
-) -> None:
-    """Functions are not found if another program's file is where the program's file was. The file
-    is found by the name of a mapping, which is PATH (deleted) after PATH was removed."""
-    data = program.read_bytes()
-    build_id = bytes.fromhex(read_elf(program, "-n", r"Build ID: (\w+)"))
-    copy, now = tmp_path / "program", tmp_path / "program (deleted)"
+def run_while_file_is_replaced(
+    linker: str, program: Path, folder: Path, data: bytes
+) -> tuple[str, str]:
+    """Run a copy of the program by ld.so. When it has started, remove its file and make the file
+    whose name the program's mapping then has: PATH (deleted). Return stdout and stderr."""
+    copy = folder / "program"
     shutil.copy(program, copy)
-    now.write_bytes(OTHER_FILES[how](data, build_id) if how in OTHER_FILES else data)
     words: list[str | Path] = [linker, copy, "wait"]
     pipe = subprocess.PIPE
     with subprocess.Popen(words, stdin=pipe, stdout=pipe, stderr=pipe, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "started\n"
         copy.unlink()
-        out, why = process.communicate("\n", timeout=60)
+        copy.with_name("program (deleted)").write_bytes(data)
+        return process.communicate("\n", timeout=60)
+
+
+@pytest.mark.parametrize("where", CUT_FILES)
+def test_a_truncated_program_has_no_symbols(
+    program: Path, linker: str, tmp_path: Path, where: str
+) -> None:
+    """If the program's file was truncated after the start, live patching works, and a message says
+    that there are no symbols."""
+    sections = read_elf(program, "-SW", "(?s)(.*)")
+    text, symbols = (
+        int(re.findall(rf"{name} +\w+ +\w+ (\w+)", sections)[0], 16)
+        for name in (r"\.init", r"\.symtab")
+    )
+    headers = int(read_elf(program, "-hW", r"Start of section headers: +(\d+)"))
+    data = program.read_bytes()[: CUT_FILES[where](text, symbols, headers)]
+    out, why = run_while_file_is_replaced(linker, program, tmp_path, data)
+    assert out == "-95 0\n"
+    assert "cannot find sites by function: the program has no symbols" in why
+
+
+@pytest.mark.parametrize("how", ["the same program", *OTHER_FILES])
+def test_the_file_of_another_program_is_not_read(
+    program: Path, linker: str, tmp_path: Path, how: str
+) -> None:
+    """Functions are not found if another program's file is where the program's file was."""
+    data = program.read_bytes()
+    build_id = bytes.fromhex(read_elf(program, "-n", r"Build ID: (\w+)"))
+    if how in OTHER_FILES:
+        data = OTHER_FILES[how](data, build_id)
+    out, why = run_while_file_is_replaced(linker, program, tmp_path, data)
     if how in OTHER_FILES:
         assert out == "-95 0\n"
         assert "cannot find sites by function: the program's file cannot be read" in why
