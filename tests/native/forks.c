@@ -13,6 +13,7 @@
 #include <kmarkers/user.h>
 
 #include "forks.h"
+#include "mappings.h"
 #include "process.h"
 
 static DEFINE_IMV(int, value) = 1;
@@ -143,21 +144,6 @@ static const char *check_fork_without_memory(void)
 		_exit(close(STDERR_FILENO) ? -1 : fork_once_without_memory());
 	EXPECT(reap_child(child) == 127);
 	return NULL;
-}
-
-/* Return the number of mappings, or -1 if the mappings cannot be read. */
-static int count_mappings(void)
-{
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[512];
-	int nr = 0;
-
-	if (!maps)
-		return -1;
-	while (fgets(line, sizeof(line), maps))
-		nr++;
-	fclose(maps);
-	return nr;
 }
 
 /* Check that fork() adds no mapping to the parent, and none to the child. */

@@ -43,3 +43,17 @@ int count_bad_mappings(const void *in_text)
 	fclose(maps);
 	return text.inode ? bad : -1;
 }
+
+int count_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[512];
+	int nr = 0;
+
+	if (!maps)
+		return -1;
+	while (fgets(line, sizeof(line), maps))
+		nr++;
+	fclose(maps);
+	return nr;
+}

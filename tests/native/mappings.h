@@ -8,4 +8,7 @@
  */
 int count_bad_mappings(const void *in_text);
 
+/* Return the number of mappings, or -1 if the mappings cannot be read. */
+int count_mappings(void);
+
 #endif /* TESTS_NATIVE_MAPPINGS_H */

@@ -16,6 +16,7 @@
 
 #include <kmarkers/user.h>
 
+#include "mappings.h"
 #include "process.h"
 #include "refuse.h"
 #include "start.h"
@@ -111,6 +112,36 @@ static int start_with_no_file_size(void)
 	return !set_limit(RLIMIT_FSIZE, 0) || kmarkers_start() || !is_value_usable();
 }
 
+/*
+ * Call kmarkers_start() twice while a system call fails, and check that the second call leaves no
+ * mapping.  The first call may leave memory that later calls use, such as the program's file.
+ */
+static int start_with_refused_call(int number)
+{
+	int nr;
+
+	if (refuse_syscall(number, EPERM) || kmarkers_start() != -EPERM)
+		return 1;
+	nr = count_mappings();
+	return nr < 0 || kmarkers_start() != -EPERM || count_mappings() != nr ? 2 : 0;
+}
+
+static int start_with_refused_calls(void)
+{
+	const int calls[] = { SYS_mremap, SYS_mprotect };
+	unsigned int i;
+	int failed = 0;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		pid_t child = fork();
+
+		if (!child)
+			_exit(start_with_refused_call(calls[i]));
+		failed = failed ?: reap_child(child);
+	}
+	return failed;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
@@ -119,6 +150,7 @@ static const struct {
 	{ "memory", start_with_no_memory },
 	{ "descriptors", start_with_no_descriptors },
 	{ "files", start_with_no_file_size },
+	{ "calls", start_with_refused_calls },
 };
 
 int start_run_scenario(const char *name)
@@ -174,6 +206,12 @@ static const char *check_start_without_descriptors(void)
 static const char *check_start_with_limited_files(void)
 {
 	EXPECT(start_run_in_child("files") == 0);
+	return NULL;
+}
+
+static const char *check_start_with_refused_calls(void)
+{
+	EXPECT(start_run_in_child("calls") == 0);
 	return NULL;
 }
 
@@ -245,13 +283,37 @@ static const char *check_batch_without_membarrier(void)
 	return NULL;
 }
 
+static int change_without_mprotect(void)
+{
+	int nr = count_mappings();
+
+	if (!is_value_usable() || count_mappings() != nr || refuse_syscall(SYS_mprotect, EPERM))
+		return 1;
+	return is_change_refused(-ENOMEM) && count_mappings() == nr ? 0 : 2;
+}
+
+/* Check that a batch for which no writable mapping can be made leaves no mapping. */
+static const char *check_batch_without_mprotect(void)
+{
+	pid_t child;
+
+	EXPECT(count_mappings() > 0);
+	child = fork();
+	if (!child)
+		_exit(change_without_mprotect());
+	EXPECT(reap_child(child) == 0);
+	return NULL;
+}
+
 const struct test_case start_cases[] = {
 	{ "start_is_tried_again", check_start_after_failures, NULL },
 	{ "start_without_memory", check_start_without_memory, NULL },
 	{ "start_without_descriptors", check_start_without_descriptors, NULL },
 	{ "start_with_limited_files", check_start_with_limited_files, NULL },
+	{ "start_with_refused_calls", check_start_with_refused_calls, NULL },
 	{ "batch_without_sigtrap", check_batch_without_sigtrap, NULL },
 	{ "batch_without_membarrier", check_batch_without_membarrier, NULL },
+	{ "batch_without_mprotect", check_batch_without_mprotect, NULL },
 };
 
 const unsigned int start_nr_cases = ARRAY_SIZE(start_cases);
