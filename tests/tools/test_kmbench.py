@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kmtools.base.paths import ROOT
 from kmtools.measure import collect
 from kmtools.measure.samples import Sample
 from nativeprograms import (
@@ -168,6 +169,73 @@ def test_processes_have_different_offsets_of_stack_and_heap() -> None:
         places.append({line for line in lines if "_offset=" in line})
     assert all(len(place) == 2 for place in places)
     assert len({line for place in places for line in place}) == 32
+
+
+# A program that moves its heap and its stack as kmbench does. It prints the offsets in the file
+# env, and how far the first block of the heap and the frame of a function are from fixed places.
+PLACES = """
+#include <stdlib.h>
+#include <unistd.h>
+#include "place.h"
+static char *__attribute__((noipa)) get_frame(void)
+{
+	return __builtin_frame_address(0);
+}
+int main(int argc, char **argv)
+{
+	unsigned long long seed = strtoull(argv[1], NULL, 0);
+	char *heap = sbrk(0), *stack = get_frame();
+
+	native_move_heap(seed);
+	heap = (char *)((char *)malloc(16) - heap);
+	NATIVE_MOVE_STACK(seed);
+	native_show_offsets(stdout, seed);
+	printf("heap=%ld\\nstack=%ld\\n", (long)heap, (long)(stack - get_frame()));
+	return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def places(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, int]]:
+    """Run the program with the seeds from 0 to 255; return what it prints."""
+    folder = tmp_path_factory.mktemp("places")
+    (folder / "places.c").write_text(PLACES)
+    sources = [folder / "places.c", ROOT / "native" / "place.c"]
+    words: list[str | Path] = ["gcc", "-D_GNU_SOURCE", "-O2", "-I", ROOT / "native", *sources]
+    subprocess.run([*words, "-o", folder / "places"], check=True)
+    printed = [run_program(folder / "places", seed).stdout.split() for seed in range(256)]
+    return [
+        {name: int(value) for name, value in (line.split("=") for line in lines)}
+        for lines in printed
+    ]
+
+
+def test_stack_and_heap_are_moved_by_the_offsets(places: list[dict[str, int]]) -> None:
+    """Stack and heap are moved by the offsets in the file env, rounded up to at most 16 bytes more,
+    in comparison with seed 0, whose offsets are 0."""
+    assert places[0]["stack_offset"] == places[0]["heap_offset"] == 0
+    for seed, place in enumerate(places):
+        for name in ("stack", "heap"):
+            moved = place[name] - places[0][name]
+            assert abs(moved - place[f"{name}_offset"]) <= 16
+        if seed % 32 == 1:
+            env = run_kmbench("env", "-s", seed).stdout.splitlines()
+            assert {f"{name}_offset={place[f'{name}_offset']}" for name in ("stack", "heap")} <= {
+                *env
+            }
+
+
+@pytest.mark.parametrize("name", ["stack_offset", "heap_offset"])
+def test_offsets_are_all_multiples_of_16_in_a_page(places: list[dict[str, int]], name: str) -> None:
+    """Offsets are multiples of 16, as the ABI demands of the stack, and spread over a page."""
+    offsets = {place[name] for place in places}
+    assert all(offset % 16 == 0 and 0 <= offset < 4096 for offset in offsets)
+    assert len(offsets) > 128
+    for quarter in range(4):
+        in_quarter = {offset for offset in offsets if offset // 1024 == quarter}
+        assert len(in_quarter) > 24
+        assert {offset % 32 for offset in in_quarter} == {0, 16}
 
 
 def test_env_describes_the_machine() -> None:
