@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -116,11 +117,11 @@ static int start_with_no_file_size(void)
  * Call kmarkers_start() twice while a system call fails, and check that the second call leaves no
  * mapping.  The first call may leave memory that later calls use, such as the program's file.
  */
-static int start_with_refused_call(int number)
+static int start_with_refused_call(int number, int argument, int flag)
 {
 	int nr;
 
-	if (refuse_syscall(number, EPERM) || kmarkers_start() != -EPERM)
+	if (refuse_syscall_with_flag(number, argument, flag, EPERM) || kmarkers_start() != -EPERM)
 		return 1;
 	nr = count_mappings();
 	return nr < 0 || kmarkers_start() != -EPERM || count_mappings() != nr ? 2 : 0;
@@ -128,7 +129,11 @@ static int start_with_refused_call(int number)
 
 static int start_with_refused_calls(void)
 {
-	const int calls[] = { SYS_mremap, SYS_mprotect };
+	/* A call, the number of its argument of flags, and a flag with which the call fails. */
+	static const int calls[][3] = {
+		{ SYS_mremap, 3, MREMAP_MAYMOVE }, { SYS_mremap, 3, MREMAP_FIXED },
+		{ SYS_mprotect, 2, PROT_WRITE },
+	};
 	unsigned int i;
 	int failed = 0;
 
@@ -136,7 +141,7 @@ static int start_with_refused_calls(void)
 		pid_t child = fork();
 
 		if (!child)
-			_exit(start_with_refused_call(calls[i]));
+			_exit(start_with_refused_call(calls[i][0], calls[i][1], calls[i][2]));
 		failed = failed ?: reap_child(child);
 	}
 	return failed;
