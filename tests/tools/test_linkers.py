@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import subprocess
 from pathlib import Path
 
@@ -150,3 +151,60 @@ def test_linkers_keep_all_tables(options: list[str], linker: str, tmp_path: Path
     words += ["-o", tmp_path / "program", tmp_path / "program.c", tmp_path / "sites.c"]
     subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
     assert run_command(tmp_path / "program") == "3 4: 5 marks, 5 types, 10 hits\n"
+
+
+START = """
+#include <kmarkers/user.h>
+int main(void)
+{
+    int c, err = kmarkers_start();
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while ((c = getc(maps)) != EOF)
+        putchar(c);
+    return err;
+}
+"""
+PAGE = 4096
+# A program header in a file: type, flags, offset, address, physical address, size in the file, size
+# in memory, alignment. The headers begin at offset 64.
+HEADER = struct.Struct("<IIQQQQQQ")
+
+
+def find_text_header(data: bytearray) -> int:
+    """Return the offset of the program header of the executable segment: its type is PT_LOAD (1),
+    and its flags have PF_X (1)."""
+    for offset in range(64, len(data), HEADER.size):
+        kind, flags, *_ = HEADER.unpack_from(data, offset)
+        if kind == 1 and flags & 1:
+            return offset
+    raise AssertionError
+
+
+@pytest.mark.usefixtures("build_library")
+@pytest.mark.parametrize("beyond", [None, 1, PAGE - 1, PAGE])
+def test_only_the_pages_of_the_text_are_moved(tmp_path: Path, beyond: int | None) -> None:
+    """kmarkers_start() moves all pages of the text, and no others, also if the text ends at the end
+    of a page. `beyond` is the number of bytes in the last page; None leaves it as it is linked."""
+    source, program = tmp_path / "start.c", tmp_path / "start"
+    source.write_text(START)
+    words: list[str | Path] = [
+        *FLAGS,
+        "-DNATIVE_BUILD",
+        source,
+        LIBRARY,
+        "-o",
+        program,
+        "-lpthread",
+    ]
+    subprocess.run(["gcc", "-Wl,-z,separate-code", *words], check=True)
+    data = bytearray(program.read_bytes())
+    place = find_text_header(data)
+    kind, flags, offset, address, physical, size, _, align = HEADER.unpack_from(data, place)
+    if beyond:
+        size = (size - 1) // PAGE * PAGE + beyond
+        HEADER.pack_into(data, place, kind, flags, offset, address, physical, size, size, align)
+        program.write_bytes(data)
+    done = subprocess.run([program], capture_output=True, text=True, check=True)
+    moved = re.findall(r"^(\w+)-(\w+) r-xs ", done.stdout, re.M)
+    assert [int(end, 16) - int(start, 16) for start, end in moved] == [-(-size // PAGE) * PAGE]
+    assert not re.search(rf"x\S* .*{program}$", done.stdout, re.M)
