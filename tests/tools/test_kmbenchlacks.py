@@ -4,11 +4,14 @@ and prints the reason."""
 
 from __future__ import annotations
 
+import csv
 import ctypes
 import errno
 import mmap
+import os
 import re
 import statistics
+import subprocess
 import time
 from pathlib import Path
 
@@ -165,3 +168,102 @@ def test_stress_tests_are_skipped_on_a_single_cpu() -> None:
     results = [line for line in done.stdout.splitlines() if line.startswith(("ok", "not ok"))]
     assert results
     assert all("# SKIP a stress test needs several CPUs" in line for line in results)
+
+
+# A library that replaces syscall(): perf_event_open() counts nanoseconds instead of cycles and page
+# faults instead of other events of the processor, and refuses to count stalls.
+PERF = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/syscall.h>
+long syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+	long (*next)(long, ...) = dlsym(RTLD_NEXT, "syscall");
+	struct perf_event_attr *attr = (void *)a, changed;
+	if (number != SYS_perf_event_open || attr->type > PERF_TYPE_HW_CACHE)
+		return next(number, a, b, c, d, e, f);
+	changed = *attr;
+	if (changed.config == PERF_COUNT_HW_STALLED_CYCLES_FRONTEND) {
+		errno = ENOENT;
+		return -1;
+	}
+	changed.type = PERF_TYPE_SOFTWARE;
+	changed.config = PERF_COUNT_SW_PAGE_FAULTS;
+	if (attr->type == PERF_TYPE_HARDWARE && attr->config == PERF_COUNT_HW_CPU_CYCLES)
+		changed.config = PERF_COUNT_SW_TASK_CLOCK;
+	return next(number, (long)&changed, b, c, d, e, f);
+}
+"""
+EVENTS = [
+    "cycles", "instructions", "branch-misses", "l1i-misses", "l1d-misses", "cache-misses",
+    "itlb-misses", "dtlb-misses",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def perf_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the library that replaces syscall()."""
+    folder = tmp_path_factory.mktemp("perf")
+    (folder / "perf.c").write_text(PERF)
+    words: list[str | Path] = ["gcc", "-shared", "-fPIC", "-o", folder / "perf.so"]
+    subprocess.run([*words, folder / "perf.c", "-ldl"], check=True)
+    return folder / "perf.so"
+
+
+def run_with_counters(
+    library: Path, blocks: int, raw: Path, *benchmarks: str
+) -> list[dict[str, str]]:
+    """Run kmbench with the library, and return the rows of the file counters. Skip the test if no
+    events can be counted."""
+    words = ["env", f"LD_PRELOAD={library}", KMBENCH, "run", "-b", blocks, "-o", raw, *benchmarks]
+    done = run_program(*words)
+    if "SKIP counters" in done.stderr:
+        pytest.skip("no permission for perf events")
+    assert done.returncode == 0, done.stderr
+    why = "not available on this processor"
+    assert re.findall("SKIP counter.*", done.stderr) == [f"SKIP counter front-end-stalls: {why}"]
+    with (raw / "counters").open(encoding="utf-8", newline="") as file:
+        return [*csv.DictReader(file)]
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="an observer needs a second CPU")
+def test_events_are_not_counted_while_sites_are_switched(
+    perf_library: Path, tmp_path: Path
+) -> None:
+    assert run_with_counters(perf_library, 1, tmp_path / "raw", "arm-stall") == []
+
+
+def test_events_are_counted_in_each_variant(perf_library: Path, tmp_path: Path) -> None:
+    """The file counters has the events in a pass of each variant, for each event that can be
+    counted. The nanoseconds in a pass are those of the samples: the best of several runs counts,
+    because another program may slow down one of the two."""
+    ratios = []
+    for number in range(5):
+        raw = tmp_path / str(number)
+        counts = run_with_counters(perf_library, 16, raw, "memcpy-4096", "empty-loop")
+        rows = collect.load_raw_folder("native", raw).rows
+        variants = list(dict.fromkeys((row["benchmark"], row["variant"]) for row in counts))
+        assert {*variants} == {(row.benchmark, row.variant) for row in rows}
+        assert [(row["benchmark"], row["variant"], row["counter"]) for row in counts] == [
+            (*variant, event) for variant in variants for event in EVENTS
+        ]
+        assert all(0.9 < float(row["share"]) <= 1 for row in counts)
+        assert all(float(row["per_pass"]) < 0.1 for row in counts if row["counter"] != "cycles")
+        khz = int(read_env_file(raw)["tsc_khz"])
+        per_pass = {
+            row["variant"]: float(row["per_pass"])
+            for row in counts
+            if row["benchmark"] == "memcpy-4096" and row["counter"] == "cycles"
+        }
+        for variant, counted in per_pass.items():
+            measured = [
+                row.value / row.size * 1e6 / khz
+                for row in rows
+                if row.benchmark == "memcpy-4096" and row.variant == variant
+            ]
+            ratios.append(counted / statistics.median(measured))
+        if all(0.5 < ratio < 2 for ratio in ratios[-len(per_pass) :]):
+            return
+    raise AssertionError(ratios)
