@@ -123,6 +123,8 @@ static int start_with_refused_call(int number, int argument, int flag)
 
 	if (refuse_syscall_with_flag(number, argument, flag, EPERM) || kmarkers_start() != -EPERM)
 		return 1;
+	/* The first reading of the mappings may allocate memory. */
+	count_mappings();
 	nr = count_mappings();
 	return nr < 0 || kmarkers_start() != -EPERM || count_mappings() != nr ? 2 : 0;
 }
