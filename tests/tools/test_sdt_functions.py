@@ -27,6 +27,11 @@ static void handler(void *private, const struct sdt_hit *hit)
     hits++;
 }
 
+/* The relocations of this table are in the file before the text, which then begins late. */
+void (*const table[30000])(void *private, const struct sdt_hit *hit) = {
+    [0 ... 29999] = handler,
+};
+
 static noinline void submit(int v)
 {
     SDT_PROBE1(disk, , , start, v);
@@ -123,13 +128,15 @@ OTHER_FILES: dict[str, Callable[[bytes, bytes], bytes]] = {
     "a file that ends in the program headers": lambda data, _: data[:200],
 }
 # The sizes in bytes to which a program's file is cut, given the file offsets of the text, of the
-# symbol table and of the section headers. The headers and notes are in the first part of the file.
-CUT_FILES: dict[str, Callable[[int, int, int], int]] = {
-    "before the text": lambda text, _, __: text - 100,
-    "in the text": lambda text, _, __: text + 5000,
-    "in the symbol table": lambda _, symbols, __: symbols + 24,
-    "before the section headers": lambda _, __, sections: sections - 1,
-    "in the section headers": lambda _, __, sections: sections + 64,
+# last section of the text, of the symbol table and of the section headers. The headers and notes
+# are in the first part of the file.
+CUT_FILES: dict[str, Callable[[int, int, int, int], int]] = {
+    "before the text": lambda text, _, __, ___: text - 100,
+    "in the text": lambda text, _, __, ___: text + 5000,
+    "before the last page of the text": lambda _, last, __, ___: last // 4096 * 4096,
+    "in the symbol table": lambda _, __, symbols, ___: symbols + 24,
+    "before the section headers": lambda _, __, ___, headers: headers - 1,
+    "in the section headers": lambda _, __, ___, headers: headers + 64,
 }
 
 
@@ -157,12 +164,12 @@ def test_a_truncated_program_has_no_symbols(
     """If the program's file was truncated after the start, live patching works, and a message says
     that there are no symbols."""
     sections = read_elf(program, "-SW", "(?s)(.*)")
-    text, symbols = (
+    text, last, symbols = (
         int(re.findall(rf"{name} +\w+ +\w+ (\w+)", sections)[0], 16)
-        for name in (r"\.init", r"\.symtab")
+        for name in (r"\.init", r"\.fini", r"\.symtab")
     )
     headers = int(read_elf(program, "-hW", r"Start of section headers: +(\d+)"))
-    data = program.read_bytes()[: CUT_FILES[where](text, symbols, headers)]
+    data = program.read_bytes()[: CUT_FILES[where](text, last, symbols, headers)]
     out, why = run_while_file_is_replaced(linker, program, tmp_path, data)
     assert out == "-95 0\n"
     assert "cannot find sites by function: the program has no symbols" in why
