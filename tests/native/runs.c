@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of benchmark runs: the order of the samples, their flags, and the ratio of core cycles. */
+/*
+ * Tests of benchmark runs: the order of the samples, their flags, the ratio of core cycles, and the
+ * gaps that the observer thread records.
+ */
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -9,6 +12,7 @@
 #include "../../bench_modules/cycles.h"
 #include "../../bench_modules/groups.h"
 #include "../../bench_modules/loops.h"
+#include "../../bench_modules/observer.h"
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/platform.h"
 #include "../../bench_modules/run.h"
@@ -357,6 +361,126 @@ static const char *check_first_block(void)
 	return NULL;
 }
 
+#define CALIBRATION_NS	100000000
+
+static struct bench_watch watch;
+static u64 watch_ticks;
+
+/* Called while bench_observer_read_gap() waits for an answer. */
+static void (*while_waiting)(void);
+
+static void begin_watch(unsigned int timer_irqs)
+{
+	bench_watch_init(&watch, timer_irqs);
+	watch.last = watch_ticks;
+}
+
+/* Let a gap of @gap ticks end, after which the CPU has had @timer_irqs timer interrupts. */
+static void end_gap(u64 gap, unsigned int timer_irqs)
+{
+	bench_watch_read_clock(&watch);
+	watch_ticks += gap;
+	watch.now = watch_ticks;
+	bench_watch_record_gap(&watch, timer_irqs);
+}
+
+/* Return the longest gap that was recorded since the last call. */
+static u64 take_longest_gap(void)
+{
+	u64 longest = watch.longest;
+
+	watch.longest = 0;
+	return longest;
+}
+
+/*
+ * Check which gaps the observer thread records.  A gap is interrupted if the number of timer
+ * interrupts has changed at its end or at its begin.
+ */
+static const char *check_gaps(void)
+{
+	begin_watch(7);
+	/* Interrupted gaps of the calibration are not recorded, and set the limit: 700 ticks. */
+	end_gap(600, 8);
+	end_gap(700, 8);
+	EXPECT(!take_longest_gap());
+	end_gap(5000, 8);
+	end_gap(4000, 8);
+	EXPECT(take_longest_gap() == 5000);
+	end_gap(500, 9);
+	simulated.ns += CALIBRATION_NS - 1;
+	end_gap(1, 9);
+	EXPECT(!watch.calibrated);
+	simulated.ns++;
+	end_gap(1, 9);
+	EXPECT(watch.calibrated && take_longest_gap() == 1);
+
+	/* Then an interrupted gap is recorded if it exceeds twice the limit. */
+	end_gap(1400, 10);
+	end_gap(1400, 10);
+	EXPECT(!take_longest_gap());
+	end_gap(1401, 11);
+	EXPECT(take_longest_gap() == 1401);
+	end_gap(1400, 11);
+	EXPECT(!take_longest_gap());
+	end_gap(1402, 12);
+	end_gap(1403, 12);
+	EXPECT(take_longest_gap() == 1403);
+	/* A gap that is not interrupted is recorded, however short it is. */
+	end_gap(3, 12);
+	end_gap(2, 12);
+	EXPECT(take_longest_gap() == 3);
+	return NULL;
+}
+
+static u64 last_gap;
+
+/* Let 25 ms pass, and let a gap end that is a tick longer than the gap before. */
+static void end_longer_gap(void)
+{
+	simulated.ns += CALIBRATION_NS / 4;
+	end_gap(++last_gap, 0);
+}
+
+/*
+ * Check that a request is answered with the longest gap since the previous answer, at the end of
+ * the next gap.  The first request is answered after the calibration, whose fourth gap is the last.
+ */
+static const char *check_requests_for_gaps(void)
+{
+	begin_watch(0);
+	while_waiting = end_longer_gap;
+	last_gap = 0;
+	fake_cpu = true;
+	on_cpu = 3;
+	EXPECT(bench_observer_read_gap() == 5 && bench_observer_get_cpu() == 3);
+	on_cpu = 0;
+	EXPECT(bench_observer_read_gap() == 6 && bench_observer_get_cpu() == 0);
+	end_gap(200, 0);
+	end_gap(100, 0);
+	EXPECT(bench_observer_read_gap() == 200);
+	EXPECT(bench_observer_read_gap() == 8);
+	return NULL;
+}
+
+static const char *run_with_simulated_clock(const char *(*check)(void))
+{
+	const char *failed;
+
+	simulated.used = true;
+	failed = check();
+	simulated.used = false;
+	fake_cpu = false;
+	while_waiting = NULL;
+	return failed;
+}
+
+static const char *check_gaps_with_simulated_clock(void)
+{
+	return run_with_simulated_clock(check_gaps) ?:
+	       run_with_simulated_clock(check_requests_for_gaps);
+}
+
 const struct test_case run_cases[] = {
 	{ "run_randomises_blocks", check_random_order, NULL },
 	{ "run_finds_loop_counts", check_loop_counts, NULL },
@@ -365,6 +489,7 @@ const struct test_case run_cases[] = {
 	{ "run_begins_at_least_one_block", check_first_block, NULL },
 	{ "run_flags_disturbed_windows", check_flags, NULL },
 	{ "run_converts_cycles", check_cycles_ratio, NULL },
+	{ "observer_records_gaps", check_gaps_with_simulated_clock, NULL },
 };
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
@@ -377,6 +502,8 @@ u64 bench_count_context_switches(void)
 
 void bench_let_tasks_run(void)
 {
+	if (while_waiting)
+		while_waiting();
 }
 
 enum bench_cycles bench_find_cycles_source(void)
