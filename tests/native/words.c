@@ -8,6 +8,7 @@
 #include <kmarkers/words.h>
 
 #include "../../base/words.h"
+#include "../../markers/command.h"
 #include "words.h"
 
 static const struct {
@@ -63,9 +64,82 @@ static const char *check_lines(void)
 	return NULL;
 }
 
+/* Lines for the file control of markers, and how they are parsed. */
+static const struct {
+	const char *line;
+	enum control_verb verb;
+	const char *object;
+	const char *name;
+	unsigned int add;
+	unsigned int del;
+} control_lines[] = {
+	{ "disk_* trace", CONTROL_APPLY, "disk_*", NULL, CONTROL_TRACE, 0 },
+	{ "disk_* -trace", CONTROL_APPLY, "disk_*", NULL, 0, CONTROL_TRACE },
+	{ "* count", CONTROL_APPLY, "*", NULL, CONTROL_COUNT, 0 },
+	{ "* -count", CONTROL_APPLY, "*", NULL, 0, CONTROL_COUNT },
+	{ "disk none", CONTROL_APPLY, "disk", NULL, 0, CONTROL_TRACE | CONTROL_COUNT },
+	{ "attach vfs_read", CONTROL_ATTACH, "vfs_read", "vfs_read", 0, 0 },
+	{ "attach vfs_read reads", CONTROL_ATTACH, "vfs_read", "reads", 0, 0 },
+	{ "attach trace", CONTROL_ATTACH, "trace", "trace", 0, 0 },
+	{ "detach reads", CONTROL_DETACH, "reads", NULL, 0, 0 },
+	{ "detach trace", CONTROL_DETACH, "trace", NULL, 0, 0 },
+};
+
+/* Lines and words that are refused. */
+static const char *const no_control_lines[] = {
+	"", "disk", "trace", "attach", "detach", "disk Trace", "disk +trace", "disk trace count",
+	"detach reads again", "attach vfs_read reads again", "Attach vfs_read", "disk 1",
+	" disk trace", "disk  trace", "disk trace ",
+};
+
+static bool is_same_text(const char *a, const char *b)
+{
+	return a && b ? !strcmp(a, b) : a == b;
+}
+
+static const char *check_control_lines(void)
+{
+	struct control_request request;
+	char line[64];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(control_lines); i++) {
+		unsigned int add = control_lines[i].add, del = control_lines[i].del;
+
+		strcpy(line, control_lines[i].line);
+		EXPECT(!marker_command_parse_line(line, &request));
+		EXPECT(request.verb == control_lines[i].verb);
+		EXPECT(is_same_text(request.object, control_lines[i].object));
+		EXPECT(is_same_text(request.name, control_lines[i].name));
+		EXPECT(!request.command == !(add || del));
+		EXPECT(!request.command ||
+		       (request.command->add == add && request.command->del == del));
+	}
+	for (i = 0; i < ARRAY_SIZE(no_control_lines); i++) {
+		strcpy(line, no_control_lines[i]);
+		EXPECT(marker_command_parse_line(line, &request) == -EINVAL);
+	}
+	return NULL;
+}
+
+static const char *check_enable_words(void)
+{
+	static const char *const wrong[] = { "", "2", "10", "00", "-1", "trace", "-trace" };
+	unsigned int i;
+
+	EXPECT(marker_command_parse_enable_word("1") == marker_command_find("trace"));
+	EXPECT(marker_command_parse_enable_word("0") == marker_command_find("-trace"));
+	for (i = 0; i < ARRAY_SIZE(wrong); i++)
+		EXPECT(!marker_command_parse_enable_word(wrong[i]));
+	EXPECT(!marker_command_find("") && !marker_command_find("1"));
+	return NULL;
+}
+
 const struct test_case words_cases[] = {
 	{ "words_numbers", check_numbers, NULL },
 	{ "words_lines", check_lines, NULL },
+	{ "words_of_marker_commands", check_control_lines, NULL },
+	{ "words_that_enable_markers", check_enable_words, NULL },
 };
 
 const unsigned int words_nr_cases = ARRAY_SIZE(words_cases);
