@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of markers: connecting probes to many names at a time, iterating over markers, and
- * disconnecting probes whose code is unloaded.
+ * Tests of markers: connecting probes to many names at a time, iterating over markers,
+ * disconnecting probes whose code is unloaded, and unregistering tables of markers.
  */
 #include <errno.h>
 #include <string.h>
@@ -278,6 +278,145 @@ static const char *check_unloaded_probes(void)
 	return NULL;
 }
 
+/* So many probes of a name that removing the first one does not copy the array of the probes. */
+#define MANY	18
+
+static unsigned int many_calls[MANY];
+
+static bool is_name_of_many(void *data, const char *name, unsigned long code)
+{
+	return !strcmp(name, data);
+}
+
+/* Check that removed probes, whose elements remain in an array, are skipped and not counted. */
+static const char *check_unloaded_probes_among_removed(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++) {
+		EXPECT(!marker_probe_register("many_value", "%d", count_call, &many_calls[i]));
+		EXPECT(!marker_register_many_typed(count_typed_call, &many_calls[i]));
+	}
+	EXPECT(!marker_probe_unregister("many_value", count_call, &many_calls[0]));
+	EXPECT(!marker_unregister_many_typed(count_typed_call, &many_calls[0]));
+	memset(many_calls, 0, sizeof(many_calls));
+	hit_markers();
+	EXPECT(!many_calls[0]);
+	for (i = 1; i < MANY; i++)
+		EXPECT(many_calls[i] == 2);
+	EXPECT(marker_tables_disconnect_if(is_name_of_many, "many_value") == MANY - 1);
+	EXPECT(marker_tables_disconnect_if(is_name_of_many, "many_typed") == MANY - 1);
+	hit_markers();
+	for (i = 1; i < MANY; i++)
+		EXPECT(many_calls[i] == 2);
+	return NULL;
+}
+
+static void clean_up_many(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < MANY; i++) {
+		marker_probe_unregister("many_value", count_call, &many_calls[i]);
+		marker_unregister_many_typed(count_typed_call, &many_calls[i]);
+	}
+	marker_synchronize_unregister();
+}
+
+/* Markers in tables of their own, as the markers that are attached to functions. */
+#define OWN	3
+
+static struct marker own_markers[OWN] = {
+	__MARKER_INIT(many_own, "%d", "first", MARKER_GENERIC, 1),
+	__MARKER_INIT(many_own, "%d", "second", MARKER_GENERIC, 1),
+	__MARKER_INIT(many_own, "%d", "third", MARKER_GENERIC, 1),
+};
+
+static s32 own_records[OWN];
+static bool own_added[OWN];
+
+static int add_own_table(unsigned int i)
+{
+	struct kmarkers_span span = {
+		.first = &own_records[i], .end = &own_records[i + 1],
+		.bytes = sizeof(own_records[i]),
+	};
+
+	own_records[i] = (long)&own_markers[i] - (long)&own_records[i];
+	own_added[i] = !marker_tables_add(NULL, &span);
+	return own_added[i] ? 0 : -1;
+}
+
+static void drop_own_table(unsigned int i)
+{
+	marker_tables_drop_records(&own_records[i]);
+	own_added[i] = false;
+}
+
+/* Return a mask of the own markers that call a probe if they are hit. */
+static unsigned int find_calling_markers(void)
+{
+	unsigned int i, calling = 0;
+
+	for (i = 0; i < OWN; i++) {
+		calls[0] = 0;
+		if (own_markers[i].state__imv)
+			marker_call_probes(&own_markers[i], 1);
+		calling |= calls[0] << i;
+	}
+	return calling;
+}
+
+static int count_own_marker(void *data, const struct marker *marker)
+{
+	++*(unsigned int *)data;
+	return 0;
+}
+
+static unsigned int count_own_markers(void)
+{
+	unsigned int nr = 0;
+
+	marker_visit("many_own", NULL, count_own_marker, &nr);
+	return nr;
+}
+
+/* Check that a table is unregistered by its first record, and that other tables stay registered. */
+static const char *check_dropped_records(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < OWN; i++)
+		EXPECT(!add_own_table(i));
+	EXPECT(!connect_links());
+	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
+	EXPECT(count_own_markers() == 3 && find_calling_markers() == 7);
+	drop_own_table(1);
+	EXPECT(count_own_markers() == 2 && find_calling_markers() == 5);
+	EXPECT(hit_and_check_calls(1, 2, 1, 1));
+	/* There is no table with this first record, so this call has no effect. */
+	drop_own_table(1);
+	EXPECT(count_own_markers() == 2 && find_calling_markers() == 5);
+	EXPECT(!add_own_table(1));
+	EXPECT(count_own_markers() == 3 && find_calling_markers() == 7);
+	for (i = 0; i < OWN; i++)
+		drop_own_table(i);
+	EXPECT(!count_own_markers() && !find_calling_markers());
+	EXPECT(hit_and_check_calls(1, 2, 1, 1));
+	return NULL;
+}
+
+static void clean_up_own_tables(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < OWN; i++)
+		if (own_added[i])
+			drop_own_table(i);
+	marker_probe_unregister("many_own", count_call, &calls[0]);
+	clean_up();
+}
+
 const struct test_case many_cases[] = {
 	{ "many_names_connected", check_connect, clean_up },
 	{ "many_names_in_one_batch", check_one_batch, clean_up },
@@ -287,6 +426,9 @@ const struct test_case many_cases[] = {
 	{ "many_names_disconnected_without_memory", check_disconnect_without_memory, clean_up },
 	{ "markers_iterate", check_iteration, clean_up },
 	{ "markers_probes_leave", check_unloaded_probes, clean_up },
+	{ "markers_probes_leave_arrays_with_removed_ones", check_unloaded_probes_among_removed,
+	  clean_up_many },
+	{ "markers_tables_leave_by_their_records", check_dropped_records, clean_up_own_tables },
 };
 
 const unsigned int many_nr_cases = ARRAY_SIZE(many_cases);
