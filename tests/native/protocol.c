@@ -17,6 +17,7 @@
 #include <kmarkers/patcher.h>
 #include <kmarkers/sdt.h>
 
+#include "../../sdt/promote.h"
 #include "mappings.h"
 #include "protocol.h"
 #include "protocol_stand.h"
@@ -339,6 +340,89 @@ static const char *check_first_trap(void)
 	return NULL;
 }
 
+SDT_PROBE_DEFINE0(protocol, , , beside);
+SDT_PROBE_DEFINE0(protocol, , , apart);
+
+static noinline void hit_site_beside_kprobe(void)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , beside);
+}
+
+static noinline void hit_site_apart(void)
+{
+	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , apart);
+}
+
+static const u8 *site_beside, *site_apart;
+
+/*
+ * Hit both sites @nr times, then promote the sites that have more than 2 hits, and demote others.
+ * Return the number of rounds that this takes.
+ */
+static unsigned int count_rounds_of_promotion(unsigned int nr)
+{
+	struct patcher_stats before, after;
+	unsigned int i;
+
+	for (i = 0; i < nr; i++) {
+		hit_site_beside_kprobe();
+		site_beside = (const u8 *)trapped_at;
+		hit_site_apart();
+		site_apart = (const u8 *)trapped_at;
+	}
+	patcher_read_stats(&before);
+	if (sdt_promote_hot_sites(2))
+		return -1;
+	patcher_read_stats(&after);
+	return after.rounds - before.rounds;
+}
+
+static bool are_breakpoints(bool beside, bool apart)
+{
+	return (*site_beside == INT3) == beside && (*site_apart == INT3) == apart;
+}
+
+/*
+ * Check that hot sites are promoted and others are demoted, and that the patcher is not asked to
+ * change a hot site beside a kprobe.  The first promotion of a site takes 3 rounds.  A demotion
+ * takes 1 round, because it replaces only the first byte of the jump; so does the next promotion.
+ */
+static const char *check_hot_sites(void)
+{
+	EXPECT(!sdt_attach("beside", record_hit_address, NULL));
+	EXPECT(!sdt_attach("apart", record_hit_address, NULL));
+	EXPECT(count_rounds_of_promotion(2) == 0 && are_breakpoints(true, true));
+	EXPECT(count_rounds_of_promotion(3) == 3 && are_breakpoints(false, false));
+	EXPECT(count_rounds_of_promotion(3) == 0 && are_breakpoints(false, false));
+	EXPECT(count_rounds_of_promotion(2) == 1 && are_breakpoints(true, true));
+
+	protocol_probed = site_beside;
+	EXPECT(count_rounds_of_promotion(3) == 1 && are_breakpoints(true, false));
+	EXPECT(count_rounds_of_promotion(3) == 0 && are_breakpoints(true, false));
+	protocol_probed = NULL;
+	EXPECT(count_rounds_of_promotion(3) == 1 && are_breakpoints(false, false));
+	protocol_probed = site_beside;
+	EXPECT(count_rounds_of_promotion(0) == 1 && are_breakpoints(false, true));
+	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
+
+	/* The patcher is asked for other changes: here, it makes them. */
+	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
+	EXPECT(!sdt_promote("beside", true) && are_breakpoints(false, true));
+	EXPECT(!sdt_detach("beside", record_hit_address, NULL));
+	EXPECT(*site_beside == 0x0f);
+	EXPECT(!sdt_attach("beside", record_hit_address, NULL));
+	EXPECT(are_breakpoints(false, true));
+	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
+	return NULL;
+}
+
+static void clean_up_hot_sites(void)
+{
+	sdt_detach("beside", record_hit_address, NULL);
+	sdt_detach("apart", record_hit_address, NULL);
+	protocol_cleanup();
+}
+
 static const char *check_no_alias_left(void)
 {
 	EXPECT(!protocol_register());
@@ -394,6 +478,7 @@ const struct test_case protocol_cases[] = {
 	{ "protocol_retries_new_breakpoints", check_breakpoint_of_new_batch, protocol_cleanup },
 	{ "protocol_retries_traps_that_return", check_trap_stored_again, protocol_cleanup },
 	{ "sdt_claims_breakpoints_at_once", check_first_trap, protocol_cleanup },
+	{ "sdt_promotes_hot_sites_apart_from_kprobes", check_hot_sites, clean_up_hot_sites },
 	{ "protocol_leaves_no_alias", check_no_alias_left, protocol_cleanup },
 };
 

@@ -153,8 +153,27 @@ const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 	return __real_patcher_sites_find(addr, found);
 }
 
+const u8 *protocol_probed;
+
+void __real_patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr,
+				      bool *probed);
+void __wrap_patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr,
+				      bool *probed);
+
+void __wrap_patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr,
+				      bool *probed)
+{
+	unsigned int i;
+
+	__real_patcher_find_probed_pokes(pokes, nr, probed);
+	for (i = 0; i < nr; i++)
+		if (protocol_probed && pokes[i].addr == protocol_probed)
+			probed[i] = true;
+}
+
 void protocol_cleanup(void)
 {
+	protocol_probed = NULL;
 	protocol_after_round = NULL;
 	protocol_in_handler = NULL;
 	__atomic_store_n(&protocol_in_lookup, NULL, __ATOMIC_RELEASE);

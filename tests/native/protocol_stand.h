@@ -46,4 +46,7 @@ extern void (*protocol_in_handler)(void);
 /* Hook that the breakpoint handler calls once, when the handler looks up a site in the tables. */
 extern void (*protocol_in_lookup)(void);
 
+/* Address at which patcher_find_probed_pokes() finds a kprobe; NULL for none. */
+extern const u8 *protocol_probed;
+
 #endif /* TESTS_NATIVE_PROTOCOL_STAND_H */
