@@ -141,6 +141,60 @@ static const char *check_refused_formats(void)
 	return NULL;
 }
 
+static const char *check_byte_arrays(void)
+{
+	static const u8 bytes[FORMAT_ARRAY] = { 0x00, 0x1b, 0xc4, 0x0a, 0xff, 0x80, 0x7f };
+
+	print_args(text, sizeof(text), "%pM|%pm|%d", bytes, bytes, 7);
+	EXPECT(!strcmp(text, "00:1b:c4:0a:ff:80|001bc40aff80|7"));
+	print_args(text, sizeof(text), "%1ph|%7ph|%3phC|%3phD", bytes, bytes, bytes, bytes);
+	EXPECT(!strcmp(text, "00|00 1b c4 0a ff 80 7f|00:1b:c4|00-1b-c4"));
+	/* The most bytes that are printed, without separators: two digits for each. */
+	EXPECT(print_args(text, sizeof(text), "%64phN", bytes) == 128);
+	EXPECT(!strncmp(text, "001bc40aff807f00", 16));
+	EXPECT(strspn(text + 14, "0") == 114);
+	print_args(text, sizeof(text), "%pM|%2phN|%d", (void *)NULL, (void *)1, 7);
+	EXPECT(!strcmp(text, "(fault)|(fault)|7"));
+	return NULL;
+}
+
+/*
+ * How conversions with %p are parsed.  "rest" is the text behind the conversion.  Where "array" is
+ * 0, a pointer is printed, as a symbol if "pointer" is not NUL.
+ */
+static const struct {
+	const char *text;
+	char pointer;
+	u8 array;
+	char separator;
+	const char *rest;
+} pointers[] = {
+	{ "p", '\0', 0, '\0', "" }, { "p, x", '\0', 0, '\0', ", x" },
+	{ "ps", 's', 0, '\0', "" }, { "pS x", 'S', 0, '\0', " x" }, { "pB%", 'B', 0, '\0', "%" },
+	{ "pSR.", 'S', 0, '\0', "." }, { "px", '\0', 0, '\0', "" },
+	{ "pI4s", '\0', 0, '\0', "" }, { "pZ09az_", '\0', 0, '\0', "_" },
+	{ "pM", '\0', 6, ':', "" }, { "pm-", '\0', 6, '\0', "-" },
+	{ "1ph", '\0', 1, ' ', "" }, { "64ph", '\0', 64, ' ', "" }, { "65ph", '\0', 0, '\0', "" },
+	{ "ph", '\0', 0, '\0', "" }, { "*ph", '\0', 0, '\0', "" }, { "*phC", '\0', 0, '\0', "" },
+	{ "8phC", '\0', 8, ':', "" }, { "8phD", '\0', 8, '-', "" }, { "8phN:", '\0', 8, '\0', ":" },
+};
+
+static const char *check_pointers(void)
+{
+	struct format_conversion conversion;
+	const char *rest;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(pointers); i++) {
+		rest = kmarkers_format_parse_conversion(pointers[i].text, &conversion);
+		EXPECT(rest && !strcmp(rest, pointers[i].rest));
+		EXPECT(conversion.type == 'p' && conversion.pointer == pointers[i].pointer);
+		EXPECT(conversion.array == pointers[i].array);
+		EXPECT(conversion.separator == pointers[i].separator);
+	}
+	return NULL;
+}
+
 /* Check that a text never takes more bytes than the given size. */
 static const char *check_size_limit(void)
 {
@@ -162,6 +216,8 @@ const struct test_case format_cases[] = {
 	{ "format_prints_numbers", check_numbers, NULL },
 	{ "format_prints_strings", check_strings, NULL },
 	{ "format_prints_bad_strings", check_bad_strings, NULL },
+	{ "format_prints_byte_arrays", check_byte_arrays, NULL },
+	{ "format_parses_pointers", check_pointers, NULL },
 	{ "format_refuses", check_refused_formats, NULL },
 	{ "format_stays_inside", check_size_limit, NULL },
 };
