@@ -300,6 +300,79 @@ static const char *check_changed_bytes(void)
 	return NULL;
 }
 
+/* Sites in an area that has no code; the first one is never in a table. */
+#define SITES	4
+
+static u8 area[64];
+static struct patcher_site sites[1 + SITES];
+static struct patcher_compact_site compact_sites[1 + SITES];
+
+/*
+ * Add a table of @nr sites of INSN bytes at the offsets @at in the area, and delete the table.  The
+ * record before those of the table is a site at the area's end.
+ */
+static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
+{
+	unsigned int i;
+	int err;
+
+	memset(&table, 0, sizeof(table));
+	table.sites = compact ? NULL : sites + 1;
+	table.compact = compact ? compact_sites + 1 : NULL;
+	table.alike.len = INSN;
+	table.nr = nr;
+	for (i = 0; i <= nr; i++) {
+		u8 *addr = area + (i ? at[i - 1] : sizeof(area) - INSN);
+
+		sites[i] = (struct patcher_site) { .addr = (long)addr - (long)&sites[i].addr };
+		sites[i].len = INSN;
+		compact_sites[i].addr = (long)addr - (long)&compact_sites[i].addr;
+	}
+	patcher_lock();
+	err = patcher_sites_add_table(&table);
+	if (!err)
+		patcher_sites_del_table(&table);
+	patcher_unlock();
+	return err;
+}
+
+/* Check that a table is sorted, and is refused if any two of its sites overlap. */
+static const char *check_overlaps_in_table(void)
+{
+	static const struct {
+		int at[SITES];
+		unsigned int nr;
+		int err;
+	} tables[] = {
+		{ { 0 }, 0, -EINVAL },
+		{ { 7 }, 1, 0 },
+		{ { 0, 5 }, 2, 0 },
+		{ { 5, 0 }, 2, 0 },
+		{ { 0, 4 }, 2, -EINVAL },
+		{ { 4, 0 }, 2, -EINVAL },
+		{ { 3, 3 }, 2, -EINVAL },
+		{ { 0, 5, 10, 15 }, 4, 0 },
+		{ { 15, 5, 10, 0 }, 4, 0 },
+		{ { 0, 4, 10, 15 }, 4, -EINVAL },
+		{ { 0, 5, 9, 15 }, 4, -EINVAL },
+		{ { 0, 5, 10, 14 }, 4, -EINVAL },
+		{ { 15, 9, 5, 0 }, 4, -EINVAL },
+		{ { 20, 0, 40, 1 }, 4, -EINVAL },
+	};
+	unsigned int i, j, compact;
+
+	for (i = 0; i < ARRAY_SIZE(tables); i++) {
+		for (compact = 0; compact < 2; compact++) {
+			EXPECT(add_and_delete_sites(tables[i].at, tables[i].nr, compact) ==
+			       tables[i].err);
+			for (j = 1; j < tables[i].nr; j++)
+				EXPECT(patcher_get_site_addr(&table, j - 1) <=
+				       patcher_get_site_addr(&table, j));
+		}
+	}
+	return NULL;
+}
+
 const struct test_case engine_cases[] = {
 	{ "engine_no_runs_in_core_text", check_runs_are_refused_in_core_text, clean_up },
 	{ "engine_no_run_is_a_prefix", check_no_run_is_a_prefix, clean_up },
@@ -308,6 +381,7 @@ const struct test_case engine_cases[] = {
 	{ "engine_unregistering_waits", check_unregister_waits, clean_up },
 	{ "engine_runs_jump_behind_themselves", check_runs_that_jump, clean_up },
 	{ "engine_no_call_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
+	{ "engine_tables_are_sorted_without_overlaps", check_overlaps_in_table, NULL },
 	{ "engine_notices_changed_bytes", check_changed_bytes, clean_up },
 };
 
