@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include <linux/kernel.h>
+#include <linux/mutex.h>
 
 #include <kmarkers/patcher.h>
 #include <kmarkers/user.h>
@@ -80,6 +81,10 @@ static void run_case(const struct test_case *test)
 	failed = test->run();
 	if (test->cleanup)
 		test->cleanup();
+	/* The number wraps around if a function unlocks a mutex without locking it. */
+	if (native_mutexes_held && !failed)
+		failed = "the numbers of locked and unlocked mutexes differ";
+	native_mutexes_held = 0;
 	if (test_stormed_ms)
 		printf("# %s: %lu.%03lu s\n", test->name, test_stormed_ms / 1000, test_stormed_ms % 1000);
 	test_stormed_ms = 0;
