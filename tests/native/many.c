@@ -7,11 +7,13 @@
 #include <string.h>
 
 #include <linux/kernel.h>
+#include <linux/slab.h>
 
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/typed.h>
 
+#include "../../markers/array.h"
 #include "../../markers/connect.h"
 #include "../../markers/list.h"
 #include "../../markers/tables.h"
@@ -335,7 +337,7 @@ static struct marker own_markers[OWN] = {
 static s32 own_records[OWN];
 static bool own_added[OWN];
 
-static int add_own_table(unsigned int i)
+static int add_own_table(unsigned int i, struct module *module)
 {
 	struct kmarkers_span span = {
 		.first = &own_records[i], .end = &own_records[i + 1],
@@ -343,7 +345,7 @@ static int add_own_table(unsigned int i)
 	};
 
 	own_records[i] = (long)&own_markers[i] - (long)&own_records[i];
-	own_added[i] = !marker_tables_add(NULL, &span);
+	own_added[i] = !marker_tables_add(module, &span);
 	return own_added[i] ? 0 : -1;
 }
 
@@ -387,7 +389,7 @@ static const char *check_dropped_records(void)
 	unsigned int i;
 
 	for (i = 0; i < OWN; i++)
-		EXPECT(!add_own_table(i));
+		EXPECT(!add_own_table(i, NULL));
 	EXPECT(!connect_links());
 	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
 	EXPECT(count_own_markers() == 3 && find_calling_markers() == 7);
@@ -397,12 +399,71 @@ static const char *check_dropped_records(void)
 	/* There is no table with this first record, so this call has no effect. */
 	drop_own_table(1);
 	EXPECT(count_own_markers() == 2 && find_calling_markers() == 5);
-	EXPECT(!add_own_table(1));
+	EXPECT(!add_own_table(1, NULL));
 	EXPECT(count_own_markers() == 3 && find_calling_markers() == 7);
 	for (i = 0; i < OWN; i++)
 		drop_own_table(i);
 	EXPECT(!count_own_markers() && !find_calling_markers());
 	EXPECT(hit_and_check_calls(1, 2, 1, 1));
+	return NULL;
+}
+
+/* Invalid pointers, passed as the modules to which the own tables belong. */
+#define FIRST	((struct module *)1)
+#define SECOND	((struct module *)2)
+
+/* The own markers that were visited, as a mask; those with a wrong owner are counted as OWN. */
+static unsigned int ready;
+
+static int collect_ready_marker(void *data, const struct marker *marker, struct module *owner)
+{
+	unsigned int i = marker - own_markers;
+
+	ready |= 1 << (i < OWN && owner == (i < 2 ? FIRST : SECOND) ? i : OWN);
+	return data == marker ? -EBUSY : 0;
+}
+
+/*
+ * Visit the markers of a module that may become trace events, until the marker @last.  Return a
+ * mask of the own markers that were visited.
+ */
+static unsigned int visit_ready_markers(struct module *module, struct marker *last)
+{
+	int err;
+
+	ready = 0;
+	err = marker_tables_visit_ready(module, collect_ready_marker, last);
+	return err == (last ? -EBUSY : 0) ? ready : -1U;
+}
+
+/* Check that the markers of a module may become trace events when the module is ready. */
+static const char *check_ready_modules(void)
+{
+	struct module *owner = NULL;
+
+	EXPECT(!add_own_table(0, FIRST) && !add_own_table(1, FIRST) && !add_own_table(2, SECOND));
+	EXPECT(!visit_ready_markers(NULL, NULL) && !visit_ready_markers(FIRST, NULL));
+	EXPECT(!marker_tables_find_ready("many_own", NULL, &owner) && !owner);
+	EXPECT(marker_tables_set_ready(SECOND));
+	EXPECT(!marker_tables_set_ready((struct module *)3));
+	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !visit_ready_markers(FIRST, NULL));
+	EXPECT(marker_tables_find_ready("many_own", NULL, &owner) == &own_markers[2]);
+	EXPECT(owner == SECOND);
+	EXPECT(marker_tables_set_ready(FIRST));
+	EXPECT(visit_ready_markers(NULL, NULL) == 7 && visit_ready_markers(FIRST, NULL) == 3);
+	EXPECT(visit_ready_markers(SECOND, NULL) == 4);
+	EXPECT(visit_ready_markers(NULL, &own_markers[1]) == 3);
+	EXPECT(marker_tables_find_ready("many_own", "%d", &owner) == &own_markers[0]);
+	EXPECT(owner == FIRST);
+	EXPECT(!marker_tables_find_ready("many_own", "%s", &owner));
+	EXPECT(!marker_tables_find_ready("many_nowhere", NULL, &owner));
+
+	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
+	EXPECT(find_calling_markers() == 7);
+	marker_tables_drop(FIRST);
+	EXPECT(count_own_markers() == 1 && find_calling_markers() == 4);
+	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !marker_tables_set_ready(FIRST));
+	EXPECT(marker_tables_find_ready("many_own", NULL, &owner) == &own_markers[2]);
 	return NULL;
 }
 
@@ -417,6 +478,63 @@ static void clean_up_own_tables(void)
 	clean_up();
 }
 
+static void replacing_probe(void *private, void *call_private, const char *fmt, va_list *args)
+{
+}
+
+/*
+ * Remove the probe with the private data @private from @array.  Return true if the array was
+ * replaced by a copy without the probe, or by NULL if that was the last probe.
+ */
+static bool remove_and_copy(struct probe_array **array, void *private)
+{
+	struct probe_array *old;
+
+	marker_array_remove_probe(array, marker_array_find_probe(*array, count_call, private),
+				  replacing_probe, &old);
+	kfree(old);
+	return old;
+}
+
+/*
+ * Check that removing a probe copies the array if it has at most 16 probes, or if at least half of
+ * its elements are removed probes.  In a copy, the probes have their order, without gaps.
+ */
+static const char *check_removal_from_array(void)
+{
+	struct probe_array *array = NULL, *old;
+	char private[40];
+	unsigned int i;
+
+	for (i = 0; i < 40; i++) {
+		EXPECT(!marker_array_add_probe(&array, count_call, &private[i], replacing_probe,
+					       &old));
+		kfree(old);
+	}
+	EXPECT(array->nr == 40 && array->live == 40);
+	for (i = 0; i < 20; i++) {
+		EXPECT(!remove_and_copy(&array, &private[2 * i]));
+		EXPECT(array->nr == 40 && array->live == 39 - i);
+		EXPECT(array->probe[2 * i].func == replacing_probe);
+		EXPECT(marker_array_find_probe(array, count_call, &private[2 * i]) == -ENOENT);
+	}
+	/* Half of the elements are removed probes. */
+	EXPECT(remove_and_copy(&array, &private[1]) && array->nr == 19 && array->live == 19);
+	/* 19, 18 and 17 probes are left. */
+	for (i = 1; i < 4; i++)
+		EXPECT(!remove_and_copy(&array, &private[2 * i + 1]) && array->nr == 19);
+	EXPECT(array->live == 16);
+	for (i = 4; i < 19; i++) {
+		EXPECT(remove_and_copy(&array, &private[2 * i + 1]));
+		EXPECT(array->nr == 19 - i && array->live == 19 - i);
+		EXPECT(array->probe[0].private == &private[2 * i + 3]);
+		EXPECT(array->probe[18 - i].private == &private[39]);
+		EXPECT(!array->probe[19 - i].func);
+	}
+	EXPECT(remove_and_copy(&array, &private[39]) && !array);
+	return NULL;
+}
+
 const struct test_case many_cases[] = {
 	{ "many_names_connected", check_connect, clean_up },
 	{ "many_names_in_one_batch", check_one_batch, clean_up },
@@ -428,6 +546,8 @@ const struct test_case many_cases[] = {
 	{ "markers_probes_leave", check_unloaded_probes, clean_up },
 	{ "markers_probes_leave_arrays_with_removed_ones", check_unloaded_probes_among_removed,
 	  clean_up_many },
+	{ "markers_probes_leave_arrays", check_removal_from_array, NULL },
+	{ "markers_of_ready_modules", check_ready_modules, clean_up_own_tables },
 	{ "markers_tables_leave_by_their_records", check_dropped_records, clean_up_own_tables },
 };
 
