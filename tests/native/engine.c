@@ -88,6 +88,16 @@ bool __wrap_patcher_text_can_wait_for_tasks(void)
 	return can_wait;
 }
 
+static unsigned int waits;
+
+/* Replace patcher_text_wait_for_tasks(), with the option --wrap of the linker. */
+void __wrap_patcher_text_wait_for_tasks(void);
+
+void __wrap_patcher_text_wait_for_tasks(void)
+{
+	waits++;
+}
+
 /*
  * Check that a run, a site of several instructions, is refused in core text, because tasks may be
  * preempted inside the run.
@@ -226,6 +236,32 @@ static const char *check_runs_that_jump(void)
 	errs[3] = apply_change(over, out);
 	errs[4] = apply_change(errs[3] ? over : out, nop);
 	EXPECT(!errs[0] && errs[1] == -EINVAL && !errs[2] && !errs[3] && !errs[4]);
+	return NULL;
+}
+
+/*
+ * Check that the patcher waits until no task is preempted inside a run, if the run is replaced
+ * while it has several instructions.
+ */
+static const char *check_waits_for_tasks(void)
+{
+	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
+	unsigned int nr[3];
+	int errs[3];
+
+	prepare_table(PATCHER_SITE_RUN);
+	can_wait = true;
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	waits = 0;
+	errs[0] = apply_change(nop, two);
+	nr[0] = waits;
+	errs[1] = apply_change(two, jump);
+	nr[1] = waits;
+	errs[2] = apply_change(errs[1] ? two : jump, nop);
+	nr[2] = waits;
+	EXPECT(!errs[0] && !errs[1] && !errs[2]);
+	EXPECT(nr[0] == 0 && nr[1] == 1 && nr[2] == 1);
 	return NULL;
 }
 
@@ -380,6 +416,7 @@ const struct test_case engine_cases[] = {
 	{ "engine_drains_core_tables", check_core_table_drained, clean_up },
 	{ "engine_unregistering_waits", check_unregister_waits, clean_up },
 	{ "engine_runs_jump_behind_themselves", check_runs_that_jump, clean_up },
+	{ "engine_waits_for_tasks_inside_runs", check_waits_for_tasks, clean_up },
 	{ "engine_no_call_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
 	{ "engine_tables_are_sorted_without_overlaps", check_overlaps_in_table, NULL },
 	{ "engine_notices_changed_bytes", check_changed_bytes, clean_up },
