@@ -240,6 +240,63 @@ static const char *check_iteration(void)
 	return NULL;
 }
 
+#define EIGHT(first)							\
+	first, (first) + 1, (first) + 2, (first) + 3,			\
+	(first) + 4, (first) + 5, (first) + 6, (first) + 7
+#define EIGHT_FORMAT	"%lu %lu %lu %lu %lu %lu %lu %lu "
+
+static noinline void hit_markers_with_args(void)
+{
+	trace_mark(args_seven, "%lu %lu %lu %lu %lu %lu %lu", 1UL, 2UL, 3UL, 4UL, 5UL, 6UL, 7UL);
+	trace_mark(args_eight, EIGHT_FORMAT, EIGHT(1UL));
+	trace_mark(args_nine, EIGHT_FORMAT "%lu", EIGHT(1UL), 9UL);
+	trace_mark(args_most, EIGHT_FORMAT EIGHT_FORMAT EIGHT_FORMAT EIGHT_FORMAT,
+		   EIGHT(1UL), EIGHT(9UL), EIGHT(17UL), EIGHT(25UL));
+}
+
+static unsigned int seen_args;
+
+/* A probe of 2006.  Set seen_args to the number of arguments if these are 1, 2, 3 and so on. */
+static void collect_args(const char *fmt, ...)
+{
+	unsigned long i;
+	va_list args;
+
+	va_start(args, fmt);
+	for (i = 0; (fmt = strchr(fmt, '%')); fmt++)
+		if (va_arg(args, unsigned long) != ++i)
+			break;
+	va_end(args);
+	seen_args = fmt ? 0 : i;
+}
+
+/* Check that a probe of 2006 gets all arguments, in their order. */
+static const char *check_all_arguments(void)
+{
+	static const struct {
+		const char *name;
+		unsigned int nr;
+	} args[] = {
+		{ "args_seven", 7 }, { "args_eight", 8 }, { "args_nine", 9 }, { "args_most", 32 },
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(args); i++) {
+		EXPECT(marker_set_probe(args[i].name, NULL, collect_args) == 1);
+		seen_args = 0;
+		hit_markers_with_args();
+		EXPECT(seen_args == args[i].nr);
+		EXPECT(marker_remove_probe(collect_args) == 1);
+	}
+	return NULL;
+}
+
+static void clean_up_args(void)
+{
+	marker_remove_probe(collect_args);
+	marker_synchronize_unregister();
+}
+
 static bool is_same_code(void *data, const char *name, unsigned long code)
 {
 	return code == (unsigned long)data;
@@ -408,6 +465,29 @@ static const char *check_dropped_records(void)
 	return NULL;
 }
 
+/*
+ * Check that adding a table fails without any effect if an allocation fails, also if a probe is
+ * connected to the name of a marker before the marker exists.
+ */
+static const char *check_table_without_memory(void)
+{
+	bool failed = true;
+	unsigned int nth;
+
+	EXPECT(!test_prepare_failing());
+	EXPECT(!marker_probe_register("many_own", NULL, count_call, &calls[0]));
+	for (nth = 1; nth < FAR && failed; nth++) {
+		test_fail_nth_allocation(nth);
+		add_own_table(0, NULL);
+		failed = test_has_allocation_failed();
+		test_stop_failing();
+		EXPECT(own_added[0] == !failed);
+		EXPECT(count_own_markers() == !failed && find_calling_markers() == !failed);
+	}
+	EXPECT(nth > 4 && nth < FAR);
+	return NULL;
+}
+
 /* Invalid pointers, passed as the modules to which the own tables belong. */
 #define FIRST	((struct module *)1)
 #define SECOND	((struct module *)2)
@@ -543,10 +623,12 @@ const struct test_case many_cases[] = {
 	{ "many_names_without_memory", check_connect_without_memory, clean_up },
 	{ "many_names_disconnected_without_memory", check_disconnect_without_memory, clean_up },
 	{ "markers_iterate", check_iteration, clean_up },
+	{ "markers_2006_pass_every_argument", check_all_arguments, clean_up_args },
 	{ "markers_probes_leave", check_unloaded_probes, clean_up },
 	{ "markers_probes_leave_arrays_with_removed_ones", check_unloaded_probes_among_removed,
 	  clean_up_many },
 	{ "markers_probes_leave_arrays", check_removal_from_array, NULL },
+	{ "markers_tables_without_memory", check_table_without_memory, clean_up_own_tables },
 	{ "markers_of_ready_modules", check_ready_modules, clean_up_own_tables },
 	{ "markers_tables_leave_by_their_records", check_dropped_records, clean_up_own_tables },
 };

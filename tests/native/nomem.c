@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes allocations fail.  The linker replaces calloc() by __wrap_calloc().  In user space,
- * kvcalloc(), kzalloc() and similar functions call calloc().
+ * Makes allocations fail.  The linker replaces calloc() by __wrap_calloc(), and strdup() by
+ * __wrap_strdup().  In user space, kvcalloc(), kzalloc() and similar functions call calloc(), and
+ * kstrdup() calls strdup().
  */
 #include <stdlib.h>
 
@@ -18,6 +19,16 @@ void *__wrap_calloc(size_t nr, size_t size)
 	if (fail_at && !--fail_at)
 		return NULL;
 	return __real_calloc(nr, size);
+}
+
+char *__real_strdup(const char *text);
+char *__wrap_strdup(const char *text);
+
+char *__wrap_strdup(const char *text)
+{
+	if (fail_at && !--fail_at)
+		return NULL;
+	return __real_strdup(text);
 }
 
 int test_prepare_failing(void)
