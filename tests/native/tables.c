@@ -19,6 +19,7 @@
 #include "../../immediate/load.h"
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
+#include "../../sdt/tables.h"
 #include "tables.h"
 
 /* Compiled clients contain these structures: a new layout requires a new KMARKERS_TABLE_VERSION. */
@@ -33,6 +34,7 @@ static_assert(sizeof(struct sdt_target) == 16, "struct sdt_target");
 #define SITE(label, code)	"tables_" #label ":\n\t" code "\n"
 
 NAME(mov1) NAME(mov4) NAME(mov8) NAME(nop) NAME(jump) NAME(jne) NAME(mov2) NAME(end)
+NAME(mov_short) NAME(mov_wide) NAME(mov_end)
 NAME(cmp1) NAME(cmp1_al) NAME(cmp1_bh) NAME(cmp4) NAME(cmp4_eax)
 NAME(cmp_short) NAME(cmp8) NAME(cmp2) NAME(cmp_rex) NAME(cmp_memory) NAME(add4) NAME(test4)
 NAME(cmp_end)
@@ -48,6 +50,10 @@ static __used noinline void contain_instructions(void)
 		     SITE(jne, ".byte 0x75, 0")
 		     SITE(mov2, ".byte 0x66, 0xb8, 0, 0")
 		     SITE(end, ""));
+	/* Movs with other sizes of operands than sites that end at the next label would have. */
+	asm volatile(SITE(mov_short, ".byte 0xb8, 0, 0, 0, 0, 0, 0, 0, 0")
+		     SITE(mov_wide, ".byte 0x48, 0xb8, 0, 0, 0, 0")
+		     SITE(mov_end, ".byte 0, 0, 0, 0"));
 	asm volatile(SITE(cmp1, ".byte 0x41, 0x80, 0xf9, 1")
 		     SITE(cmp1_al, ".byte 0x3c, 1")
 		     SITE(cmp1_bh, ".byte 0x80, 0xff, 1")
@@ -192,6 +198,73 @@ static const char *check_refused_sites(void)
 	EXPECT(add_and_drop(tables_mov4, tables_mov8, 4, PATCHER_SITE_RUN) == -EINVAL);
 	EXPECT(add_and_drop((u8 *)&variable, (u8 *)&variable + 5, 4, 0) == -EPERM);
 	EXPECT(!memcmp(before, tables_nop, sizeof(before)));
+	variable = 0;
+	EXPECT(add_and_drop(tables_mov_short, tables_mov_wide, 8, 0) == -EINVAL);
+	EXPECT(add_and_drop(tables_mov_wide, tables_mov_end, 4, 0) == -EINVAL);
+	return NULL;
+}
+
+static void fill_site(unsigned int i, const u8 *addr, const u8 *end, u8 size)
+{
+	chunk.sites[i] = (struct patcher_site) { .len = end - addr, .size = size };
+	chunk.sites[i].addr = (long)addr - (long)&chunk.sites[i].addr;
+	chunk.sites[i].key = (long)&variable - (long)&chunk.sites[i].key;
+}
+
+/* Check that no site of a table is patched if one of the sites does not read a value. */
+static const char *check_table_with_a_wrong_site(void)
+{
+	struct kmarkers_span span = {
+		.first = chunk.sites, .end = chunk.sites + 2, .bytes = 2 * sizeof(chunk.sites[0]),
+		.chunks = 1,
+	};
+	u8 before[6];
+
+	memcpy(before, tables_mov4, sizeof(before));
+	variable = 0x12345678;
+	fill_site(0, tables_mov4, tables_mov8, 4);
+	fill_site(1, tables_nop, tables_jump, 4);
+	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
+	EXPECT(!memcmp(before, tables_mov4, sizeof(before)));
+	fill_site(0, tables_mov1, tables_mov4, 1);
+	fill_site(1, tables_mov4, tables_mov8, 4);
+	EXPECT(!imv_add_table(MODULE, &span));
+	imv_unregister_module_sites(MODULE);
+	EXPECT(tables_mov1[1] == 0x78 && !memcmp(tables_mov4 + 2, &variable, 4));
+	return NULL;
+}
+
+/* The lengths of SDT sites in bytes, by flavour. */
+static const u8 sdt_lengths[] = {
+	[SDT_JUMP] = 7, [SDT_BREAKPOINT] = 7, [SDT_NOP] = 1, [SDT_SPLIT] = 3,
+};
+
+static int add_sdt_site(unsigned int flavour, unsigned int len, u16 flags)
+{
+	struct kmarkers_span targets = { NULL }, span = {
+		.first = chunk.sites, .end = chunk.sites + 2, .bytes = sizeof(chunk.sites[0]) * 2,
+		.chunks = 1,
+	};
+
+	memset(chunk.sites, 0, sizeof(chunk.sites));
+	chunk.sites[1] = (struct patcher_site) { .len = len, .size = flavour, .flags = flags };
+	chunk.sites[0] = (struct patcher_site) { .len = 1, .size = SDT_NOP };
+	return sdt_register_sites(MODULE, &span, &targets);
+}
+
+/* Check that SDT sites with wrong flavours, lengths, flags or numbers of arguments are refused. */
+static const char *check_refused_sdt_sites(void)
+{
+	unsigned int flavour, len, flag;
+
+	for (flavour = 0; flavour < 256; flavour++)
+		for (len = 0; len < 256; len++)
+			if (flavour >= ARRAY_SIZE(sdt_lengths) || len != sdt_lengths[flavour])
+				EXPECT(add_sdt_site(flavour, len, 0) == -EINVAL);
+	for (flag = 1; flag < 1 << SDT_ARGS_SHIFT; flag *= 2)
+		EXPECT(add_sdt_site(SDT_NOP, 1, flag) == -EINVAL);
+	for (flag = SDT_MAX_ARGS + 1; flag < 256; flag++)
+		EXPECT(add_sdt_site(SDT_NOP, 1, flag << SDT_ARGS_SHIFT) == -EINVAL);
 	return NULL;
 }
 
@@ -352,8 +425,10 @@ static void drop_other_sites(void)
 const struct test_case table_cases[] = {
 	{ "tables_of_reads_are_taken", check_accepted_sites, NULL },
 	{ "tables_of_others_are_refused", check_refused_sites, NULL },
+	{ "tables_with_a_wrong_site_change_nothing", check_table_with_a_wrong_site, NULL },
 	{ "tables_of_comparisons_are_taken", check_accepted_comparisons, NULL },
 	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
+	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
 	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
