@@ -4,9 +4,12 @@
 #include <linux/kernel.h>
 #include <linux/string.h>
 
+#include <kmarkers/patcher.h>
+
 #include "../../bench_modules/groups.h"
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/run.h"
+#include "../../bench_modules/sites.h"
 #include "groups.h"
 
 static bool never_stop(void)
@@ -122,6 +125,126 @@ static const char *check_bad_groups(void)
 	return NULL;
 }
 
+/* Check that each variant of a group must have all layouts, as many as the first variant has. */
+static const char *check_layouts_of_groups(void)
+{
+	bench_op *first[BENCH_LAYOUTS + 1], *second[BENCH_LAYOUTS + 1];
+	struct bench_variant variants[] = {
+		{ .name = "base", .op = first }, { .name = "base-clone", .op = second },
+	};
+	const struct bench_group group = { .name = "g", .variants = variants, .nr_variants = 2 };
+	bench_op **const ops[] = { first, second };
+	unsigned int i, layout;
+
+	for (i = 0; i <= BENCH_LAYOUTS; i++)
+		first[i] = second[i] = return_loops;
+	for (i = 1; i <= BENCH_LAYOUTS; i++) {
+		variants[0].nr_layouts = variants[1].nr_layouts = i;
+		EXPECT(!bench_find_group_error(&group));
+		variants[1].nr_layouts = i - 1;
+		EXPECT(is_refused(&group, "more or fewer layouts"));
+	}
+	variants[0].nr_layouts = variants[1].nr_layouts = BENCH_LAYOUTS + 1;
+	EXPECT(is_refused(&group, "layouts"));
+	variants[0].nr_layouts = variants[1].nr_layouts = 0;
+	EXPECT(is_refused(&group, "layouts"));
+	variants[0].nr_layouts = variants[1].nr_layouts = BENCH_LAYOUTS;
+	for (i = 0; i < 2; i++) {
+		for (layout = 0; layout < BENCH_LAYOUTS; layout++) {
+			ops[i][layout] = NULL;
+			EXPECT(is_refused(&group, "lacks a layout"));
+			ops[i][layout] = return_loops;
+		}
+		variants[i].op = NULL;
+		EXPECT(is_refused(&group, "lacks a layout"));
+		variants[i].op = (bench_op *const *)ops[i];
+	}
+	EXPECT(!bench_find_group_error(&group));
+	return NULL;
+}
+
+/* Check that loop counts are accepted only if they ascend or are all 0, and names only if valid. */
+static const char *check_loops_and_names_of_groups(void)
+{
+	static const u32 good[][BENCH_LOOP_COUNTS] = { { 0, 0, 0 }, { 1, 2, 3 }, { 5, 90, 91 } };
+	static const u32 bad[][BENCH_LOOP_COUNTS] = {
+		{ 0, 1, 2 }, { 0, 1, 0 }, { 0, 0, 1 }, { 1, 0, 0 }, { 1, 2, 2 }, { 1, 1, 2 },
+		{ 1, 2, 0 }, { 2, 1, 3 }, { 1, 3, 2 }, { 3, 2, 1 },
+	};
+	static const char *const names[] = { "a", "z", "A", "Z", "0", "9", "-", "_", "azAZ09-_" };
+	static const char *const bad_names[] = {
+		"", "`", "{", "@", "[", "/", ":", ",", "a b", "a ", " a", "a.b", "\xe4",
+	};
+	struct bench_variant variants[] = {
+		BENCH_ROW("base", return_loops), BENCH_ROW("base-clone", return_loops),
+		BENCH_ROW("other", return_loops),
+	};
+	struct bench_group group = { .name = "g", .variants = variants, .nr_variants = 3 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		memcpy(group.loops, good[i], sizeof(good[i]));
+		EXPECT(!bench_find_group_error(&group));
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		memcpy(group.loops, bad[i], sizeof(bad[i]));
+		EXPECT(is_refused(&group, "loop counts"));
+	}
+	memset(group.loops, 0, sizeof(group.loops));
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		group.name = variants[2].name = names[i];
+		EXPECT(!bench_find_group_error(&group));
+	}
+	for (i = 0; i < ARRAY_SIZE(bad_names); i++) {
+		group.name = bad_names[i];
+		EXPECT(is_refused(&group, "its name"));
+		group.name = "g";
+		variants[2].name = bad_names[i];
+		EXPECT(is_refused(&group, "the name of a variant"));
+		variants[2].name = "other";
+	}
+	variants[1].name = "base-clone2";
+	EXPECT(is_refused(&group, "-clone"));
+	variants[1].name = "base";
+	EXPECT(is_refused(&group, "the same name"));
+	return NULL;
+}
+
+/*
+ * Check that a method of switching switches exactly the first sites, in a batch for all of them or
+ * for each, and that all sites are off after the teardown.
+ */
+static const char *check_switching_of_sites(void)
+{
+	static const struct {
+		enum sites_method method;
+		unsigned int batches;
+	} methods[] = { { SITES_BATCHED, 1 }, { SITES_CHUNKED, 1 }, { SITES_ONE_BY_ONE, 3 } };
+	struct patcher_stats before, after;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(methods); i++) {
+		enum sites_method method = methods[i].method;
+		int errs[6];
+
+		EXPECT(!bench_sites.setup());
+		patcher_read_stats(&before);
+		errs[0] = bench_sites.set(method, 3, true);
+		patcher_read_stats(&after);
+		errs[1] = bench_sites.set(SITES_BATCHED, 3, true);
+		errs[2] = bench_sites.set(SITES_BATCHED, 4, false);
+		errs[3] = bench_sites.set(method, 3, false);
+		errs[4] = bench_sites.set(method, 3, false);
+		errs[5] = bench_sites.set(method, 2, true);
+		bench_sites.teardown();
+		EXPECT(!errs[0] && !errs[3] && !errs[5]);
+		EXPECT(errs[1] == -EILSEQ && errs[2] == -EILSEQ && errs[4] == -EILSEQ);
+		EXPECT(after.batches - before.batches == methods[i].batches);
+		EXPECT(after.rounds - before.rounds == 3 * methods[i].batches);
+	}
+	return NULL;
+}
+
 /*
  * Check that every group of kmarkers satisfies the rules for groups of users' modules and programs.
  * The group of peers (other tracers) is an exception: it has no variants before peers are loaded.
@@ -142,6 +265,9 @@ const struct test_case group_cases[] = {
 	{ "run_accepts_all_own_groups", check_own_groups, NULL },
 	{ "run_trusts_no_block_function", check_wrong_block_function, NULL },
 	{ "run_refuses_bad_groups", check_bad_groups, NULL },
+	{ "run_refuses_groups_that_lack_layouts", check_layouts_of_groups, NULL },
+	{ "run_refuses_bad_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
+	{ "run_switches_the_first_sites", check_switching_of_sites, NULL },
 };
 
 const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);
