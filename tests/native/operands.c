@@ -99,6 +99,26 @@ static const char *check_several_operands(void)
 	return NULL;
 }
 
+/*
+ * Check that an argument in memory that cannot be read is 0, for every size: the first page of a
+ * program is never mapped.
+ */
+static const char *check_unreadable_operands(void)
+{
+	static const signed char sizes[] = { 1, 2, 4, 8, -1, -2, -4, -8 };
+	u8 codes[] = { 0, 0x48, 0x8b, 0x43, 0x08 };	/* 8(%rbx) */
+	struct pt_regs regs = { .bx = 0 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		unsigned long value = 1;
+
+		codes[0] = sizes[i];
+		EXPECT(!sdt_fetch_operands(codes, 1, &regs, &value) && !value);
+	}
+	return NULL;
+}
+
 static const char *check_relative_operand(void)
 {
 	static u8 codes[] = { 8, 0x48, 0x8b, 0x05, 4, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
@@ -157,6 +177,7 @@ static const char *check_unknown_operands(void)
 const struct test_case operands_cases[] = {
 	{ "operands_are_fetched", check_fetched_values, NULL },
 	{ "operands_are_fetched_in_turn", check_several_operands, NULL },
+	{ "operands_unreadable_are_zero", check_unreadable_operands, NULL },
 	{ "operands_relative_to_their_codes", check_relative_operand, NULL },
 	{ "operands_without_a_base", check_baseless_operands, NULL },
 	{ "operands_unknown_are_refused", check_unknown_operands, NULL },
