@@ -153,6 +153,8 @@ static const char *check_supported_conversions(void)
 	EXPECT(fmt_is("%+5d %+u", "\"%5d %u\", REC->arg1, REC->arg2"));
 	EXPECT(fmt_is("a %#x b %#06X c %#6x d %-#6x o %#o",
 		      "\"a 0x%x b 0X%04X c %#6x d 0x%-4x o %#o\", REC->a, REC->b, REC->c, REC->d, REC->o"));
+	EXPECT(fmt_is("a %#03x b %-#3X c %#04x",
+		      "\"a 0x%01x b 0X%-1X c 0x%02x\", REC->a, REC->b, REC->c"));
 	EXPECT(fmt_is("%08.3d %03.8d %.0d %8.3d", "\"%08d %.8d %d %8.3d\", REC->arg1, REC->arg2, "
 		      "REC->arg3, REC->arg4"));
 	return NULL;
