@@ -10,6 +10,7 @@
 #include <linux/kernel.h>
 #include <linux/timekeeping.h>
 
+#include <kmarkers/branch.h>
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
 #include <kmarkers/patcher.h>
@@ -19,6 +20,7 @@
 #include "../../immediate/load.h"
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
+#include "../../sdt/registry.h"
 #include "../../sdt/tables.h"
 #include "tables.h"
 
@@ -268,6 +270,104 @@ static const char *check_refused_sdt_sites(void)
 	return NULL;
 }
 
+NAME(from_a) NAME(from_b) NAME(to_a) NAME(to_b) NAME(to_c) NAME(to_d) NAME(both_a) NAME(both_b)
+
+#define FUNCTION(label, code)							\
+	".type tables_" #label ", @function\n" SITE(label, code)		\
+	".size tables_" #label ", . - tables_" #label "\n"
+
+/*
+ * Functions with sites, functions with targets, and functions with both.  Each jump leads to a nop
+ * in front of a target.
+ */
+asm(".pushsection .text\n"
+	FUNCTION(from_a, KMARKERS_BRANCH("tables_to_a") "\n\tret")
+	FUNCTION(from_b, KMARKERS_BRANCH("tables_to_b") "\n\tret")
+	FUNCTION(to_a, "nop\n\tret")
+	FUNCTION(to_b, "nop\n\tret")
+	FUNCTION(to_c, "nop\n\tret")
+	FUNCTION(to_d, "nop\n\tret")
+	FUNCTION(both_a, KMARKERS_BRANCH("tables_both_a + 8") "\n\tret\n\tnop\n\tret")
+	FUNCTION(both_b, KMARKERS_BRANCH("tables_both_b + 8") "\n\tret\n\tnop\n\tret")
+	".popsection\n");
+
+static const struct sdt_provider grouped_provider = { "tables" };
+static struct sdt_probe grouped = {
+	.provider = &grouped_provider, .module = "", .function = "", .name = "grouped", .types = "",
+};
+static struct sdt_origin grouped_origin = { &grouped };
+static struct sdt_target grouped_targets[4];
+
+static void fill_grouped_site(unsigned int i, const u8 *addr)
+{
+	chunk.sites[i] = (struct patcher_site) { .len = 7, .size = SDT_JUMP };
+	chunk.sites[i].addr = (long)addr - (long)&chunk.sites[i].addr;
+	chunk.sites[i].key = (long)&grouped_origin - (long)&chunk.sites[i].key;
+}
+
+static void fill_grouped_target(unsigned int i, const u8 *addr)
+{
+	struct sdt_target *target = &grouped_targets[i];
+
+	*target = (struct sdt_target) { .addr = (long)addr - (long)&target->addr };
+	target->origin = (long)&grouped_origin - (long)&target->origin;
+}
+
+/* Register a table of two sites and @nr targets. */
+static int add_grouped_sites(unsigned int nr)
+{
+	struct kmarkers_span sites = {
+		.first = chunk.sites, .end = chunk.sites + 2, .bytes = 2 * sizeof(chunk.sites[0]),
+		.chunks = 1,
+	}, targets = {
+		.first = grouped_targets, .end = grouped_targets + nr,
+		.bytes = nr * sizeof(grouped_targets[0]), .chunks = 1,
+	};
+
+	return sdt_register_sites(MODULE, &sites, &targets);
+}
+
+static bool has_site(const struct sdt_target *target, const u8 *addr)
+{
+	return target->state && target->state->shown.ip == (unsigned long)addr;
+}
+
+/*
+ * Check which site a target belongs to if jumps lead to no target.  If each function with a target
+ * has a site, a target belongs to the site of its function.  Otherwise all sites are treated as
+ * copies of the first one, to which all targets belong.
+ */
+static const char *check_targets_of_functions(void)
+{
+	unsigned int i;
+
+	fill_grouped_site(0, tables_both_b);
+	fill_grouped_site(1, tables_both_a);
+	fill_grouped_target(0, tables_both_b + 9);
+	fill_grouped_target(1, tables_both_a + 9);
+	EXPECT(!add_grouped_sites(2));
+	EXPECT(has_site(&grouped_targets[0], tables_both_b));
+	EXPECT(has_site(&grouped_targets[1], tables_both_a));
+	sdt_unregister_module(MODULE);
+	EXPECT(!grouped_targets[0].state && !grouped_targets[1].state);
+
+	fill_grouped_site(0, tables_from_b);
+	fill_grouped_site(1, tables_from_a);
+	fill_grouped_target(0, tables_to_a + 1);
+	fill_grouped_target(1, tables_to_b + 1);
+	fill_grouped_target(2, tables_to_c + 1);
+	fill_grouped_target(3, tables_to_d + 1);
+	EXPECT(!add_grouped_sites(4));
+	for (i = 0; i < 4; i++)
+		EXPECT(has_site(&grouped_targets[i], tables_from_a));
+	return NULL;
+}
+
+static void drop_grouped_sites(void)
+{
+	sdt_unregister_module(MODULE);
+}
+
 static int join_one_chunk(unsigned int record)
 {
 	struct kmarkers_span span = { NULL };
@@ -429,6 +529,8 @@ const struct test_case table_cases[] = {
 	{ "tables_of_comparisons_are_taken", check_accepted_comparisons, NULL },
 	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
 	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
+	{ "tables_of_sdt_sites_and_targets_in_other_functions", check_targets_of_functions,
+	  drop_grouped_sites },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
 	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
