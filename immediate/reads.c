@@ -41,7 +41,11 @@ static void set_jump_condition(u8 *insn, u64 value)
 	*opcode = value ? *opcode & ~1 : *opcode | 1;
 }
 
-/* Return true if @insn is mov $imm,%reg of the site's size, without a prefix or with REX. */
+/*
+ * Return true if @insn is mov $imm,%reg of the site's size, without a prefix or with REX.  The
+ * patcher has checked that the site is one instruction, so REX.W is set only if the immediate has 8
+ * bytes.
+ */
 static bool is_value_mov(const struct patcher_site *site, const u8 *insn)
 {
 	unsigned int size = get_immediate_size(site), prefixes = site->len - size - 1;
@@ -49,9 +53,7 @@ static bool is_value_mov(const struct patcher_site *site, const u8 *insn)
 
 	if (prefixes > 1 || (rex & KMARKERS_REX_MASK) != KMARKERS_REX)
 		return false;
-	if (size == 1)
-		return (insn[prefixes] & 0xf8) == 0xb0;
-	return (insn[prefixes] & 0xf8) == 0xb8 && !(rex & KMARKERS_REX_W) == (size == 4);
+	return (insn[prefixes] & 0xf8) == (size == 1 ? 0xb0 : 0xb8);
 }
 
 /* Return true if @insn is cmp $imm,%reg of the site's size, without a prefix or with REX. */
