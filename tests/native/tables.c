@@ -271,6 +271,7 @@ static const char *check_refused_sdt_sites(void)
 }
 
 NAME(from_a) NAME(from_b) NAME(to_a) NAME(to_b) NAME(to_c) NAME(to_d) NAME(both_a) NAME(both_b)
+NAME(lone_a) NAME(lone_b) NAME(both_c)
 
 #define FUNCTION(label, code)							\
 	".type tables_" #label ", @function\n" SITE(label, code)		\
@@ -289,6 +290,9 @@ asm(".pushsection .text\n"
 	FUNCTION(to_d, "nop\n\tret")
 	FUNCTION(both_a, KMARKERS_BRANCH("tables_both_a + 8") "\n\tret\n\tnop\n\tret")
 	FUNCTION(both_b, KMARKERS_BRANCH("tables_both_b + 8") "\n\tret\n\tnop\n\tret")
+	FUNCTION(lone_a, KMARKERS_BRANCH("tables_lone_a + 8") "\n\tret\n\tnop\n\tret")
+	FUNCTION(lone_b, KMARKERS_BRANCH("tables_lone_b + 8") "\n\tret\n\tnop\n\tret")
+	FUNCTION(both_c, KMARKERS_BRANCH("tables_both_c + 8") "\n\tret\n\tnop\n\tret")
 	".popsection\n");
 
 static const struct sdt_provider grouped_provider = { "tables" };
@@ -313,15 +317,15 @@ static void fill_grouped_target(unsigned int i, const u8 *addr)
 	target->origin = (long)&grouped_origin - (long)&target->origin;
 }
 
-/* Register a table of two sites and @nr targets. */
-static int add_grouped_sites(unsigned int nr)
+/* Register a table of the first sites and targets. */
+static int add_grouped_sites(unsigned int nr, unsigned int nr_targets)
 {
 	struct kmarkers_span sites = {
-		.first = chunk.sites, .end = chunk.sites + 2, .bytes = 2 * sizeof(chunk.sites[0]),
+		.first = chunk.sites, .end = chunk.sites + nr, .bytes = nr * sizeof(chunk.sites[0]),
 		.chunks = 1,
 	}, targets = {
-		.first = grouped_targets, .end = grouped_targets + nr,
-		.bytes = nr * sizeof(grouped_targets[0]), .chunks = 1,
+		.first = grouped_targets, .end = grouped_targets + nr_targets,
+		.bytes = nr_targets * sizeof(grouped_targets[0]), .chunks = 1,
 	};
 
 	return sdt_register_sites(MODULE, &sites, &targets);
@@ -345,7 +349,7 @@ static const char *check_targets_of_functions(void)
 	fill_grouped_site(1, tables_both_a);
 	fill_grouped_target(0, tables_both_b + 9);
 	fill_grouped_target(1, tables_both_a + 9);
-	EXPECT(!add_grouped_sites(2));
+	EXPECT(!add_grouped_sites(2, 2));
 	EXPECT(has_site(&grouped_targets[0], tables_both_b));
 	EXPECT(has_site(&grouped_targets[1], tables_both_a));
 	sdt_unregister_module(MODULE);
@@ -357,9 +361,27 @@ static const char *check_targets_of_functions(void)
 	fill_grouped_target(1, tables_to_b + 1);
 	fill_grouped_target(2, tables_to_c + 1);
 	fill_grouped_target(3, tables_to_d + 1);
-	EXPECT(!add_grouped_sites(4));
+	EXPECT(!add_grouped_sites(2, 4));
 	for (i = 0; i < 4; i++)
 		EXPECT(has_site(&grouped_targets[i], tables_from_a));
+	return NULL;
+}
+
+/* Check that sites in functions without a target are no copies of other sites. */
+static const char *check_sites_without_targets(void)
+{
+	const struct sdt_state *state;
+
+	fill_grouped_site(0, tables_lone_a);
+	fill_grouped_site(1, tables_lone_b);
+	fill_grouped_site(2, tables_both_c);
+	fill_grouped_target(0, tables_both_c + 9);
+	EXPECT(!add_grouped_sites(3, 1));
+	EXPECT(has_site(&grouped_targets[0], tables_both_c));
+	state = grouped_targets[0].state;
+	EXPECT(!state->to_first && !state->to_next);
+	EXPECT(!state[-1].to_first && !state[-1].to_next);
+	EXPECT(!state[-2].to_first && !state[-2].to_next);
 	return NULL;
 }
 
@@ -531,6 +553,7 @@ const struct test_case table_cases[] = {
 	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
 	{ "tables_of_sdt_sites_and_targets_in_other_functions", check_targets_of_functions,
 	  drop_grouped_sites },
+	{ "tables_of_sdt_sites_without_targets", check_sites_without_targets, drop_grouped_sites },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
 	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
