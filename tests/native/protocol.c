@@ -6,8 +6,11 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/ptrace.h>
@@ -377,6 +380,11 @@ static unsigned int count_rounds_of_promotion(unsigned int nr)
 	return after.rounds - before.rounds;
 }
 
+static bool is_site_beside(const u8 *addr)
+{
+	return addr == site_beside;
+}
+
 static bool are_breakpoints(bool beside, bool apart)
 {
 	return (*site_beside == INT3) == beside && (*site_apart == INT3) == apart;
@@ -396,12 +404,12 @@ static const char *check_hot_sites(void)
 	EXPECT(count_rounds_of_promotion(3) == 0 && are_breakpoints(false, false));
 	EXPECT(count_rounds_of_promotion(2) == 1 && are_breakpoints(true, true));
 
-	protocol_probed = site_beside;
+	protocol_is_probed = is_site_beside;
 	EXPECT(count_rounds_of_promotion(3) == 1 && are_breakpoints(true, false));
 	EXPECT(count_rounds_of_promotion(3) == 0 && are_breakpoints(true, false));
-	protocol_probed = NULL;
+	protocol_is_probed = NULL;
 	EXPECT(count_rounds_of_promotion(3) == 1 && are_breakpoints(false, false));
-	protocol_probed = site_beside;
+	protocol_is_probed = is_site_beside;
 	EXPECT(count_rounds_of_promotion(0) == 1 && are_breakpoints(false, true));
 	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
 
@@ -416,8 +424,89 @@ static const char *check_hot_sites(void)
 	return NULL;
 }
 
+SDT_PROBE_DEFINE0(protocol, , , ten);
+
+#define HIT_TWO_SITES()								\
+do {										\
+	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , ten);			\
+	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , ten);			\
+} while (0)
+
+static noinline void hit_ten_sites(void)
+{
+	HIT_TWO_SITES();
+	HIT_TWO_SITES();
+	HIT_TWO_SITES();
+	HIT_TWO_SITES();
+	HIT_TWO_SITES();
+}
+
+static bool is_every_site_probed(const u8 *addr)
+{
+	return true;
+}
+
+static unsigned int count_occurrences(const char *text, const char *word)
+{
+	unsigned int nr = 0;
+
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		nr++;
+	}
+	return nr;
+}
+
+/*
+ * Promote sites that were hit, and demote others.  Return the number of messages about single
+ * sites, plus 100 times the number of sites that one message summarises.
+ */
+static unsigned int count_messages_of_promotion(void)
+{
+	char said[4096] = "";
+	unsigned int others = 0;
+	FILE *log = tmpfile();
+	int err, saved = dup(STDERR_FILENO);
+	const char *more;
+
+	dup2(fileno(log), STDERR_FILENO);
+	err = sdt_promote_hot_sites(0);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(log);
+	said[fread(said, 1, sizeof(said) - 1, log)] = '\0';
+	fclose(log);
+	more = strstr(said, " more sites of SDT probes could not be ");
+	while (more && more > said && more[-1] != ' ')
+		more--;
+	if (more)
+		others = strtoul(more, NULL, 10);
+	return err ? -1U : count_occurrences(said, "SDT probe ten: could not be ") + 100 * others;
+}
+
+/*
+ * Check that at most 8 sites that cannot be promoted are logged, and the number of the others, but
+ * only at the first attempt.
+ */
+static const char *check_messages_of_promotion(void)
+{
+	EXPECT(!sdt_attach("ten", record_hit_address, NULL));
+	protocol_is_probed = is_every_site_probed;
+	hit_ten_sites();
+	EXPECT(count_messages_of_promotion() == 208);
+	hit_ten_sites();
+	EXPECT(count_messages_of_promotion() == 0);
+	protocol_is_probed = NULL;
+	hit_ten_sites();
+	EXPECT(count_messages_of_promotion() == 0);
+	protocol_is_probed = is_every_site_probed;
+	EXPECT(count_messages_of_promotion() == 208);
+	return NULL;
+}
+
 static void clean_up_hot_sites(void)
 {
+	sdt_detach("ten", record_hit_address, NULL);
 	sdt_detach("beside", record_hit_address, NULL);
 	sdt_detach("apart", record_hit_address, NULL);
 	protocol_cleanup();
@@ -479,6 +568,8 @@ const struct test_case protocol_cases[] = {
 	{ "protocol_retries_traps_that_return", check_trap_stored_again, protocol_cleanup },
 	{ "sdt_claims_breakpoints_at_once", check_first_trap, protocol_cleanup },
 	{ "sdt_promotes_hot_sites_apart_from_kprobes", check_hot_sites, clean_up_hot_sites },
+	{ "sdt_logs_few_sites_that_are_not_promoted", check_messages_of_promotion,
+	  clean_up_hot_sites },
 	{ "protocol_leaves_no_alias", check_no_alias_left, protocol_cleanup },
 };
 

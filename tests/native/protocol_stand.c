@@ -153,7 +153,7 @@ const struct patcher_site *__wrap_patcher_sites_find(unsigned long addr,
 	return __real_patcher_sites_find(addr, found);
 }
 
-const u8 *protocol_probed;
+bool (*protocol_is_probed)(const u8 *addr);
 
 void __real_patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr,
 				      bool *probed);
@@ -167,13 +167,13 @@ void __wrap_patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned
 
 	__real_patcher_find_probed_pokes(pokes, nr, probed);
 	for (i = 0; i < nr; i++)
-		if (protocol_probed && pokes[i].addr == protocol_probed)
+		if (protocol_is_probed && protocol_is_probed(pokes[i].addr))
 			probed[i] = true;
 }
 
 void protocol_cleanup(void)
 {
-	protocol_probed = NULL;
+	protocol_is_probed = NULL;
 	protocol_after_round = NULL;
 	protocol_in_handler = NULL;
 	__atomic_store_n(&protocol_in_lookup, NULL, __ATOMIC_RELEASE);

@@ -46,7 +46,10 @@ extern void (*protocol_in_handler)(void);
 /* Hook that the breakpoint handler calls once, when the handler looks up a site in the tables. */
 extern void (*protocol_in_lookup)(void);
 
-/* Address at which patcher_find_probed_pokes() finds a kprobe; NULL for none. */
-extern const u8 *protocol_probed;
+/*
+ * Hook that returns true if patcher_find_probed_pokes() finds a kprobe at the site @addr; NULL if
+ * there are no kprobes.
+ */
+extern bool (*protocol_is_probed)(const u8 *addr);
 
 #endif /* TESTS_NATIVE_PROTOCOL_STAND_H */
