@@ -20,6 +20,7 @@
 #include "../../immediate/load.h"
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
+#include "../../sdt/pattern.h"
 #include "../../sdt/registry.h"
 #include "../../sdt/tables.h"
 #include "tables.h"
@@ -390,6 +391,54 @@ static void drop_grouped_sites(void)
 	sdt_unregister_module(MODULE);
 }
 
+/* Make the name of a site whose probe is defined as @name.  Return true if it is @wanted. */
+static bool is_probe_shown_as(const char *name, const char *wanted)
+{
+	static struct sdt_table table;
+	static struct sdt_probe probe;
+	struct {
+		struct sdt_place place;
+		char guard[8];
+	} made = { .guard = "guard" };
+
+	probe = grouped;
+	probe.name = name;
+	chunk.sites[0] = (struct patcher_site) { .len = 1, .size = SDT_NOP };
+	chunk.sites[0].addr = (long)tables_to_a - (long)&chunk.sites[0].addr;
+	chunk.sites[0].key = (long)&probe - (long)&chunk.sites[0].key;
+	sdt_make_site_name(&made.place, &table, &chunk.sites[0]);
+	return !strcmp(made.place.part[SDT_NAME], wanted) && !strcmp(made.guard, "guard") &&
+	       !strcmp(made.place.part[SDT_FUNCTION], "tables_to_a") && !made.place.offset &&
+	       !strcmp(made.place.part[SDT_PROVIDER], "tables");
+}
+
+/* Check that two underscores are shown as a dash, and names of up to 127 characters completely. */
+static const char *check_shown_names(void)
+{
+	char name[140], wanted[SDT_MAX_FUNCTION];
+	unsigned int length;
+
+	EXPECT(is_probe_shown_as("io__start", "io-start"));
+	EXPECT(is_probe_shown_as("a_b", "a_b"));
+	EXPECT(is_probe_shown_as("a___b____c__", "a-_b--c-"));
+	for (length = 120; length < sizeof(name); length++) {
+		memset(name, 'a', length);
+		name[length] = '\0';
+		memset(wanted, 'a', sizeof(wanted));
+		wanted[length < sizeof(wanted) ? length : sizeof(wanted) - 1] = '\0';
+		EXPECT(is_probe_shown_as(name, wanted));
+		/* With the dash, the name is a character shorter. */
+		memcpy(name + length - 2, "__", 2);
+		memset(wanted, 'a', sizeof(wanted));
+		if (length - 2 < sizeof(wanted) - 1)
+			memcpy(wanted + length - 2, "-", 2);
+		else
+			wanted[sizeof(wanted) - 1] = '\0';
+		EXPECT(is_probe_shown_as(name, wanted));
+	}
+	return NULL;
+}
+
 static int join_one_chunk(unsigned int record)
 {
 	struct kmarkers_span span = { NULL };
@@ -554,6 +603,7 @@ const struct test_case table_cases[] = {
 	{ "tables_of_sdt_sites_and_targets_in_other_functions", check_targets_of_functions,
 	  drop_grouped_sites },
 	{ "tables_of_sdt_sites_without_targets", check_sites_without_targets, drop_grouped_sites },
+	{ "tables_show_names_with_dashes", check_shown_names, NULL },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
 	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
