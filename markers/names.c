@@ -142,7 +142,8 @@ void marker_name_log_format_mismatch(const struct marker_entry *entry, const str
 /**
  * marker_names_free() - free names that remain because of probes that were never unregistered
  *
- * Context: may sleep; no marker is registered, and no other task calls the registry.
+ * Context: may sleep; no marker is registered.  No other task calls the registry, so its lock is
+ * not taken.
  */
 void marker_names_free(void)
 {
@@ -150,7 +151,6 @@ void marker_names_free(void)
 	struct hlist_node *next;
 	unsigned int i;
 
-	mutex_lock(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
 		hlist_del(&entry->node);
 		kfree(entry->probes);
@@ -159,5 +159,4 @@ void marker_names_free(void)
 	}
 	marker_registry.nr_names = 0;
 	replace_name_buckets(first_names, FIRST_ORDER);
-	mutex_unlock(&marker_registry.lock);
 }
