@@ -115,6 +115,21 @@ def test_windows_of_cold_code_do_not_depend_on_their_order(tmp_path: Path) -> No
     assert first < 1.25 * others, f"{first} ticks in the first window, {others} in later ones"
 
 
+def test_code_that_is_in_memory_alone_costs_most(tmp_path: Path) -> None:
+    """A pass of code that is evicted from all caches costs several times as much as a pass of code
+    in the L1 or L2 cache."""
+    groups = ("cold-icache-l1", "cold-icache-l2", "cold-icache-memory")
+    run_kmbench("run", "-b", 8, "-o", tmp_path / "raw", *groups)
+    if read_env_file(tmp_path / "raw")["emulated"] == "1":
+        pytest.skip("an emulated CPU has no caches")
+    costs: dict[str, list[float]] = {name: [] for name in groups}
+    for row in collect.load_raw_folder("native", tmp_path / "raw").rows:
+        if row.variant == "none":
+            costs[row.benchmark].append(row.value / row.size)
+    near, middle, memory = (statistics.median(costs[name]) for name in groups)
+    assert memory > 3 * max(near, middle), costs
+
+
 def measure_switching(raw: Path, seed: int, *benchmarks: str) -> list[Sample]:
     """Measure benchmarks that switch sites, which takes long with a million sites; return the
     samples."""
