@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of benchmark groups: valid and invalid groups, and block functions with wrong results. */
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include <kmarkers/patcher.h>
 
+#include "../../bench_modules/caches.h"
 #include "../../bench_modules/groups.h"
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/run.h"
@@ -261,12 +267,73 @@ static const char *check_own_groups(void)
 	return NULL;
 }
 
+#define CACHE_FILE	"/sys/devices/system/cpu/cpu%u/cache/index%u/%s"
+
+/* Read the first word of a file of a CPU's cache.  Return false if there is no such file. */
+static bool read_cache_file(unsigned int cpu, unsigned int index, const char *name, char word[16])
+{
+	char path[80];
+	FILE *file;
+	bool found;
+
+	snprintf(path, sizeof(path), CACHE_FILE, cpu, index, name);
+	file = fopen(path, "r");
+	if (!file)
+		return false;
+	found = fscanf(file, "%15s", word) == 1;
+	fclose(file);
+	return found;
+}
+
+/* Read the sizes of the caches on @cpu: CPUs of one machine may have different caches. */
+static bool read_caches_of_cpu(unsigned int cpu, struct bench_caches *caches)
+{
+	cpu_set_t before, one;
+
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_getaffinity(0, sizeof(before), &before) ||
+	    sched_setaffinity(0, sizeof(one), &one))
+		return false;
+	bench_read_caches(caches);
+	return !sched_setaffinity(0, sizeof(before), &before);
+}
+
+/* Check that the sizes of the caches are those that the kernel found. */
+static const char *check_cache_sizes(void)
+{
+	unsigned int cpu = raw_smp_processor_id();
+	u64 code = 0, middle = 0, last = 0;
+	struct bench_caches caches;
+	char level[16], type[16], size[16];
+	unsigned int i;
+
+	for (i = 0; read_cache_file(cpu, i, "level", level) &&
+		    read_cache_file(cpu, i, "type", type) &&
+		    read_cache_file(cpu, i, "size", size); i++) {
+		u64 bytes = strtoul(size, NULL, 10) * 1024;
+
+		if (!strcmp(type, "Instruction"))
+			code = bytes > code ? bytes : code;
+		else if (atoi(level) == 2)
+			middle = bytes;
+		if (strcmp(type, "Instruction") && atoi(level) >= 2)
+			last = bytes > last ? bytes : last;
+	}
+	if (!code || !middle || !last)
+		return "SKIP the kernel has no sizes of caches";
+	EXPECT(read_caches_of_cpu(cpu, &caches));
+	EXPECT(caches.code == code && caches.middle == middle && caches.last == last);
+	return NULL;
+}
+
 const struct test_case group_cases[] = {
 	{ "run_accepts_all_own_groups", check_own_groups, NULL },
 	{ "run_trusts_no_block_function", check_wrong_block_function, NULL },
 	{ "run_refuses_bad_groups", check_bad_groups, NULL },
 	{ "run_refuses_groups_that_lack_layouts", check_layouts_of_groups, NULL },
 	{ "run_refuses_bad_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
+	{ "run_knows_the_sizes_of_caches", check_cache_sizes, NULL },
 	{ "run_switches_the_first_sites", check_switching_of_sites, NULL },
 };
 
