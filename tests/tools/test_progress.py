@@ -4,9 +4,14 @@
 from __future__ import annotations
 
 import io
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
+from kmtools.base import progress as progress_module
 from kmtools.base.progress import Line, Progress, format_duration
+from kmtools.base.screen import Screen
 
 
 class Terminal(io.StringIO):
@@ -101,3 +106,118 @@ def test_durations_are_formatted_in_minutes_and_seconds() -> None:
     assert [format_duration(s) for s in (-1, 0.4, 99, 100, 3599)] == [
         "0 s", "0 s", "99 s", "1 min 40 s", "59 min 59 s",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shown", "terminal"), [("", False), ("\r\033[K", True)])
+def test_closed_progress_leaves_no_temporary_line(
+    shown: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line is removed once; a log has nothing to remove."""
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal() if terminal else io.StringIO()
+    progress = Progress(1, stream, Clock())
+    progress.close()
+    assert stream.getvalue() == ""
+    line = Line(stream)
+    line.print_temporary("x")
+    before = stream.getvalue()
+    line.close()
+    line.close()
+    assert stream.getvalue() == before + shown
+
+
+def test_time_left_counts_only_what_this_step_has_done() -> None:
+    """40 of 100 are done when the step begins. 15 s later 50 are done: 10 took 15 s, so that the
+    other 50 take 75 s. The first progress of the next step is counted from its own start."""
+    clock, stream = Clock(), io.StringIO()
+    progress = Progress(2, stream, clock)
+    for _ in range(2):
+        progress.begin_step("measuring")
+        progress.show_completed_share(40, 100, "a")
+        clock.now += 14.9
+        progress.show_completed_share(49, 100, "a")
+        clock.now += 0.1
+        progress.show_completed_share(50, 100, "a")
+        progress.show_completed_share(51, 100, "a")
+        clock.now += 15
+        progress.show_completed_share(0, 0, "nothing to do")
+    share = "            50 %, a; about 75 s left"
+    assert stream.getvalue().splitlines() == [
+        "[1/2]    0 s  measuring", share, "[2/2]   30 s  measuring", share
+    ]  # fmt: skip
+
+
+def test_empty_line_stays_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    stream = Terminal()
+    Progress(1, stream).print_line("")
+    assert stream.getvalue() == "\r\033[K\n"
+
+
+@pytest.mark.parametrize("term", ["xterm", "linux"])
+def test_rows_have_the_screen_below_the_step(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The step and its share take two lines of the screen. Lines that are printed meanwhile follow
+    when the screen is closed. A terminal without an alternate screen shows no rows."""
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream, clock, asked = Terminal(), Clock(), []
+
+    def render_rows(width: int, height: int) -> list[tuple[str, str]]:
+        asked.append((width, height))
+        return [("row", "")]
+
+    monkeypatch.setattr(Screen, "_write_text", lambda self, text: stream.write(f"<{text}>"))
+    monkeypatch.setattr(stream, "fileno", lambda: -1)
+    progress = Progress(1, stream, clock)
+    with progress.show_rows(None):
+        progress.begin_step("measuring")
+    with progress.show_rows(render_rows):
+        before = stream.getvalue()
+        progress.print_line("a note")
+        clock.now += 0.5
+        progress.show_completed_share(1, 4, "b")
+        inside = stream.getvalue().removeprefix(before)
+    progress.print_line("later")
+    assert stream.getvalue().count("a note\n") == 1
+    if term == "linux":
+        assert not asked and inside.startswith("\r\033[Ka note\n")
+        return
+    assert stream.getvalue().endswith("\r\033[Ka note\n\r\033[Klater\n")
+    assert asked == [(80, 22)] * 2
+    lines = ["[1/1]    0 s  measuring", "            25 %, b", "row"]
+    assert inside == "<\033[H" + "\r\n".join(f"\033[K{line}" for line in lines) + "\033[J>"
+    # The next rows have neither the earlier share nor the earlier notes.
+    before = stream.getvalue()
+    with progress.show_rows(render_rows):
+        pass
+    assert not re.search("25 %|a note", stream.getvalue().removeprefix(before))
+
+
+@pytest.mark.parametrize(("terminal", "pause"), [(True, 2.0), (False, 60.0)])
+def test_text_is_printed_after_each_pause(
+    terminal: bool, pause: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The pause is short on a terminal, and long in a log."""
+    pauses = []
+
+    class Stop:
+        """The event that ends the thread: it is set after three waits."""
+
+        def wait(self, seconds: float) -> bool:
+            pauses.append(seconds)
+            return len(pauses) > 2
+
+    @contextmanager
+    def run_at_once(work: Callable[[Stop], None]) -> Iterator[None]:
+        work(Stop())
+        yield
+
+    stream = Terminal() if terminal else io.StringIO()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr("sys.stdout", stream)
+    monkeypatch.setattr(progress_module, "run_in_thread", run_at_once)
+    texts = iter("ab")
+    with progress_module.print_text_repeatedly(lambda: next(texts), 2.0, 60.0):
+        pass
+    assert pauses == [pause] * 3
+    assert stream.getvalue() == ("\ra\033[K\rb\033[K\r\033[K" if terminal else "a\nb\n")
