@@ -7,11 +7,14 @@ from __future__ import annotations
 import io
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakemirror import FakeMirror
-from kmtools.base.errors import UnableError
-from kmtools.lint import checkpatch, linters
+from kmtools.base.errors import FailedError, UnableError
+from kmtools.lint import checkpatch, layers, linters, names
+from kmtools.runner.ask import SuiteRequest
+from kmtools.runner.ktap import Tally
 
 CHECKPATCH_FILES = ["checkpatch.pl", "const_structs.checkpatch", "spelling.txt"]
 
@@ -84,3 +87,194 @@ def test_damaged_kernel_source_is_reported(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UnableError, match=r"cannot extract checkpatch from linux-source-6.1_1"):
         checkpatch.ensure_checkpatch()
     assert not (mirror.cache / "checkpatch" / "checkpatch.pl").exists()
+
+
+def test_files_with_the_same_disabled_warnings_share_a_command(tmp_path: Path) -> None:
+    """The warnings that are disabled for a file are those of all prefixes of its path."""
+    paths = [Path(name) for name in ("base/a.c", "patcher/main.c", "base/b.c", "tests/kernel/a.c")]
+    first, *others = checkpatch.make_checkpatch_commands(Path("s.pl"), paths, tmp_path / "types")
+    macros = "COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_WITH_FLOW_CONTROL"
+    shared = f"--ignore={macros},EMBEDDED_FUNCTION_NAME"
+    options = ["--no-tree", "--no-summary", "--terse", "--show-types", "--max-line-length=100"]
+    options.append(f"--typedefsfile={tmp_path}/types")
+    assert first == ["perl", "s.pl", *options, shared, "-f", "base/a.c", "base/b.c"]
+    assert [words[-3:] for words in others] == [
+        [f"{shared},OPEN_BRACE", "-f", "patcher/main.c"],
+        [
+            f"{shared},MEMORY_BARRIER,AVOID_EXTERNS,MSLEEP,QUOTED_WHITESPACE_BEFORE_NEWLINE",
+            "-f",
+            "tests/kernel/a.c",
+        ],
+    ]
+    assert (tmp_path / "types").read_text() == (
+        "bench_op\nmarker_probe_func\nmarker_typed_func\nva_list\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("script", "found"),
+    [
+        ("echo a; echo b >&2; exit 3", ["a", "b"]),
+        ("exit 3", ["sh: exit code 3"]),
+        ("echo a", []),
+    ],
+)
+def test_output_of_a_failed_linter_is_its_findings(script: str, found: list[str]) -> None:
+    assert linters.run_tool(["sh", "-c", script], "sh") == found
+
+
+def test_linter_that_is_not_installed_is_skipped(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each line of findings is a failure. All linters run unless some are named."""
+    tools = {
+        "good": lambda _: [],
+        "bad": lambda _: ["x:1: y", "x:2: z"],
+        "lame": lambda _: linters.run_tool(["no-such-program"], "lame"),
+    }
+    monkeypatch.setattr(linters, "TOOLS", tools)
+    monkeypatch.setattr(linters, "Sources", lambda: None)
+    bad = ["bad: x:1: y", "bad: x:2: z"]
+    lame = ["lame: no-such-program is not installed"]
+    assert linters.run_linters() == Tally(1, bad, lame)
+    assert capsys.readouterr().out.splitlines() == [
+        "good        clean",
+        "bad         2 lines of findings",
+        "    x:1: y",
+        "    x:2: z",
+        "lame        SKIP: no-such-program is not installed",
+    ]
+    assert linters.run_linters(["bad"]) == Tally(0, bad)
+
+
+@pytest.mark.parametrize(
+    ("form", "tools", "what", "loud"),
+    [
+        ("full", "", "every linter", False),
+        ("short", "", "every linter", False),
+        ("weekly", "ruff", "ruff", False),
+        ("named", "", "every linter", True),
+        ("named", "ruff,mypy", "ruff, mypy", True),
+    ],
+)
+def test_named_linters_print_to_the_terminal(
+    form: str,
+    tools: str,
+    what: str,
+    loud: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    calls: list[list[str]] = []
+
+    def run(names: list[str]) -> Tally:
+        calls.append(names)
+        print("words")
+        return Tally(1)
+
+    monkeypatch.setattr(linters, "run_linters", run)
+    request = SuiteRequest(form, options={"tools": tools})
+    (suite,) = linters.make_requested_suites(request, ["lint"])
+    assert (suite.name, suite.what, suite.loud) == ("lint", what, loud)
+    assert suite.run(tmp_path / "log") == Tally(1)
+    assert calls == [tools.replace(",", " ").split()]
+    assert capsys.readouterr().out == ("words\n" if loud else "")
+    monkeypatch.setattr(linters, "LINTERS", tmp_path)
+    assert suite.obstacle() == "the linters are missing: run scripts/setup --lint"
+    (tmp_path / "mypy").touch()
+    assert suite.obstacle() == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "warnings", "found"),
+    [
+        (0, [], []),
+        (0, ["a.c:1:2: warning: x"], ["a.c:1:2: warning: x"]),
+        (2, ["a.c:1:2: warning: x"], ["a.c:1:2: warning: x"]),
+        (2, [], [f"line {n}" for n in range(2, 12)]),
+    ],
+)
+def test_failed_build_without_warnings_shows_its_last_ten_lines(
+    code: int,
+    warnings: list[str],
+    found: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Objects of an earlier build are deleted only on request."""
+    lines = warnings or [f"line {n}" for n in range(12)]
+    objects, calls = tmp_path / "objects", []
+    objects.mkdir()
+
+    def run(kernel: object, folder: Path, words: list[str], log: Path) -> int:
+        calls.append((words, objects.exists()))
+        log.write_text("\n".join(lines))
+        return code
+
+    monkeypatch.setattr(linters, "prepare_lint_kernel", lambda: SimpleNamespace(name="6.1"))
+    monkeypatch.setattr(linters, "get_object_dir", lambda *names: objects)
+    monkeypatch.setattr(linters, "update_source_copy", lambda *names: None)
+    monkeypatch.setattr(linters, "run_make", run)
+    words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", "W=1"]
+    assert linters.collect_build_warnings(["W=1"]) == found
+    assert linters.collect_build_warnings(["W=1"], anew=True) == found
+    assert calls == [(words, True), (words, False)]
+    monkeypatch.setattr(names, "find_all_symbol_faults", lambda root: [f"{root}"])
+    faults = linters.find_symbol_faults()
+    assert faults == (found or [str(objects)])
+
+
+def test_modules_without_objects_are_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The symbols of the modules of tests are not checked."""
+    for name in ("b/two.ko", "a/one.ko", "tests/t.ko"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(names, "find_module_symbol_faults", lambda path, root: [path.stem] * 2)
+    assert names.find_all_symbol_faults(tmp_path) == ["one", "one", "two", "two"]
+    with pytest.raises(FailedError, match=f"^no module was built in {tmp_path}/a$"):
+        names.find_all_symbol_faults(tmp_path / "a")
+    with pytest.raises(FailedError, match=rf"^nm cannot read {tmp_path}/a/one\.ko: "):
+        names.read_symbols(tmp_path / "a" / "one.ko")
+
+
+def test_generated_symbols_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = ["patcher_init", "my_init_module", "loop_a", "tables_need_x"]
+    made = [
+        "__this_module",
+        "init_module",
+        "cleanup_module",
+        "f.cold",
+        "loop_64",
+        "x_tables_need_y",
+    ]
+    lines = "".join(f"0000000000000010 T {name}\n" for name in kept + made)
+    lines += "                 U printk\n"
+    done = SimpleNamespace(returncode=0, stdout=lines)
+    monkeypatch.setattr(names, "capture_output", lambda words: done)
+    wanted = [*((name, "T") for name in kept), ("printk", "U")]
+    assert names.read_symbols(tmp_path) == wanted
+
+
+@pytest.mark.parametrize(
+    ("edges", "cycles"),
+    [
+        ("ab bc", []),
+        ("aa", []),
+        ("ab ba", ["a <-> b"]),
+        ("ab bc ca cd", ["a <-> b", "a <-> c", "b <-> c"]),
+        ("xy yx ab", ["x <-> y"]),
+    ],
+)
+def test_edges_of_a_cycle_are_found(edges: str, cycles: list[str]) -> None:
+    found = layers.find_cycles((edge[0], edge[1]) for edge in edges.split())
+    assert list(found) == [f"cycle: {pair}" for pair in cycles]
+
+
+def test_longest_pattern_decides_the_layer() -> None:
+    rows = [{"name": "all", "files": ["*"]}, {"name": "own", "files": ["a/*", "x"]}]
+    assert layers.find_layer(Path("a/b.c"), rows) == rows[1]
+    assert layers.find_layer(Path("b.c"), rows) == rows[0]
+    assert layers.find_layer(Path("b.c"), rows[1:]) is None
