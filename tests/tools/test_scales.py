@@ -1,0 +1,424 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of the numbers in figures: ranges of axes, rows of panels, widths of texts, coordinates,
+and published costs next to the costs of a run."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from kmtools.analyse.published import PublishedNumber
+from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.analyse.switching import METHOD_NAMES, SCALING, SwitchPoint
+from kmtools.analyse.verdicts import IDENTICAL, SLOWER, UNRESOLVED
+from kmtools.measure.samples import GAP
+from kmtools.report.figures import charts, costs, library, look, panels, svgfile, thenandnow
+from kmtools.report.figures import workers as drawing_workers
+from kmtools.report.figures.rows import Panel, Row
+from kmtools.report.figures.scales import (
+    Scale,
+    choose_even_ticks,
+    choose_power_ticks,
+    make_log_scale,
+    make_signed_scale,
+)
+from kmtools.report.figures.svgfile import Element
+from kmtools.report.figures.thenandnow import MatchedCost, OurCost
+from verdictrows import make_result, make_site_cost
+
+
+@pytest.mark.parametrize(
+    ("values", "floor", "ends"),
+    [
+        ([], 2.0, (-2.16, 2.16, None)),
+        ([], 0.0, (-1.08, 1.08, None)),
+        ([5.0], 0.0, (-5.4, 5.4, None)),
+        ([5.0, math.inf, math.nan], math.nan, (-5.4, 5.4, None)),
+        ([-3.0, 25.0], 1.0, (-3.24, 27.0, None)),
+        ([-25.0, 0.5], 1.0, (-27.0, 1.08, None)),
+        ([26.0], 1.0, (-2.0, 33.8, 2.0)),
+        ([-26.0, 1.0], 1.0, (-33.8, 2.0, 2.0)),
+        ([-100.0, 50.0], 1.0, (-130.0, 65.0, 2.0)),
+    ],
+)
+def test_axis_includes_zero_and_is_logarithmic_beyond_25_times_the_noise(
+    values: list[float], floor: float, ends: tuple[float, float, float | None]
+) -> None:
+    """A linear axis is 8 % longer than needed, a logarithmic one 30 %."""
+    axis = make_signed_scale(values, floor)
+    assert (axis.low, axis.high) == pytest.approx(ends[:2])
+    assert axis.linear == ends[2]
+
+
+def test_logarithmic_axis_has_only_values_above_zero() -> None:
+    axis = make_log_scale([0.0, -5.0, 13.0, 130.0, math.inf, math.nan])
+    assert (axis.low, axis.high) == pytest.approx((10, 169))
+    assert axis.linear == 0.0
+    assert make_log_scale([-1.0]) == Scale(1 / 1.3, 1.3, 0.0)
+
+
+def test_value_is_moved_onto_the_axis() -> None:
+    axis = Scale(-1.0, 3.0)
+    assert [axis.clamp_value(x) for x in (-2, -1, 0.5, 3, math.inf)] == [-1, -1, 0.5, 3, 3]
+    with pytest.raises(ValueError, match="no number"):
+        axis.clamp_value(math.nan)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "ticks"),
+    [
+        (1.0, 1000.0, 4, [1, 10, 100, 1000]),
+        (1.0, 1000.0, 3, [10, 1000]),
+        (1.0, 1000.0, 2, [10, 1000]),
+        (1.0, 1000.0, 1, [1000]),
+        (1.0, 1000.0, 0, [1000]),
+        (2.0, 9.0, 5, []),
+        (10.0, 10.0, 5, [10]),
+        (10.0, 9.0, 5, []),
+        (1.0, -1.0, 5, []),
+        (1.0, 0.0, 5, []),
+    ],
+)
+def test_ticks_of_powers_end_at_the_highest(
+    low: float, high: float, most: int, ticks: list[float]
+) -> None:
+    assert choose_power_ticks(low, high, most) == ticks
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "most", "ticks"),
+    [
+        (2.0, 2.0, 5, [2.0]),
+        (3.0, 2.0, 5, [3.0]),
+        (0.0, 0.3, 4, [0.0, 0.1, 0.2, 0.3]),
+        (-0.1, 0.1, 3, [-0.1, 0.0, 0.1]),
+        (0.0, 10.0, 6, [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]),
+        (0.0, 10.0, 5, [0.0, 5.0, 10.0]),
+        (1.0, 7.0, 1, [5.0]),
+    ],
+)
+def test_even_ticks_are_at_most_as_many_as_asked(
+    low: float, high: float, most: int, ticks: list[float]
+) -> None:
+    """The distances are 1, 2 or 5 times a power of ten, and zero has no minus sign."""
+    found = choose_even_ticks(low, high, most)
+    assert found == ticks
+    assert not any(str(tick) == "-0.0" for tick in found)
+
+
+def test_width_of_a_text_counts_wide_letters() -> None:
+    """A letter is 0.58 of the font size wide, a wide one 0.97, and a digit of a tick 0.67."""
+    assert look.estimate_text_width("abc", 10) == pytest.approx(17.4)
+    assert look.estimate_text_width("m@c", 10) == pytest.approx(0.58 * 10 + 2 * 9.7)
+    assert look.estimate_text_width("") == 0
+    assert look.estimate_label_width("1 k") == pytest.approx(3 * 12 * 0.67)
+    assert [look.count_fitting_letters(room, 10) for room in (5.7, 5.8, 29.0)] == [0, 1, 5]
+
+
+@pytest.mark.parametrize(
+    ("room", "shown"),
+    [(58.0, "abcdefghij"), (57.9, "abcde…hij"), (40.6, "abcd…ij"), (1, "ab…ij")],
+)
+def test_text_is_shortened_to_its_room_or_to_five_letters(room: float, shown: str) -> None:
+    assert look.shorten_to_width("abcdefghij", room, 10) == shown
+
+
+def test_text_is_wrapped_at_ten_letters_or_more() -> None:
+    assert look.wrap_text("a -1 bcdefg hi", 12 * 0.58 * 11) == ["a −1 bcdefg", "hi"]
+    assert look.wrap_text("abcd efgh ijkl", 1.0) == ["abcd efgh", "ijkl"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(0.0, "0"), (-0.04, "0"), (-0.06, "-0.1"), (2.0, "2"), (2.25, "2.2"), (10.0, "10")],
+)
+def test_coordinate_has_one_decimal(value: float, text: str) -> None:
+    assert svgfile.format_coordinate(value) == text
+
+
+@pytest.mark.parametrize(
+    ("path", "steps"),
+    [
+        ("M 3 6 L 9 6 L 9 12 L 3 6 z", "M4 8H12V16L4 8Z"),
+        ("M 3 6 L 3 6", "M4 8H4"),
+        ("M 0 0 Q 3 3 6 0 L 6 3 C 0 0 3 3 6 6", "M0 0Q4 4 8 0V4C0 0 4 4 8 8"),
+        ("", ""),
+    ],
+)
+def test_horizontal_and_vertical_lines_of_a_path_are_short(path: str, steps: str) -> None:
+    """A point has 4/3 pixels."""
+    assert svgfile.convert_path(path) == steps
+    assert svgfile.convert_path("M 1 2 L 1 5", 2.0, 4.0) == "M4 8V12"
+
+
+def test_neighbouring_shapes_with_equal_attributes_are_merged() -> None:
+    given = [
+        Element(" a", "M1"), Element(" x", text="t"), Element(" a", "M2"), Element(" b", "M3"),
+        Element(" x"), Element(" b", "M4"), Element(" a", "M5"), Element(" a", text="u"),
+    ]  # fmt: skip
+    found = svgfile.merge_adjacent_shapes(given)
+    assert [one.render_svg() for one in found] == [
+        '<path d="M1M2" a/>', "<text x>t</text>", '<path d="M3M4" b/>', '<path d="M5" a/>',
+        "<text a>u</text>",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("attributes", "rendered"),
+    [
+        ({"x": "3", "y": "6", "style": "fill: #24292f"}, ' x="4" y="8"'),
+        ({"transform": "translate(3 6)", "style": "fill:#57606a; font: 700 9.75px 'DejaVu Sans'"},
+         ' x="4" y="8" class="soft strong"'),
+        ({"x": "3", "transform": "translate(-3, 1.5)", "style": "font-size:12px"},
+         ' x="0" y="2" font-size="16" style="fill:#000000"'),
+        ({"style": "fill:#24292f; text-anchor: end; font: 9.75px Serif"},
+         ' x="0" y="0" text-anchor="end" style="font-family:Serif"'),
+        ({"style": "fill: red; font-weight: bold; font-family: 'a\"b'"},
+         ' x="0" y="0" class="strong" style="fill:red;font-family:&#x27;a&quot;b&#x27;"'),
+    ],
+)  # fmt: skip
+def test_text_keeps_its_place_and_what_differs_from_the_default(
+    attributes: dict[str, str], rendered: str
+) -> None:
+    element = ElementTree.Element("text", attributes)
+    element.text = " a<b "
+    made = svgfile.convert_text_element(element)
+    assert made.render_svg() == f"<text{rendered}>a&lt;b</text>"
+
+
+@pytest.mark.parametrize(
+    ("names", "joined"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
+)
+def test_names_are_joined_with_commas_and_and(names: list[str], joined: str) -> None:
+    assert panels.join_names(names) == joined
+
+
+def test_remark_names_equivalent_variants_and_the_noise() -> None:
+    """An interval of a cost of 0.05 ± 0.1 reaches 0.15."""
+    rows = [make_result("b", "none", None), make_result("b", "none-clone", 0.0),
+            make_result("b", "x", 0.05), make_result("b", "y", -0.01)]  # fmt: skip
+    noise = "Noise floor (A/A, shaded) ±0.100; margin (dotted) ±0.250."
+    assert panels.make_remark(rows) == f"Equivalent to none, within ±0.150: x and y. {noise}"
+    assert panels.make_remark(rows[:2]) == noise
+    rows[1] = replace(rows[1], verdict=UNRESOLVED)
+    assert panels.describe_noise_floor(rows) == noise.replace("0.100;", "0.100 (unresolved);")
+    for name in ("noise_floor", "margin"):
+        assert panels.describe_noise_floor([replace(rows[0], **{name: None})]) == ""  # type: ignore[arg-type]
+    exact = [replace(row, unit="instructions", verdict=IDENTICAL) for row in rows[1:]]
+    assert panels.make_remark(exact) == "Not one instruction more: x and y."
+
+
+def test_exact_counts_are_bars_from_zero() -> None:
+    own = {"unit": "instructions", "verdict": "more"}
+    rows = [make_result("b", "none", None, unit="instructions"), make_result("b", "x", 50.0, **own),
+            make_result("b", "y", -10.0, **own | {"verdict": "fewer"}),
+            make_result("b", "z", 0.0, **own | {"verdict": IDENTICAL})]  # fmt: skip
+    (panel,) = panels.make_count_panels(rows)
+    assert [(row.name, row.value, row.bar) for row in panel.rows] == [
+        ("x", 50.0, True), ("y", -10.0, True)
+    ]  # fmt: skip
+    assert (panel.axis.low, panel.axis.high) == pytest.approx((-10.8, 54.0))
+    assert panel.unit == "instructions added over none"
+    assert panel.remark == "Not one instruction more: z."
+    (panel,) = panels.make_count_panels([rows[0], rows[3]])
+    assert (panel.rows, panel.axis) == ([], Scale(0.0, 1.08))
+
+
+def test_costs_of_a_panel_leave_out_equivalent_variants() -> None:
+    rows = [make_result("b", "none", None), make_result("b", "none-clone", 0.0),
+            make_result("b", "x", 5.0, verdict=SLOWER), make_result("b", "y", 0.0)]  # fmt: skip
+    (panel,) = panels.make_cost_panels(rows)
+    assert [row.name for row in panel.rows] == ["x"]
+    assert (panel.margin, panel.noise) == (0.25, 0.1)
+    assert panel.unit == f"added over none, {rows[0].unit} per operation"
+    assert (panel.axis.low, panel.axis.high) == pytest.approx((-0.27, 1.08 * 5.1))
+    assert panels.make_cost_panels(rows[:2]) == []
+    (x,) = [row for row in panel.rows if row.name == "x"]
+    assert (x.value, x.lo, x.hi, x.inner) == (5.0, 4.9, 5.1, (4.9, 5.1))
+    for ends, inner in ((UNBOUNDED, None), (Interval(1.0, math.inf), (1.0, math.inf))):
+        assert panels.make_result_row(replace(rows[2], time_ci=ends)).inner == inner
+
+
+def test_axis_of_sites_includes_the_noise() -> None:
+    """The axis is linear up to 25 times the larger of the noise and 1/20 of the largest value."""
+    some = [make_site_cost("d", "none", -3.0), make_site_cost("d", "x", 1.0)]
+    (panel,) = panels.make_site_panels([replace(one, core=None) for one in some])
+    assert (panel.axis.low, panel.axis.high) == pytest.approx((-3.24, 3.24))
+    (panel,) = panels.make_site_panels([replace(some[1], core=None)])
+    assert (panel.axis.low, panel.axis.high) == pytest.approx((-1.08 * 0.055, 1.08 * 1.1))
+    assert panel.remark == ""
+
+
+def make_point(variant: str, sites: int, median: float, ends: Interval, **more: Any) -> SwitchPoint:
+    values = {"benchmark": SCALING, "measured": GAP, **more}
+    return SwitchPoint("vm", "k", values["benchmark"], variant, values["measured"], sites, "ticks",
+                       8, median, ends)  # fmt: skip
+
+
+def test_curve_of_switches_is_ordered_by_sites_and_above_zero() -> None:
+    """Values below one tick are drawn at one tick; an unknown interval has no length."""
+    points = [
+        make_point("one-by-one", 100, 5.0, Interval(0.5, 9.0)),
+        make_point("one-by-one", 1, 0.5, Interval(-1.0, 0.2)),
+        make_point("one-by-one", 10, 7.0, Interval(1.0, math.inf)),
+        make_point("idle", 1, 7.0, Interval(1.0, 8.0), benchmark="other"),
+    ]
+    (chart,) = charts.make_switching_charts(points)
+    (curve,) = chart.curves
+    assert curve.name == METHOD_NAMES["one-by-one"] and curve.look == 2
+    assert curve.points == [(1.0, 1.0, 1.0, 1.0), (10.0, 7.0, 7.0, 7.0), (100.0, 5.0, 1.0, 9.0)]
+    assert (chart.x_unit, chart.y_unit, chart.title[:11]) == ("sites", "ticks", "Longest gap")
+    assert charts.make_switching_curve(points, "batched") is None
+    assert len(charts.DRAWN_METHODS) == charts.MOST_CURVES == len(look.MARKS)
+
+
+def make_match(
+    value: float, ours: list[OurCost], stddev: float | None = None, stated: str | None = None
+) -> MatchedCost:
+    number = PublishedNumber(
+        *("s", "2008-03-01", "m", "k", "marker-b", "v", 9.0, "cycles", stddev, ""),
+        Decimal(stated) if stated else None, "none", value, "",
+    )  # fmt: skip
+    return MatchedCost(number, tuple(ours))
+
+
+def make_our_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> OurCost:
+    return OurCost(tier, "TSC cycles", margin, delta, Interval(delta - half, delta + half), "none")
+
+
+def test_published_cost_is_beside_that_of_the_best_tier() -> None:
+    ours = [make_our_cost(tier, n, 0.5) for n, tier in enumerate(("vm", "native", "metal"), 1)]
+    row = make_match(2.0, ours, stddev=0.25)
+    assert row.short_label == "b: v" and row.label == "marker-b: v"
+    then, now = thenandnow.make_published_row(row), thenandnow.make_our_row(row)
+    assert (then.value, then.lo, then.hi) == (2.0, 1.75, 2.25)
+    assert (then.words, then.look, then.odd) == ("+2.000 ± 0.250", "then", None)
+    assert (now.value, now.lo, now.hi, now.words) == (3.0, 2.5, 3.5, "+3.000 ± 0.500")
+    alone = thenandnow.make_our_row(make_match(2.0, ours[:1]))
+    assert alone.value == 1.0
+    unknown = replace(ours[0], interval=UNBOUNDED)
+    assert thenandnow.make_our_row(make_match(2.0, [unknown])).words == "+1.000"
+    bare = thenandnow.make_published_row(make_match(2.0, ours))
+    assert (bare.lo, bare.hi, bare.words) == (2.0, 2.0, "+2.000")
+
+
+def test_wrong_published_difference_is_marked_with_a_cross() -> None:
+    row = make_match(2.0, [make_our_cost("vm", 1.0, 0.5)], stated="-7.5")
+    then, now = thenandnow.make_published_row(row), thenandnow.make_our_row(row)
+    assert (then.odd, then.caveat) == (-7.5, "stated: -7.5, against its totals")
+    assert (now.caveat, now.blank) == ("", then.caveat)
+    pair = thenandnow.make_pair(("s", "m", "k"), [row])
+    assert (pair.title, pair.then.title, pair.now.title) == (
+        "m, k, 2008",
+        "Then, 2008",
+        "Here, now",
+    )
+    assert (pair.then.unit, pair.now.unit) == ("added, cycles", "added, TSC cycles")
+    assert (pair.then.axis.low, pair.then.axis.high) == pytest.approx((-8.1, 2.16))
+    assert (pair.now.axis.low, pair.now.axis.high) == pytest.approx((-1.08, 1.62))
+
+
+@pytest.mark.parametrize(
+    ("values", "limit"),
+    [
+        ([], 1.0),
+        ([0.0, math.nan, math.inf], 1.0),
+        ([-4.0], 4.0),
+        ([8.0, -1.0, 4.0, 2.0, 0.0], 2.0),
+        ([600.0, 0.1, 0.2, 1.0], 2.0),
+        ([5.0, 4.0, 3.0, 2.0, 1.0, 6.0, 7.0, 8.0, 9.0], 3.0),
+    ],
+)
+def test_insignificant_values_are_below_the_lower_quartile(
+    values: list[float], limit: float
+) -> None:
+    """The limit is at least 1/300 of the largest value."""
+    assert thenandnow.compute_visibility_limit(values) == pytest.approx(limit)
+
+
+def test_machine_of_2006_is_first() -> None:
+    names = [("b", "m", "2"), ("a", "m", "2"), ("markers-0.20", "z", "1"), ("a", "m", "1")]
+    found = thenandnow.sort_machines({name: [] for name in names})
+    assert found == [names[2], names[3], names[1], names[0]]
+
+
+def test_cost_over_another_variant_is_found() -> None:
+    over = (1.5, Interval(1.0, 2.0))
+    result = make_result("b", "v", 3.0, also_over={"flag": over}, margin=None)
+    ours = thenandnow.find_counterpart(result, "none")
+    assert ours and (ours.delta, ours.over, ours.margin) == (3.0, "none", 0.0)
+    ours = thenandnow.find_counterpart(result, "flag")
+    assert ours and (ours.delta, ours.interval, ours.over) == (1.5, over[1], "flag")
+    assert thenandnow.find_counterpart(result, "other") is None
+
+
+def test_rows_that_touch_have_one_background() -> None:
+    """A label above a row separates the axes of two rows."""
+    row = Row("a", 1.0, 0.5, 1.5, SLOWER, "+1")
+    panel = Panel("b", "cycles", Scale(0.0, 2.0), [row, replace(row, density=((1.0, 1.0),)), row])
+    wide = costs.compute_row_positions(panel, False, 200.0)
+    assert [(one.top, one.base, one.bottom) for one in wide] == [
+        (0, 12, 24), (24, 56, 64), (64, 76, 88)
+    ]  # fmt: skip
+    assert costs.merge_row_spans(wide) == [(0, 88)]
+    narrow = costs.compute_row_positions(panel, True, 300.0)
+    assert costs.merge_row_spans(narrow) == [(18, 40), (58, 98), (116, 138)]
+
+
+@pytest.mark.parametrize(("cpus", "count"), [(1, 0), (2, 2), (4, 4), (5, 4), (64, 4)])
+def test_drawings_have_a_worker_for_each_cpu_up_to_four(
+    cpus: int, count: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools: list[int] = []
+    ends: list[dict[str, bool]] = []
+
+    def make_pool(number: int, *_: object) -> SimpleNamespace:
+        pools.append(number)
+        return SimpleNamespace(shutdown=lambda **how: ends.append(how))
+
+    monkeypatch.setattr("os.sched_getaffinity", lambda pid: range(cpus))
+    monkeypatch.setattr(drawing_workers, "ProcessPoolExecutor", make_pool)
+    with drawing_workers.start_workers():
+        assert not ends
+    assert pools == [count] * bool(count)
+    assert ends == [{"cancel_futures": True}] * bool(count)
+
+
+def test_placeholders_are_replaced_by_their_drawings() -> None:
+    several = drawing_workers.Workers(None)
+    draw = several.defer_drawing("<{}>".format)
+    places = [draw(number) for number in range(12)]
+    text = f"{places[11]} a {places[0]}{places[1]} 3"
+    assert several.fill_placeholders(text) == "<11> a <0><1> 3"
+
+
+@pytest.mark.parametrize(
+    ("version", "fault"),
+    [
+        ("3.6.0", ""), ("3.10.1", ""), ("4.0", ""), ("3.6rc1", ""),
+        ("3.5.9", "python3-matplotlib is 3.5.9, and must be 3.6 or later"),
+        ("2.9", "python3-matplotlib is 2.9, and must be 3.6 or later"),
+        (ModuleNotFoundError("no", name="matplotlib"), "apt-get install python3-matplotlib"),
+        (ModuleNotFoundError("no x", name="x"), "python3-matplotlib does not work here: no x"),
+        (ValueError("a\n b"), "python3-matplotlib does not work here: ValueError: a b"),
+        (ValueError("a" * 300), f"python3-matplotlib does not work here: ValueError: {'a' * 188}"),
+    ],
+)  # fmt: skip
+def test_matplotlib_that_cannot_draw_is_reported(
+    version: str | Exception, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def import_module(name: str) -> SimpleNamespace:
+        if isinstance(version, Exception):
+            raise version
+        return SimpleNamespace(__version__=version)
+
+    canvas = SimpleNamespace(render_inline_svg=lambda *words: "")
+    monkeypatch.setattr("importlib.import_module", import_module)
+    monkeypatch.setattr(library, "import_canvas", lambda: canvas)
+    monkeypatch.setattr(library, "make_trial_panel", lambda: None)
+    assert library.find_drawing_fault.__wrapped__() == fault
