@@ -12,12 +12,23 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+from cycler import cycler
 from kmtools.analyse.published import PublishedNumber
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.switching import METHOD_NAMES, SCALING, SwitchPoint
 from kmtools.analyse.verdicts import IDENTICAL, SLOWER, UNRESOLVED
 from kmtools.measure.samples import GAP
-from kmtools.report.figures import charts, costs, library, look, panels, svgfile, thenandnow
+from kmtools.report.figures import (
+    canvas,
+    charts,
+    costs,
+    library,
+    lines,
+    look,
+    panels,
+    svgfile,
+    thenandnow,
+)
 from kmtools.report.figures import workers as drawing_workers
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import (
@@ -29,6 +40,7 @@ from kmtools.report.figures.scales import (
 )
 from kmtools.report.figures.svgfile import Element
 from kmtools.report.figures.thenandnow import MatchedCost, OurCost
+from matplotlib.figure import Figure
 from verdictrows import make_result, make_site_cost
 
 
@@ -422,3 +434,98 @@ def test_matplotlib_that_cannot_draw_is_reported(
     monkeypatch.setattr(library, "import_canvas", lambda: canvas)
     monkeypatch.setattr(library, "make_trial_panel", lambda: None)
     assert library.find_drawing_fault.__wrapped__() == fault
+
+
+def test_margins_keep_room_for_the_axis() -> None:
+    """A letter is 6.96 units wide. Names have 60 to 290 units, or at least 200 with a caveat;
+    numbers have 60 to 240 units; the axis has at least 150."""
+
+    def measure(name: str, words: str, width: float, **more: Any) -> tuple[float, float]:
+        row = replace(Row(name, 1.0, 0.5, 1.5, SLOWER, words), **more)
+        return costs.measure_margins([Panel("b", "u", Scale(0.0, 2.0), [row])], width)
+
+    assert measure("", "", 720) == (60, 60)
+    assert measure("a" * 10, "b" * 20, 720) == pytest.approx((81.6, 151.2))
+    assert measure("a" * 99, "b" * 99, 720) == (290, 240)
+    assert measure("a" * 99, "b" * 99, 520) == (130, 240)
+    assert measure("a", "", 720, caveat="c") == measure("a", "", 720, blank="c") == (200, 60)
+    assert costs.measure_margins([], 720) == (60, 60)
+
+
+def test_unit_of_an_axis_tells_where_it_is_logarithmic() -> None:
+    panel = Panel("b", "cycles", Scale(-9.0, 900.0, 2.345), [])
+    assert costs.wrap_axis_unit(panel, 720) == ["cycles; logarithmic beyond ±2.3"]
+    assert costs.wrap_axis_unit(replace(panel, axis=Scale(0.0, 1.0)), 720) == ["cycles"]
+    # In 140 units fit 20 letters.
+    for room, count in ((720, 1), (140, 2)):
+        sizes = costs.measure_panel(panel, False, 200, room)
+        assert sizes == pytest.approx((0, 23 + count * 16.8))
+
+
+def test_rows_have_room_for_caveats_and_labels() -> None:
+    """A line of a caveat is 16.8 units high. A name and a number that do not fit beside each other
+    are below each other."""
+    row = Row("cost", 1.0, 0.5, 1.5, SLOWER, "+1", caveat="a caveat", blank="space")
+    panel = Panel("b", "u", Scale(0.0, 2.0), [row])
+    (found,) = costs.compute_row_positions(panel, False, 200.0)
+    assert found.bottom == pytest.approx(24 + 16.8)
+    assert found.lines == ("a caveat",)
+    bare = Panel("b", "u", Scale(0.0, 2.0), [replace(row, caveat="")])
+    (shown,) = costs.compute_row_positions(bare, False, 200.0)
+    (hidden,) = costs.compute_row_positions(bare, False, 200.0, False)
+    assert (shown.bottom, hidden.bottom) == pytest.approx((24, 24 + 16.8))
+    (hidden,) = costs.compute_row_positions(panel, False, 200.0, False)
+    assert hidden.lines == ("a caveat",)
+    # The name has 4 * 7.54 units, the number 2 * 6.96, and 8 units are between.
+    for room, top in ((52.1, 18), (52.0, 36)):
+        (found,) = costs.compute_row_positions(bare, True, room)
+        assert (found.top, found.base, found.bottom) == (top, top + 11, top + 22)
+
+
+@pytest.mark.parametrize("narrow", [False, True])
+def test_chart_is_higher_with_a_legend(narrow: bool) -> None:
+    """The axes are 210 units high, with 22 above and 42 below. Each line of a legend has 20."""
+    points = [(1.0, 7.0, 6.0, 8.0)]
+    curves = [charts.Curve("abc", 0, points), charts.Curve("a", 1, points)]
+    chart = charts.Chart("", "x", "y", curves)
+    assert lines.compute_chart_height(chart, narrow) == 274 + 40 * narrow
+    assert lines.measure_curve_names_width(chart) == pytest.approx(3 * 6.96 + 14)
+    x, y = lines.make_axis_scales(chart)
+    assert (x.low, x.high) == pytest.approx((1 / 1.3, 1.3))
+    assert (y.low, y.high) == pytest.approx((6 / 1.3, 8 * 1.3))
+
+
+@pytest.mark.parametrize(
+    ("part", "colour"),
+    [
+        ("ink", "#24292f"), ("noise", "#e2e6ea"), ("paper", "#ffffff"), ("soft", "#57606a"),
+        ("withheld", "#57606a"), ("faster", "#0065a3"), ("slower", "#a84300"),
+        ("differs", "#a84300"), ("identical", "#00694a"), ("then", "#8f3d77"), ("ours", "#0065a3"),
+        (0, "#0065a3"), (4, "#7a5c00"),
+    ],
+)  # fmt: skip
+def test_each_verdict_has_its_colour(part: str | int, colour: str) -> None:
+    """Colours that a style does not define are those of text. Curves beyond the last colour begin
+    again with the first."""
+    with canvas.apply_style():
+        count = len(look.PARAMETERS["axes.prop_cycle"])
+        assert look.get_colour(part).lower() == colour
+        if isinstance(part, int):
+            assert look.get_colour(part + count).lower() == colour
+    with canvas.apply_style({"axes.prop_cycle": cycler(linestyle=["-"])}):
+        assert look.get_colour("slower").lower() == "#24292f"
+
+
+def test_margin_of_a_file_surrounds_the_figure() -> None:
+    """A unit is 0.75 points, and the margin 12 units: 12 pixels on each side. A text at the left
+    edge of a figure of 100 pixels is at 12 of 124 pixels."""
+    with canvas.apply_style({"font.size": 9.75}):
+        figure = Figure(figsize=(100 / 96, 50 / 96))
+        axes = figure.add_axes((0.5, 0.2, 0.4, 0.6))
+        text = figure.text(0, 1, "a")
+        canvas.add_file_margin(figure)
+    assert tuple(figure.get_size_inches() * 96) == pytest.approx((124, 74))
+    assert text.get_position() == pytest.approx((12 / 124, 62 / 74))
+    box = axes.get_position()
+    assert (box.x0, box.y0) == pytest.approx((62 / 124, 22 / 74))
+    assert (box.width, box.height) == pytest.approx((40 / 124, 30 / 74))
