@@ -737,3 +737,48 @@ def test_module_files_are_recognised_by_their_suffix(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(results, "print_module_sites", print_sites)
     assert main(["sites", "a.ko", "b.ko.xz"]) == 7
     assert asked == [["a.ko", "b.ko.xz"]]
+
+
+def test_export_needs_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "x"]) == UNABLE
+    said = "export: which format? --parquet, --openmetrics or --trace\n"
+    assert capsys.readouterr() == ("", said)
+
+
+def test_packed_run_is_in_a_file_named_after_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(
+        "kmtools.measure.pack.pack_run", lambda run: ("2026 cpu", "content", b"123")
+    )
+    assert main(["pack", "x"]) == main(["pack", "x", "--output", "y"]) == DONE
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
+        "2026 cpu.zip": b"123",
+        "y": b"123",
+    }
+    assert capsys.readouterr().out == "content\n2026 cpu.zip: 3 bytes\ncontent\ny: 3 bytes\n"
+
+
+@pytest.mark.parametrize("error", [ValueError("a\n b"), UnableError("too large")])
+def test_error_of_matplotlib_names_the_style(
+    error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a style, an error of matplotlib is a fault of this program."""
+    asked: list[tuple[object, ...]] = []
+
+    def render(*args: object) -> bytes:
+        asked.append(args)
+        raise error
+
+    sheet: Any = SimpleNamespace(parts=["part"], words="words")
+    monkeypatch.setattr("kmtools.report.figures.canvas.render_figure_file", render)
+    with pytest.raises(UnableError) as raised:
+        plotting.draw_figure(sheet, ("png", 743.9999), Path("own"), {"a": "b"})
+    told = "own: matplotlib cannot draw in this style: ValueError: a b"
+    assert str(raised.value) == (told if isinstance(error, ValueError) else "too large")
+    with pytest.raises(type(error)) as kept:
+        plotting.draw_figure(sheet, ("svg", 744.04), None, None)
+    assert kept.value is error
+    assert asked == [(["part"], "words", "png", 744.0, {"a": "b"}),
+                     (["part"], "words", "svg", 744.0, None)]  # fmt: skip

@@ -100,3 +100,36 @@ def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
         "cycle: events.o <-> switch.o",
         "cycle: hit.o <-> switch.o",
     ]
+
+
+def test_edges_are_the_includes_and_imports_of_own_files(tmp_path: Path) -> None:
+    """Other headers and packages are left out, as is an import of the module itself."""
+    texts = {
+        "a/x.c": '#include "x.h"\n # include <kmarkers/p.h>\n#include <linux/q.h>\n#include "n"\n',
+        "a/x.h": '#include "../b/y.h"\n#include <compat/c.h>\n// #include "z.h"\n',
+        "a/x.txt": '#include "x.h"\n',
+        "a/z.h": "",
+        "b/y.h": "",
+        "include/kmarkers/p.h": "",
+        "include/compat/c.h": "",
+        "include/linux/q.h": "",
+        "scripts/k/a.py": "import k.b as c, os\nimport k.a\ndef f():\n    from k import c, d\n",
+        "scripts/k/b.py": "from k.c import b\nfrom . import a\n",
+        "scripts/k/c.py": "global x\n",
+        "tests/t.py": "import k.b\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    files = {Path(name) for name in texts}
+    assert [f"{a} {b}" for a, b in layers.list_includes(tmp_path, files)] == [
+        "a/x.c a/x.h",
+        "a/x.c include/kmarkers/p.h",
+        "a/x.h b/y.h",
+        "a/x.h include/compat/c.h",
+    ]
+    assert [f"{a} {b}" for a, b in layers.list_imports(tmp_path, files)] == [
+        "scripts/k/a.py scripts/k/b.py",
+        "scripts/k/a.py scripts/k/c.py",
+        "scripts/k/b.py scripts/k/c.py",
+    ]
