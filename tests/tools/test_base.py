@@ -318,10 +318,13 @@ def test_version_is_read_from_the_installed_file_or_the_header(
     assert paths.read_version() == "4.5"
 
 
-def test_output_of_a_program_has_its_environment_and_directory(tmp_path: Path) -> None:
-    words = ["sh", "-c", 'echo "$A $HOME $(pwd)"; echo wrong >&2; exit 3']
+def test_output_of_a_program_has_its_environment_and_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTHER", "c")
+    words = ["sh", "-c", 'echo "$A $OTHER $(pwd)"; echo wrong >&2; exit 3']
     done = processes.capture_output(words, tmp_path, {"A": "b"})
-    assert done.stdout == f"b {os.environ['HOME']} {tmp_path}\n"
+    assert done.stdout == f"b c {tmp_path}\n"
     assert (done.returncode, done.stderr) == (3, "wrong\n")
 
 

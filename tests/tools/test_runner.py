@@ -517,6 +517,8 @@ def test_list_has_the_chosen_tests_or_all(
     rows = [replace(ROW, name=name, sets=sets)
             for name, sets in (("a", "short full"), ("b", "full"), ("c", "weekly"))]  # fmt: skip
     use_tests(monkeypatch, *rows)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setattr(registry, "find_test_obstacle", lambda test: "")
     assert main(["check", "--list", *words]) == 0
     assert [line[0] for line in capsys.readouterr().out.splitlines()[1:]] == names
 
