@@ -7,16 +7,17 @@ import itertools
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakelab import boot_with_fake_qemu
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
-from kmtools.lab import symbols, triage
+from kmtools.lab import symbols, triage, watch
 from kmtools.lab.look import UNREADABLE, Cpu, Finding
 from kmtools.lab.machine import Request
 from kmtools.lab.qmp import Monitor, MonitorError
 from kmtools.lab.result import LOOK_LOG, Result
-from kmtools.lab.watch import INSPECTIONS, Watch, format_stack
+from kmtools.lab.watch import CODE_FROM, INSPECTIONS, Watch, format_stack
 
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230
@@ -225,6 +226,162 @@ def test_lockup_message_triggers_an_inspection_at_once(tmp_path: Path) -> None:
     log.write_text("quiet\nwatchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]\n")
     watch.inspect_if_due()
     assert len(watch.inspections) == 1
+
+
+class FakeGuest:
+    """Replaces the clock and the monitor of the module watch. `times` lists the times of the
+    inspections, `open` is the number of open connections. The guest hangs if `finding` is set; its
+    monitor fails if `error` is set."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 1000.0
+        self.times: list[float] = []
+        self.open = self.connections = 0
+        self.finding: Finding | None = None
+        self.error = ""
+        self.places = itertools.count(0x1000, 0x10)
+        clock = SimpleNamespace(monotonic=lambda: self.now, sleep=lambda _: None)
+        monkeypatch.setattr(watch, "time", clock)
+        monkeypatch.setattr(watch, "Monitor", self.connect)
+        monkeypatch.setattr(watch, "inspect_guest", self.inspect)
+        monkeypatch.setattr(watch, "find_hang_reason", lambda inspections: self.finding)
+
+    def connect(self, path: Path) -> SimpleNamespace:
+        """Open a connection to the monitor."""
+        self.open += 1
+        self.connections += 1
+        return SimpleNamespace(close=self.disconnect)
+
+    def disconnect(self) -> None:
+        """Close the connection."""
+        self.open -= 1
+
+    def inspect(self, monitor: object) -> list[Cpu]:
+        """Return the states of an advancing CPU and of a CPU at one address."""
+        if self.error:
+            raise MonitorError(self.error)
+        self.times.append(self.now)
+        advancing = Cpu(0, f"RAX={len(self.times)}", next(self.places), True, False)
+        return [advancing, Cpu(1, "RAX=0", 0x2000, True, False, (CODE_FROM,), ENTRY)]
+
+    def run_until(self, watched: Watch, end: float) -> None:
+        """Let time pass in steps of half a second, as the loop of a boot does."""
+        while self.now < end:
+            watched.inspect_if_due()
+            self.now += 0.5
+
+
+@pytest.fixture
+def guest(monkeypatch: pytest.MonkeyPatch) -> FakeGuest:
+    """Replace the guest that is inspected by a fake one."""
+    return FakeGuest(monkeypatch)
+
+
+def test_wait_doubles_after_each_series_without_a_hang(tmp_path: Path, guest: FakeGuest) -> None:
+    """The guest is silent from 1000 s. A series has 20 inspections, one per second if the wait is
+    60 s. New output restores the first wait."""
+    log = tmp_path / "log"
+    watched = Watch(tmp_path / "qmp", [tmp_path / "none", log], 60.0, tmp_path / LOOK_LOG)
+    guest.run_until(watched, 1060.0)
+    assert guest.times == [] and guest.connections == 0
+    guest.run_until(watched, 1500.0)
+    # 1079 + 120 = 1199, 1218 + 240 = 1458.
+    assert guest.times == [*range(1060, 1080), *range(1199, 1219), *range(1458, 1478)]
+    assert (guest.connections, guest.open) == (3, 0)
+    log.write_text("x")
+    guest.run_until(watched, 1560.0)
+    assert len(guest.times) == 60
+    guest.run_until(watched, 1699.5)
+    assert guest.times[60:] == [*range(1560, 1580), 1699]
+    assert guest.open == 1
+    log.write_text("xy")
+    guest.run_until(watched, 1750.0)
+    assert guest.open == 0 and watched.inspections == []
+
+
+@pytest.mark.parametrize(
+    ("said", "at_once"),
+    [
+        ("watchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]", True),
+        ("watchdog: CPU1: Watchdog detected hard LOCKUP on cpu 1", True),
+        ("rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", True),
+        ("rcu: INFO: rcu_preempt detected expedited stalls on CPUs/tasks: { 1-... }", True),
+        ("rcu: INFO: rcu_preempt self-detected stall on CPU", True),
+        ("lockup_detector: enabled", False),
+    ],
+)
+def test_inspection_is_due_at_once_after_each_new_lockup_message(
+    tmp_path: Path, guest: FakeGuest, said: str, at_once: bool
+) -> None:
+    """A message that the log already had, or that is removed, is not new. Either log is read."""
+    logs = [tmp_path / "status.log", tmp_path / "console.log"]
+    logs[0].write_text(f"{said}\n")
+    watched = Watch(tmp_path / "qmp", logs, 60.0, tmp_path / LOOK_LOG)
+    watched.inspect_if_due()
+    with logs[0].open("a") as file:
+        file.write("more\n" * 30)
+    watched.inspect_if_due()
+    assert guest.times == []
+    logs[1].write_text(f"[ 1.0] begin\n{said}\n")
+    watched.inspect_if_due()
+    assert guest.times == [1000.0] * at_once
+    logs[1].write_text(f"{said}\n")
+    watched.inspect_if_due()
+    assert guest.times == [1000.0] * at_once
+
+
+def test_guest_is_not_inspected_without_a_period_of_silence(
+    tmp_path: Path, guest: FakeGuest
+) -> None:
+    watched = Watch(tmp_path / "qmp", [], 0.0, tmp_path / LOOK_LOG)
+    assert watched.inspect_if_due() is watched.inspect_at_timeout() is None
+    assert guest.connections == 0 and not (tmp_path / LOOK_LOG).exists()
+
+
+def test_inspections_before_the_timeout_do_not_count(tmp_path: Path, guest: FakeGuest) -> None:
+    """A complete series is run at the timeout, also if a series had begun."""
+    watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
+    guest.run_until(watched, 1065.0)
+    assert len(guest.times) == 5
+    guest.finding = Finding("it hangs")
+    assert watched.inspect_at_timeout() == guest.finding
+    assert len(guest.times) == 25 and len(watched.inspections) == 20
+    watched.close()
+    watched.close()
+    assert (guest.connections, guest.open) == (2, 0)
+
+
+def test_record_has_every_series_and_its_addresses(tmp_path: Path, guest: FakeGuest) -> None:
+    """The record has the addresses of each CPU, sorted, and its state in the last inspection.
+    Inspections before an error are recorded, too."""
+    watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
+    assert watched.inspect_at_timeout() is None
+    ends = [
+        *("CPU 1, last inspection:", "RAX=0"),
+        *(f"int3 entry code: {ENTRY:x}", "code addresses on the stack:"),
+        "+000 ffffffff80000000",
+    ]
+    places = ", ".join(f"{place:x}" for place in range(0x1000, 0x1140, 0x10))
+    first = [
+        "== 20 inspections: every CPU makes progress",
+        *(f"CPU 0 was at {places}", "CPU 1 was at 2000"),
+        *("CPU 0, last inspection:", "RAX=20", *ends),
+    ]
+    assert (tmp_path / LOOK_LOG).read_text().splitlines() == first
+    guest.error = "the emulator has closed its monitor connection"
+    assert watched.inspect_at_timeout() == Finding(guest.error)
+    guest.error = ""
+    guest.places = itertools.count(0x10010, -0x20)
+    watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
+    for guest.now in (3000.0, 3060.0, 3061.0):
+        assert watched.inspect_if_due() is None
+    guest.error, guest.now = "it failed", 3062.0
+    assert watched.inspect_if_due() == Finding("it failed")
+    assert (tmp_path / LOOK_LOG).read_text().splitlines() == [
+        *(*first, "== 0 inspections: the emulator has closed its monitor connection"),
+        *("== 2 inspections: it failed", "CPU 0 was at fff0, 10010", "CPU 1 was at 2000"),
+        *("CPU 0, last inspection:", "RAX=22", *ends),
+    ]
 
 
 def test_silent_run_ends_with_a_finding(laboratory: Path) -> None:

@@ -17,7 +17,7 @@ INSPECTIONS = 20
 # INSPECTIONS takes a third of the period of silence.
 INSPECTIONS_PER_SILENCE = 60
 # The kernel's messages about a CPU that is locked up.
-LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected stalls|self-detected stall|hard LOCKUP")
+LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected (?:expedited )?stalls|self-detected stall|hard LOCKUP")
 # The lowest address of kernel code.
 CODE_FROM = 0xFFFFFFFF80000000
 
@@ -97,7 +97,6 @@ class Watch:
         if not self._silence:
             return None
         self._begin_inspection_series(0.0)
-        self._sizes = [log.stat().st_size if log.is_file() else 0 for log in self._logs]
         finding = None
         while finding is None and len(self.inspections) < INSPECTIONS:
             finding = self._inspect_once()
@@ -111,8 +110,8 @@ class Watch:
         said = finding.reason if finding else "every CPU makes progress"
         lines = [f"== {len(self.inspections)} inspections: {said}"]
         for number, seen in enumerate(zip(*self.inspections, strict=True)):
-            places = sorted({f"{cpu.rip:x}" for cpu in seen})
-            lines.append(f"CPU {number} was at {', '.join(places)}")
+            places = ", ".join(f"{rip:x}" for rip in sorted({cpu.rip for cpu in seen}))
+            lines.append(f"CPU {number} was at {places}")
         for cpu in self.inspections[-1] if self.inspections else []:
             lines += [f"CPU {cpu.number}, last inspection:", cpu.registers, *format_stack(cpu)]
         with self._record.open("a") as file:
