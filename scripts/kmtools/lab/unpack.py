@@ -354,7 +354,7 @@ def list_program_files(tree: Path, program: str) -> list[tuple[Path, str]]:
 def resolve_in_tree(tree: Path, file: str) -> Path:
     """Return the target of a file in a tree: resolve symbolic links as if the tree were /."""
     path = tree / file.lstrip("/")
-    for _ in range(8):
+    for _ in range(9):
         if not path.is_symlink():
             return path
         target = path.readlink()
