@@ -6,6 +6,7 @@ from __future__ import annotations
 import itertools
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -419,6 +420,60 @@ def test_only_a_stale_int3_is_an_emulator_fault(tmp_path: Path, stale: bool) -> 
     assert (found is not None) is stale
 
 
+STALE = """\
+[  200.0] RIP: 0010:earlier+0x1/0x2
+[  200.1][   T57] Oops: int3: 0000 [#1] PREEMPT SMP NOPTI
+[  200.2] RIP: 0010:__schedule+0x343/0xbe0
+[  200.3] Code: 0f 95 c2 e9 f4 02 00 00 eb <1f> 44 00 00 48 8b 83 88
+[  200.4] RIP: 0010:later+0x1/0x2
+[  200.5]  ? probe+0x1/0x2 [patcher]
+"""
+PANIC = "[    9.1][   T57] BUG: unable to handle x\n[    9.2] Kernel panic - not syncing: y\n"
+
+
+@pytest.mark.parametrize(
+    ("result", "status", "console", "said"),
+    [
+        (Result(exit_code=0), "ok 1", PANIC, None),
+        (Result(exit_code=1), "", PANIC, None),
+        (Result(exit_code=0, finding=Finding("CPU 0 stays", True)), "ok 1", "", None),
+        (Result(finding=Finding("CPU 0 stays", True)), "", "", "the emulator's: CPU 0 stays"),
+        (Result(finding=Finding("CPU 0 stays"), emulator_failed=True), "", PANIC, None),
+        (Result(emulator_failed=True), "ok 1", "", "the emulator exited with an error"),
+        (Result(), "", "[ 1.0] booting", "the kernel did not boot"),
+        (Result(), "\n", PANIC, "[    9.1][   T57] BUG: unable to handle x"),
+        (Result(), "ok 1", STALE, "a breakpoint at __schedule+0x343, where memory holds none"),
+        (Result(), "ok 1", "[ 9.0] all quiet", None),
+        (Result(), "ok 1", PANIC, "BUG: unable to handle x"),
+        (Result(), "ok 1", f"{PANIC}[ 9.3]  f+0x1/0x2 [a.b]", None),
+        (Result(), "ok 1", f"{PANIC}[ 9.3]  f+0x1/0x2 [a-b]", "BUG: unable to handle x"),
+        (Result(), "ok 1", f"{PANIC}[ 9.3]  f+0x1/0x2 [a.b2]", "BUG: unable to handle x"),
+    ],
+)
+def test_fault_of_the_emulator_is_described(
+    tmp_path: Path, result: Result, status: str, console: str, said: str | None
+) -> None:
+    """A guest that sent its exit code has no fault of the emulator, and neither has a silent one
+    with another hang."""
+    (tmp_path / "status.log").write_text(status)
+    (tmp_path / "console.log").write_text(console)
+    assert triage.find_emulator_fault(replace(result, out=tmp_path), ["patcher", "a.b"]) == said
+
+
+@pytest.mark.parametrize(
+    ("address", "ours"),
+    [
+        ("ffffffff9fffffff", False),
+        ("ffffffffa0000000", True),
+        ("fffffffffeffffff", True),
+        ("ffffffffff000000", False),
+    ],
+)
+def test_faults_in_the_area_of_modules_are_of_kmarkers(address: str, ours: bool) -> None:
+    line = f"[    9.1] BUG: unable to handle page fault for address: {address}"
+    assert triage.has_nameless_address(line) is ours
+
+
 def test_inspections_are_enabled_by_default(tmp_path: Path) -> None:
     assert Request("6.1", tmp_path, tmp_path).silence > 0
 
@@ -457,3 +512,55 @@ def test_names_are_added_to_addresses_with_kaslr() -> None:
     assert "+008 ffffffff91000104 f+0x4\n" in named
     assert symbols.add_function_names("+008 ffffffff91000104", table) == "+008 ffffffff91000104"
     assert symbols.add_function_names(seen, []) == seen
+
+
+def test_addresses_beyond_functions_get_no_name() -> None:
+    """An address gets the name of the last function before it, up to 1 MiB behind its start."""
+    table = symbols.parse_kallsyms(
+        "ffffffff81000000 T first\nffffffff81200000 W asm_exc_int3\nffffffff81000010 w second\n"
+    )
+    assert table == [
+        (0xFFFFFFFF81000000, "first"),
+        (0xFFFFFFFF81000010, "second"),
+        (0xFFFFFFFF81200000, "asm_exc_int3"),
+    ]
+    # The kernel was moved by 0x100000.
+    seen = "int3 entry code: ffffffff81300000\n"
+    for address, name in (
+        ("ffffffff810fffff", ""),
+        ("ffffffff81100000", " first+0x0"),
+        ("ffffffff8110000f", " first+0xf"),
+        ("ffffffff81100010", " second+0x0"),
+        ("ffffffff81200010", " second+0x100000"),
+        ("ffffffff81200011", ""),
+    ):
+        named = symbols.add_function_names(f"{seen}RIP={address}\n", table)
+        assert named == f"{seen[:-1]} asm_exc_int3+0x0\nRIP={address}{name}\n"
+    assert symbols.add_function_names(f"{seen}ffffffff81100000", table[:2]).endswith("00000")
+
+
+@pytest.mark.parametrize("boots", [True, False])
+def test_names_are_added_to_a_record_that_has_the_entry_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, boots: bool
+) -> None:
+    """The kernel is booted for its symbols, without inspections. Without them, or without the
+    address of the entry code, the record stays as it is."""
+    requests: list[Request] = []
+
+    def boot(request: Request) -> Result:
+        requests.append(request)
+        (tmp_path / "kallsyms").write_text("ffffffff81a00000 T asm_exc_int3\n")
+        assert "/proc/kallsyms >/results/kallsyms\n" in request.job.read_text()
+        return Result(results=tmp_path if boots else None)
+
+    monkeypatch.setattr(symbols, "boot", boot)
+    record = tmp_path / LOOK_LOG
+    record.write_text("CPU 0 was at ffffffff91a00001\n")
+    assert symbols.add_function_names_to_file("6.1", record) == record.read_text()
+    assert requests == [] and record.read_text() == "CPU 0 was at ffffffff91a00001\n"
+    record.write_text("int3 entry code: ffffffff91a00000\n")
+    named = symbols.add_function_names_to_file("6.1", record)
+    assert named == record.read_text()
+    assert named == f"int3 entry code: ffffffff91a00000{' asm_exc_int3+0x0' * boots}\n"
+    assert [(one.kernel, one.silence) for one in requests] == [("6.1", 0.0)]
+    assert requests[0].out == tmp_path / "symbols"
