@@ -15,7 +15,9 @@ import sys
 import tarfile
 import termios
 import tty
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakelab import boot_with_fake_qemu
@@ -23,6 +25,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.files import hold_lock
 from kmtools.lab import build, catalogue, initramfs, logscan, machine, shell
 from kmtools.lab.logscan import scan_log, select_fault_context
+from kmtools.lab.result import Result, judge_result, print_failure, read_log
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -104,6 +107,140 @@ def test_grep_in_the_guest_finds_the_same_faults(tmp_path: Path) -> None:
 def test_lines_around_a_fault_are_selected() -> None:
     shown = select_fault_context("a\nb\nc\nWARNING: x\nd\n" + "e\n" * 30, before=1, after=1)
     assert shown == ["c", "WARNING: x", "d"]
+
+
+def test_context_of_faults_is_limited() -> None:
+    """The default context is 2 lines before a fault and 12 lines after it, within the log, and each
+    line is selected once. At most 80 lines are selected, the first ones."""
+    lines = [f"line {number}" for number in range(100)]
+    for fault, first, last in ((0, 0, 12), (1, 0, 13), (50, 48, 62), (95, 93, 99), (99, 97, 99)):
+        text = "\n".join([*lines[:fault], "BUG: x", *lines[fault + 1 :]])
+        shown = select_fault_context(text)
+        assert len(shown) == last - first + 1
+        assert shown.index("BUG: x") == fault - first
+    assert select_fault_context("BUG: 1\na\nb\nc\nd\nBUG: 2", after=1) == [
+        *("BUG: 1", "a", "c", "d", "BUG: 2")
+    ]
+    faults = [f"BUG: {number}" for number in range(100)]
+    assert select_fault_context("\n".join(faults)) == faults[:80]
+
+
+def pack_results(path: Path, *names: str) -> None:
+    """Write a results archive; a name that ends with / is a folder, -> makes a link."""
+    with tarfile.open(path, "w:gz") as tar:
+        for name in names:
+            member = tarfile.TarInfo(name.partition("->")[0].rstrip("/"))
+            member.size = 0 if name.endswith("/") or "->" in name else 3
+            if name.endswith("/"):
+                member.type = tarfile.DIRTYPE
+            if "->" in name:
+                member.type, member.linkname = tarfile.SYMTYPE, name.partition("->")[2]
+            tar.addfile(member, io.BytesIO(b"42\n"))
+
+
+@pytest.mark.parametrize(
+    ("result", "console", "archive", "reason"),
+    [
+        (Result(exit_code=0), "", ["results/a"], ""),
+        (Result(exit_code=0, reason="why"), "BUG: x", [], "why"),
+        (Result(), "BUG: x", ["results/a"], "the guest ended without an exit status"),
+        (Result(shutdown="guest-reset"), "", [], " exit status (QEMU: guest-reset)"),
+        (Result(exit_code=7), "BUG: x", [], "the job failed with exit code 7"),
+        (Result(exit_code=-1), "", ["a"], "the job failed with exit code -1"),
+        (Result(exit_code=0), "BUG: x\nBUG: y", [], " log has 2 lines that report faults"),
+        (Result(exit_code=0), "", [], "the guest is incomplete: nothing was sent"),
+        (Result(exit_code=0), "", ["r/../b"], "the guest is incomplete: unexpected name r/../b"),
+    ],
+)
+def test_first_reason_of_a_failure_is_reported(
+    tmp_path: Path, result: Result, console: str, archive: list[str], reason: str
+) -> None:
+    (tmp_path / "console.log").write_text(console)
+    if archive:
+        pack_results(tmp_path / "results.tar.gz", *archive)
+    result = replace(result, out=tmp_path)
+    judge_result(result, tmp_path)
+    assert result.reason.endswith(reason) and result.ok is (not reason) is (not result.reason)
+    assert result.results == (None if reason else tmp_path / "results")
+    assert (tmp_path / "results").exists() is result.ok
+    assert (tmp_path / "results.failed").exists() is (bool(archive) and not result.ok)
+
+
+def test_results_are_unpacked_without_their_first_folder(tmp_path: Path) -> None:
+    """Empty folders are made, and a link to a file becomes a copy. The archive is removed; an empty
+    archive is an error, and so is a link to a file that is missing."""
+    archive = tmp_path / "results.tar.gz"
+    pack_results(archive, "results/", "results/a", "results/b/", "results/c/d", "results/e->c/d")
+    result = Result(exit_code=0)
+    judge_result(result, tmp_path)
+    assert result.ok and not archive.exists()
+    found = sorted((tmp_path / "results").rglob("*"))
+    assert [str(path.relative_to(tmp_path / "results")) for path in found] == [
+        *("a", "b", "c", "c/d", "e")
+    ]
+    assert [path.read_text() for path in found if path.is_file()] == ["42\n"] * 3
+    for folder, why in (("empty", "nothing was sent"), ("link", "'results/none' not found")):
+        (tmp_path / folder).mkdir()
+        archive = tmp_path / folder / "results.tar.gz"
+        archive.touch()
+        if folder == "link":
+            pack_results(archive, "results/e->none")
+        judge_result(result := Result(exit_code=0), tmp_path / folder)
+        assert "is incomplete: " in result.reason and why in result.reason
+
+
+@pytest.mark.parametrize("part", range(1, 10))
+def test_results_with_a_changed_byte_are_incomplete(tmp_path: Path, part: int) -> None:
+    """A changed byte in any part of the archive is an error, whether it damages the compression,
+    the names or the content of a file."""
+    archive = tmp_path / "results.tar.gz"
+    text = "".join(f"{number * number}\n" for number in range(20000)).encode()
+    member = tarfile.TarInfo("results/a")
+    member.size = len(text)
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.addfile(member, io.BytesIO(text))
+    content = bytearray(archive.read_bytes())
+    content[len(content) * part // 10] ^= 0xFF
+    archive.write_bytes(content)
+    judge_result(result := Result(exit_code=0), tmp_path)
+    assert not result.ok and "is incomplete: " in result.reason
+
+
+def test_bytes_of_a_serial_port_are_decoded(tmp_path: Path) -> None:
+    (tmp_path / "log").write_bytes(b"a\r\n\xffb\r")
+    assert read_log(tmp_path / "log") == "a\n\ufffdb"
+    assert read_log(tmp_path / "none") == read_log(tmp_path) == ""
+
+
+def test_failure_is_printed_with_the_parts_of_logs_that_matter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The end of the kernel's log is printed if the guest did not send its exit code or did not
+    power off. Of the inspections, the first 60 lines are printed."""
+    kernel = [f"kernel {number}" for number in range(50)]
+    looked = [f"CPU {number}" for number in range(70)]
+    (tmp_path / "console.log").write_text("\n".join(kernel))
+    end = f"vm: logs are in {tmp_path}"
+    last = ["vm: the kernel's last 40 lines:", *kernel[10:]]
+    faults = ["vm: faults in the kernel log:", "BUG: x"]
+    hung = "the guest sent its exit code but did not power off"
+
+    def read_printed(**fields: Any) -> list[str]:
+        print_failure(Result(out=tmp_path, **fields))
+        out, err = capsys.readouterr()
+        assert out == ""
+        return err.splitlines()
+
+    assert read_printed(reason="why", exit_code=1) == ["vm: why", end]
+    assert read_printed(reason="why") == ["vm: why", *last, end]
+    assert read_printed(reason=hung, exit_code=0) == [f"vm: {hung}", *last, end]
+    (tmp_path / "console.log").write_text("BUG: x")
+    (tmp_path / "qemu.log").write_text("\nqemu: error\n")
+    (tmp_path / "look.log").write_text("\n".join(looked))
+    assert read_printed(reason="why", exit_code=0, fault_lines=["BUG: x"]) == [
+        *("vm: why", *faults, "vm: output of the emulator:", "qemu: error"),
+        *("vm: inspections of the guest's CPUs:", *looked[:60], end),
+    ]
 
 
 def test_kernels_txt_is_valid() -> None:

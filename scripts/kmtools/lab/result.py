@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 import tarfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -92,7 +94,7 @@ def _unpack_results(archive: Path, target: Path) -> str:
         return "nothing was sent"
     target.mkdir()
     try:
-        with tarfile.open(archive, "r:gz") as tar:
+        with gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
             for member in tar:
                 path = Path(target, *Path(member.name).parts[1:])
                 if ".." in path.relative_to(target).parts:
@@ -102,7 +104,10 @@ def _unpack_results(archive: Path, target: Path) -> str:
                 elif content := tar.extractfile(member):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content.read())
-    except (tarfile.TarError, EOFError, OSError) as error:
+            # Read to the end of the compressed data: only there, gzip compares its checksum.
+            while stream.read(1 << 20):
+                pass
+    except (tarfile.TarError, KeyError, zlib.error, EOFError, OSError) as error:
         return str(error)
     archive.unlink()
     return ""

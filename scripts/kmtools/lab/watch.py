@@ -17,7 +17,9 @@ INSPECTIONS = 20
 # INSPECTIONS takes a third of the period of silence.
 INSPECTIONS_PER_SILENCE = 60
 # The kernel's messages about a CPU that is locked up.
-LOCKUP = re.compile(rb"(?:soft|hard) lockup|detected (?:expedited )?stalls|self-detected stall|hard LOCKUP")
+LOCKUP = re.compile(
+    rb"(?:soft|hard) lockup|detected (?:expedited )?stalls|self-detected stall|hard LOCKUP"
+)
 # The lowest address of kernel code.
 CODE_FROM = 0xFFFFFFFF80000000
 
