@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import get_cache_dir
 from kmtools.lab import sources
 
 
@@ -49,6 +50,101 @@ Components: main
         sources.Source("mirror://a/debian", "bookworm", ("main",), "/keys/a.gpg"),
         sources.Source("mirror://a/debian", "bookworm-updates", ("main",), "/keys/a.gpg"),
     ]
+
+
+def test_unusual_deb822_fields_are_understood() -> None:
+    """Names of fields have any case. Each URI is combined with each suite. A key in the file itself
+    is no name of a keyring. A source without Enabled is enabled."""
+    text = """\
+types: deb
+uris: mirror://a mirror://b
+suites: one two
+components: main contrib
+Signed-By:
+ -----BEGIN PGP PUBLIC KEY BLOCK-----
+ .
+
+\t
+Types: deb
+Enabled: False
+URIs: mirror://off
+
+Types: deb
+Enabled: yes
+URIs: mirror://c
+Suites: one
+"""
+    parts = ("main", "contrib")
+    assert sources.parse_deb822_sources(text) == [
+        sources.Source("mirror://a", "one", parts),
+        sources.Source("mirror://a", "two", parts),
+        sources.Source("mirror://b", "one", parts),
+        sources.Source("mirror://b", "two", parts),
+        sources.Source("mirror://c", "one", ()),
+    ]
+
+
+def test_files_of_sources_are_read_in_the_order_of_apt(tmp_path: Path) -> None:
+    """sources.list is read first, then the files in sources.list.d by name. Only .list and
+    .sources files are read."""
+    assert sources.read_apt_sources(tmp_path) == []
+    folder = tmp_path / "sources.list.d"
+    (folder / "directory.list").mkdir(parents=True)
+    (folder / "directory.sources").mkdir()
+    for name in ("c.list", "a.list", "d.list.save", "e.conf"):
+        (folder / name).write_text(f"deb mirror://{name} one main\n")
+    (folder / "b.sources").write_text("Types: deb\nURIs: mirror://b.sources\nSuites: one\n")
+    (tmp_path / "sources.list").write_text("deb mirror://first one main\n")
+    assert [one.uri for one in sources.read_apt_sources(tmp_path)] == [
+        f"mirror://{name}" for name in ("first", "a.list", "b.sources", "c.list")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("listed", "archive", "security"),
+    [
+        (["one"], 0, None),
+        (["other", "stable", "one"], 1, None),
+        (["testing", "one-security"], 0, 1),
+        (["unstable", "stable-security", "one-security"], 0, 1),
+        (["other-security", "sid"], 1, None),
+        (["one-updates", "other"], None, None),
+    ],
+)
+def test_first_source_that_fits_the_release_is_chosen(
+    listed: list[str], archive: int | None, security: int | None
+) -> None:
+    found = [sources.Source(f"mirror://{suite}", suite, ("x", "main")) for suite in listed]
+    found.append(sources.Source("mirror://x", "one", ("contrib",)))
+    if archive is None:
+        with pytest.raises(UnableError, match="names no archive for one main"):
+            sources.choose_mirror(found, "one")
+        return
+    mirror = sources.choose_mirror(found, "one")
+    assert mirror.archive == found[archive]
+    assert mirror.security == (None if security is None else found[security])
+
+
+@pytest.mark.parametrize(
+    ("text", "codename"),
+    [
+        ('VERSION_CODENAME="trixie"\n', "trixie"),
+        ("NAME=x\nVERSION_CODENAME=sid\n", "sid"),
+        ("UBUNTU_VERSION_CODENAME=noble\n", "stable"),
+        ("", "stable"),
+    ],
+)
+def test_codename_of_this_machine_is_read(
+    text: str, codename: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
+    (tmp_path / "os-release").write_text(text)
+    assert sources.read_codename() == codename
+
+
+def test_names_of_ubuntu_suites_begin_with_ubuntu() -> None:
+    found = [sources.is_ubuntu(name) for name in ("ubuntu-noble", "ubuntu", "noble", "bookworm")]
+    assert found == [True, False, False, False]
 
 
 def test_mirror_is_chosen_among_other_sources() -> None:
@@ -153,4 +249,5 @@ def test_suites_of_ubuntu_come_from_ubuntu(
         parts = ("jammy", "jammy-updates", "jammy-security")
         assert heads == [f"{uri} {part} main universe" for part in parts]
         # The source list requires signatures that were made with Ubuntu's keys.
-        assert all("[signed-by=/" in line for line in lines)
+        keys = "suites/trixie-ubuntu-keyring/usr/share/keyrings/ubuntu-archive-keyring.gpg"
+        assert all(line.startswith(f"deb [signed-by={get_cache_dir() / keys}] ") for line in lines)

@@ -63,6 +63,40 @@ def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
     assert list_module_dependencies(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]
 
 
+def test_modules_of_a_package_are_copied_once(tmp_path: Path) -> None:
+    """The files of another release, and names that the package lacks, are ignored. A cycle of
+    dependencies ends."""
+    kernel = make_kernel(tmp_path, a=("softdep=pre: b-c",), b_c=("depends=a",), d=(), f=())
+    write_module(tmp_path / "usr/lib/modules/6.2/e.ko")
+    packed = tmp_path / "usr/lib/modules/6.1/kernel/d.ko"
+    content = packed.read_bytes()
+    packed.with_suffix(".ko.xz").write_bytes(lzma.compress(content))
+    packed.unlink()
+    scratch = tmp_path / "new/scratch"
+    copies = stock.copy_package_modules(kernel, ["d", "e", "a", "b_c", "d", "f"], scratch)
+    assert copies == [scratch / f"{name}.ko" for name in ("d", "b_c", "a", "f")]
+    assert copies[0].read_bytes() == content
+    assert len(list(scratch.iterdir())) == 4
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [("dm-mod.ko.xz", "dm_mod"), ("a_b-c.ko", "a_b_c"), ("x.ko.zst", "x")],
+)
+def test_name_of_a_module_is_derived_from_its_file(file: str, name: str) -> None:
+    assert stock.get_module_name(Path("/folder-x") / file) == name
+
+
+def test_entries_of_modinfo_are_found() -> None:
+    """A text that only contains the word, such as a parameter, is no entry."""
+    module = b"\0depends=a-b,,c\0parm=x:depends=d\0softdep=pre: e f-g post: h\0softdep=post: i\0"
+    assert stock.list_module_dependencies(module) == ["a_b", "c"]
+    assert stock.list_soft_dependencies(module) == ["e", "f_g"]
+    assert stock.list_all_dependencies(module, {"e", "f_g_generic"}) == [
+        *("e", "f_g_generic", "a_b", "c")
+    ]
+
+
 def compress_with_zstd(content: bytes) -> bytes:
     """Compress with the program zstd."""
     return subprocess.run(["zstd", "-cq"], input=content, capture_output=True, check=True).stdout

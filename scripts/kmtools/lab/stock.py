@@ -126,17 +126,20 @@ def copy_package_modules(kernel: Kernel, names: Iterable[str], scratch: Path) ->
     decompressed; return the copies in an order in which they can be loaded. Names that the package
     lacks are ignored."""
     files = find_package_modules(kernel)
-    order: dict[str, Path] = {}
+    seen: set[str] = set()
+    copies: list[Path] = []
 
     def add_modules(names: Iterable[str]) -> None:
         for name in names:
-            if name in order or name not in files:
+            if name in seen or name not in files:
                 continue
+            # Soft dependencies may form a cycle, so add the name before the dependencies.
+            seen.add(name)
             found = read_module_file(files[name])
             add_modules(list_all_dependencies(found, files))
-            order[name] = scratch / f"{name}.ko"
-            order[name].write_bytes(found)
+            copies.append(scratch / f"{name}.ko")
+            copies[-1].write_bytes(found)
 
     scratch.mkdir(parents=True, exist_ok=True)
     add_modules(names)
-    return list(order.values())
+    return copies
