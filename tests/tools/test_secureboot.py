@@ -12,6 +12,7 @@ from fakelab import use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue, chroot, secureboot
 from kmtools.lab.apt import FetchError
+from kmtools.lab.build import list_kernel_binds
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
 from kmtools.runner.suite import find_no_obstacle
@@ -130,6 +131,53 @@ def test_options_enforce_verification_and_protect_variables(laboratory: Path, st
 def test_nothing_is_signed_without_the_option(laboratory: Path, steps: Steps) -> None:
     assert boot_under_secure_boot(laboratory, signed=False).ok
     assert steps.names == ["MAKE_KEY"]
+
+
+@pytest.mark.parametrize(
+    ("given", "names"), [(True, ["mine.ko"]), (False, ["mine.ko"]), (True, [])]
+)
+def test_key_of_dkms_is_used_if_it_is_given(
+    laboratory: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch, given: bool, names: list[str]
+) -> None:
+    """The key is copied before the first step; without it, that step makes a key. Modules are
+    signed in the tree of the kernel's suite, with the kernel's folders."""
+    key = laboratory / "key"
+    key.mkdir()
+    (key / "mok.key").write_text("private")
+    (key / "mok.pub").write_text("public")
+    seen: list[tuple[Path, list[str], dict[str, str]]] = []
+
+    def record_step(
+        tree: Path, binds: Sequence[tuple[Path, str]], command: Sequence[str], log: Path
+    ) -> int:
+        work = binds[0][0]
+        files = {path.name: path.read_text() for path in work.iterdir() if path.is_file()}
+        seen.append((tree, [point for _, point in binds], files))
+        return 0
+
+    monkeypatch.setattr(chroot, "run_in_chroot", record_step)
+    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    (laboratory / "image").write_text("kernel")
+    files = secureboot.BootFiles(
+        laboratory / "image", [laboratory / "modules" / name for name in names]
+    )
+    boot_files = secureboot.prepare_secure_boot(
+        *(kernel, "trixie", files, laboratory / "scratch", laboratory / "log"),
+        signed=True,
+        key=key if given else None,
+    )
+    work = laboratory / "scratch/secure-boot"
+    assert (boot_files.image, boot_files.modules) == (
+        work / "kernel",
+        [work / "modules" / name for name in names],
+    )
+    copied = {"key.pem": "private", "certificate.der": "public"} if given else {}
+    assert [one[2] for one in seen] == [{"kernel": "kernel", **copied}] * (2 + len(names))
+    suite_tree = laboratory / "cache/suites/s"
+    firmware = laboratory / "firmware, tree"
+    assert [one[0] for one in seen] == [firmware, firmware, suite_tree][: len(seen)]
+    binds = [point for _, point in list_kernel_binds(kernel)]
+    assert binds and [one[1] for one in seen] == [["src"], ["src"], ["src", *binds]][: len(seen)]
 
 
 def test_boot_without_secure_boot_has_no_firmware(laboratory: Path, steps: Steps) -> None:

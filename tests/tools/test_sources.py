@@ -68,6 +68,7 @@ Signed-By:
 Types: deb
 Enabled: False
 URIs: mirror://off
+Suites: one
 
 Types: deb
 Enabled: yes

@@ -89,7 +89,8 @@ def test_name_of_a_module_is_derived_from_its_file(file: str, name: str) -> None
 
 def test_entries_of_modinfo_are_found() -> None:
     """A text that only contains the word, such as a parameter, is no entry."""
-    module = b"\0depends=a-b,,c\0parm=x:depends=d\0softdep=pre: e f-g post: h\0softdep=post: i\0"
+    texts = ("ELF", "depends=a-b,,c", "parm=x:depends=d", "softdep=pre: e f-g post: h")
+    module = "\0".join([*texts, "softdep=post: i", ""]).encode()
     assert stock.list_module_dependencies(module) == ["a_b", "c"]
     assert stock.list_soft_dependencies(module) == ["e", "f_g"]
     assert stock.list_all_dependencies(module, {"e", "f_g_generic"}) == [
