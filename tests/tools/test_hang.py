@@ -4,19 +4,22 @@
 from __future__ import annotations
 
 import itertools
+import socket
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from fakelab import boot_with_fake_qemu
 from fakeqmp import ENTRY, FakeCpu, FakeMonitor
-from kmtools.lab import symbols, triage, watch
+from kmtools.lab import look, symbols, triage, watch
 from kmtools.lab.look import UNREADABLE, Cpu, Finding
 from kmtools.lab.machine import Request
-from kmtools.lab.qmp import Monitor, MonitorError
+from kmtools.lab.qmp import Monitor, MonitorError, ShutdownWatch, inject_nmis
 from kmtools.lab.result import LOOK_LOG, Result
 from kmtools.lab.watch import CODE_FROM, INSPECTIONS, Watch, format_stack
 
@@ -206,6 +209,108 @@ def test_error_answer_of_the_monitor_raises_an_error(tmp_path: Path) -> None:
     FakeMonitor(tmp_path / "qmp", [], {})
     with pytest.raises(MonitorError, match="there is no dance"):
         Monitor(tmp_path / "qmp").execute("dance")
+
+
+@pytest.mark.parametrize(
+    ("sent", "message"),
+    [
+        (b"", "cannot connect to the emulator's monitor: timed out"),
+        (b"nonsense\n", "the emulator's monitor sent invalid JSON"),
+        (b"{}\n", "the emulator does not answer qmp_capabilities"),
+        (b'{}\n{"event": "X"}\n', "the emulator does not answer qmp_capabilities"),
+        (b'{}\n{"error": {"desc": "no"}}\n', "qmp_capabilities: no"),
+        (b'{}\n{"return": {}}\n', None),
+    ],
+)
+def test_monitor_that_does_not_answer_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes, message: str | None
+) -> None:
+    class ConnectedSocket(socket.socket):
+        def connect(self, address: object) -> None:
+            """Do nothing, because the socket is connected already."""
+
+    first, other = socket.socketpair()
+    own = ConnectedSocket(fileno=first.detach())
+    monkeypatch.setattr("kmtools.lab.qmp.socket.socket", lambda family: own)
+    other.sendall(sent)
+    with other, own:
+        if message is None:
+            Monitor(tmp_path, 0.01).close()
+            assert other.recv(100) == b'{"execute": "qmp_capabilities"}\n'
+            return
+        with pytest.raises(MonitorError) as caught:
+            Monitor(tmp_path, 0.01)
+        assert str(caught.value) == message
+
+
+def test_commands_reach_the_monitor_with_their_arguments(tmp_path: Path) -> None:
+    """The names of arguments have dashes. A human command is for CPU 0 by default."""
+    requests: list[dict[str, object]] = []
+
+    class RecordingMonitor(FakeMonitor):
+        def _answer_request(self, request: dict[str, Any]) -> dict[str, Any]:
+            requests.append(request)
+            return {"return": "a\r\nb\r\n"}
+
+    RecordingMonitor(tmp_path / "qmp", [], {})
+    monitor = Monitor(tmp_path / "qmp")
+    assert monitor.execute("stop") == "a\r\nb\r\n"
+    assert monitor.execute_human("x") == monitor.execute_human("y", 3) == "a\nb\n"
+    monitor.close()
+    human = "human-monitor-command"
+    assert requests[1:] == [
+        {"execute": "stop"},
+        {"execute": human, "arguments": {"command-line": "x", "cpu-index": 0}},
+        {"execute": human, "arguments": {"command-line": "y", "cpu-index": 3}},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("sent", "reason"),
+    [
+        ("", ""),
+        ('{"QMP": {}}\n{"event": "RESET", "data": {"reason": "x"}}\n', ""),
+        (
+            '{"return": {}}\n{"event": "SHUTDOWN", "data": {"reason": "guest-panic"}}\n',
+            "guest-panic",
+        ),
+        ('{"event": "SHUTDOWN", "data": {"reason": "x"}}', ""),
+        ('{"QMP": {}}\n{"event": "SHUT', ""),
+    ],
+)
+def test_reason_of_a_shutdown_is_read(sent: str, reason: str) -> None:
+    """An incomplete line, of a killed QEMU, has no reason."""
+    shutdown = ShutdownWatch()
+    number = shutdown.end_of_qemu.fileno()
+    assert shutdown.make_options() == [
+        *("-chardev", f"socket,id=shutdown,fd={number}", "-mon", "shutdown,mode=control")
+    ]
+    assert shutdown.end_of_qemu.recv(100) == b'{"execute": "qmp_capabilities"}\n'
+    shutdown.end_of_qemu.sendall(sent.encode())
+    assert shutdown.read_reason() == reason
+
+
+@pytest.mark.parametrize("text", [None, "", "ok 1"])
+def test_nmis_are_sent_once_the_job_has_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """NMIs are sent until the `with` block ends, and then the connection is closed."""
+    asked: list[str] = []
+    sent = threading.Event()
+
+    def execute(command: str) -> None:
+        asked.append(command)
+        if len(asked) == 3:
+            sent.set()
+
+    monitor = SimpleNamespace(execute=execute, close=lambda: asked.append("close"))
+    monkeypatch.setattr("kmtools.lab.qmp.Monitor", lambda path: monitor)
+    status = tmp_path / "status.log"
+    if text is not None:
+        status.write_text(text)
+    with inject_nmis(tmp_path / "nmi", 2000.0, status):
+        assert not text or sent.wait(30.0)
+    assert (asked[:3], asked[-1:]) == ((["inject-nmi"] * 3, ["close"]) if text else ([], []))
 
 
 def test_guest_with_output_is_not_inspected(tmp_path: Path) -> None:
@@ -500,6 +605,113 @@ def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
     unreadable = make_cpu_state(UNREADABLE, UNREADABLE)
     assert format_stack(unreadable) == [*lines, f"{interrupted} nothing that can be read"]
     assert format_stack(Cpu(0, "", 0, True, False, (1, 2), 0xFFFFFFFF9A200B40)) == []
+
+
+def make_states(count: int, **fields: Any) -> list[Cpu]:
+    """Return `count` equal states of a CPU that has interrupts disabled."""
+    return [
+        Cpu(0, "", **{"rip": KERNEL_TEXT, "interrupts": False, "idle": False, **fields})
+    ] * count
+
+
+@pytest.mark.parametrize(
+    ("handles", "between", "places", "loops"),
+    [(14, 0, 6, True), (13, 0, 7, False), (10, 4, 6, True), (9, 4, 7, False), (0, 20, 0, False)],
+)
+def test_int3_loop_takes_seven_tenths_of_the_inspections(
+    handles: int, between: int, places: int, loops: bool
+) -> None:
+    """A CPU that enters the handler counts, if it handles the int3 in other inspections."""
+    trap = tuple(make_trap_stack(KERNEL_TEXT)[3:])
+    busy = [
+        make_states(1, rip=0xFFFFFFFF91000000 + 64 * n, interrupts=True)[0] for n in range(places)
+    ]
+    handling = make_states(handles, trap=trap, entry=ENTRY, memory_bytes=(0x0F, 0x1F))
+    entering = make_states(between, rip=KERNEL_TEXT, entry=ENTRY)
+    finding = look.find_int3_loop([*busy, *handling, *entering])
+    assert (finding is not None) is loops
+
+
+@pytest.mark.parametrize(
+    ("rip", "near"),
+    [
+        (ENTRY - 1, False),
+        (ENTRY, True),
+        (ENTRY + 0xFF, True),
+        (ENTRY + 0x100, False),
+        (KERNEL_TEXT - 2, False),
+        (KERNEL_TEXT - 1, True),
+        (KERNEL_TEXT + 1, True),
+        (KERNEL_TEXT + 2, False),
+    ],
+)
+def test_cpu_near_an_int3_or_its_entry_code_is_found(rip: int, near: bool) -> None:
+    (cpu,) = make_states(1, rip=rip, entry=ENTRY)
+    assert look.is_near_int3(cpu, KERNEL_TEXT) is near
+    assert not look.is_near_int3(replace(cpu, trap=(0,) * 21), KERNEL_TEXT)
+
+
+@pytest.mark.parametrize(
+    ("first", "places", "hangs"),
+    [
+        (KERNEL_TEXT, 8, True),
+        (KERNEL_TEXT, 9, False),
+        (1 << 63, 1, True),
+        ((1 << 63) - 1, 2, False),
+    ],
+)
+def test_stuck_cpu_has_at_most_eight_kernel_addresses(first: int, places: int, hangs: bool) -> None:
+    states = [make_states(1, rip=first + n)[0] for n in reversed(range(places))]
+    finding = look.find_stuck_cpu(states)
+    said = ", ".join(f"{first + n:x}" for n in range(places))
+    assert finding == (Finding(f"CPU 0 takes no interrupt and stays at {said}") if hangs else None)
+    for fields in ({"interrupts": True}, {"idle": True}):
+        assert look.find_stuck_cpu([*states, *make_states(1, rip=first, **fields)]) is None
+
+
+def test_guest_with_a_cpu_that_was_awake_once_does_not_hang() -> None:
+    idle, awake = make_states(1, idle=True, interrupts=True), make_states(1, interrupts=True)
+    assert look.find_hang_reason([]) is look.find_hang_reason([[], []]) is None
+    assert look.find_hang_reason([idle * 2] * 20) is not None
+    assert look.find_hang_reason([idle * 2] * 19 + [idle + awake]) is None
+
+
+@pytest.mark.parametrize(
+    ("entry", "address", "core"),
+    [
+        (ENTRY, ENTRY - (64 << 20), False),
+        (ENTRY, ENTRY - (64 << 20) + 1, True),
+        (ENTRY, ENTRY + (64 << 20) - 1, True),
+        (ENTRY, ENTRY + (64 << 20), False),
+        (0xFFFFFFFFBFFFF000, 0xFFFFFFFFBFFFFFFF, True),
+        (0xFFFFFFFFBFFFF000, 0xFFFFFFFFC0000000, False),
+    ],
+)
+def test_core_text_is_near_the_entry_code_and_below_modules(
+    entry: int, address: int, core: bool
+) -> None:
+    (cpu,) = make_states(1, entry=entry, trap=(*[0] * 16, address + 1, 0x10, 0x46, 0, 0x18))
+    assert cpu.is_in_kernel_text is core
+
+
+def test_trap_frame_follows_an_address_in_the_entry_code() -> None:
+    """The frame has 21 words; a word at the start of the entry code or behind it is no return
+    address."""
+    frame = tuple(range(1, 22))
+    for word, found in ((0, False), (1, True), (0xFF, True), (0x100, False)):
+        stack = [7, ENTRY + word, *frame]
+        assert look.find_trap_frame(stack, ENTRY) == (frame if found else ())
+        assert look.find_trap_frame([*stack, 99], ENTRY) == (frame if found else ())
+        assert look.find_trap_frame(stack[:-1], ENTRY) == ()
+
+
+def test_cpu_outside_64_bit_mode_is_inspected(tmp_path: Path) -> None:
+    """Neither its stack nor the IDT is read. A register that is not shown is an error."""
+    monitor = Monitor.__new__(Monitor)
+    cpu = look.inspect_cpu(monitor, 1, "EAX=0 EIP=0000fff0 EFL=00000002\nHLT=1\n")
+    assert cpu == Cpu(1, "EAX=0 EIP=0000fff0 EFL=00000002\nHLT=1", 0xFFF0, True, True)
+    with pytest.raises(MonitorError, match="the emulator does not show EIP"):
+        look.inspect_cpu(monitor, 1, "HLT=0")
 
 
 def test_names_are_added_to_addresses_with_kaslr() -> None:

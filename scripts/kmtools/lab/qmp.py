@@ -30,7 +30,9 @@ class Monitor:
         self._socket.settimeout(seconds)
         try:
             self._socket.connect(str(path))
-            self._lines = self._socket.makefile("rw")
+            # The file is only for reading: a file for both discards what it has read ahead when it
+            # writes, such as the beginning of an event.
+            self._lines = self._socket.makefile()
             self._read_answer()
             self.execute("qmp_capabilities")
         except OSError as error:
@@ -56,8 +58,7 @@ class Monitor:
         if arguments:
             words["arguments"] = {key.replace("_", "-"): to for key, to in arguments.items()}
         try:
-            self._lines.write(json.dumps(words) + "\n")
-            self._lines.flush()
+            self._socket.sendall(json.dumps(words).encode() + b"\n")
             while "event" in (answer := self._read_answer()):
                 pass
         except OSError as error:
@@ -83,6 +84,7 @@ class Monitor:
 
     def close(self) -> None:
         """Close the connection."""
+        self._lines.close()
         self._socket.close()
 
 
