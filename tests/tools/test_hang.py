@@ -201,7 +201,7 @@ def test_stopped_guest_is_reported(tmp_path: Path) -> None:
 
 
 def test_missing_monitor_socket_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(MonitorError, match="cannot connect"):
+    with pytest.raises(MonitorError, match=r"cannot connect .*: No such file or directory$"):
         Monitor(tmp_path / "none")
 
 

@@ -21,11 +21,23 @@ from typing import Any
 
 import pytest
 from fakelab import boot_with_fake_qemu
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import hold_lock
-from kmtools.lab import build, catalogue, initramfs, logscan, machine, shell
+from kmtools.lab import (
+    build,
+    catalogue,
+    emulator,
+    initramfs,
+    logscan,
+    machine,
+    shell,
+    userspace,
+)
+from kmtools.lab.emulator import Share
 from kmtools.lab.logscan import scan_log, select_fault_context
+from kmtools.lab.machine import Request
 from kmtools.lab.result import Result, judge_result, print_failure, read_log
+from kmtools.lab.secureboot import BootFiles
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -241,6 +253,91 @@ def test_failure_is_printed_with_the_parts_of_logs_that_matter(
         *("vm: why", *faults, "vm: output of the emulator:", "qemu: error"),
         *("vm: inspections of the guest's CPUs:", *looked[:60], end),
     ]
+
+
+def test_make_command_has_folder_flags_and_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By default, programs are built in build/native of the tree. The folder is made. A folder that
+    cannot be made is an error."""
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    flock = ("flock", "--no-fork")
+    make = ("make", "-s", "-j7", "-C", tmp_path / "native")
+    folder = tmp_path / "build/native"
+    assert userspace.build_make_command("a", "b", tree=tmp_path) == [
+        *(*flock, folder / ".lock", *make, "a", "b")
+    ]
+    assert folder.is_dir()
+    out = tmp_path / "x/y"
+    for _ in range(2):
+        assert userspace.build_make_command("a", out=out, extra="-O1 -g", tree=tmp_path) == [
+            *(*flock, out / ".lock", *make, f"OUT={out}", "EXTRA=-O1 -g", "a")
+        ]
+    assert out.is_dir()
+    monkeypatch.setattr("os.cpu_count", lambda: None)
+    assert "-j1" in userspace.build_make_command(tree=tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(FailedError, match=r"file/a cannot be made: .*(?i:not a directory)"):
+        userspace.build_make_command(out=tmp_path / "file/a", tree=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("missing", "code", "obstacle"),
+    [
+        ("", 0, ""),
+        ("gcc", 0, "gcc is missing: apt-get install gcc make libc6-dev"),
+        ("make", 0, "make is missing: apt-get install gcc make libc6-dev"),
+        ("flock", 0, "flock is missing: apt-get install util-linux"),
+        ("", 1, "stdio.h is missing: apt-get install gcc make libc6-dev"),
+    ],
+)
+def test_missing_part_of_the_compiler_is_named(
+    monkeypatch: pytest.MonkeyPatch, missing: str, code: int, obstacle: str
+) -> None:
+    monkeypatch.setattr("shutil.which", lambda name: None if name == missing else f"/bin/{name}")
+    done = subprocess.CompletedProcess([], code, "", "")
+    monkeypatch.setattr(userspace, "capture_output", lambda words: done)
+    assert userspace.find_compiler_obstacle() == obstacle
+
+
+def make_qemu_command(monkeypatch: pytest.MonkeyPatch, scratch: Path, **fields: Any) -> str:
+    """Return QEMU's command line for a boot with the kernel `image`."""
+    kernel = catalogue.get_default_kernel_name()
+    request = Request(kernel, scratch / "job", scratch / "out", accel="tcg", **fields)
+    qemu = emulator.Emulator(("qemu",), {}, "QEMU 10")
+    monkeypatch.setattr(emulator, "choose_emulator", lambda suite: qemu)
+    files = BootFiles(Path("/image"), [], ["-firmware"])
+    words = (request, files, Path("/archive"), "quiet nonce", scratch)
+    return " ".join(machine._prepare_qemu(*words).command)
+
+
+def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A guest without options has 2 processors, 1024 MiB, three serial ports in files and one
+    monitor, and neither network nor terminal."""
+    plain = make_qemu_command(monkeypatch, tmp_path)
+    assert plain.startswith("qemu ") and " -smp 2" in plain
+    assert " -m 1024 -no-reboot -display none -nodefaults -firmware -kernel /image" in plain
+    assert " -initrd /archive -append quiet nonce " in plain
+    for number, name in enumerate(("console.log", "status.log", "results.tar.gz")):
+        port = f"-chardev file,id=port{number},path={tmp_path}/out/{name}"
+        assert f" {port} -serial chardev:port{number} " in plain
+    assert plain.endswith(f" -qmp unix:{tmp_path}/watch,server=on,wait=off")
+    nmi = f"-qmp unix:{tmp_path}/nmi,server=on,wait=off"
+    shares = [Share("root", Path("/"))]
+    options: list[tuple[dict[str, Any], str]] = [
+        ({"nmi": 5.0}, nmi),
+        ({"control": tmp_path / "own"}, f"-qmp unix:{tmp_path}/own,server=on,wait=off"),
+        (
+            {"ssh_port": 2222},
+            "-nic user,model=e1000,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22",
+        ),
+        ({"terminal": True}, "-chardev stdio,id=terminal,signal=off -serial chardev:terminal"),
+        ({"shares": shares}, " ".join(shares[0].make_options())),
+    ]
+    for fields, added in options:
+        command = make_qemu_command(monkeypatch, tmp_path, **fields)
+        assert command == f"{plain} {added}"
+    assert " -m 77 " in make_qemu_command(monkeypatch, tmp_path, memory=77)
 
 
 def test_kernels_txt_is_valid() -> None:
