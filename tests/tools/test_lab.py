@@ -340,6 +340,67 @@ def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.Mon
     assert " -m 77 " in make_qemu_command(monkeypatch, tmp_path, memory=77)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"tier": "metal"}, "^unknown tier 'metal'; there are: vm, icount$"),
+        ({"bochs": "x", "nmi": 1.0}, "Bochs supports neither NMIs nor"),
+        ({"bochs": "x", "tier": "icount"}, "Bochs supports neither NMIs nor"),
+        ({"bochs": "x", "secure_boot": True}, "nor Secure Boot$"),
+    ],
+)
+def test_request_that_no_emulator_supports_is_refused(
+    laboratory: Path, fields: dict[str, Any], message: str
+) -> None:
+    kernel = catalogue.get_default_kernel_name()
+    with pytest.raises(UnableError, match=message):
+        machine.boot(Request(kernel, laboratory / "job", laboratory / "out", **fields))
+    assert not (laboratory / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (("tcg", "vm", 3), "-accel tcg,thread=multi -cpu max -smp 3"),
+        (("tcg", "vm", 3, True, "EPYC"), "-accel tcg,thread=single -cpu EPYC -smp 3"),
+        (("kvm", "vm", 3, True, "EPYC"), "-accel kvm -cpu host,host-cache-info=on -smp 3"),
+        (
+            ("kvm", "icount", 3, False, "EPYC"),
+            "-accel tcg,thread=single -smp 1 -cpu max -icount shift=0,sleep=off"
+            " -rtc base=2020-01-01,clock=vm -seed 1",
+        ),
+    ],
+)
+def test_options_of_accelerators(words: tuple[Any, ...], options: str) -> None:
+    """A guest whose instructions are counted has one CPU, and its clock begins at a fixed date."""
+    assert " ".join(emulator.make_accelerator_options(*words)) == options
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"ELF static", ""),
+        (b"x" * 4096 + b"ld-linux", ""),
+        (b"x" * 4088 + b"ld-linux", "busybox is not static; run scripts/setup"),
+        (None, "busybox is missing; run scripts/setup"),
+    ],
+)
+def test_busybox_must_be_static(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, message: str
+) -> None:
+    """The name of the dynamic linker is at the beginning of a program."""
+    found = tmp_path / "busybox"
+    if content is not None:
+        found.write_bytes(content)
+    answer = str(found) if content is not None else None
+    monkeypatch.setattr("shutil.which", lambda name, path: answer)
+    if not message:
+        assert initramfs.find_static_busybox() == found
+        return
+    with pytest.raises(UnableError, match=message):
+        initramfs.find_static_busybox()
+
+
 def test_kernels_txt_is_valid() -> None:
     entries = catalogue.load_kernels()
     assert entries[0].name == catalogue.get_default_kernel_name()

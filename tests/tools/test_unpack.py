@@ -14,7 +14,7 @@ import pytest
 from fakemirror import ENTRY, NEW, OLD, FakeMirror
 from kmtools.base.errors import UnableError
 from kmtools.base.files import hold_lock
-from kmtools.lab import cache, kernels, tracers, unpack
+from kmtools.lab import cache, catalogue, kernels, tracers, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
 
 LOADER = "/lib64/ld-linux-x86-64.so.2"
@@ -90,6 +90,39 @@ def test_kernel_of_ubuntu_brings_a_compiler_and_keys(mirror: FakeMirror) -> None
     (keys / "kept").touch()
     kernels.ensure_kernel(entry, update=True)
     assert (keys / "kept").exists()
+
+
+def test_kernels_are_listed_with_their_versions(
+    mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without package lists or if apt fails, the version is "?"; without a package on the mirror,
+    the version is "gone". The version of an unpacked kernel is its own."""
+    others = [
+        replace(ENTRY, name="gone", image="linux-image-9.*-amd64"),
+        replace(ENTRY, name="built", image="make", role="upstream"),
+        replace(ENTRY, name="nothing", image="none", role="upstream"),
+        replace(ENTRY, name="t", suite="t"),
+    ]
+    monkeypatch.setattr(catalogue, "load_kernels", lambda: [ENTRY, *others])
+
+    def read_table() -> list[list[str]]:
+        kernels.print_kernels()
+        return [line.split() for line in capsys.readouterr().out.splitlines()]
+
+    head = ["NAME", "SUITE", "VERSION", "UNPACKED", "QEMU"]
+    assert read_table() == [
+        *(head, ["k", "s", "?", "no", "emulator"], ["gone", "s", "?", "no", "emulator"]),
+        *(["built", "s", "?", "no", "emulator"], ["nothing", "s", "?", "no", "emulator"]),
+        ["t", "t", "?", "no", "emulator"],
+    ]
+    PrivateApt("s").update_lists()
+    assert [row[2] for row in read_table()[1:]] == ["2", "gone", "1", "gone", "?"]
+    (mirror.dir.parent / "bin/apt-cache").write_text("#!/bin/sh\nexit 100\n")
+    assert [row[2] for row in read_table()[1:]] == ["?"] * 5
+    tree = catalogue.get_kernel_dir("k")
+    tree.mkdir(parents=True)
+    catalogue.Kernel("k", "s", "p", "7", "6.1.0-7", "v").save_record(tree)
+    assert read_table()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
 
 
 def test_image_is_found_in_either_place(tmp_path: Path) -> None:
