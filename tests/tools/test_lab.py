@@ -26,6 +26,7 @@ from kmtools.base.files import hold_lock
 from kmtools.lab import (
     build,
     catalogue,
+    channel,
     emulator,
     initramfs,
     logscan,
@@ -399,6 +400,124 @@ def test_busybox_must_be_static(
         return
     with pytest.raises(UnableError, match=message):
         initramfs.find_static_busybox()
+
+
+def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> None:
+    """A line that is written in parts is shown once. At the end, an incomplete line is read, too.
+    Only a whole line with the nonce sets the exit code."""
+    path = tmp_path / "status.log"
+    said: list[str] = []
+    status = channel.StatusChannel(path, "abc", said.append)
+    assert not status.read_new_lines()
+    for written, shown in (
+        (b"one\r\ntw", ["one"]),
+        (b"o\n", ["two"]),
+        (b"", []),
+        (b"\xff\n\n", ["\ufffd", ""]),
+        (
+            b" kmarkers-exit abc 3\nkmarkers-exit abd 3\n",
+            [" kmarkers-exit abc 3", "kmarkers-exit abd 3"],
+        ),
+        (b"kmarkers-exit abc 12", []),
+    ):
+        with path.open("ab") as file:
+            file.write(written)
+        assert not status.read_new_lines()
+        assert said == shown
+        said.clear()
+    assert status.read_new_lines(final=True) and status.read_new_lines(final=True)
+    assert status.exit_code == 12 and said == []
+    silent = channel.StatusChannel(path, "abc", None)
+    assert not silent.read_new_lines()
+    assert silent.read_new_lines(final=True)
+
+
+@pytest.mark.parametrize(
+    ("role", "kinds", "fragments"),
+    [
+        ("gates", (), ()),
+        ("upstream", (), ("upstream",)),
+        ("debug:kasan", ("kasan",), ("base", "kasan")),
+        ("debug:kasan+kcsan", ("kasan", "kcsan"), ("base", "kasan", "kcsan")),
+        ("matrix:kasan", (), ()),
+        ("debug:+", (), ()),
+    ],
+)
+def test_role_of_a_kernel_has_its_fragments(
+    role: str, kinds: tuple[str, ...], fragments: tuple[str, ...]
+) -> None:
+    entry = catalogue.Entry("k", "s", "i", "q", role)
+    assert (entry.debug_kinds, entry.fragments) == (kinds, fragments)
+
+
+def test_configuration_of_built_headers_is_preferred(laboratory: Path) -> None:
+    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    assert kernel.config == kernel.tree / "boot/config-6.1.0-fake"
+    headers = kernel.tree / "usr/src/linux-headers-6.1.0-fake"
+    headers.mkdir(parents=True)
+    (headers / ".config").touch()
+    assert kernel.config == headers / ".config"
+
+
+def test_added_kernels_follow_those_of_kernels_txt(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel of kernels.txt hides an added kernel with its name."""
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
+    listed = catalogue.load_kernels()
+    for name in ("zz", "aa", listed[0].name):
+        tree = tmp_path / "kernels" / name
+        tree.mkdir(parents=True)
+        record = {"name": name, "suite": "s", "image": "i", "qemu": "q", "role": "added"}
+        (tree / "entry.json").write_text(json.dumps(record))
+    assert catalogue.load_kernels()[: len(listed)] == listed
+    assert [entry.name for entry in catalogue.load_kernels()[len(listed) :]] == ["aa", "zz"]
+    with pytest.raises(UnableError, match=r"kernel aa is not unpacked; run: .* lab fetch aa$"):
+        catalogue.require_kernel("aa")
+
+
+def test_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(UnableError, match="none is no folder"):
+        build.require_module_folder(tmp_path / "none")
+    (tmp_path / "Kbuild").mkdir()
+    with pytest.raises(UnableError, match="has neither a Kbuild file nor a Makefile"):
+        build.require_module_folder(tmp_path)
+    (tmp_path / "Makefile").touch()
+    assert build.require_module_folder(tmp_path) == tmp_path
+
+
+def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first folder has no earlier one. Equal names of modules, and a failed build, are
+    errors."""
+    calls: list[tuple[Any, ...]] = []
+    code = 0
+
+    def build_modules(name: str, src: Path, out: Path, words: list[str], **more: Any) -> int:
+        calls.append((name, src, out, words, more["kmarkers_source"], more["more_binds"]))
+        return code
+
+    monkeypatch.setattr(build, "build_modules", build_modules)
+    monkeypatch.setattr(build, "get_object_dir", lambda name, src: tmp_path / src.name)
+    for name, modules in (("a", "z.o\ny.o\n"), ("b", "x.o\n"), ("c", "y.o\n")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "modules.order").write_text(modules)
+    out = tmp_path / "out"
+    a, b, c = (Path("/src") / name for name in "abc")
+    found = build.build_client_modules("k", [a, b], out, ["-s"])
+    assert found == [out / "0/z.ko", out / "0/y.ko", out / "1/x.ko"]
+    symbols = "KBUILD_EXTRA_SYMBOLS=/client0/Module.symvers"
+    assert calls == [
+        ("k", a, out / "0", ["-s"], ROOT, []),
+        ("k", b, out / "1", [symbols, "-s"], ROOT, [(tmp_path / "a", "client0")]),
+    ]
+    with pytest.raises(UnableError, match=r"two modules have the same name: y\.ko$"):
+        build.build_client_modules("k", [b, a, c], out)
+    assert calls[-1][3] == ["KBUILD_EXTRA_SYMBOLS=/client0/Module.symvers /client1/Module.symvers"]
+    code = 1
+    with pytest.raises(FailedError, match=r"^/src/c does not build for kernel k$"):
+        build.build_client_modules("k", [c], out)
 
 
 def test_kernels_txt_is_valid() -> None:
