@@ -413,7 +413,7 @@ def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> N
         (b"one\r\ntw", ["one"]),
         (b"o\n", ["two"]),
         (b"", []),
-        (b"\xff\n\n", ["\ufffd", ""]),
+        (b"\xff\n\nkmarkers-exit abc 3x\n", ["\ufffd", "", "kmarkers-exit abc 3x"]),
         (
             b" kmarkers-exit abc 3\nkmarkers-exit abd 3\n",
             [" kmarkers-exit abc 3", "kmarkers-exit abd 3"],
@@ -430,6 +430,10 @@ def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> N
     silent = channel.StatusChannel(path, "abc", None)
     assert not silent.read_new_lines()
     assert silent.read_new_lines(final=True)
+    path.write_text("last words")
+    unended = channel.StatusChannel(path, "abc", said.append)
+    assert not unended.read_new_lines(final=True) and not unended.read_new_lines(final=True)
+    assert said == ["last words"]
 
 
 @pytest.mark.parametrize(
@@ -440,6 +444,7 @@ def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> N
         ("debug:kasan", ("kasan",), ("base", "kasan")),
         ("debug:kasan+kcsan", ("kasan", "kcsan"), ("base", "kasan", "kcsan")),
         ("matrix:kasan", (), ()),
+        ("build:kasan", (), ()),
         ("debug:+", (), ()),
     ],
 )
@@ -465,15 +470,36 @@ def test_added_kernels_follow_those_of_kernels_txt(
     """A kernel of kernels.txt hides an added kernel with its name."""
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
     listed = catalogue.load_kernels()
-    for name in ("zz", "aa", listed[0].name):
+    for name in ("zz", "aa", "yy", "bb", listed[0].name):
         tree = tmp_path / "kernels" / name
         tree.mkdir(parents=True)
         record = {"name": name, "suite": "s", "image": "i", "qemu": "q", "role": "added"}
         (tree / "entry.json").write_text(json.dumps(record))
     assert catalogue.load_kernels()[: len(listed)] == listed
-    assert [entry.name for entry in catalogue.load_kernels()[len(listed) :]] == ["aa", "zz"]
+    assert [entry.name for entry in catalogue.load_kernels()[len(listed) :]] == [
+        *("aa", "bb", "yy", "zz")
+    ]
     with pytest.raises(UnableError, match=r"kernel aa is not unpacked; run: .* lab fetch aa$"):
         catalogue.require_kernel("aa")
+
+
+def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path) -> None:
+    """Other files stay. Two modules with one name are an error, and nothing is copied."""
+    out = tmp_path / "out/modules"
+    for folder, name in (("a", "x.ko"), ("a", "y.ko"), ("b", "x.ko")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / name).write_text(folder)
+    build.copy_modules([tmp_path / "a/x.ko", tmp_path / "a/y.ko"], out)
+    (out / "log").touch()
+    build.copy_modules([tmp_path / "b/x.ko"], out)
+    assert sorted(os.listdir(out)) == ["log", "x.ko"]
+    assert (out / "x.ko").read_text() == "b"
+    with pytest.raises(UnableError, match="two modules of this tree have the same name"):
+        build.copy_modules([tmp_path / "a/x.ko", tmp_path / "b/x.ko"], out)
+    assert (out / "x.ko").read_text() == "b"
+    build.copy_modules([], out)
+    assert os.listdir(out) == ["log"]
+    assert build.list_built_modules(tmp_path) == []
 
 
 def test_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
