@@ -20,6 +20,7 @@ from kmtools.analyse.slopes import (
     Slope,
     find_baseline_variant,
     fit_line,
+    fit_slopes,
     fit_slopes_of_samples,
     subtract_baseline,
 )
@@ -127,6 +128,32 @@ def test_results_are_ordered_by_tier_kernel_benchmark_and_variant() -> None:
     assert [(r.tier, r.kernel, r.benchmark, r.variant) for r in found] == wanted
 
 
+def test_slopes_are_divided_by_the_core_cycles_of_a_tick() -> None:
+    """A pass takes 3 core cycles, and a tick is 3/2 core cycles. A block with one loop count has no
+    slope."""
+    points = {
+        ("v", 1, 5, 2): [(10, 130), (20, 160)],
+        ("v", 0, 4, 1): [(10, 40), (20, 70), (40, 130)],
+        ("v", 2, 6, 2): [(10, 40), (10, 50)],
+    }
+    found = fit_slopes(points, Fraction(3, 2))["v"]
+    assert [(one.block, one.layout, one.process, one.value) for one in found] == [
+        (0, 4, 1, 2),
+        (1, 5, 2, 2),
+    ]
+
+
+def test_differences_of_fractions_are_exact() -> None:
+    """7/2 - 5/3 is 11/6, and 7/2 - 9/2 is -1. The slopes must be of one layout."""
+    variant = [Slope(0, 1, 7, 2, 3), Slope(1, 1, 7, 2, 4), Slope(2, 1, 7, 2, 4)]
+    baseline = [Slope(0, 1, 5, 3, 3), Slope(1, 1, 9, 2, 4), Slope(2, 2, 9, 2, 4)]
+    found = subtract_baseline(variant, baseline)
+    assert [(one.block, one.layout, one.process, one.value) for one in found] == [
+        (0, 1, 3, Fraction(11, 6)),
+        (1, 1, 4, -1),
+    ]
+
+
 def test_differences_are_paired_by_block() -> None:
     variant = [Slope.from_fraction(0, 0, Fraction(5)), Slope.from_fraction(2, 2, Fraction(9))]
     baseline = [
@@ -175,6 +202,92 @@ def test_correlation_of_blocks_is_detected() -> None:
         make_series(rawdata.make_correlated_series(rng, 400, 0.9))
     )
     assert alone < 2 < 4 < together
+
+
+def rank_runs(runs: int, length: int) -> list[float]:
+    """Return different values in runs of `length` values: the runs are alternately below and above
+    the median."""
+    values = np.arange(1.0, runs * length + 1).reshape(runs, length)
+    order = [half for pair in zip(range(runs // 2), range(runs // 2, runs)) for half in pair]
+    return [float(value) for value in values[order].reshape(-1)]
+
+
+@pytest.mark.parametrize(
+    ("values", "time"),
+    [
+        # With fewer than eight blocks, or if all are equal, no correlation is estimated.
+        ([0, 0, 0, 0, 1, 1, 1], 1),
+        ([3] * 20, 1),
+        # The autocorrelation at lags 1 and 2 is 5/8 and 2/8.
+        ([0, 0, 0, 0, 1, 1, 1, 1], 1 + 2 * 7 / 8),
+        # At lag k it is 1 - 3k/16, and the sum of lags 5 and 6 is below zero.
+        ([0] * 8 + [1] * 8, 1 + 2 * (23 + 11) / 16),
+        # One of nine blocks is a tie. The autocorrelation of the others is 6/8 and 3/8.
+        ([1, 1, 1, 1, 2, 3, 3, 3, 3], (1 + 2 * 9 / 8) * 8 / 9),
+        # Alternating blocks, and two blocks that are no tie, give less than 1.
+        ([0, 1] * 10, 1),
+        ([0, *[1] * 10, 2], 1),
+        (rank_runs(10, 4), 1 + 2 * (21 + 2) / 40),
+    ],
+)
+def test_correlation_time_equals_a_computation_by_hand(values: list[float], time: float) -> None:
+    assert stats.estimate_correlation_time(make_series(values, layouts=1)) == pytest.approx(time)
+
+
+def test_difference_between_layouts_is_no_correlation_of_blocks() -> None:
+    """Blocks are compared with the median of their layout: here, the blocks of the second layout
+    cost 100 more, and the times of both layouts together are as without this cost."""
+    values = [0.0] * 8 + [1.0] * 8
+    moved = [value + 100 * (block % 2) for block, value in enumerate(values)]
+    assert stats.estimate_correlation_time(make_series(moved, layouts=2)) == pytest.approx(5.25)
+
+
+@pytest.mark.parametrize(
+    ("values", "lo", "hi"),
+    [
+        ([*rank_runs(4, 1), 5.0], -np.inf, np.inf),
+        (rank_runs(6, 1), 1, 6),
+        # By tables, 20 independent values have the ranks 6 and 15.
+        (rank_runs(20, 1), 6, 15),
+        # The correlation time is 6.7 blocks: n / tau is 2, too few.
+        (rank_runs(2, 10), 1, 20),
+        # The correlation time is 2.15 blocks: n / tau is 18, with the ranks 5 and 14 by tables, and
+        # 5 * 41 / 19 is 10.8.
+        (rank_runs(10, 4), 10, 31),
+    ],
+)
+def test_ends_of_the_sign_test_interval_are_ranks(
+    values: list[float], lo: float, hi: float
+) -> None:
+    assert stats.compute_sign_test_interval(make_series(values, layouts=1)) == Interval(lo, hi)
+
+
+def test_medians_of_layouts_are_ordered_by_layout() -> None:
+    series = [Slope(block, layout, top) for block, layout, top in ((0, 9, 4), (1, 2, 7), (2, 9, 5))]
+    assert [*stats.compute_layout_medians(series).items()] == [(2, 7), (9, 4.5)]
+    assert str(stats.compute_median([])) == "nan"
+
+
+def test_flags_are_counted_by_name_in_alphabetical_order() -> None:
+    flags = [("preempted",), (), ("preempted", "migrated"), ("interrupted",)]
+    samples = [make_window("v", block, 1, 1, flags=words) for block, words in enumerate(flags)]
+    found = stats.count_flagged_windows(samples)
+    assert [*found.items()] == [("interrupted", 1), ("migrated", 1), ("preempted", 2)]
+
+
+@pytest.mark.parametrize(("flagged", "known"), [(0, True), (1, False)])
+def test_clock_resolution_needs_20_windows_without_a_flag(flagged: int, known: bool) -> None:
+    """The durations are multiples of 26 ticks, and the loop counts differ by 130 passes. A variant
+    with one loop count has no resolution."""
+    samples = [
+        make_window(name, block, loops, 26 * (block + loops), flags=("preempted",) * (n < flagged))
+        for n, (block, (name, loops)) in enumerate(
+            itertools.product(range(5), (("a", 27), ("a", 157), ("a", 60), ("b", 27)))
+        )
+    ]
+    found = stats.estimate_clock_resolution(samples)
+    assert found == (pytest.approx({"a": 0.2}) if known else {})
+    assert stats.estimate_clock_resolution([s for s in samples * 4 if s.variant == "b"]) == {}
 
 
 def test_few_layouts_widen_the_interval() -> None:
@@ -396,6 +509,7 @@ def test_no_interval_is_narrower_than_the_clock_resolves() -> None:
 
 def test_baseline_is_the_variant_with_a_clone() -> None:
     assert find_baseline_variant(["a", "zebra", "zebra-clone", "none"]) == "zebra"
+    assert find_baseline_variant(["b", "b-clone", "a", "a-clone"]) == "a"
     assert find_baseline_variant(["none", "x"]) is None
 
 
