@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from kmtools.analyse import location, stats, student, verdicts
-from kmtools.analyse.layouts import compute_offset_in_cache_line
+from kmtools.analyse.layouts import compute_offset_in_cache_line, has_too_few_blocks
 from kmtools.analyse.slopes import Slope, subtract_baseline
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.base.errors import UnableError
@@ -548,6 +548,211 @@ def test_values_are_split_into_two_groups(values: list[float], upper: list[bool]
     with np.errstate(all="raise"):
         found = location.split_into_two_groups(np.array(values, dtype=float))
     assert (None if found is None else [*found]) == upper
+
+
+@pytest.mark.parametrize(
+    ("values", "middle"),
+    [
+        ([], math.nan),
+        ([5], 5),
+        ([1, 9], 5),
+        ([9, 1, 2], 2),
+        ([1, 2, 4, 90], 3),
+        ([8, 1, 2, 6, 4], 4),
+    ],
+)
+def test_midmean_of_a_few_values(values: list[float], middle: float) -> None:
+    """A quarter of the values is left out at either end, rounded down; of up to three values the
+    midmean is the median. Each row of a table has its own midmean."""
+    row = np.array(values, dtype=float)
+    assert location.compute_midmean(row) == pytest.approx(middle, nan_ok=True)
+    both = location.compute_midmean(np.stack([row, -row]))
+    assert [*both] == pytest.approx([middle, -middle], nan_ok=True)
+    found = location.compute_midmeans([row, np.array([7.0, 8.0])])
+    assert [*found] == pytest.approx([middle, 7.5], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("effects", "variance", "freedom"),
+    [
+        # The squares sum to 14, so the variance of an effect is 14 / 14.
+        ([1, -1] * 7 + [0], 1 / 15, 14),
+        # All differences of neighbours are 1, also that of the last and the first.
+        ([1, 0] * 8, 1 / 2 / 16, 32 / 3),
+        # Fifteen differences are 1, and that of the last and the first is 15.
+        ([*range(16)], 15 / 2 / 16, 32 / 3),
+    ],
+)
+def test_variance_over_layouts_of_15_and_16_layouts(
+    effects: list[float], variance: float, freedom: float
+) -> None:
+    """From 16 layouts on, the variance is computed from differences of neighbouring offsets."""
+    found = location.estimate_layout_variance(np.array(effects, dtype=float))
+    assert found == pytest.approx((variance, freedom))
+
+
+@pytest.mark.parametrize(
+    ("lengths", "sizes"),
+    [
+        ([64], [4] * 16),
+        ([128], [8] * 16),
+        ([62], [4, 4, 4, 4, 4, 4, 4, 5, 4, 4, 4, 4, 4, 4, 5]),
+        ([3], [3]),
+        ([7, 8], [7, 4, 4]),
+        # Sixteen batches, divided by three processes, are five for each.
+        ([20, 40, 20], [4] * 5 + [8] * 5 + [4] * 5),
+        ([16] * 40, [16] * 40),
+    ],
+)
+def test_processes_are_split_into_about_16_batches(lengths: list[int], sizes: list[int]) -> None:
+    process = np.repeat(np.arange(len(lengths)), lengths)
+    slices = location.split_blocks_into_batches(process)
+    assert sorted(part.stop - part.start for part in slices) == sorted(sizes)
+    assert [part.start for part in slices] == [0, *(part.stop for part in slices[:-1])]
+    assert slices[-1].stop == len(process)
+
+
+def test_parts_of_blocks_have_about_the_same_length() -> None:
+    parts = location.split_blocks_evenly(3, 13, 4)
+    assert [(part.start, part.stop) for part in parts] == [(3, 5), (5, 8), (8, 10), (10, 13)]
+
+
+def test_noise_variance_is_that_of_a_winsorized_mean() -> None:
+    """The quartiles of 0 to 7 are 1.75 and 5.25. Values beyond are replaced by them, which gives a
+    variance of 17.25 / 8. It is divided by the square of the middle half, and by eight values."""
+    assert location.estimate_noise_variance(np.arange(8.0)) == pytest.approx(17.25 / 8 * 4 / 8)
+
+
+@pytest.mark.parametrize(
+    ("batches", "alike"),
+    [
+        # The lagged products sum to -1.25, so the coefficient is -1.25 / 5, and 0.75 / 6 more
+        # because of the bias, which is below zero.
+        ([1.5, -0.5, 0.5, -1.5, -0.5, 0.5], 0.0),
+        # The lagged products sum to 8.75, of 17.5.
+        ([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], 0.5 + 0.75 * 2.5 / 6),
+    ],
+)
+def test_variance_over_time_of_six_batches(batches: list[float], alike: float) -> None:
+    """The variance at frequency zero is the mean square of the three slowest cosine coefficients,
+    divided by the mean shape of an autoregressive spectrum, relative to frequency zero, at the
+    frequencies 1/12, 2/12 and 3/12."""
+    fft = pytest.importorskip("scipy.fft", reason="python3-scipy is not installed")
+    squares = fft.dct(np.array(batches), norm="ortho")[1:4] ** 2
+    shapes = [
+        (1 - alike) ** 2 / (1 - 2 * alike * math.cos(math.pi * k / 6) + alike**2) for k in (1, 2, 3)
+    ]
+    found, freedom = location.estimate_long_run_variance(np.array(batches) + 70.0)
+    assert found == pytest.approx(squares.mean() / np.mean(shapes) / 6) and freedom == 3
+    assert location.estimate_long_run_variance(np.full(13, 5.0)) == (0.0, 6)
+
+
+def test_interval_over_processes_is_that_of_their_means() -> None:
+    """The processes cost 2 and 6, so the standard error is 2. Student's t is 12.706 for one degree
+    of freedom. The interval is centred at the given value."""
+    found = location.compute_process_interval(
+        np.array([1.0, 3.0, 5.0, 7.0]), np.array([4, 4, 2, 2]), 10.0, 0.05
+    )
+    assert (found.lo, found.hi) == pytest.approx((10 - 25.412, 10 + 25.412), abs=0.001)
+
+
+def make_parts(*levels: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the values and the processes of blocks, from a text for each process: a letter stands
+    for 32 blocks, which cost 0 for `a`, and 10 for `b`."""
+    costs = [10.0 * (letter == "b") for letters in levels for letter in letters]
+    owners = [number for number, letters in enumerate(levels) for _ in letters]
+    return np.repeat(costs, 32), np.repeat(owners, 32)
+
+
+@pytest.mark.parametrize(
+    ("levels", "cheap", "costly"),
+    [
+        (["aaaaaabbbbbb"], 5, 5),
+        (["aaab", "bbbb"], 2, 4),
+        (["baaaaa"], 4, 1),
+        (["abbbbb"], 1, 4),
+        # With ten changes, no part is without a change beside it.
+        (["abababababa"], 1, 1),
+        (["abababababab"], None, None),
+        # Changes at the start of a process are differences between processes.
+        (["aaaa", "bbbb"], None, None),
+        (["aaabb"], None, None),
+        (["aaaaaa"], None, None),
+    ],
+)
+def test_two_states_of_the_machine_are_found_in_parts_of_32_blocks(
+    levels: list[str], cheap: int | None, costly: int | None
+) -> None:
+    """The number of parts in the cheap and in the costly state, without the parts beside a
+    change."""
+    found = location.find_two_machine_states(*make_parts(*levels))
+    if cheap is None or costly is None:
+        assert found is None
+    else:
+        assert found is not None
+        assert [[*values] for values in found] == [[0.0] * cheap, [10.0] * costly]
+
+
+@pytest.mark.parametrize(("processes", "known"), [(5, False), (6, True)])
+def test_share_of_costly_processes_needs_six_processes(processes: int, known: bool) -> None:
+    process = np.repeat(np.arange(processes), 8)
+    x = np.where(process == 1, 14.0, 10.0)
+    assert (location.compute_interval_of_two_groups(x, process, 0.05) is not None) == known
+
+
+def test_effects_of_layouts_are_removed_without_their_noise() -> None:
+    """The midmeans of two layouts are 3.5 and 13.5, so the effects are -5 and 5 with a variance of
+    50. The variance that noise gives to an effect is 17.25 / 8 * 4 / 16 * 2, so the effects are
+    removed by the rest. If noise is larger than the effects, nothing is removed."""
+    x, layout = np.concatenate([np.arange(8.0), np.arange(8.0) + 10]), np.repeat([0, 1], 8)
+    effects, level = location.remove_layout_effects(x, layout)
+    share = 1 - 17.25 / 16 / 50
+    assert [*effects] == [-5, 5]
+    assert level == pytest.approx(x - share * np.repeat([-5, 5], 8))
+    near = np.concatenate([np.arange(8.0), np.arange(8.0) + 0.5])
+    assert [*location.remove_layout_effects(near, layout)[1]] == [*near]
+    alone = location.remove_layout_effects(x, 0 * layout)
+    assert [*alone[0]] == [0] and [*alone[1]] == [*x]
+
+
+def test_residuals_are_differences_from_the_batch() -> None:
+    """The residuals are -1, 0, 3, -2 and 2; their quartiles are -1 and 2."""
+    found = location.compute_residuals(
+        np.array([1.0, 2, 5, 8, 12]), np.array([2.0, 10]), [slice(0, 3), slice(3, 5)]
+    )
+    assert ([*found[0]], found[1]) == ([-1, 0, 3, -2, 2], 3)
+
+
+def test_location_without_noise_has_the_interval_over_layouts() -> None:
+    """One of eight layouts costs 1, the others nothing. The variance of their mean is 1/8 / 8, and
+    Student's t for seven degrees of freedom is 2.365. Nothing changes over time, so the interval
+    over time has no width, and an endless run would have the same interval."""
+    layout, process = np.arange(64) % 8, np.repeat(np.arange(8), 8)
+    found = location.estimate_location((layout == 3).astype(float), process, layout)
+    assert (found.value, found.mean, found.spread) == (0.125, 0.125, 0)
+    assert found.over_time == Interval(0.125, 0.125) and found.left_out == Interval(0, 0)
+    assert found.over_layouts is not None and found.endless is not None
+    for one in (found.interval, found.over_layouts, found.endless):
+        assert (one.lo, one.hi) == pytest.approx((0.125 - 0.2956, 0.125 + 0.2956), abs=1e-4)
+
+
+def test_dithered_values_fill_a_step_of_the_clock_evenly() -> None:
+    """Each of 89 values moves by up to half a step, and no gap between the fractions is twice as
+    long as the mean gap."""
+    found = np.sort(location.dither_values(np.full(89, 7.0), 2.0))
+    gaps = np.diff(found)
+    assert 6 <= found[0] < 6.05 and 7.95 < found[-1] <= 8
+    assert gaps.min() > 0.5 * 2 / 89 and gaps.max() < 2 * 2 / 89
+
+
+@pytest.mark.parametrize(
+    ("blocks", "layouts", "few"),
+    [(23, 8, False), (26, 9, True), (27, 9, False), (95, 32, True), (96, 32, False)],
+)
+def test_more_than_eight_layouts_need_three_blocks_each(
+    blocks: int, layouts: int, few: bool
+) -> None:
+    assert has_too_few_blocks(blocks, layouts) is few
 
 
 def test_batches_do_not_span_processes() -> None:

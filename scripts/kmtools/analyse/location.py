@@ -173,7 +173,7 @@ def split_blocks_into_batches(process: Integers, batch_count: int = BATCHES) -> 
     for each process."""
     starts = np.flatnonzero(np.diff(process, prepend=process[0] - 1))
     ends = [*starts[1:], len(process)]
-    share = max(1, round(batch_count / len(starts)))
+    share = round(batch_count / len(starts))
     batches = []
     for start, end in zip(starts, ends, strict=True):
         parts = max(1, min(share, int(end - start) // FEWEST_BLOCKS))
