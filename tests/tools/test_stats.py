@@ -386,6 +386,178 @@ def test_cost_equal_to_the_margin_is_a_difference() -> None:
     assert verdicts.decide_verdict(0.3, Interval(0.0, 0.6), 0.25, 0.1) == UNRESOLVED
 
 
+@pytest.mark.parametrize(
+    ("delta", "ends", "floor", "verdict"),
+    [
+        # An interval that touches the margin is not beyond it.
+        (0.5, (0.25, 0.75), 0.0, DIFFERS),
+        (0.5, (0.26, 0.74), 0.0, SLOWER),
+        # A difference equal to the noise floor does not exceed it.
+        (0.5, (0.26, 0.74), 0.5, UNRESOLVED),
+        (0.5, (0.26, 0.74), 0.49, SLOWER),
+        # The whole interval, and the noise floor, may reach the margin.
+        (0.125, (0.0, 0.25), 0.25, EQUIVALENT),
+        (0.125, (-0.25, 0.25), None, EQUIVALENT),
+        (0.125, (0.0, 0.26), 0.0, UNRESOLVED),
+        (0.125, (0.0, 0.25), 0.26, UNRESOLVED),
+        # An interval that touches zero does not exclude it.
+        (0.3, (0.01, 0.6), 0.29, DIFFERS),
+        (0.3, (0.01, 0.6), 0.3, UNRESOLVED),
+    ],
+)
+def test_verdicts_at_the_margin_and_at_the_noise_floor(
+    delta: float, ends: tuple[float, float], floor: float | None, verdict: str
+) -> None:
+    assert verdicts.decide_verdict(delta, Interval(*ends), 0.25, floor) == verdict
+    mirrored = verdicts.decide_verdict(-delta, Interval(-ends[1], -ends[0]), 0.25, floor)
+    assert mirrored == MIRRORED.get(verdict, verdict)
+
+
+def make_stable_series(values: Sequence[float], first: int = 0) -> list[Slope]:
+    """Return a block of one layout and process for each of `values`, numbered from `first` on."""
+    return [Slope(first + n, 0, round(4 * value), 4) for n, value in enumerate(values)]
+
+
+@pytest.mark.parametrize(
+    ("quiet", "late", "ends"),
+    [
+        (24, 0, (8, 9)),
+        # Six batches of the other blocks are enough for an interval.
+        (24, 24, (2, 9)),
+        # There are too few other blocks for an interval, but more than half of all.
+        (23, 22, (2, 9)),
+        (23, 23, (-np.inf, np.inf)),
+        (0, 24, (-np.inf, np.inf)),
+    ],
+)
+def test_interval_contains_that_of_blocks_without_late_windows(
+    quiet: int, late: int, ends: tuple[float, float]
+) -> None:
+    """The interval of all blocks is 8 to 9; blocks without a late window cost 2."""
+    series = make_stable_series([2.0] * quiet + [30.0] * late)
+    blocks = frozenset(range(quiet, quiet + late))
+    found = verdicts.widen_for_late_blocks(Interval(8, 9), series, 0.0, 0.05, blocks)
+    assert (found.lo, found.hi) == ends
+
+
+def make_group(**more: object) -> verdicts.BenchmarkGroup:
+    """Return a benchmark with the baseline "none" and a margin of 0.25; `more` replaces fields."""
+    fields: dict[str, object] = {
+        "tier": NATIVE, "benchmark": "b", "samples": {}, "slopes": {}, "baseline": "none",
+        "margin": 0.25, "noise": None, "resolution": {}, "core": None, "outside": 0.05,
+    }  # fmt: skip
+    return verdicts.BenchmarkGroup(**(fields | more))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("mean", "ends", "said"),
+    [
+        (1.26, (0.01, 0.5), "+1.26 TSC cycles: some blocks cost more than usual"),
+        (0.74, (-0.5, -0.01), "+0.74 TSC cycles: some blocks cost less than usual"),
+        # The mean must differ by more than the margin, and significantly.
+        (1.25, (0.01, 0.5), None),
+        (0.75, (-0.5, -0.01), None),
+        (9.0, (0.0, 20.0), None),
+        (-9.0, (-20.0, 0.0), None),
+    ],
+)
+def test_mean_over_time_is_told_beyond_the_margin(
+    mean: float, ends: tuple[float, float], said: str | None
+) -> None:
+    one = Interval(0, 0)
+    difference = verdicts.Difference([], 1.0, one, one, None, (), None, mean, Interval(*ends))
+    found = verdicts.describe_mean_over_time(make_group(), difference)
+    assert found == (f"mean over time {said}" if said else "")
+    assert verdicts.describe_mean_over_time(make_group(margin=None), difference) == ""
+
+
+@pytest.mark.parametrize(
+    ("blocks", "layouts", "note"),
+    [(64, 4, ""), (64, 1, "one layout only"), (23, 4, "too few blocks"), (23, 1, "too few blocks")],
+)
+def test_note_has_the_reason_of_a_missing_interval(blocks: int, layouts: int, note: str) -> None:
+    series = [Slope(n, n % layouts, 2, 1, n // 8) for n in range(blocks)]
+    base = [one._replace(top=1) for one in series]
+    difference = verdicts.estimate_difference(series, base, exact=False)
+    noise = verdicts.estimate_difference(base, base, exact=False)
+    group = make_group(noise=noise)
+    verdict = SLOWER if blocks == 64 else UNRESOLVED
+    assert verdicts.judge_variant(group, "x", difference) == (verdict, note)
+
+
+@pytest.mark.parametrize(
+    ("tier", "khz"),
+    [
+        (replace(NATIVE, env={"tsc_khz": "2500000"}), 2.5e6),
+        (replace(NATIVE, env={"tsc_khz": "x"}), None),
+        (NATIVE, None),
+        (replace(NATIVE, env={"tsc_khz": "2500000"}, emulated=True), None),
+        (replace(ICOUNT, env={"tsc_khz": "2500000"}), None),
+    ],
+)
+def test_rate_of_the_clock_is_known_for_real_ticks(tier: Tier, khz: float | None) -> None:
+    assert verdicts.read_tick_rate_khz(tier) == khz
+
+
+def test_resolution_of_a_difference_is_the_coarser_one() -> None:
+    steps = {"none": 0.5, "x": 0.25, "y": 0.75}
+    group = make_group(resolution=steps)
+    assert [group.get_clock_resolution(name) for name in ("none", "x", "y", "z")] == [
+        *(0.5, 0.5, 0.75, 0.5)
+    ]
+    assert make_group(resolution=steps, baseline=None).get_clock_resolution("x") == 0.25
+
+
+@pytest.mark.parametrize(
+    ("half", "far", "outside", "smallest"),
+    [
+        # The 80 % quantile of the normal distribution is 0.8416, the 97.5 % quantile 1.9600, and
+        # the 98.5 % quantile 2.1701.
+        (1.0, 1.0, 0.05, 0.25 + 1 + 0.8416 / 1.96),
+        (1.0, 3.0, 0.05, 3 + 0.8416 / 1.96),
+        (1.0, 1.0, 0.03, 0.25 + 1 + 0.8416 / 2.1701),
+        (2.0, 2.0, 0.05, 0.25 + 2 + 2 * 0.8416 / 1.96),
+    ],
+)
+def test_smallest_detectable_difference_equals_a_computation_by_hand(
+    half: float, far: float, outside: float, smallest: float
+) -> None:
+    """The interval of the clone has the half width `half`, and ends at `far`."""
+    noise = Interval(far - 2 * half, far)
+    found = verdicts.compute_smallest_detectable_difference(noise, 0.25, outside)
+    assert found == pytest.approx(smallest, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("ends", "words"),
+    [
+        ((0, 0), ""),
+        ((3, 3), "+3 instructions"),
+        ((-0.5, -0.5), "-0.5 instructions"),
+        ((-1, 1), "blocks disagree: -1 to +1 instructions"),
+        ((0, 2), "blocks disagree: +0 to +2 instructions"),
+    ],
+)
+def test_difference_of_counts_in_words(ends: tuple[float, float], words: str) -> None:
+    assert verdicts.describe_exact_difference(Interval(*ends)) == words
+
+
+def test_baseline_whose_counts_disagree_is_noted() -> None:
+    samples = [
+        make_window(
+            name, block, loops, loops * (3 + (block == 1 and name == "none")),
+            tier="icount", unit=rundir.UNIT_INSTRUCTIONS,
+        )
+        for block in range(4) for name in ("none", "none-clone") for loops in (100, 300)
+    ]  # fmt: skip
+    found = verdicts.compute_results(samples, [ICOUNT])
+    assert [one.note for one in found] == [
+        "blocks disagree",
+        "blocks disagree: -1 to +0 instructions",
+    ]
+    assert found[0].ci == Interval(3, 4) and found[0].verdict == verdicts.BASELINE
+
+
 MIRRORED = {SLOWER: FASTER, FASTER: SLOWER, MORE: FEWER, FEWER: MORE}
 # Differences below, at and above the margin and each noise floor.
 AMOUNTS = (0.0, 0.05, 0.1, 0.2, 0.25, 0.3, 0.45, 0.5, 2.0)
@@ -527,6 +699,13 @@ def test_margins_of_hot_code_and_whole_operations() -> None:
         assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, benchmark, 1e4, core) == 0.2
     assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, "getppid-pressure", 9000.0, core) == 90
     assert verdicts.find_equivalence_margin(rundir.UNIT_TSC, "getppid-quiet", 1.0, core) == 0.2
+    for benchmark in ("nop-encodings", "cold-icache-l1", "empty-loop-peers"):
+        assert verdicts.find_equivalence_margin(rundir.UNIT_GUEST, benchmark, 1e4) == 0.25
+    for benchmark in ("cold-icache-l2", "memcpy-64"):
+        assert verdicts.find_equivalence_margin(rundir.UNIT_GUEST, benchmark, -9000.0) == 90
+    assert verdicts.find_equivalence_margin(rundir.UNIT_EMULATED, "empty-loop", 300.0) == 15
+    with pytest.raises(KeyError, match="no margin declared for ns"):
+        verdicts.find_equivalence_margin("ns", "b", 1.0)
 
 
 def test_detectable_difference_comes_from_the_clone() -> None:
