@@ -44,6 +44,22 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
     assert core.describe_ratio() == "1 TSC cycle is 1.500 core cycles (estimated)"
 
 
+def test_spread_of_the_ratio_leaves_out_a_twentieth_of_the_blocks_at_either_end() -> None:
+    """The ratios of 21 blocks are 2.00 to 2.40, so the quantiles are 2.02 and 2.38, and the median
+    is 2.20. A block has the sums of its windows."""
+    samples = [
+        make_window(ticks, cycles)._replace(block=block)
+        for block in range(21)
+        for ticks, cycles in ((1000, 2200), (500, 800 + 30 * block))
+    ]
+    found = estimate_core_cycle_ratio(make_tier(cycles="counted"), samples)
+    assert found is not None
+    assert found.spread == pytest.approx(0.36 / found.per_tick, abs=1e-6)
+    known = CoreCycleRatio("counted", 2.2, 0.36 / 2.2)
+    said = "1 TSC cycle is 2.200 core cycles (counted, +-8.2 % from block to block)"
+    assert known.describe_ratio() == said
+
+
 @pytest.mark.parametrize("kind", frequency.CHANGES)
 def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
     """Each block is converted by its own ratio, so that the intervals contain the true cost as

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from kmtools.analyse import linearity, stats, verdicts
-from kmtools.analyse.slopes import fit_slopes_of_samples, select_unflagged_points
+from kmtools.analyse.slopes import Slope, fit_slopes_of_samples, select_unflagged_points
 from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 from kmtools.measure.samples import LOOP, Sample
@@ -70,6 +70,65 @@ def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
     for (variant, block, _, _), windows in select_unflagged_points(samples).items():
         one = next(slope for slope in fitted[variant] if slope.block == block)
         assert one.value == fit_line(windows) and one.bottom > 0
+
+
+def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
+    """The slopes are 10 from 1 to 2 loops and 20 from 2 to 4 loops; a tick is 3/2 core cycles.
+    Blocks with equal or with two loop counts have no bend; blocks are in their order."""
+    points = {
+        ("x", 1, 5, 2): [(4, 60), (1, 10), (2, 20)],
+        ("x", 0, 4, 1): [(1, 10), (2, 30), (4, 50)],
+        ("x", 2, 4, 1): [(1, 10), (1, 20), (4, 50)],
+        ("x", 3, 4, 1): [(1, 10), (4, 20), (4, 50)],
+        ("x", 4, 4, 1): [(1, 10), (2, 30)],
+    }
+    found = linearity.compute_bends(points, Fraction(3, 2))["x"]
+    assert [(one.block, one.layout, one.process, one.value) for one in found] == [
+        (0, 4, 1, Fraction(-20, 3)),
+        (1, 5, 2, Fraction(20, 3)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bend", "cost", "resolution", "found"),
+    [
+        # The largest permitted bend is 1 % of the cost, or the margin of 0.25.
+        (0.9, 100.0, 0.0, False),
+        (1.1, 100.0, 0.0, True),
+        (1.1, -100.0, 0.0, True),
+        (0.2, 10.0, 0.0, False),
+        (0.3, 10.0, 0.0, True),
+        (0.25, 10.0, 0.0, False),
+        # A step of the clock widens the interval of a bend by twice its cost.
+        (1.1, 100.0, 0.04, True),
+        (1.1, 100.0, 0.06, False),
+    ],
+)
+def test_bend_must_exceed_the_margin_and_a_hundredth_of_the_cost(
+    bend: float, cost: float, resolution: float, found: bool
+) -> None:
+    for sign in (1, -1):
+        series = [Slope(block, 0, round(sign * bend * 100), 100) for block in range(64)]
+        got = linearity.find_significant_bend(series, cost, 0.25, resolution, 0.05)
+        assert got == (pytest.approx(sign * bend) if found else None)
+    assert linearity.find_significant_bend([], cost, 0.25, resolution, 0.05) is None
+
+
+def test_largest_bend_of_exact_counts_keeps_its_sign() -> None:
+    bends = [Slope(block, 0, top, 2) for block, top in enumerate((3, -5, 0))]
+    assert linearity.find_largest_exact_bend(bends) == -2.5
+    assert linearity.find_largest_exact_bend(bends[2:]) is None
+    assert linearity.find_largest_exact_bend([]) is None
+
+
+def test_bend_of_a_cost_and_of_a_difference_in_words() -> None:
+    assert linearity.describe_bend(-0.51239, True) == (
+        "not on a line: the difference is -0.512 in long windows against short ones, and the"
+        " interval holds both"
+    )
+    assert linearity.describe_bend(2.0, False) == (
+        "not on a line: an operation costs +2 in long windows against short ones"
+    )
 
 
 def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
