@@ -8,20 +8,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.grade import (
     Evidence,
     Grade,
     Level,
+    Reason,
     grade_evidence,
     grade_tiers,
     withhold_verdicts,
 )
+from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.verdicts import (
     BASELINE,
     EQUIVALENT,
     FASTER,
     MORE,
     SLOWER,
+    UNMEASURED,
     UNRESOLVED,
     WITHHELD,
     Result,
@@ -30,7 +34,14 @@ from kmtools.measure.rundir import Tier
 from verdictrows import make_result, make_tier
 
 CLONES = [make_result(f"b{number}", "none-clone") for number in range(6)]
-KASAN = {"kernel": {"config": {"options": {"CONFIG_KASAN": "y"}}}}
+
+
+def make_options(**options: str) -> dict[str, Any]:
+    """Return env.json of a kernel with these options."""
+    return {"kernel": {"config": {"options": options}}}
+
+
+KASAN = make_options(CONFIG_KASAN="y")
 
 
 def make_clones(bad: int, verdict: str) -> list[Result]:
@@ -91,6 +102,128 @@ def test_each_reason_alone_lowers_the_grade(
     found = grade_results(one, env, results)
     assert found.level == level and len(found.reasons) == 1
     assert words in found.reasons[0].words and found.remedies
+
+
+@pytest.mark.parametrize(
+    ("one", "env", "words"),
+    [
+        *((make_tier(hypervisor=name), {}, None) for name in ("", "0", "no", " None ")),
+        (make_tier(hypervisor="xen"), {}, "a virtual machine"),
+        (make_tier("metal", hypervisor="xen"), {}, "a virtual machine"),
+        *((make_tier(), {"machine": {"governor": name}}, None) for name in ("", "performance")),
+        (make_tier(), {"machine": None}, None),
+        (make_tier(), KASAN, None),
+        (make_tier("metal"), make_options(CONFIG_KASAN="n"), None),
+        (make_tier("metal"), {"kernel": {"config": None}}, None),
+        (make_tier("metal"), make_options(CONFIG_DEBUG_PAGEALLOC="y"), "with CONFIG_DEBUG_PAGEAL"),
+        (
+            make_tier("metal"),
+            make_options(CONFIG_DEBUG_PAGEALLOC="y", CONFIG_KASAN="y"),
+            "a kernel with CONFIG_KASAN and CONFIG_DEBUG_PAGEALLOC",
+        ),
+    ],
+)
+def test_machine_and_kernel_are_graded(
+    one: Tier, env: Mapping[str, Any], words: str | None
+) -> None:
+    """Kernels with debugging checks matter in the tier "metal" alone, which measures in them."""
+    found = grade_results(one, env).reasons
+    assert len(found) == (words is not None) and (words or "") in "".join(r.words for r in found)
+
+
+@pytest.mark.parametrize("env", [{"machine": {"governor": "powersave"}}, {}])
+def test_emulated_cpu_has_no_further_reason(env: Mapping[str, Any]) -> None:
+    """The clock, the hypervisor and the governor of an emulated CPU do not matter."""
+    given = {"invariant_tsc": "0", "hypervisor": "TCG", "tsc_khz_spread": "0.5"}
+    (found,) = grade_results(make_tier("vm", emulated=True, **given), env).reasons
+    assert found.words.startswith("an emulated CPU")
+
+
+def make_frequencies(*spreads: float) -> list[Result]:
+    """Return a result for each of `spreads`, the spread of the frequency of the core."""
+    cores = [CoreCycleRatio("counted", 1.5, spread) for spread in spreads]
+    return [make_result(f"b{n}", "x", core=core) for n, core in enumerate(cores)]
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        (make_frequencies(0.05), None),
+        (make_frequencies(0.01, 0.06), "changed by up to 6 % between blocks: b1"),
+        (make_frequencies(0.2, 0.3, 0.1), "up to 30 % between blocks: b0, b1, b2"),
+        (make_frequencies(0.2, 0.1, 0.1, 0.1), "blocks: b0, b1, b2 and 1 more"),
+        ([make_result("b", "x", core=None)], None),
+        (make_clones(3, UNRESOLVED), "than the margin allows in b0, b1, b2"),
+        (make_clones(4, UNRESOLVED), "than the margin allows in b0, b1, b2 and 1 more"),
+        (make_clones(2, FASTER), "two copies of the same code come out different in b0, b1"),
+        (
+            [
+                *(make_result(name, "x", note=UNMEASURED) for name in "fcaed"),
+                make_result("a", "y", note=f"{UNMEASURED}; 1 of 8 blocks"),
+                make_result("b", "y"),
+            ],
+            "longer loops that take no longer than short ones in a, c, d, e, f: nothing was measured",
+        ),
+    ],
+)
+def test_reason_names_its_benchmarks(results: Sequence[Result], words: str | None) -> None:
+    found = grade_results(make_tier(), {}, results).reasons
+    assert len(found) == (words is not None)
+    assert words is None or found[0].words.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("changed", "level"),
+    [
+        ({"windows": 1000, "flagged": 50}, Level.FAIR),
+        ({"windows": 1000, "flagged": 51}, Level.POOR),
+        ({"windows": 0}, Level.GOOD),
+        # Late windows are a share of the windows without a flag.
+        ({"windows": 101, "flagged": 1, "late": Lateness(1, share=0.01)}, Level.GOOD),
+        ({"windows": 100, "flagged": 1, "late": Lateness(1, share=0.01)}, Level.FAIR),
+        ({"late": Lateness(30, share=0.3, together=1.0)}, Level.FAIR),
+        ({"late": Lateness(31, share=0.3, together=1.0)}, Level.POOR),
+        ({"late": Lateness(31, share=0.3, together=0.5)}, Level.FAIR),
+    ],
+)
+def test_shares_of_windows_at_their_limits(changed: dict[str, Any], level: Level) -> None:
+    assert grade_results(make_tier(), {}, [make_result("b", "x", **changed)]).level == level
+
+
+def test_late_windows_are_those_of_the_worst_benchmark() -> None:
+    """One of 300 windows is late in a, and 20 of 100 in b, which also has the changed
+    frequency."""
+    core = CoreCycleRatio("counted", 1.5, 0.04)
+    rows = [
+        make_result("a", "x", windows=300, late=Lateness(1, share=1 / 300)),
+        make_result("b", "x", late=Lateness(20, share=0.2, ratio=1.4, together=0.9), core=core),
+    ]
+    (found,) = grade_results(make_tier(seconds="10"), {}, rows).reasons
+    assert found.words == (
+        "5.2 % of the timed windows over a microsecond late, most in b: in stretches, all variants"
+        " took 1.4 times as long, as beside a busy sibling thread"
+    )
+    (alone,) = grade_results(make_tier(seconds="10"), {}, rows[1:]).reasons
+    assert "most in" not in alone.words
+
+
+def test_remedies_are_listed_once() -> None:
+    reasons = (Reason(Level.POOR, "a", "x"), Reason(Level.FAIR, "b"), Reason(Level.FAIR, "c", "y"))
+    assert Grade(Level.POOR, (*reasons, reasons[0])).remedies == ["x", "y"]
+
+
+def test_reason_of_a_withheld_verdict_precedes_the_note() -> None:
+    """The first of the poor reasons that verdicts do not account for is named."""
+    rows = [
+        make_result("b", "none-clone", verdict=SLOWER),
+        make_result("b", "x", 9.0, verdict=SLOWER, note="one layout only"),
+    ]
+    given = make_tier(invariant_tsc="0", seconds="10", others_seconds="9")
+    found = withhold_verdicts({}, [given], rows)[1]
+    assert found.note == (
+        "a time stamp counter that is not invariant, so cycles differ in length; next: another"
+        " machine; one layout only"
+    )
 
 
 def test_one_flagged_window_does_not_lower_the_grade() -> None:
