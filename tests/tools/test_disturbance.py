@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import rawdata
 from kmtools.analyse import lateness, location, verdicts
@@ -174,6 +175,71 @@ def make_stretch(blocks: range, factor: float) -> list[Sample]:
         )
         for block in range(200) for name in "ab"
     ]  # fmt: skip
+
+
+def test_lateness_describes_the_variant_and_the_benchmark() -> None:
+    """Windows of 10,000 ticks are late from 12,500 ticks on. In block 2, two of three windows are
+    late, in block 7 one of two. The flagged windows do not count."""
+    windows = [make_window(10_000, variant=name, block=n) for n in range(7) for name in "ab"]
+    del windows[4:6]
+    windows += [make_window(value, block=2, variant="a") for value in (13_000, 20_000, 10_000)]
+    windows += [make_window(value, block=7, variant="b") for value in (15_000, 10_000)]
+    windows += [make_window(99_000, ("preempted",), block=2, variant=name) for name in "bc"]
+    found = lateness.find_late_windows(windows, 2_500_000)
+    whole = (3 / 17, 1.5, 2 / 3)
+    assert found == {
+        "a": Lateness(2, frozenset({2}), *whole),
+        "b": Lateness(1, frozenset({7}), *whole),
+        "c": Lateness(0, frozenset(), *whole),
+    }
+    assert lateness.join_late_blocks(found.values()) == {2, 7}
+    assert lateness.find_late_windows(windows[:5], 1.0) == dict.fromkeys("ab", lateness.NOT_LATE)
+
+
+def test_median_of_a_group_is_between_its_middle_values() -> None:
+    group = lateness.assign_group_numbers(
+        np.array([0, 1, 0, 1, 0, 1, 0]), np.array([5, 5, 5, 5, 9, 5, 9])
+    )
+    values = np.array([4.0, 9.0, 1.0, 2.0, 7.0, 3.0, 8.0])
+    assert [*lateness.compute_group_medians(values, group)] == [2.5, 3, 2.5, 3, 7.5, 3, 7.5]
+
+
+@pytest.mark.parametrize(
+    ("env", "found", "words"),
+    [
+        # A share at its limit is no cause.
+        ({"steal_seconds": "0.5"}, Lateness(share=0.1), "vary by themselves"),
+        ({"steal_seconds": "0.6"}, Lateness(share=0.1), "a hypervisor took the CPU away"),
+        ({"others_seconds": "5"}, Lateness(share=0.1), "vary by themselves"),
+        ({"others_seconds": "6", "sibling_seconds": "50"}, Lateness(), "other programs"),
+        ({"sibling_seconds": "5"}, Lateness(share=0.1), "vary by themselves"),
+        ({"sibling_seconds": "6"}, Lateness(share=0.1), "busy for 6 % of the time"),
+        # 2000 interrupts in 100 s hit at most 0.06 % of the windows, which last up to 30 us.
+        ({"interrupts": "2000"}, Lateness(share=0.00119), "came 20 times in a second"),
+        ({"interrupts": "2000"}, Lateness(share=0.00121), "vary by themselves"),
+        # Late windows beside a busy sibling thread are in stretches, and take up to 2.2 times.
+        ({}, Lateness(share=0.1, ratio=2.1, together=0.51), "2.1 times as long"),
+        ({}, Lateness(share=0.1, ratio=2.2, together=0.51), "not observed"),
+        ({}, Lateness(share=0.1, ratio=2.1, together=0.5), "vary by themselves"),
+        ({"steal_seconds": ""}, Lateness(share=0.1), "not observed"),
+        ({"others_seconds": ""}, Lateness(share=0.1), "not observed"),
+        ({"interrupts": ""}, Lateness(share=0.1), "not observed"),
+        ({"seconds": "0"}, Lateness(share=0.1), "not observed"),
+    ],
+)
+def test_cause_of_late_windows_at_its_limit(
+    env: dict[str, str], found: Lateness, words: str
+) -> None:
+    assert words in lateness.find_cause({**QUIET, **env}, found, 0.05).words
+
+
+def test_caveat_of_late_windows_begins_above_a_hundredth() -> None:
+    assert lateness.describe_late_windows(QUIET, Lateness(share=0.01)) == ""
+    assert lateness.describe_late_windows(QUIET, Lateness(share=0.0125)) == (
+        "1.2 % of the windows late, and the interval also holds the cost of the other blocks: no"
+        " disturbance was seen, so these windows vary by themselves; next: nothing helps on this"
+        " CPU"
+    )
 
 
 QUIET = {"seconds": "100", "steal_seconds": "0", "others_seconds": "0", "interrupts": "200"}
