@@ -9,10 +9,17 @@ from pathlib import Path
 
 import pytest
 import rawdata
-from kmtools.analyse.kept_blocks import KeptBlocks
+from kmtools.analyse.kept_blocks import (
+    KeptBlocks,
+    count_kept_blocks,
+    make_blocks_field,
+    read_blocks_field,
+)
 from kmtools.cli import main
 from kmtools.measure import rundir
+from kmtools.measure.samples import Sample
 from kmtools.report import report
+from verdictrows import make_tier
 
 BLOCKS = 8
 COSTS = {"none": 1.0, "none-clone": 1.0, "marker": 1.9}
@@ -88,6 +95,40 @@ def test_both_causes_of_lost_blocks_are_named() -> None:
         KeptBlocks(3, 5, 8, 40).describe_missing_blocks()
         == "3 of 8 blocks: time limit of 40 s, 2 flagged"
     )
+
+
+@pytest.mark.parametrize(
+    ("plan", "kept", "found"),
+    [
+        ("8 blocks in 40 s", None, KeptBlocks(5, 5, 16, 40)),
+        ("8 blocks in 40 s", 4, KeptBlocks(4, 5, 16, 40)),
+        # More blocks than planned, as if a process was measured again.
+        ("2 blocks in 40 s", 5, KeptBlocks(5, 5, 5, 40)),
+        ("8 blocks", None, KeptBlocks(5, 5, 5, 0)),
+        ("", 0, KeptBlocks(0, 5, 5, 0)),
+    ],
+)
+def test_blocks_of_two_processes_are_counted(
+    plan: str, kept: int | None, found: KeptBlocks
+) -> None:
+    """Two processes measured three and two blocks, with two windows each."""
+    places = ((1, 0), (1, 1), (1, 2), (2, 0), (2, 1))
+    samples = [
+        Sample(
+            "native", "k", process, "b", "v", "loop", 0, block, 0, 0, loops, None, 7, "TSC cycles",
+            None, (),
+        )
+        for process, block in places for loops in (1, 2)
+    ]  # fmt: skip
+    tier = make_tier(**{"planned:b": plan, "planned:c": "99 blocks in 9 s"})
+    assert count_kept_blocks(tier, "b", samples, kept) == found
+
+
+def test_blocks_are_stored_if_one_is_missing() -> None:
+    one, all_kept = KeptBlocks(7, 7, 8, 40), KeptBlocks(8, 8, 8, 40)
+    assert make_blocks_field(all_kept) == make_blocks_field(None) == {}
+    assert read_blocks_field(make_blocks_field(one)) == one and read_blocks_field({}) is None
+    assert make_blocks_field(KeptBlocks(7, 8, 8))["blocks"]["seconds"] == 0
 
 
 def test_processes_beyond_the_time_limit_are_named() -> None:
