@@ -42,6 +42,67 @@ def test_interval_treats_boots_as_clusters() -> None:
     assert 0.92 <= covered / 400 <= 0.99
 
 
+def make_times(label: str, *boot_times: list[float]) -> list[CommandTime]:
+    """Return the times of a command under a kernel, a list for each boot."""
+    return [
+        CommandTime(label, f"{label}{number}", "6.1", seconds)
+        for number, times in enumerate(boot_times)
+        for seconds in times
+    ]
+
+
+# Half the logarithm of 4, and the values of Student's t for one and two degrees of freedom.
+HALF, T1, T2 = math.log(2), 12.7062, 4.3027
+
+
+@pytest.mark.parametrize(
+    ("other", "cells", "half"),
+    [
+        # The variance of the mean of two boots is HALF ** 2 in both kernels.
+        ([[2.0], [8.0]], ["2", "2", "4.000", "2.0000"], T2 * math.sqrt(2) * HALF),
+        # With no difference between the boots of one kernel, there is one degree of freedom.
+        ([[3.0, 3.0], [3.0], [3.0]], ["3", "4", "3.000", "1.5000"], T1 * HALF),
+        # The mean of a boot is geometric, and counts once.
+        ([[1.0, 1.0, 8.0], [2.0]], ["2", "4", "2.000", "1.0000"], T1 * HALF),
+        # The variance of the mean of three boots is as large, which gives 2.67 degrees of freedom.
+        (
+            [[2.0], [2.0 ** (1 + 3**0.5)], [2.0 ** (1 - 3**0.5)]],
+            ["3", "3", "2.000", "1.0000"],
+            T2 * math.sqrt(2) * HALF,
+        ),
+        ([[3.0]], ["1", "1", "3.000", "1.5000"], None),
+    ],
+)
+def test_ratio_of_kernels_equals_a_computation_by_hand(
+    other: list[list[float]], cells: list[str], half: float | None
+) -> None:
+    """The boots of the first kernel take 1 and 4 s. `half` is the half width of the interval of the
+    logarithm. The kernels are in the order of the file."""
+    first, second = make_times("k", [1.0], [4.0]), make_times("a", *other)
+    heads, base, row = boots.make_ratio_table(first + second)
+    assert heads == ["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]
+    assert base == ["k", "2", "2", "2.000", "-", "-"]
+    assert row[:-1] == ["a", *cells]
+    assert (row[-1] == "two boots of each kernel are needed") == (half is None)
+    assert [line[0] for line in boots.make_ratio_table(second + first)[1:]] == ["a", "k"]
+    for ratio in (
+        boots.compute_time_ratios(first + second),
+        boots.compute_time_ratios(second + first),
+    ):
+        last = ratio[1]
+        if half is None:
+            assert last.low is last.high is None
+        else:
+            assert last.ratio and last.low and last.high
+            assert math.log(last.high / last.ratio) == pytest.approx(half, rel=1e-4)
+            assert math.log(last.ratio / last.low) == pytest.approx(half, rel=1e-4)
+
+
+def test_equal_boots_have_an_interval_without_width() -> None:
+    times = make_times("k", [2.0], [2.0]) + make_times("a", [3.0], [3.0])
+    assert boots.make_ratio_table(times)[2][-2:] == ["1.5000", "[1.5000, 1.5000]"]
+
+
 def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     macro.write_times(
         tmp_path / "t", [CommandTime("a", "1", "6.1", 2.0), CommandTime("b", "2", "6.1", 3.0)]

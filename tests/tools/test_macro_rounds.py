@@ -18,7 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from kmtools.analyse.rounds import FEWEST_ROUNDS, MARGIN, AddedTime, estimate_added_time
+from kmtools.analyse.rounds import (
+    FEWEST_ROUNDS,
+    MARGIN,
+    AddedTime,
+    estimate_added_time,
+    make_added_table,
+)
 from kmtools.base.errors import FailedError
 from kmtools.cli import main
 from kmtools.measure import macro, rounds
@@ -73,6 +79,52 @@ def test_too_few_rounds_have_no_interval() -> None:
     )
     assert few.verdict == "unresolved" and f"{FEWEST_ROUNDS} rounds in one boot" in few.note
     assert enough.verdict == "slower" and not enough.note
+
+
+def make_pairs(count: int, on: float, **more: str) -> list[CommandTime]:
+    """Return `count` rounds of a boot, in which a command takes 2 s in the state "off"."""
+    one = replace(CommandTime("x", "b", "6.1", 2.0), **more)  # type: ignore[arg-type]
+    return [
+        replace(one, seconds=seconds, round=number, state=state)
+        for number in range(1, count + 1)
+        for state, seconds in ((ON, on), (OFF, 2.0))
+    ]
+
+
+def test_table_of_added_times_has_a_row_for_each_label_and_kernel() -> None:
+    """Of times that do not vary, the ratio is exact. Times without a round are left out; a long
+    label is shortened."""
+    times = [
+        CommandTime("x", "b", "6.1", 9.0),
+        *make_pairs(24, 2.2),
+        *make_pairs(24, 1.8, kernel="6.2"),
+        *make_pairs(23, 2.2, label="a" * 41),
+        *make_pairs(24, 2.01, label="a" * 40),
+    ]
+    heads, *rows = make_added_table(times)
+    assert heads == [
+        *("command", "kernel", "rounds", "off s", "on s", "added", "95 % interval", "verdict"),
+        "note",
+    ]
+    assert rows == [
+        ["x", "6.1", "24", "2.0000", "2.2000", "+10.00 %", "[+10.00, +10.00] %", "slower", ""],
+        ["x", "6.2", "24", "2.0000", "1.8000", "-10.00 %", "[-10.00, -10.00] %", "faster", ""],
+        [
+            *("a" * 26 + "…" + "a" * 13, "6.1", "23", "2.0000", "2.2000", "+10.00 %", "-"),
+            *("unresolved", "24 rounds in one boot are needed"),
+        ],
+        [
+            "a" * 40,
+            "6.1",
+            "24",
+            "2.0000",
+            "2.0100",
+            "+0.50 %",
+            "[+0.50, +0.50] %",
+            "equivalent",
+            "",
+        ],
+    ]
 
 
 def test_interval_covers_how_much_boots_differ() -> None:
