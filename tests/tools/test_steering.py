@@ -15,7 +15,7 @@ from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.steering import Steering
 from kmtools.measure import collect, native
 from kmtools.measure.run_cache import RunCache
-from kmtools.measure.samples import RAW_COLUMNS
+from kmtools.measure.samples import RAW_COLUMNS, Sample
 from kmtools.method import estimators, noises
 from verdictrows import make_result
 
@@ -195,6 +195,111 @@ def test_no_difference_is_forecast_from_a_pilot_that_is_too_short(lacking: dict[
         ("pilot", []),
     ]
     assert len(lines) == 1 and " in b" in lines[0] and " in c" not in lines[0]
+
+
+def make_unresolved(benchmark: str, variant: str, note: str = "") -> verdicts.Result:
+    return make_result(benchmark, variant, 0.0, verdict=verdicts.UNRESOLVED, note=note)
+
+
+LAYOUTS = f"few processes; {verdicts.LIMITED_BY_LAYOUTS}"
+BENT = "not on a line: the difference is +1 in long windows"
+
+
+@pytest.mark.parametrize(
+    ("results", "look"),
+    [
+        ([], ([], 0, 0, 0)),
+        # Baselines and clones are no rows.
+        ([make_result("b", "none", None), make_unresolved("b", "none-clone")], ([], 0, 0, 0)),
+        ([make_result("b", "x"), make_result("b", "y", verdict=verdicts.SLOWER)], ([], 0, 0, 2)),
+        (
+            [
+                make_unresolved("d", "x"),
+                make_unresolved("a", "x", LAYOUTS),
+                make_unresolved("b", "x", BENT),
+                make_unresolved("b", "y"),
+                make_unresolved("d", "y"),
+                make_result("c", "x"),
+            ],
+            (["d", "b"], 5, 2, 6),
+        ),
+    ],
+)
+def test_benchmarks_are_measured_further_if_time_may_resolve_a_row(
+    results: list[verdicts.Result], look: tuple[list[str], int, int, int]
+) -> None:
+    assert steering.make_interim_look(results) == steering.InterimLook(*look)
+
+
+@pytest.mark.parametrize(
+    ("results", "said"),
+    [
+        (
+            [
+                make_unresolved("d", "x"),
+                make_unresolved("a", "x", LAYOUTS),
+                make_unresolved("b", "x", BENT),
+                make_result("c", "x"),
+            ],
+            "after 32 processes 1 of 4 rows are resolved; more processes do not resolve 2: layouts"
+            " differ, or windows are not on a line",
+        ),
+        ([make_unresolved("d", "x")], "after 32 processes 0 of 1 rows are resolved"),
+    ],
+)
+def test_look_prints_how_many_rows_are_resolved(
+    results: list[verdicts.Result], said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line and an event are written after 32 processes, and nothing after 31 or 33."""
+    events: list[tuple[str, dict[str, Any]]] = []
+    lines: list[str] = []
+    monkeypatch.setattr(steering, "compute_results_of_first_processes", lambda *_: results)
+    steer = Steering(
+        64, RunCache(), lambda event, **parts: events.append((event, parts)), lines.append
+    )
+    assert [steer(Path("x"), processes) for processes in (31, 32, 33)] == [None, ["d"], None]
+    assert lines == [said]
+    (event,) = events
+    resolved = int(said.split()[3])
+    assert event == (
+        "look",
+        {"processes": 32, "rows": len(results), "resolved": resolved, "unresolved": ["d"]},
+    )
+
+
+def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> None:
+    """A clone without noise has the margin as the smallest detectable difference. Of four
+    benchmarks, the third smallest is the middle one."""
+    margins = {"e": 3.0, "a": 1.23456, "d": 0.5, "c": 2.0}
+    none = Interval(0, 0)
+    clones = [
+        make_result(name, "none-clone", time_ci=none, layout_ci=none, margin=margin)
+        for name, margin in margins.items()
+    ]
+    for count, middle in ((4, "2 in c"), (3, "1.2 in a")):
+        events: list[dict[str, Any]] = []
+        lines: list[str] = []
+        given = [make_result("e", "x"), *(one for one in clones[:3] + clones[3:][: count - 3])]
+        steering.report_detectable_differences(
+            given, 16, lambda _, events=events, **parts: events.append(parts), lines.append
+        )
+        assert lines == [
+            "pilot: 16 processes will find (in four of five runs) differences of 0.5 TSC cycles in"
+            f" d, {middle}, 3 in e"
+        ]
+        assert events[0]["processes"] == 16 and events[0]["detectable"]["a"] == 1.235
+
+
+@pytest.mark.parametrize(("processes", "outside"), [(16, 0.03), (17, 0.01)])
+def test_error_probability_of_a_run_with_looks_depends_on_its_processes(
+    processes: int, outside: float
+) -> None:
+    window = Sample(
+        "native", "k", 1, "b", "v", "loop", 0, 0, 0, 0, 9, None, 7, "TSC cycles", None, ()
+    )
+    samples = [window._replace(process=number % processes) for number in range(40)]
+    for env, wanted in (({stopping.LOOKS_KEY: "1"}, outside), ({}, 0.05)):
+        assert stopping.choose_error_probability(env, samples, 0.05) == wanted
 
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
