@@ -162,7 +162,7 @@ def make_frequencies(*spreads: float) -> list[Result]:
                 make_result("a", "y", note=f"{UNMEASURED}; 1 of 8 blocks"),
                 make_result("b", "y"),
             ],
-            "longer loops that take no longer than short ones in a, c, d, e, f: nothing was measured",
+            "no longer than short ones in a, c, d, e, f: nothing was measured",
         ),
     ],
 )
