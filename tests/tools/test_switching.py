@@ -294,6 +294,138 @@ def test_noisy_medians_do_not_break_a_limit(
     assert read_outcomes(points)[STORED] == outcome
 
 
+def make_point(variant: str, sites: int, median: float, *ends: float) -> switching.SwitchPoint:
+    """Return the time of a switch, or a gap or a number of rounds, with an interval of no width, or
+    with the ends `ends`."""
+    stall, rounds = variant.endswith("-stall"), variant == switching.ROUND_COUNT
+    return switching.SwitchPoint(
+        "vm", "k", "arm-stall" if stall else "arm-scaling", variant,
+        "gap" if stall else "rounds" if rounds else "switch", sites, "ticks", 8, median,
+        Interval(*ends) if ends else Interval(median, median),
+    )  # fmt: skip
+
+
+ROUNDS, STALLS = "rounds of a batch of any size", ("batched-stall", "interrupts-stall")
+BATCH, STORES = "batched", "stores-alone"
+
+
+@pytest.mark.parametrize("beyond", [0.0, 0.001])
+@pytest.mark.parametrize(
+    ("tier", "words", "bound", "points"),
+    [
+        ("native", ROUNDS, "at most 3", [(switching.ROUND_COUNT, 1, 3)]),
+        ("metal", ROUNDS, "at most 3", [(switching.ROUND_COUNT, 1, 3)]),
+        (
+            "native", "time of one more site / time of its stores", "at most 2.5",
+            [(BATCH, 10_000, 25 * 9000), (BATCH, 1000, 0), (STORES, 1000, 0),
+             (STORES, 10_000, 10 * 9000)],
+        ),
+        (
+            "native", "one more site beyond 100,000 / its stores", "at most 2.5",
+            [(BATCH, 10**6, 25 * 900), (BATCH, 10**5, 0), (STORES, 10**5, 0),
+             (STORES, 10**6, 10 * 900)],
+        ),
+        (
+            "native", "batch of one site / map and three rounds", "at most 1.3",
+            [(BATCH, 1, 13), ("rounds-by-hand", 1, 10)],
+        ),
+        ("vm", "one static key / one batch", "at least 1",
+         [("static-key-one", 10_000, 7), (BATCH, 10_000, 7)]),
+        ("vm", "many static keys / one batch", "at least 1",
+         [("static-keys-many", 10_000, 7), (BATCH, 10_000, 7)]),
+        ("metal", "switched one by one / one batch", "at least 1",
+         [("one-by-one", 10_000, 7), (BATCH, 10_000, 7)]),
+        ("metal", GAP, "at most 2", [(STALLS[0], 10_000, 14), (STALLS[1], 10_000, 7)]),
+    ],
+)  # fmt: skip
+def test_value_at_its_limit_keeps_the_limit(
+    tier: str, words: str, bound: str, points: list[tuple[str, int, float]], beyond: float
+) -> None:
+    """The first of `points` is moved beyond the limit by a share of its value."""
+    sign = -1 if "least" in bound else 1
+    first, *others = points
+    measured = [make_point(*first[:2], first[2] * (1 + sign * beyond))]
+    measured += [make_point(*one) for one in others]
+    (limit,) = (one for one in switching.LIMITS if (one.tier, one.words) == (tier, words))
+    value = f"{float(bound.rpartition(' ')[2]) * (1 + sign * beyond):.4g}"
+    outcome = "BROKEN" if beyond else "kept"
+    assert limit.make_table_row(measured) == [words, bound, value, outcome]
+    assert limit.make_table_row(measured[1:]) is None
+
+
+@pytest.mark.parametrize(
+    ("ours", "ends", "strict", "outcome"),
+    [
+        (2.1, (2.0, 2.2), False, "BROKEN"),
+        (2.1, (1.99, 2.2), False, "unresolved"),
+        (1.9, (1.8, 2.2), False, "kept"),
+        (1.9, (1.8, 2.0), True, "kept"),
+        (1.9, (1.8, 2.01), True, "unresolved"),
+    ],
+)
+def test_limit_at_the_end_of_an_interval_is_resolved(
+    ours: float, ends: tuple[float, float], strict: bool, outcome: str
+) -> None:
+    points = [make_point(STALLS[0], 10_000, ours, *ends), make_point(STALLS[1], 10_000, 1)]
+    limit = switching.SwitchingLimit(
+        "vm", "x", switching.compute_gap_to_interrupts_ratio, True, 2, strict
+    )
+    assert limit.make_table_row(points) == ["x", "at most 2", f"{ours:g}", outcome]
+
+
+def test_range_of_a_measure_has_the_extreme_quotients() -> None:
+    """The gaps are 6 to 12 and 2 to 3. If the divisor may be zero, there is no upper bound. Points
+    that the measure does not need have no effect."""
+    ratio = switching.compute_gap_to_interrupts_ratio
+    own, other = make_point(STALLS[0], 10_000, 8, 6, 12), make_point(STALLS[1], 10_000, 2, 2, 3)
+    unused = make_point("idle-stall", 10_000, 1, -math.inf, math.inf)
+    assert switching.compute_measure_range(ratio, [unused, own, other]) == Interval(2, 6)
+    low = replace(other, ci=Interval(0, 3))
+    assert switching.compute_measure_range(ratio, [own, low]) == Interval(2, math.inf)
+    unknown = replace(other, ci=Interval(-math.inf, math.inf))
+    assert switching.compute_measure_range(ratio, [own, unknown]).lo == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor", "found"),
+    [
+        (6.0, 2.0, 3),
+        (0.0, 2.0, 0),
+        (6.0, 0.0, None),
+        (6.0, -1.0, None),
+        (None, 2, None),
+        (6, None, None),
+    ],
+)
+def test_quotient_of_unknown_or_no_times_is_unknown(
+    dividend: float | None, divisor: float | None, found: float | None
+) -> None:
+    assert switching.divide_if_known(dividend, divisor) == found
+    batch = [make_point("one-by-one", 10_000, 6), make_point(BATCH, 10_000, 0)]
+    assert switching.make_batch_ratio_function("one-by-one")(batch) is None
+
+
+def test_largest_number_of_rounds_is_that_of_any_size() -> None:
+    points = [
+        make_point(switching.ROUND_COUNT, n, rounds) for n, rounds in ((1, 3), (9, 5), (99, 4))
+    ]
+    assert switching.find_largest_round_count([make_point(BATCH, 1, 99), *points]) == 5
+    assert switching.find_largest_round_count([make_point(BATCH, 1, 99)]) is None
+
+
+def test_unbounded_interval_of_a_switch_is_null_in_json() -> None:
+    point = make_point("batched-stall", 10, 7.5, -math.inf, math.inf)
+    assert point.to_json_entry() == {
+        "tier": "vm", "kernel": "k", "benchmark": "arm-stall", "variant": "batched-stall",
+        "measured": "gap", "sites": 10, "unit": "ticks", "n": 8, "median": 7.5, "ci_lo": None,
+        "ci_hi": None,
+    }  # fmt: skip
+    assert (point.method, point.is_time) == ("batched", False)
+    bounded = make_point(BATCH, 10, 7.5, 7.0, 8.0)
+    assert (bounded.method, bounded.is_time) == ("batched", True)
+    assert (bounded.to_json_entry()["ci_lo"], bounded.to_json_entry()["ci_hi"]) == (7, 8)
+
+
 def test_report_of_switching_within_all_limits_does_not_say_broken(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
