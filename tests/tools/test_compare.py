@@ -519,6 +519,136 @@ def test_instruction_counts_are_compared_exactly(
     assert found.verdict == verdict
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "percent", "ends", "note"),
+    [
+        ((8, 8), (9, 9), 12.5, (12.5, 12.5), "+1 instructions"),
+        ((8, 8), (6.5, 6.5), -18.75, (-18.75, -18.75), "-1.5 instructions"),
+        ((8, 8), (8, 8), 0, (0, 0), ""),
+        ((8, 10), (11, 12), 37.5, (12.5, 50), "blocks disagree"),
+        ((8, 8), (8, 9), 0, (0, 12.5), "blocks disagree"),
+        ((-8, -8), (-9, -9), -12.5, (-12.5, -12.5), "-1 instructions"),
+    ],
+)
+def test_change_of_a_count_equals_a_computation_by_hand(
+    before: tuple[float, float], after: tuple[float, float], percent: float,
+    ends: tuple[float, float], note: str,
+) -> None:  # fmt: skip
+    row = replace(make_timed_row([]), kind=EXACT)
+    a, b = (replace(row, cost=lo, lo=lo, hi=hi) for lo, hi in (before, after))
+    found = changes.compare_exact_counts(a, b)
+    assert (found[0], found[1], found[3]) == (percent, Interval(*ends), note)
+    assert math.isnan(changes.compare_exact_counts(replace(a, cost=0.0), b)[0])
+
+
+@pytest.mark.parametrize(
+    ("variances", "degrees", "freedom"),
+    [
+        ((3.0, 1.0), (4, 4), 8),
+        ((0.0, 0.0), (4, 7), 11),
+        # (3 + 1)^2 / (9 / 4 + 1 / 2) is 5.8.
+        ((3.0, 1.0), (4, 2), 5),
+        ((3.0, 0.0), (4, 2), 4),
+    ],
+)
+def test_degrees_of_freedom_of_two_variances(
+    variances: tuple[float, float], degrees: tuple[int, int], freedom: int
+) -> None:
+    assert changes.combine_degrees_of_freedom(variances, degrees) == freedom
+
+
+@pytest.mark.parametrize(
+    ("changed", "note"),
+    [
+        ({}, ""),
+        ({"unit": "ticks"}, "A in ns, B in ticks"),
+        ({"kind": WHOLE}, "only one of the two runs has a baseline"),
+        ({"places": frozenset((0, 1, 2))}, "A at 2 code layouts, B at 3"),
+        ({"places": frozenset((0, 4))}, "A at code layouts 0, 3, B at 0, 4"),
+        ({"crowded": True}, "B has too few blocks to tell its code layouts apart, A has enough"),
+    ],
+)
+def test_reason_why_rows_cannot_be_compared_is_told(changed: dict[str, object], note: str) -> None:
+    row = replace(make_timed_row([2.0, 2.0]), places=frozenset((0, 3)))
+    other = replace(row, **changed)  # type: ignore[arg-type]
+    assert changes.explain_incomparable_rows(row, other) == note
+    (found,) = changes.compare_rows([row], [other])
+    assert (found.verdict == "not comparable", found.is_comparable) == (bool(note), not note)
+
+
+@pytest.mark.parametrize(
+    ("poor", "said"),
+    [
+        (("", ""), ""),
+        (("quick; next: x", ""), "A: quick"),
+        (("", "quick; next: x; next: y"), "B: quick"),
+        (("quick; next: x", "quick; next: y"), "A and B: quick"),
+        (("quick", "late; next: x"), "A: quick; B: late"),
+    ],
+)
+def test_poor_grades_name_their_run(poor: tuple[str, str], said: str) -> None:
+    """The remedy of a poor grade is left out. A poor grade replaces a verdict on a time, and
+    precedes the note."""
+    a, b = (replace(make_timed_row([2.0, 2.0], processes=1), poor=why) for why in poor)
+    assert changes.describe_poor_grades(a, b) == said
+    (found,) = changes.compare_rows([a], [b])
+    wanted = ("withheld", f"{said}; one process") if said else ("equivalent", "one process")
+    assert (found.verdict, found.note) == wanted
+
+
+def test_noise_floor_is_the_change_of_the_clone() -> None:
+    """The clone costs 2 % less in run B. If a run has one process, the floor is the far end of the
+    interval of the change. Variants and baselines give no floor."""
+    name = RowName("native", "b", "none-clone")
+    clone = replace(make_timed_row([1.0, 1.0]), name=name)
+    cheaper = replace(clone, values=np.array([0.98, 0.98]))
+    key = ("native", "", "b")
+    assert changes.compute_noise_floors([(clone, cheaper)]) == {key: pytest.approx(2)}
+    assert changes.compute_noise_floors([(cheaper, clone)]) == {key: pytest.approx(100 / 49)}
+    assert changes.compute_noise_floors([(make_timed_row([1.0, 1.0]),) * 2]) == {}
+    assert changes.compute_noise_floors([(replace(clone, kind=WHOLE),) * 2]) == {}
+    # The variance of a mean is 0.01 ** 2 in run A, none in run B; the degrees of freedom are two.
+    varied = replace(clone, values=np.array([0.99, 1.01]), processes=1)
+    (floor,) = changes.compute_noise_floors([(varied, cheaper)]).values()
+    assert floor == pytest.approx(2 + 100 * 4.3027 * 0.98 * 0.01, rel=1e-4)
+
+
+def test_clone_is_judged_without_its_own_noise_floor() -> None:
+    clone = replace(make_timed_row([1.0] * 3), name=RowName("native", "b", "none-clone"))
+    found = changes.compare_rows([clone], [replace(clone, values=np.full(3, 1.02))])
+    assert [(change.verdict, change.floor) for change in found] == [(SLOWER, pytest.approx(2))]
+
+
+@pytest.mark.parametrize(("half", "verdict"), [(0.09, "equivalent"), (0.11, UNRESOLVED)])
+def test_equivalence_needs_the_95_percent_interval_of_the_row_alone(
+    half: float, verdict: str
+) -> None:
+    """The 95 % interval of the row is ± `half` %. The interval of the comparison, at 99 %, is wider
+    than the margin of 0.1 %. Student's t for six degrees of freedom is 2.4469 and 3.7074. The four
+    clusters of run B differ from 1 by the square root of 3 times the standard error."""
+    error = half / 100 / 2.4469
+    b = make_timed_row([1 + sign * error * math.sqrt(3) for sign in (-1, -1, 1, 1)])
+    (found,) = changes.compare_rows([make_timed_row([1.0] * 4)], [b])
+    assert found.interval.half_width == pytest.approx(100 * error * 3.7074, rel=1e-4)
+    assert found.interval.half_width > found.margin == 0.1
+    assert found.verdict == verdict
+
+
+@pytest.mark.parametrize("comparisons", [1, 5])
+def test_error_probability_is_divided_by_judged_rows_and_comparisons(comparisons: int) -> None:
+    """Two shares are judged; a baseline is judged only on request. With an error of 1 % in all,
+    Student's t for two degrees of freedom is the square root of 2 / (p (2 - p)) - 2."""
+    row = make_timed_row([0.9, 1.1])
+    rows = [replace(row, name=RowName("native", "b", name)) for name in ("x", "y")]
+    rows.append(replace(row, name=RowName("native", "b", "none"), kind=WHOLE))
+    for wholes, count in ((False, 2), (True, 3)):
+        found = changes.compare_rows(rows, rows, wholes=wholes, comparisons=comparisons)
+        p = 0.01 / (count * comparisons)
+        t = math.sqrt(2 / (p * (2 - p)) - 2)
+        assert found[0].interval.half_width == pytest.approx(100 * t * math.sqrt(2) * 0.1)
+        assert (found[2].verdict == NOT_JUDGED) == (not wholes)
+
+
 def test_baselines_are_judged_only_on_request() -> None:
     rows = [row for row in load_reference_rows() if row.is_baseline]
     more = [replace(row, values=row.values * 2) for row in rows]
