@@ -223,6 +223,149 @@ def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
     assert loud <= 1
 
 
+def make_row(variant: str = "v", **more: object) -> rows.Row:
+    """Return a row of two clusters that cost 1 and 3, at two code layouts; `more` replaces
+    fields."""
+    row = rows.Row(
+        rows.RowName("native", "b", variant), "6.1", "TSC cycles", rows.SHARE, "none", 2.0, 16, 2,
+        np.array([1.0, 3.0]), {0: 1.0, 3: 3.0}, 0.5, places=frozenset((0, 3)),
+    )  # fmt: skip
+    return replace(row, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("values", "at", "percent"),
+    [
+        ([1.0] * 7 + [2.0] * 8, [7], 100),
+        ([2.0] * 7 + [1.0] * 8, [7], -50),
+        ([1.0] * 4 + [2.0] * 3, [4], 100),
+        ([1.0] * 3 + [2.0] * 3, [], None),
+        ([1.0] * 9 + [1.0005] * 9, [], None),
+        ([1.0] * 20, [], None),
+    ],
+)
+def test_shift_begins_with_the_first_run_after_it(
+    values: list[float], at: list[int], percent: float | None
+) -> None:
+    """A shift needs seven runs in all, three before and after it, and a change beyond the
+    margin."""
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
+
+    row = make_row(values=np.array(values), resolution=0.0)
+    found = trends.find_all_shifts(
+        [make_row("none-clone", values=row.values), replace(row, kind=rows.WHOLE), row]
+    )
+    assert [shift.at for shift in found] == at
+    for shift in found:
+        assert shift.row is row and shift.percent == pytest.approx(percent)
+        assert shift.verdict == ("slower" if shift.percent > 0 else "faster")
+
+
+def test_spread_of_runs_is_that_of_a_normal_distribution() -> None:
+    """The median difference of neighbours is 2. Half of the differences of normal values are within
+    0.6745 * sqrt(2) standard deviations."""
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
+
+    found = trends.estimate_spread_of_runs(np.array([0.0, 2, 4, 3, 90, 92]))
+    assert found == pytest.approx(2 / (0.6745 * 2**0.5))
+    rare = trends.estimate_spread_of_runs(np.array([0.0, 0, 0, 0, 8]))
+    assert rare == pytest.approx(2 / (0.6745 * 2**0.5))
+
+
+def test_interval_of_a_shift_allows_for_all_rows_and_runs() -> None:
+    """The error of 1 % is divided by two rows and eight runs. Both segments have three degrees of
+    freedom and the relative standard error 0.01; six degrees of freedom and
+    1/1600 is 6.5345."""
+    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
+
+    away = 0.01 * 3**0.5 * np.array([1.0, -1.0, 1.0, -1.0])
+    row = make_row(values=np.concatenate([1 + away, 2 + 2 * away]), resolution=0.0)
+    (shift,) = trends.find_shifts(row, 2)
+    half = 100 * scipy.t.isf(0.01 / 2 / 8 / 2, 6) * 2 * 0.01 * 2**0.5
+    assert shift.at == 4 and shift.interval.half_width == pytest.approx(half, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("layouts", "key"),
+    [
+        ((0, 3), 0b1001),
+        ((7, 7), 0b10000000),
+        # With more than eight layouts, the key has the eighths of a cache line, and another bit.
+        ((8,), 0b100000001),
+        ((3, 12, 31), 0b110011000),
+    ],
+)
+def test_key_of_more_than_eight_layouts_is_the_set_of_eighths(
+    layouts: tuple[int, ...], key: int
+) -> None:
+    assert comparison_key.make_layouts_key(comparison_key.make_layouts_mask(layouts)) == key
+
+
+def test_rows_with_the_most_frequent_layouts_are_references() -> None:
+    """Two of three runs have the layouts 0 and 3. Of equally frequent layouts, the larger key is
+    used, and of rows with the same key, the one with the most layouts. Exact counts are left
+    out."""
+    some, other = make_row(), make_row(places=frozenset((1, 3)))
+    few, many = (make_row("w", places=frozenset(n)) for n in ((8, 9), (8, 9, 16)))
+    entries = [("a", some), ("b", other), ("c", some), ("a", few), ("b", many), ("c", few)]
+    entries += [("a", make_row("x")), ("b", make_row("x", places=frozenset((4,))))]
+    entries.append(("a", make_row("y", kind=rows.EXACT)))
+    found = comparison_key.select_rows_with_most_frequent_key(entries)
+    assert {key[-1]: sorted(row.places) for key, row in found.items()} == {
+        "v": [0, 3], "w": [8, 9, 16], "x": [4],
+    }  # fmt: skip
+    newest = comparison_key.select_newest_rows(entries)
+    assert {key[-1]: sorted(row.places) for key, row in newest.items()} == {
+        "v": [0, 3], "w": [8, 9], "x": [4],
+    }  # fmt: skip
+    refused = comparison_key.find_incomparable_runs(entries, found, "most runs")
+    assert refused == {
+        "b": "it was measured at code layouts 1, 3, most runs at 0, 3",
+        "a": "it was measured at 2 code layouts, most runs at 1",
+    }
+
+
+@pytest.mark.parametrize(("crowded", "words"), [(True, "too few"), (False, "enough")])
+def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words: str) -> None:
+    reference = {comparison_key.make_row_key(("", make_row())): make_row(crowded=not crowded)}
+    entries = [("a", make_row(crowded=crowded)), ("b", make_row(crowded=not crowded))]
+    assert comparison_key.find_incomparable_runs(entries, reference, "the newest run") == {
+        "a": f"it has {words} blocks to tell its code layouts apart, unlike the newest run"
+    }
+
+
+def test_merged_row_has_a_value_for_each_run() -> None:
+    """The value of a run is the mean of its clusters, or its count. The cost is the median of the
+    runs, and the first reason of a poor grade is kept."""
+    exact = make_row("count", kind=rows.EXACT, cost=7.0, values=np.array([]))
+    entries = [
+        ("a", exact), ("b", replace(exact, cost=5.0)),
+        ("a", make_row()), ("b", make_row(values=np.array([5.0]), cost=9.0, poor="p", blocks=4)),
+        ("c", make_row(values=np.array([4.0, 5.0]), cost=3.0, poor="q")),
+    ]  # fmt: skip
+    count, merged = comparison_key.merge_rows_of_runs(entries)
+    assert ([*count.values], count.lo, count.hi, count.cost) == ([7, 5], 5, 7, 6)
+    assert ([*merged.values], merged.lo, merged.hi, merged.cost) == ([2, 5, 4.5], 2, 5, 3)
+    assert (merged.processes, merged.blocks, merged.poor) == (3, 36, "p")
+    assert (merged.layouts, merged.resolution, merged.kernel) == ({}, 0, "")
+
+
+def test_rows_of_one_run_in_several_kernels_are_merged_by_kernel() -> None:
+    """The rows are in the order of the names, then of the kernels."""
+    entries = [
+        (run, make_row(name, kernel=kernel))
+        for run in "ab" for name in "wv" for kernel in ("6.2", "6.1")
+    ]  # fmt: skip
+    found = comparison_key.merge_rows_of_runs(entries)
+    assert [(row.name.variant, row.kernel, len(row.values)) for row in found] == [
+        ("v", "6.1", 2), ("v", "6.2", 2), ("w", "6.1", 2), ("w", "6.2", 2),
+    ]  # fmt: skip
+
+
 def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
     """Compare 1,000 runs, a tenth of the runs of make check-fleet, in at most 12 s of CPU time."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
