@@ -254,7 +254,7 @@ def test_shift_begins_with_the_first_run_after_it(
 
     row = make_row(values=np.array(values), resolution=0.0)
     found = trends.find_all_shifts(
-        [make_row("none-clone", values=row.values), replace(row, kind=rows.WHOLE), row]
+        [replace(row, name=make_row("none-clone").name), replace(row, kind=rows.WHOLE), row]
     )
     assert [shift.at for shift in found] == at
     for shift in found:
@@ -276,8 +276,7 @@ def test_spread_of_runs_is_that_of_a_normal_distribution() -> None:
 
 def test_interval_of_a_shift_allows_for_all_rows_and_runs() -> None:
     """The error of 1 % is divided by two rows and eight runs. Both segments have three degrees of
-    freedom and the relative standard error 0.01; six degrees of freedom and
-    1/1600 is 6.5345."""
+    freedom and the relative standard error 0.01."""
     scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
