@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -13,12 +14,21 @@ import numpy as np
 import pytest
 from kmtools.analyse import changes, estimates
 from kmtools.analyse.estimates import TierGrade
-from kmtools.analyse.rows import SHARE, Row, RowName, make_timed_row
+from kmtools.analyse.rows import (
+    SHARE,
+    WHOLE,
+    Row,
+    RowName,
+    make_loop_rows,
+    make_run_rows,
+    make_timed_row,
+)
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.verdicts import EQUIVALENT, FASTER, SLOWER
 from kmtools.base.errors import FailedError
 from kmtools.cli import main
 from kmtools.measure.rundir import UNIT_TSC, Tier
+from kmtools.measure.samples import Sample
 
 TIER = Tier("native", "k", UNIT_TSC, False, {}, {})
 PROCESSES, LAYOUTS, VARIANTS = 16, 32, 6
@@ -200,3 +210,97 @@ def test_clock_step_below_block_noise_does_not_widen_intervals() -> None:
         make_timed_row(name, TIER, SHARE, "base", 75.0, series, step) for step in (1e-3, 0.1)
     )
     assert (fine.resolution, coarse.resolution) == (0.0, 0.1)
+
+
+@pytest.mark.parametrize(("step", "kept"), [(0.001, True), (0.0001, False)])
+def test_clock_step_of_a_whole_row_is_compared_in_its_unit(step: float, kept: bool) -> None:
+    """Blocks cost 75 ticks with an interquartile range of 0.05. A thousandth of the cost is a
+    longer step of the clock, a ten-thousandth a shorter one."""
+    series = [Slope(n, 0, 7_500_000 + (0, 2500, 5000, 7500)[n % 4], 10**5) for n in range(64)]
+    row = make_timed_row(RowName("native", "b", "none"), TIER, WHOLE, "none", 75.0, series, step)
+    assert row.resolution == (step if kept else 0)
+
+
+def make_samples(values: dict[tuple[str, str, int], int]) -> list[Sample]:
+    """Return a switch for each key of `values`: tier, kernel, number of sites; and its time."""
+    return [
+        Sample(
+            tier, kernel, 1, "arm", "batched", "switch", 0, block, 0, 0, None, sites, value + block,
+            "ticks", None, (),
+        )
+        for (tier, kernel, sites), value in values.items() for block in (8, 0)
+    ]  # fmt: skip
+
+
+def test_rows_of_switches_are_ordered_by_tier_sites_and_kernel() -> None:
+    """The tiers are in the order of tables. The cost is the median time."""
+    wanted = [
+        (tier, sites, kernel)
+        for tier in ("native", "metal", "vm")
+        for sites in (9, 10)
+        for kernel in ("6.1", "6.2")
+    ]
+    values = {(tier, kernel, sites): sites for tier, sites, kernel in reversed(wanted)}
+    tiers = [Tier(tier, kernel, "ticks", False, {}, {}) for tier, _, kernel in wanted]
+    found = make_run_rows(make_samples(values), tiers, [])
+    assert [(row.name.tier, row.name.sites, row.kernel) for row in found] == wanted
+    assert {(row.kind, row.baseline, row.blocks) for row in found} == {(WHOLE, "", 2)}
+    assert [row.cost for row in found] == [sites + 4 for _, sites, _ in wanted]
+    assert str(found[0].name) == "native arm batched at 9 sites"
+    assert str(RowName("vm", "b", "v")) == "vm b v"
+
+
+def test_loop_rows_are_shares_of_the_baseline_or_whole() -> None:
+    """Without a clone there is no baseline, and all rows are whole. A variant that shares no block
+    with the baseline has no row. A step of the clock is a share of the cost of the variant."""
+    base = [Slope(n, n % 4, 4) for n in range(16)]
+    slopes = {
+        "x": [one._replace(top=6) for one in base],
+        "none": base,
+        "none-clone": base,
+        "y": [one._replace(block=99) for one in base],
+    }
+    steps = {"x": 3.0, "none": 0.4}
+    found = {row.name.variant: row for row in make_loop_rows(TIER, "b", slopes, steps)}
+    assert [*found] == ["none", "none-clone", "x"]
+    assert [(row.kind, row.cost, row.resolution) for row in found.values()] == [
+        (WHOLE, 4, 0.1), (SHARE, 4, 0), (SHARE, 6, 0.5),
+    ]  # fmt: skip
+    assert [*found["x"].values] == pytest.approx([1.5] * 4)
+    assert found["x"].layouts == pytest.approx({0: 1.5, 8: 1.5, 16: 1.5, 24: 1.5})
+    assert [found[name].is_clone for name in found] == [False, True, False]
+    del slopes["none-clone"]
+    alone = make_loop_rows(TIER, "b", slopes, {})
+    assert [(row.name.variant, row.kind, row.baseline) for row in alone] == [
+        ("none", WHOLE, ""), ("x", WHOLE, ""), ("y", WHOLE, ""),
+    ]  # fmt: skip
+
+
+def test_stored_row_has_all_fields() -> None:
+    """Numbers are stored with nine digits, and minus zero as zero."""
+    row = Row(
+        RowName("vm", "b", "v", "switch", 7), "6.1", "ticks", WHOLE, "none", 1 / 3, 8, 2,
+        np.array([1 / 7, 2e9 / 3]), {3: 1 / 3, 0: -0.0}, 0.125, 5.0, 6.0, frozenset((9, 4)), True,
+        "quick; next: x",
+    )  # fmt: skip
+    entry = estimates.make_row_entry(row)
+    assert (entry["cost"], entry["values"]) == (0.333333333, [0.142857143, 666666667])
+    assert str(entry["by_layout"]["0"]) == "0.0" and entry["layouts"] == [4, 9]
+    back = estimates.parse_row_entry(json.loads(json.dumps(entry)))
+    assert [*back.values] == entry["values"] and back.layouts == {3: 0.333333333, 0: 0}
+    same = replace(row, cost=back.cost, values=back.values, layouts=back.layouts)
+    assert back == same
+
+
+def test_estimates_are_returned_if_they_cannot_be_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_to_write(*_: object) -> None:
+        raise PermissionError
+
+    (run,) = manyruns.write_runs(tmp_path, 1)
+    monkeypatch.setattr(estimates, "write_file_atomically", refuse_to_write)
+    assert len(estimates.load_estimates(run).rows) == 8
+    assert not (run / "estimates.json").exists()
+    with pytest.raises(FailedError, match="none: No such file or directory"):
+        estimates.hash_file(run / "none")
