@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -12,17 +13,20 @@ import numpy as np
 import pytest
 import rawdata
 from kmtools.analyse import density, verdicts
+from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
+from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import UNBOUNDED, Interval
-from kmtools.analyse.verdicts import EQUIVALENT, SLOWER, WITHHELD
+from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD
 from kmtools.cli import main
 from kmtools.measure import collect
-from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, Tier
+from kmtools.measure.rundir import UNIT_GUEST, UNIT_INSTRUCTIONS, UNIT_TSC, Tier
 from kmtools.measure.samples import Sample
 from kmtools.report import sitetable
 from kmtools.report.figures import panels
 from kmtools.suites import counts
+from verdictrows import make_result
 
 SITES = (1, 4, 16)
 
@@ -181,6 +185,93 @@ def test_nonlinear_costs_of_passes_are_reported(
     assert cost.verdict == verdict and said in cost.note
     assert cost.note.startswith("not on a line over the number of sites") is bool(said)
     assert cost.margin == pytest.approx(0.25 / 16)
+
+
+@pytest.mark.parametrize(
+    ("changed", "numbers"),
+    [
+        ({}, (1.25, 0.5, 2.0, 1.875, 0.625, 15.625)),
+        ({"ci": UNBOUNDED}, (1.25, None, None, 1.875, 0.625, 15.625)),
+        ({"core": None}, (1.25, 0.5, 2.0, None, 0.625, 15.625)),
+        ({"ns_per_tick": None}, (1.25, 0.5, 2.0, 1.875, None, 15.625)),
+        ({"pass_cost": 0.0}, (1.25, 0.5, 2.0, 1.875, 0.625, None)),
+        ({"cost": 1.25 + 4e-7, "ns_per_tick": None}, (1.25, 0.5, 2.0, 1.875001, None, 15.625005)),
+    ],
+)
+def test_entry_of_a_site_cost_in_json(
+    changed: dict[str, object], numbers: tuple[float | None, ...]
+) -> None:
+    """A site costs 1.25 ticks of 0.5 ns and of 1.5 core cycles, and a pass costs 8 ticks."""
+    one = make_site_cost("marker-jump", 1.25, Interval(0.5, 2.0))
+    one = replace(one, core=CoreCycleRatio("counted", 1.5), ns_per_tick=0.5)
+    entry = replace(one, **changed).to_json_entry()  # type: ignore[arg-type]
+    names = ("cost", "ci_lo", "ci_hi", "core_cycles", "ns", "percent")
+    assert tuple(entry[name] for name in names) == numbers
+    assert (entry["sites"], entry["flavour"], entry["verdict"]) == (
+        [64],
+        "marker-jump",
+        (WITHHELD if entry["note"] else UNRESOLVED if entry["ci_lo"] is None else SLOWER),
+    )
+
+
+@pytest.mark.parametrize(
+    ("note", "caveat", "remark", "verdict"),
+    [("", "", "", SLOWER), ("n", "", "n", WITHHELD), ("", "c", "c", SLOWER),
+     ("n", "c", "n; c", WITHHELD)],
+)  # fmt: skip
+def test_verdict_on_a_site_is_withheld_for_a_note_only(
+    note: str, caveat: str, remark: str, verdict: str
+) -> None:
+    one = replace(make_site_cost("x", 1.0, Interval(0.5, 2.0)), note=note, caveat=caveat)
+    assert (one.remark, one.verdict) == (remark, verdict)
+    if not note:
+        assert replace(one, margin=0.5).verdict == DIFFERS
+        assert replace(one, margin=2.0).verdict == EQUIVALENT
+
+
+def make_flavour(tier: str = UNIT_TSC, **more: object) -> list[verdicts.Result]:
+    """Return the baseline, which costs 8, and a flavour with 2 and 4 sites of 0.5 each; `more`
+    replaces fields of all results."""
+    costs = {"none": 8, "none-clone": 8, "j-2": 9, "j-4": 10, "j-04": 99, "-5": 99, "j": 99}
+    return [
+        make_result(
+            "cold-icache-l1", name, None if name == "none" else 0.0, unit=tier, median=float(cost),
+            slopes=[Slope(block, block % 4, cost, 1, block // 8) for block in range(64)], **more,
+        )
+        for name, cost in costs.items()
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("khz", "unit", "ns"),
+    [("2000000", UNIT_TSC, 0.5), ("0", UNIT_TSC, None), ("", UNIT_TSC, None),
+     ("2000000", UNIT_GUEST, None)],
+)  # fmt: skip
+def test_cost_of_a_site_has_the_clock_step_and_margin_of_the_largest_pass(
+    khz: str, unit: str, ns: float | None
+) -> None:
+    """Each pass has a clock step of 0.4 ticks and a margin of 0.25 ticks, and the largest pass has
+    four sites. The costs do not vary, so the interval is as wide as the step allows."""
+    tier = Tier("native", "6.12", unit, False, {"tsc_khz": khz}, {})
+    results = make_flavour(unit, resolution=0.4)
+    (found,) = density.compute_all_site_costs(results, [tier])
+    assert (found.flavour, found.sites, found.n, found.cost) == ("j", [2, 4], 64, 0.5)
+    assert (found.ci.lo, found.ci.hi) == pytest.approx((0.4, 0.6))
+    assert (found.margin, found.pass_cost, found.ns_per_tick) == (0.0625, 8, ns)
+    poor = {("native", "6.12", "cold-icache-l1"): "quick"}
+    (withheld,) = density.compute_all_site_costs(results, [tier], poor)
+    assert (withheld.note, withheld.verdict) == ("quick", WITHHELD)
+
+
+def test_site_cost_holds_that_of_blocks_without_late_windows() -> None:
+    """In blocks 0 to 31 the pass with four sites is late, and a site costs 10 more."""
+    results = make_flavour()
+    late = Lateness(32, frozenset(range(32)))
+    slow = [one._replace(top=one.top + 20 * (one.block < 32)) for one in results[3].slopes]
+    results[3] = replace(results[3], slopes=slow, late=late)
+    tier = Tier("native", "6.12", UNIT_TSC, False, {}, {})
+    (found,) = density.compute_all_site_costs(results, [tier])
+    assert found.ci.lo <= 0.5 and found.ci.hi > 2
 
 
 def test_interval_of_zero_blocks_is_unbounded() -> None:
