@@ -4,9 +4,13 @@ not."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
+
 import pytest
 from kmtools.analyse import published, summary
 from kmtools.measure import objects
+from kmtools.measure.rundir import UNIT_EMULATED, UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures import thenandnow
 from nativeprograms import run_kmbench
 from verdictrows import make_result
@@ -40,6 +44,60 @@ def test_alias_without_a_benchmark_is_found() -> None:
 
 def test_number_of_published_rows_that_are_measured_again() -> None:
     assert published.count_rows_with_successor() == (CONTINUED, 111)
+
+
+@pytest.mark.parametrize(
+    ("stated", "delta", "wrong"),
+    [
+        ("12.3", 12.36, False),
+        ("12.3", 12.399, False),
+        ("12.3", 12.4, True),
+        ("12.3", 12.2, True),
+        ("12.3", 12.201, False),
+        ("-0.5", 0.5, True),
+        ("40", 40.9, False),
+        ("40", 41.0, True),
+        ("40", None, False),
+        (None, 40.0, False),
+    ],
+)
+def test_stated_delta_is_wrong_by_a_unit_of_its_last_digit(
+    stated: str | None, delta: float | None, wrong: bool
+) -> None:
+    one = replace(
+        published.read_published_numbers()[0], delta=delta,
+        delta_stated=None if stated is None else Decimal(stated),
+    )  # fmt: skip
+    assert one.is_stated_delta_wrong is wrong
+    entry = one.to_json_entry()
+    assert (entry["delta"], entry["stated_delta_is_wrong"]) == (delta, wrong)
+    assert entry["delta_stated"] == (None if stated is None else float(stated))
+
+
+def test_published_total_is_divided_by_its_loops() -> None:
+    row = {"total_cycles": "300157", "loops": "100000", "published": "3.00", "unit": "cycles/call"}
+    assert published.parse_published_value(row) == (3.00157, "cycles/loop")
+    for lacking in ("total_cycles", "loops"):
+        assert published.parse_published_value(row | {lacking: ""}) == (3.0, "cycles/call")
+
+
+def test_published_numbers_of_a_tier_are_in_the_entry_of_a_result() -> None:
+    """The delta of 2006 is 4.003164 - 1.5026497. An ancestor that measures something else in user
+    space is not given there."""
+    ancestors = published.read_ancestors()
+    (entry, guest, emulated) = (
+        summary.make_result_entry(make_result("empty-loop", "marker-immediate", unit=u), ancestors)
+        for u in (UNIT_TSC, UNIT_GUEST, UNIT_EMULATED)
+    )
+    assert (entry["published"], entry["published_delta"]) == (4.003164, 2.500514)
+    assert guest["published_rows"] == entry["published_rows"] != []
+    assert (emulated["published"], emulated["published_rows"]) == (None, [])
+    probe = ("marker-enabled", "register-args-empty-probe")
+    rows = [
+        summary.make_result_entry(make_result(*probe, tier=tier), ancestors)["published_rows"]
+        for tier in ("native", "metal")
+    ]
+    assert [len(one) for one in rows] == [0, 1]
 
 
 def test_program_times_are_not_compared_with_cycles() -> None:
