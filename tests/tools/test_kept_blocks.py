@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -120,7 +121,7 @@ def test_blocks_of_two_processes_are_counted(
         )
         for process, block in places for loops in (1, 2)
     ]  # fmt: skip
-    tier = make_tier(**{"planned:b": plan, "planned:c": "99 blocks in 9 s"})
+    tier = replace(make_tier(), env={"planned:b": plan, "planned:c": "99 blocks in 9 s"})
     assert count_kept_blocks(tier, "b", samples, kept) == found
 
 

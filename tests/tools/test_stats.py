@@ -138,8 +138,8 @@ def test_slopes_are_divided_by_the_core_cycles_of_a_tick() -> None:
     }
     found = fit_slopes(points, Fraction(3, 2))["v"]
     assert [(one.block, one.layout, one.process, one.value) for one in found] == [
-        (0, 4, 1, 2),
-        (1, 5, 2, 2),
+        (0, 4, 1, Fraction(2)),
+        (1, 5, 2, Fraction(2)),
     ]
 
 
