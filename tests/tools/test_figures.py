@@ -13,11 +13,13 @@ import nativeprograms
 import numpy as np
 import pages
 import pytest
-from kmtools.analyse import result_kinds
+from kmtools.analyse import figuredata, result_kinds
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.published import read_published_numbers
-from kmtools.analyse.stats import UNBOUNDED
-from kmtools.analyse.verdicts import DIFFERS, SLOWER, WITHHELD
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.analyse.verdicts import DIFFERS, SLOWER, WITHHELD, Result
+from kmtools.measure.rundir import UNIT_GUEST
 from kmtools.report import markup
 from kmtools.report.figures import canvas, costs, lines, look, panels, thenandnow
 from kmtools.report.figures.charts import Chart, Curve
@@ -386,3 +388,67 @@ def test_ticks_are_round_numbers(axis: Scale, most: int, ticks: list[float]) -> 
     """The ticks of a linear axis have equal distances. The ticks of a logarithmic axis, or of the
     logarithmic part of an axis, are powers of ten."""
     assert axis.choose_ticks(most) == pytest.approx(ticks)
+
+
+def test_drawn_distribution_is_a_kernel_density_estimate() -> None:
+    """Ten values are 0 and ten 1: the standard deviation is 0.5, and the interquartile range, 1, is
+    larger. The curve spans three interquartile ranges beyond either quartile."""
+    found = figuredata.estimate_density([0.0, 1.0] * 10)
+    width = 0.9 * 0.5 * 20**-0.2
+    places = [-3 + 7 * n / 47 for n in range(48)]
+    heights = [sum(math.exp(-(((x - at) / width) ** 2) / 2) for at in (0, 1)) for x in places]
+    assert [x for x, _ in found] == pytest.approx(places)
+    assert [y for _, y in found] == pytest.approx([y / max(heights) for y in heights])
+
+
+def test_bandwidth_is_that_of_the_interquartile_range_if_it_is_smaller() -> None:
+    """The quartiles are -0.5 and 0.5, and two outliers give a standard deviation above 10."""
+    found = figuredata.estimate_density([-50.0, 50.0, *[-0.5] * 10, *[0.5] * 10])
+    width = 0.9 / 1.34 * 22**-0.2
+    heights = [
+        sum(math.exp(-(((x - at) / width) ** 2) / 2) for at in (-0.5, 0.5)) for x, _ in found
+    ]
+    assert [y for _, y in found] == pytest.approx([y / max(heights) for y in heights])
+    assert (found[0][0], found[-1][0]) == (-3.5, 3.5)
+
+
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [([0.0, 1.0] * 9 + [0.5], False), ([3.0] * 30, False), ([0.0, 1.0] * 10, True)],
+)
+def test_distribution_needs_twenty_different_values(values: list[float], drawn: bool) -> None:
+    assert bool(figuredata.estimate_density(values)) is drawn
+
+
+def test_results_get_differences_from_their_reference_variants() -> None:
+    """A probe with variable arguments was compared with one that has register arguments in 2006.
+    The difference is computed from the blocks of both, in cycles alone. The distribution is drawn
+    for getppid-* alone."""
+    variants = {"none": 1, "register-args-empty-probe": 5, "varargs-empty-probe": 8}
+    series = {
+        v: [Slope(n, n % 4, cost, 1, n // 8) for n in range(64)] for v, cost in variants.items()
+    }
+
+    def add_data(benchmark: str = "marker-enabled", **more: object) -> list[Result]:
+        return figuredata.add_figure_data(
+            [
+                make_result(
+                    benchmark, v, None if v == "none" else 0.0, slopes=series[v],
+                    **{"deltas": [Slope(n, 0, n % 5) for n in range(64)], **more},
+                )
+                for v in variants
+            ]
+        )  # fmt: skip
+
+    found = add_data()
+    assert [dict(one.also_over) for one in found] == [
+        {},
+        {},
+        {"register-args-empty-probe": (3, Interval(3, 3))},
+    ]
+    assert not any(one.distribution for one in found)
+    assert add_data(unit=UNIT_GUEST)[2].also_over
+    assert not add_data(unit="ticks (emulated)")[2].also_over
+    # The baseline is no further reference.
+    assert not add_data(baseline="register-args-empty-probe")[2].also_over
+    assert [bool(one.distribution) for one in add_data("getppid-quiet")] == [False, True, True]
