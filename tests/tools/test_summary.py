@@ -13,9 +13,16 @@ from typing import Any
 import pytest
 import rawdata
 from kmtools.analyse import summary
+from kmtools.analyse.corecycles import CoreCycleRatio
+from kmtools.analyse.kept_blocks import KeptBlocks
+from kmtools.analyse.lateness import Lateness
+from kmtools.analyse.slopes import Slope
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
+from verdictrows import make_result
 
 Json = dict[str, Any]
 SWITCH = ("arm-scaling", "batched", "switch", 0, 0, 0, 1, "", 100, 5000, "ticks", "", "")
@@ -170,6 +177,86 @@ def test_truncated_summary_is_reported(
     (tmp_path / "summary.json").write_text(text[: len(text) // 2])
     assert main(["impact", str(tmp_path)]) == 1
     assert "summary.json: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (1.23456749, "1.234567"),
+        (-2e-7, "0.0"),
+        (3, "3.0"),
+        (None, "None"),
+        (math.inf, "None"),
+        (-math.inf, "None"),
+        (math.nan, "None"),
+    ],
+)
+def test_numbers_have_six_decimals_in_json(value: float | None, written: str) -> None:
+    assert str(summary.round_for_json(value)) == written
+
+
+def test_entry_of_a_result_has_each_number_in_its_field() -> None:
+    """Core cycles are 1.5 times the ticks. Layouts are ordered by number."""
+    deltas = [Slope(0, 9, 5, 2), Slope(1, 2, 7, 2), Slope(2, 9, 9, 2)]
+    result = make_result(
+        "b", "x", 3.0, n=11, median=103.0, ci=Interval(101, 105), delta_ci=Interval(2, 4),
+        time_ci=Interval(2.25, 3.75), layout_ci=Interval(2.5, math.inf), noise_floor=0.125,
+        margin=0.25, detectable=0.5, correlation=1.75, windows=60, flagged=7, mean=3.5,
+        late=Lateness(6, frozenset((3,)), 0.1, 1.5, 0.75), flags={"migrated": 7}, deltas=deltas,
+        distribution=[(2.0, 0.5), (3.0, 1.0)], also_over={"y": (1.0, Interval(0.5, 1.5))},
+        blocks=KeptBlocks(11, 12, 16, 40), note="few processes", verdict="slower",
+        core=CoreCycleRatio("counted", 1.5, 0.25),
+    )  # fmt: skip
+    assert summary.make_result_entry(result, {}) == {
+        "tier": "native", "kernel": "6.12", "benchmark": "b", "variant": "x", "unit": "TSC cycles",
+        "n": 11, "median": 103, "ci_lo": 101, "ci_hi": 105, "baseline": "none", "delta": 3,
+        "delta_ci_lo": 2, "delta_ci_hi": 4, "delta_sign_lo": 2.25, "delta_sign_hi": 3.75,
+        "delta_cluster_lo": 2.5, "delta_cluster_hi": None, "delta_by_layout": {"2": 3.5, "9": 3.5},
+        "noise_floor": 0.125, "margin": 0.25, "detectable": 0.5,
+        "core_cycles": {
+            "source": "counted", "per_tick": 1.5, "spread": 0.25, "median": 154.5, "delta": 4.5,
+            "delta_ci_lo": 3, "delta_ci_hi": 6,
+        },
+        "distribution": [[2, 0.5], [3, 1]],
+        "also_over": {"y": {"delta": 1, "delta_ci_lo": 0.5, "delta_ci_hi": 1.5}},
+        "blocks": {"kept": 11, "measured": 12, "planned": 16, "seconds": 40},
+        "verdict": "slower", "note": "few processes", "correlation_blocks": 1.75, "windows": 60,
+        "windows_flagged": 7, "windows_late": 6,
+        "late": {"share": 0.1, "ratio": 1.5, "together": 0.75}, "delta_mean": 3.5,
+        "flags": {"migrated": 7}, "published": None, "published_delta": None, "published_rows": [],
+    }  # fmt: skip
+    few = summary.make_result_entry(make_result("b", "none", None, core=None), {})
+    assert not {"core_cycles", "distribution", "also_over", "blocks"} & set(few)
+    assert (few["delta"], few["delta_ci_lo"], few["delta_mean"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"), [(1, "schema is 1, not 2"), (3, "not 2; a newer kmarkers wrote it")]
+)
+def test_other_schema_of_an_object_is_refused(
+    schema: int, said: str, tmp_path: Path, full_summary: Json
+) -> None:
+    with pytest.raises(FailedError) as caught:
+        write_and_read_summary(tmp_path, {**full_summary, "schema": schema})
+    assert str(caught.value).endswith(said)
+
+
+def test_units_of_results_and_switches_are_explained(tmp_path: Path) -> None:
+    """The units are in the order of the table of units; sites of density use those of results."""
+    point = SwitchPoint(
+        *("vm", "k", "arm-scaling", "batched", "rounds", 1, "rounds", 8, 3.0, Interval(3, 3))
+    )
+    result = make_result("b", "none", None, unit="instructions")
+    summary.write_summary(tmp_path, {"tiers": [], "source": None}, [result], {}, [point])
+    found = json.loads((tmp_path / "summary.json").read_text())
+    assert [*found["units"].items()] == [
+        ("instructions", "instructions executed"),
+        ("rounds", "rounds of synchronisation"),
+    ]
+    assert found["provenance"] == {
+        "run": tmp_path.name, "date": None, "quick": False, "version": None, "commit": None,
+        "dirty": None, "tiers": [],
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
