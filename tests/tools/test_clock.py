@@ -5,7 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from kmtools.analyse.clock import find_clock_step
+from kmtools.analyse.clock import (
+    compute_share_of_multiples,
+    find_clock_step,
+    find_integer_clock_step,
+    refine_step,
+    select_frequent_values,
+)
 
 
 def simulate_windows(step: float, number: int, spread: float, odd: int, seed: int) -> list[int]:
@@ -75,3 +81,49 @@ def test_clock_step_is_the_distance_of_more_than_one_pair(again: list[int], step
     for distance in again:
         durations.append(durations[-1] + distance)
     assert find_clock_step(durations) == step
+
+
+@pytest.mark.parametrize(("shared", "step"), [(9, 26), (8, 1)])
+def test_nine_of_ten_windows_must_be_multiples_of_a_step(shared: int, step: float) -> None:
+    """The multiples are 26 times a prime number; the other windows are prime numbers."""
+    primes = (101, 103, 107, 109, 113, 127, 131, 137, 139)
+    values = [26 * prime for prime in primes[:shared]] + [2659, 2663][: 10 - shared]
+    assert find_integer_clock_step(np.array(values)) == step
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        # Half of the windows have a repeated duration.
+        ([5, 5, 7, 8], [5]),
+        ([5, 5, 6, 7, 8], [5, 6, 7, 8]),
+        ([9, 7, 7, 9, 3], [7, 9]),
+    ],
+)
+def test_durations_that_occur_once_are_left_out(values: list[int], found: list[int]) -> None:
+    assert [*select_frequent_values(np.array(values))] == found
+
+
+@pytest.mark.parametrize(
+    ("gaps", "share"),
+    [
+        # Of twelve gaps, nine are multiples of 10 within 1.25 ticks.
+        ([10, 20, 31, 39, 50, 60, 70, 80, 11.25, 11.5, 44, 36], 0.75),
+        # Eleven gaps are too few. A gap of more than eight steps does not count.
+        ([10] * 11, 0),
+        ([10] * 11 + [90], 0),
+        ([10] * 11 + [80], 1),
+        # A gap below half a step is compared with one step.
+        ([10] * 12 + [2, 2, 2, 2], 0.75),
+    ],
+)
+def test_share_of_gaps_that_are_multiples(gaps: list[float], share: float) -> None:
+    assert compute_share_of_multiples(np.array(gaps, dtype=float), 10.0) == share
+
+
+def test_step_is_refined_by_least_squares() -> None:
+    """Gaps of 1, 2 and 8 steps are 10, 21 and 82 ticks: the fit is (10 + 42 + 656) / (1 + 4 + 64).
+    The gaps of 9 steps and of 16 ticks are left out. Without any near gap, the step is kept."""
+    gaps = np.array([10.0, 21, 82, 93, 16])
+    assert refine_step(gaps, 10.3) == pytest.approx(708 / 69)
+    assert refine_step(np.array([16.0]), 10.3) == 10.3
