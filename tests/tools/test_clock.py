@@ -114,7 +114,7 @@ def test_durations_that_occur_once_are_left_out(values: list[int], found: list[i
         ([10] * 11 + [90], 0),
         ([10] * 11 + [80], 1),
         # A gap below half a step is compared with one step.
-        ([10] * 12 + [2, 2, 2, 2], 0.75),
+        ([10] * 12 + [1.2, 1.2, 1.2, 1.2], 0.75),
     ],
 )
 def test_share_of_gaps_that_are_multiples(gaps: list[float], share: float) -> None:
@@ -123,7 +123,7 @@ def test_share_of_gaps_that_are_multiples(gaps: list[float], share: float) -> No
 
 def test_step_is_refined_by_least_squares() -> None:
     """Gaps of 1, 2 and 8 steps are 10, 21 and 82 ticks: the fit is (10 + 42 + 656) / (1 + 4 + 64).
-    The gaps of 9 steps and of 16 ticks are left out. Without any near gap, the step is kept."""
-    gaps = np.array([10.0, 21, 82, 93, 16])
+    The gaps of 9 steps and of 17.5 ticks are left out. Without any near gap, the step is kept."""
+    gaps = np.array([10.0, 21, 82, 93, 17.5])
     assert refine_step(gaps, 10.3) == pytest.approx(708 / 69)
     assert refine_step(np.array([16.0]), 10.3) == 10.3
