@@ -16,6 +16,7 @@ from kmtools.cli import main
 from kmtools.lab.result import Result
 from kmtools.measure import caches, guest
 from nativeprograms import KMBENCH, read_env_file
+from verdictrows import make_tier
 
 MIB = 1 << 20
 # A library that replaces fopen(): a program that opens /proc/meminfo opens $MEMINFO instead.
@@ -80,6 +81,50 @@ def test_guest_memory_depends_on_the_size_of_the_llc(
     monkeypatch.setattr(caches, "CACHES", tmp_path)
     monkeypatch.setattr(caches, "MEMINFO", tmp_path / "meminfo")
     assert caches.choose_guest_memory() == memory
+
+
+def test_memory_without_information_is_that_for_a_cache_of_32_mib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A first-level cache does not count, and a second-level cache may be the last. The buffer is
+    rounded up to a power of two. If the available memory is unknown, the guest has the usual
+    memory."""
+    monkeypatch.setattr(caches, "CACHES", tmp_path)
+    monkeypatch.setattr(caches, "MEMINFO", tmp_path / "meminfo")
+    (tmp_path / "meminfo").write_text("MemAvailable: 99999999 kB\n")
+    folder = tmp_path / "index0"
+    folder.mkdir()
+    cases = (("1", "64K", 32), ("2", "64K", 1 / 16), ("2", "20480K", 20), ("x", "9K", 32))
+    for level, size, mib in cases:
+        (folder / "level").write_text(level)
+        (folder / "size").write_text(size)
+        assert caches.read_last_level_cache_bytes() == mib * MIB
+        buffer = {32: 256, 1 / 16: 1 / 2, 20: 256}[mib]
+        assert caches.choose_guest_memory() == 1024 + 4 * buffer
+    (tmp_path / "meminfo").write_text("MemTotal: 99999999 kB\n")
+    assert caches.choose_guest_memory() == 1024
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "variant", "buffer", "cache", "said"),
+    [
+        ("cold-branch", "memory", "100663296", "33554432", "96 MiB, 3.0 times the last-level"),
+        ("cold-branch-4k", "memory-4k", "8388607", "1048576", "7 MiB, 8.0 times the last-level"),
+        ("cold-branch", "variable-compare", "8388608", "1048576", ""),
+        ("cold-branch", "memory-2m", "1048576", "0", ""),
+        ("cold-branch", "memory-2m", "7", "0", "0 MiB, 7.0 times the last-level cache of 0 MiB"),
+        ("cold-branch", "immediate", "1048576", "1048576", ""),
+        ("empty-loop", "memory", "1048576", "1048576", ""),
+        ("cold-branch", "memory", "", "1048576", ""),
+        ("cold-branch", "memory", "1048576", "unknown", ""),
+    ],
+)
+def test_only_a_buffer_below_eight_caches_is_too_small(
+    benchmark: str, variant: str, buffer: str, cache: str, said: str
+) -> None:
+    tier = make_tier(cold_buffer_bytes=buffer, last_cache_bytes=cache)
+    found = caches.describe_small_buffer(tier, benchmark, variant)
+    assert found.startswith(f"its buffer has {said}" if said else "") and bool(found) == bool(said)
 
 
 def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

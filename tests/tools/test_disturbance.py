@@ -7,6 +7,7 @@ from __future__ import annotations
 import resource
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,98 @@ def test_disturbance_is_the_difference_of_two_readings() -> None:
     )
     assert (found["steal_seconds"], found["others_seconds"], found["interrupts"]) == (0.5, 4.0, 7)
     assert disturbance.format_env_lines(found).startswith("seconds=9\nsteal_seconds=0.5\n")
+
+
+def make_usage(**fields: float) -> Any:
+    """Return the resource usage of ended children; the fields that are not given are 0."""
+    names = ("utime", "stime", "minflt", "majflt", "nvcsw", "nivcsw")
+    return SimpleNamespace(**{f"ru_{name}": fields.get(name, 0) for name in names})
+
+
+def test_time_of_the_process_itself_is_not_that_of_other_programs() -> None:
+    """Programs ran for 8 s, and the process for 5 s of them. Page faults and context switches are
+    those of the process, both minor and major, both voluntary and involuntary."""
+    own = make_usage(utime=10, stime=3, minflt=7, majflt=2, nvcsw=30, nivcsw=4)
+    later = make_usage(utime=14, stime=4, minflt=107, majflt=5, nvcsw=41, nivcsw=6)
+    before = CounterSnapshot(2.0, {3: (1.0,) * 8}, {3: 7}, own)
+    after = CounterSnapshot(12.0, {3: (6.0, 2.0, 3.0, 50.0, 1.0, 1.0, 1.0, 1.25)}, {3: 7}, later)
+    found = {
+        "seconds": 10.0, "steal_seconds": 0.25, "others_seconds": 3.0, "interrupts": 0,
+        "page_faults": 103, "switches": 13,
+    }  # fmt: skip
+    assert disturbance.compute_disturbances(before, after, 3) == found
+
+
+def test_counters_that_cannot_be_right_are_zero_or_left_out() -> None:
+    """Clock ticks are coarse, so differences may be below zero. A kernel without steal time has
+    seven fields. A CPU that has no counters, or went offline, has no disturbances."""
+    busy, usage = make_usage(utime=9), make_usage()
+    before = CounterSnapshot(0.0, {0: (1.0,) * 8, 1: (1.0,) * 7}, {0: 1, 1: 1}, usage)
+    after = CounterSnapshot(9.0, {0: (1.5,) * 7 + (0.5,), 1: (2.0,) * 7}, {1: 2}, busy)
+    found = disturbance.compute_disturbances(before, after, 0)
+    assert (found["steal_seconds"], found["others_seconds"]) == (0.0, 0.0)
+    assert "interrupts" not in found
+    found = disturbance.compute_disturbances(before, after, 1)
+    assert not {"steal_seconds", "others_seconds"} & set(found) and found["interrupts"] == 1
+    assert "steal_seconds" not in disturbance.compute_disturbances(
+        after, replace(after, times={}), 0
+    )
+    assert set(disturbance.compute_disturbances(before, after, 7)) == {
+        "seconds", "page_faults", "switches",
+    }  # fmt: skip
+
+
+def test_busiest_sibling_thread_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disturbance, "find_sibling_cpus", lambda _: {2, 3, 9})
+    usage = make_usage()
+    before = CounterSnapshot(0.0, dict.fromkeys((1, 2, 3), (0.0,) * 8), {}, usage)
+    times = {1: (0.0,) * 8, 2: (0.5,) * 8, 3: (2.0,) * 8, 9: (7.0,) * 8}
+    found = disturbance.compute_disturbances(before, replace(before, times=times), 1)
+    assert found["sibling_seconds"] == 6.0
+
+
+@pytest.mark.parametrize(
+    ("text", "cpus"),
+    [("", set()), ("3\n", {3}), ("0,4-6\n", {0, 4, 5, 6}), ("0-1,8-8,12", {0, 1, 8, 12})],
+)
+def test_list_of_cpus_is_parsed(text: str, cpus: set[int]) -> None:
+    assert disturbance.parse_cpu_list(text) == cpus
+
+
+def test_lines_that_are_no_counters_of_a_cpu_are_skipped() -> None:
+    """CPUs that are offline have no column, so columns are named by the first line. Lines of other
+    numbers of columns, or without numbers, are no interrupts of CPUs."""
+    text = "       CPU0   CPU2\n 4:  10  20  edge\nX:  1  x\nMIS: 3\nLOC: 1 2\nPIN: 5 6 7\n"
+    assert disturbance.parse_interrupt_counts(text) == {0: 16, 2: 28}
+    stat = "cpu 9 9\n\ncpu10 1 2\ncpufreq 3\nctxt 4\n"
+    assert disturbance.parse_cpu_times(stat, 0.5) == {10: (0.5, 1.0)}
+
+
+def test_counters_are_read_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tick of /proc/stat is 1/50 s here. The machine was suspended for 250 s since boot."""
+    monkeypatch.setattr(disturbance, "PROC", tmp_path)
+    monkeypatch.setattr(disturbance.os, "sysconf", lambda _: 50)
+    monkeypatch.setattr(disturbance.time, "monotonic", lambda: 1000.0)
+    monkeypatch.setattr(disturbance.time, "clock_gettime", lambda _: 1250.0)
+    (tmp_path / "stat").write_text(STAT)
+    found = disturbance.read_disturbance_counters()
+    assert found.times[0][:4] == pytest.approx((2.0, 0.0, 0.4, 4.0)) and found.interrupts == {}
+    assert (found.at, found.asleep) == (1000.0, 250.0)
+
+
+@pytest.mark.parametrize(("grown", "suspended"), [(0.4, False), (0.5, False), (0.75, True)])
+def test_time_asleep_above_half_a_second_is_a_suspend(grown: float, suspended: bool) -> None:
+    before = CounterSnapshot(0.0, {}, {}, CHILDREN, 20.0)
+    assert disturbance.was_suspended(before, replace(before, asleep=20.0 + grown)) is suspended
+
+
+def test_counters_are_written_with_two_decimals_and_all_digits() -> None:
+    counters = {"seconds": 12.3456, "interrupts": 1234567890, "switches": 0.004}
+    lines = "seconds=12.35\ninterrupts=1234567890\nswitches=0\n"
+    assert disturbance.format_env_lines(counters) == lines
+    envs = [{"seconds": "0.125", "interrupts": "1234567890", "page_faults": "x"}] * 3
+    sums = {"seconds": "0.38", "interrupts": "3703703670"}
+    assert disturbance.sum_disturbance_counters([*envs]) == sums
 
 
 def test_counters_of_processes_are_added(tmp_path: Path) -> None:

@@ -50,6 +50,20 @@ def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
     assert "Hardware counters" not in (tmp_path / "run" / "report.html").read_text()
 
 
+def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
+    """The number of events is the median over the processes that counted, with two processes the
+    mean; the share is the smallest. A share may be 0 or 1."""
+    for number, rows in enumerate(("b,y,cycles,4,1\na,x,cycles,3,1\n", "b,y,cycles,7,0\n", "")):
+        part = tmp_path / str(number)
+        part.mkdir()
+        if rows:
+            (part / "counters").write_text(f"{HEAD}\n{rows}")
+    found = hwcounters.merge_counted_events([tmp_path / "0", tmp_path / "1", tmp_path / "2"])
+    counted = [(("b", "y", "cycles"), (5.5, 0.0)), (("a", "x", "cycles"), (3.0, 1.0))]
+    assert [*found.items()] == counted
+    assert hwcounters.parse_counter_entries(hwcounters.make_counter_entries(found)) == found
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -59,6 +73,9 @@ def test_a_run_without_counters_has_no_table(tmp_path: Path) -> None:
         (f"{HEAD}\nempty-loop,none,cycles,many,1\n", ":2: not a number: 'many'"),
         (f"{HEAD}\nempty-loop,none,cycles,nan,1\n", ":2: not a number: 'nan'"),
         (f"{HEAD}\nempty-loop,none,cycles,3,2\n", ":2: share is '2', not between 0 and 1"),
+        (f"{HEAD}\na,b,c,3,1\na,b,d,3,-0.1\n", ":3: share is '-0.1', not between 0 and 1"),
+        (f"{HEAD}\na,b,c,inf,1\n", ":2: not a number: 'inf'"),
+        (f"{HEAD}\na,b,c,3,1,1\n", ":2: 6 fields, not 5 (truncated?)"),
         ("\x00\n", ":1: its columns are not "),
     ],
 )
