@@ -7,12 +7,15 @@ import json
 import os
 import re
 import subprocess
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from fakebench import Machine, read_run_entry, read_tiers
+from kmtools.base.errors import UnableError
 from kmtools.cli import main
 from kmtools.lab import accel
 from kmtools.lab.accel import Accel
@@ -96,6 +99,8 @@ def test_guest_under_kvm_measures_more_blocks(
         assert told["icount"]["blocks"] == (bench.QUICK if words else bench.FULL)["icount"]
         assert told["vm"]["memory"] == (1024 if times == 1 else 3072)
         assert told["icount"]["memory"] == 1024
+        assert told["vm"]["seconds"] == (900 if times == 1 else 1800)
+        assert told["icount"]["seconds"] == 900
     live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
     assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
     for blocks in (7, bench.FULL["vm"]):
@@ -334,3 +339,130 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         1,
         f"{refused} no benchmark in this kernel matches memcpy-*",
     )
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "value"),
+    [
+        (choice.parse_blocks, "1", 1),
+        (choice.parse_blocks, "100000", 100_000),
+        (choice.parse_seed, "0", 0),
+        (choice.parse_seed, "4294967295", 4_294_967_295),
+        (choice.parse_seed, "4294967296", None),
+        (choice.parse_blocks, "\u0663", None),
+        (choice.parse_blocks, "", None),
+        (choice.parse_budget, "999999h", 3_599_996_400),
+        (choice.parse_budget, "1000000", None),
+        (choice.parse_budget, "1", 1),
+        (choice.parse_budget, "0m", None),
+        (choice.parse_budget, "m", None),
+    ],
+)
+def test_limits_of_numbers_are_accepted_and_the_next_refused(
+    parse: Callable[[str], int], text: str, value: int | None
+) -> None:
+    if value is not None:
+        assert parse(text) == value
+        return
+    with pytest.raises(ArgumentTypeError, match=f"'{text}' is no "):
+        parse(text)
+
+
+@pytest.mark.parametrize(
+    ("benchmarks", "variants", "chosen"),
+    [
+        ([], [], []),
+        (["*o*"], [], ["loop", "other"]),
+        (["other", "lo*"], [], ["loop", "other"]),
+        ([], ["z"], ["other"]),
+        (["*"], ["*-clone"], ["loop", "other"]),
+        (["loop"], ["y"], ["loop"]),
+    ],
+)
+def test_benchmarks_are_chosen_by_their_names_and_variants(
+    tmp_path: Path, benchmarks: list[str], variants: list[str], chosen: list[str]
+) -> None:
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\n[ $1 = list ] && printf '{LIST}'\n")
+    program.chmod(0o755)
+    assert choice.select_matching_benchmarks(program, benchmarks, variants) == chosen
+
+
+@pytest.mark.parametrize(
+    ("patterns", "kept"),
+    [
+        (["x"], ["a:none", "a:none-clone", "a:x"]),
+        (["none"], ["a:none", "a:none-clone"]),
+        (["y"], ["b:y"]),
+        (["z", "x"], ["a:none", "a:none-clone", "a:x", "c:base", "c:base-clone", "c:z"]),
+        (["base-clone"], ["c:base", "c:base-clone"]),
+        (["w"], []),
+    ],
+)
+def test_samples_are_kept_with_those_of_their_baseline_and_clone(
+    patterns: list[str], kept: list[str]
+) -> None:
+    """Benchmark b has no clone. Samples of benchmarks without a chosen variant are dropped."""
+    names = ("a:none", "b:y", "a:none-clone", "c:base", "a:x", "a:w2", "c:base-clone", "c:z", "b:q")
+    samples = [SimpleNamespace(benchmark=name[0], variant=name[2:]) for name in names]
+    found = choice.select_samples_of_variants(samples, patterns)  # type: ignore[arg-type]
+    assert sorted(f"{row.benchmark}:{row.variant}" for row in found) == kept
+
+
+def test_variants_of_a_benchmark_are_those_of_its_space() -> None:
+    """benchmarks.csv may have several lines for a benchmark."""
+    assert benchmark_names.get_benchmark_space("native") == "native"
+    assert {benchmark_names.get_benchmark_space(tier) for tier in ("vm", "icount", "metal")} == {
+        "kernel"
+    }
+    there = {"loop": ["none", "x"], "other": ["x", "z"]}
+    for benchmarks, variants in ((["l*"], ["x", "no*"]), ([], ["z"]), (["o*", "l*"], ["none"])):
+        benchmark_names.check_patterns_match(there, benchmarks, variants, "vm")
+    with pytest.raises(UnableError) as refused:
+        benchmark_names.check_patterns_match(there, [], ["x", "y"], "vm")
+    assert str(refused.value) == "no variant matches 'y'; there are none, x, z"
+    with pytest.raises(UnableError) as refused:
+        benchmark_names.check_patterns_match(there, ["*"], ["y"], "vm")
+    assert str(refused.value) == "no variant of loop, other matches 'y'; there are none, x, z"
+
+
+@pytest.mark.parametrize(
+    ("words", "titles"),
+    [
+        ((), ["kmbench", "native:", "packages", "fetching", "modules", "vm:", "icount:", ""]),
+        (("--tiers", "native"), ["kmbench", "native:", ""]),
+        (("--tiers", "vm"), ["kmbench", "packages", "fetching", "modules", "vm:", ""]),
+    ],
+)
+def test_number_of_steps_is_known_before_the_first(
+    machine: Machine, tmp_path: Path, words: tuple[str, ...], titles: list[str]
+) -> None:
+    file = tmp_path / "progress"
+    assert machine.run_bench(*words, "--progress", str(file)) == 0
+    told = [json.loads(line) for line in file.read_text().splitlines()]
+    steps = [one for one in told if one["event"] == "step"]
+    assert {one["of"] for one in steps} == {len(titles)}
+    for step, title in zip(steps, titles, strict=False):
+        assert title in step["text"]
+    assert len(titles) - len(steps) <= 1
+
+
+@pytest.mark.parametrize(
+    ("quick", "chosen", "amounts"),
+    [
+        (False, {}, {"native": 128, "processes": 16, "icount": 4, "icount live": 4}),
+        (True, {}, {"native": 40, "processes": 2, "icount": 2, "icount live": 0}),
+        (False, {"blocks": 9}, {"native": 9, "processes": 16, "icount": 9, "icount live": 9}),
+    ],
+)
+def test_plan_has_the_numbers_of_blocks_of_its_tiers(
+    monkeypatch: pytest.MonkeyPatch, quick: bool, chosen: dict[str, Any], amounts: dict[str, int]
+) -> None:
+    """A chosen number of blocks replaces every number of blocks, but not that of processes."""
+    monkeypatch.setattr(benchrun, "identify_sources", lambda *words: {"words": words})
+    monkeypatch.setattr(benchrun, "identify_machine", dict)
+    more = {"program": "p", "module": "m", "budget": 7, "variants": ["v"]}
+    plan = bench.make_run_plan(["native", "icount"], "6.1", 5, quick, {**chosen, **more})
+    assert plan.amounts == amounts and plan.blocks == chosen.get("blocks", 0)
+    assert (plan.program, plan.module, plan.budget, plan.variants) == ("p", "m", 7, ["v"])
+    assert plan.source == {"words": ("p", "m")} and plan.benchmarks == []
