@@ -5,13 +5,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import rawdata
+from kmtools.base.errors import UnableError
 from kmtools.cli import main
-from kmtools.measure import rundir, samples
+from kmtools.measure import collect, hostenv, rundir, samples
+from kmtools.measure.rundir import RunError
 
 LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 
@@ -197,3 +201,251 @@ def test_each_tier_has_its_unit(
     tier: str, env: dict[str, str], vm: dict[str, object], unit: str
 ) -> None:
     assert rundir.get_tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit
+
+
+def test_lines_of_an_env_file_are_stripped(tmp_path: Path) -> None:
+    file = tmp_path / "env"
+    file.write_text("# comment=1\n\n  \n kernel = 6.1 \ncmd=a=b\nempty=\nkernel=6.2\n")
+    found = collect.read_key_values(file)
+    assert found == {"kernel": "6.2", "cmd": "a=b", "empty": ""}
+    for line in ("word", " =1", "  # x"):
+        file.write_text(f"# comment\na=1\n{line}\n")
+        with pytest.raises(RunError) as refused:
+            collect.read_key_values(file)
+        assert str(refused.value) == f"{file}:3: not key=value: {line!r}"
+    file.write_bytes(b"a=\xff\n")
+    for path in (file, tmp_path / "none"):
+        with pytest.raises(RunError, match=re.escape(str(path))):
+            collect.read_key_values(path)
+
+
+@pytest.mark.parametrize(
+    ("env", "vm", "kernel"),
+    [
+        ("kernel=a\n", {"release": "b", "kernel": "c"}, "a"),
+        ("x=1\n", {"release": "b", "kernel": "c"}, "b"),
+        ("kernel=\n", {"kernel": "c"}, "c"),
+        ("x=1\n", {}, None),
+    ],
+)
+def test_kernel_of_a_tier_is_that_of_env_else_of_the_guest(
+    tmp_path: Path, env: str, vm: dict[str, str], kernel: str | None
+) -> None:
+    (tmp_path / "env").write_text(env)
+    (tmp_path / "vm.json").write_text(json.dumps(vm))
+    if kernel is None:
+        with pytest.raises(RunError, match="env: no kernel= line"):
+            collect.read_raw_tier("vm", tmp_path)
+    else:
+        assert collect.read_raw_tier("vm", tmp_path).kernel == kernel
+    with pytest.raises(RunError, match="none: not a directory"):
+        collect.read_raw_tier("vm", tmp_path / "none")
+
+
+ROW = "b,{},{},0,{},0,1,{},ticks,,"
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([("x", "loop", 0, "10,,5"), ("x", "loop", 0, "20,,5")], ""),
+        ([("x", "switch", 0, ",4,5"), ("x", "switch", 0, ",4,5")], ""),
+        ([("x", "loop", 0, "10,,5"), ("x", "loop", 1, "10,,5")], "x ran at one loop count"),
+        (
+            [("x", "loop", 0, "10,,5"), ("x", "loop", 0, "20,,5"), ("x", "loop", 1, "10,,5")],
+            "b.csv:5: block 1 lacks x at 20 loops (truncated?)",
+        ),
+        (
+            [("x", "switch", 0, ",4,5"), ("x", "switch", 0, ",8,5"), ("x", "switch", 1, ",8,5")],
+            "b.csv:5: block 1 lacks x at 4 sites (truncated?)",
+        ),
+        ([], "b.csv:2: no samples"),
+    ],
+)
+def test_each_block_needs_the_windows_of_all_blocks(
+    tmp_path: Path, rows: list[tuple[str, str, int, str]], said: str
+) -> None:
+    """A slope needs two loop counts. Windows of switches may repeat in a block, and need only one
+    number of sites."""
+    lines = ["# schema=2", ",".join(samples.RAW_COLUMNS), *(ROW.format(*row) for row in rows)]
+    path = tmp_path / "b.csv"
+    path.write_text("\n".join([*lines, ""]))
+    tier = rundir.Tier("native", "k", rundir.UNIT_TSC, False, {}, {})
+    if said:
+        with pytest.raises(RunError, match=re.escape(said)):
+            collect.read_checked_samples(path, tier)
+    else:
+        assert len(collect.read_checked_samples(path, tier)) == len(rows)
+
+
+def write_two_raws(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
+    """Write two raw directories of one process and of two processes, with the files `machine`;
+    return their content."""
+    raws = []
+    for index, (tier, machine) in enumerate(zip(("native", "metal"), machines, strict=True)):
+        raw = tmp_path / tier
+        for number in range(1, index + 2):
+            part = raw / f"process-{number}"
+            rawdata.write_tier(part, 2, 7, [LOOP], emulated="0")
+        if machine:
+            (raw / "machine").write_text(machine)
+        raws.append(collect.load_raw_folder(tier, raw))
+    return raws
+
+
+ONE = "cpu_model=A\nmicrocode=1\nkernel=6.9\n"
+
+
+@pytest.mark.parametrize(
+    ("machines", "release"),
+    [
+        (("", ""), "here"),
+        ((ONE, ONE), "6.9"),
+        ((ONE, f"{ONE}date=2026\n"), "6.9"),
+        ((ONE, ONE.replace("=A", "=B")), None),
+        ((ONE, ONE.replace("=1", "=2")), None),
+        ((ONE, ""), None),
+        (("", ONE), None),
+    ],
+)
+def test_raw_folders_of_a_run_are_of_one_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machines: tuple[str, str], release: str | None
+) -> None:
+    monkeypatch.setattr(hostenv, "describe_host", lambda: {"kernel": {"release": "here"}})
+    raws = write_two_raws(tmp_path, *machines)
+    if release is None:
+        with pytest.raises(RunError, match="machine: the raw folders are of several machines"):
+            collect.describe_machine(raws)
+    else:
+        assert collect.describe_machine(raws)["kernel"]["release"] == release
+
+
+def test_entry_of_a_tier_counts_processes_windows_and_flags(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process has two blocks of three variants at two loop counts: 12 windows."""
+    first, second = write_two_raws(tmp_path, "", "")
+    second.rows[:] = [
+        row._replace(flags=("preempted", "migrated") if index < 3 else ())
+        for index, row in enumerate(second.rows)
+    ]
+    entry = collect.make_tier_entry(second)
+    names = (
+        "tier",
+        "processes",
+        "windows",
+        "windows_flagged",
+        "cycle_fields_dropped",
+        "seed",
+        "vm",
+    )
+    assert [entry[name] for name in names] == ["metal", 2, 24, 3, 0, "7", None]
+    assert entry["counters"] == [] and entry["env"]["kernel"] == "6.12.0-test"
+    second.tier = replace(second.tier, vm={"accel": "kvm"})
+    assert collect.make_tier_entry(second)["vm"] == {"accel": "kvm"}
+    collect.print_window_totals(Path("run"), [first])
+    collect.print_window_totals(Path("run"), [first, second])
+    assert capsys.readouterr().out == "run: 12 windows, 1 tier\nrun: 36 windows, 2 tiers\n"
+
+
+def test_folder_named_latest_is_no_link(tmp_path: Path) -> None:
+    """A folder with the name of the link is kept, and a run of this name gets no link."""
+    for name in ("a", "b", "latest"):
+        (tmp_path / name).mkdir()
+    collect.update_latest_link(tmp_path / "a")
+    collect.update_latest_link(tmp_path / "latest")
+    assert not (tmp_path / "latest").is_symlink()
+    (tmp_path / "latest").rmdir()
+    for name in ("a", "b"):
+        collect.update_latest_link(tmp_path / name)
+        assert (tmp_path / "latest").readlink() == Path(name)
+    assert len([*tmp_path.iterdir()]) == 3
+
+
+def test_run_without_tiers_or_variants_is_reported(
+    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_collect(tmp_path) == 2
+    assert "there is no such folder" in capsys.readouterr().err
+    (tmp_path / "results" / "one").mkdir(parents=True)
+    assert run_collect(tmp_path) == 1
+    assert "one: holds no measured tier, and no --raw names one" in capsys.readouterr().err
+    loaded = collect.load_raw_folder("native", raw)
+    with pytest.raises(RunError, match="raw: no variant matches y, z"):
+        collect.keep_chosen_variants(loaded, ["y", "z"])
+    assert collect.keep_chosen_variants(loaded, []) is loaded
+
+
+@pytest.mark.parametrize("value", ["1", 1, "y", " Yes\n", "TRUE", True])
+def test_words_that_mean_true(value: object) -> None:
+    assert rundir.means_true(value)
+    assert not any(map(rundir.means_true, ("0", 0, "", None, "n", "on", 10, False, "yes!")))
+
+
+def test_tiers_are_in_the_order_of_tables() -> None:
+    entries = [{"tier": tier, "kernel": kernel} for tier, kernel in (("icount", "a"), ("vm", "b"))]
+    entries += [{"tier": "native", "kernel": kernel} for kernel in "zyx"]
+    entries += [{"tier": "metal", "kernel": "a", "windows": 7}]
+    found = rundir.make_tiers({"tiers": entries})
+    assert [f"{tier.tier} {tier.kernel}" for tier in found] == [
+        "native x", "native y", "native z", "metal a", "vm b", "icount a",
+    ]  # fmt: skip
+    assert [tier.windows for tier in found] == [None] * 3 + [7] + [None] * 2
+    assert [tier.exact for tier in found] == [False] * 5 + [True]
+    assert [*map(rundir.get_tier_order, ("native", "icount", "cloud"))] == [0, 3, 4]
+    with pytest.raises(
+        RunError, match=r"unknown tier 'cloud' \(one of native, metal, vm, icount\)"
+    ):
+        rundir.get_tier_unit("cloud", False)
+
+
+def test_missing_tiers_are_named_once_for_each_reason() -> None:
+    """Warnings about one tier have neither missing tiers nor the command that resumes the run."""
+    missing = [{"tier": tier, "why": why} for tier, why in (("vm", "no"), ("native", "x"))]
+    missing += [{"tier": "icount", "why": "no"}]
+    entry = {"tier": "metal", "kernel": "k", "env": {"planned_processes": "4"}}
+    env = {
+        "run": {"quick": True, "missing": missing, "resume": "make bench RESUME=y"},
+        "tiers": [
+            {**entry, "processes": 4},
+            {**entry, "tier": "native", "processes": 3},
+            {**entry, "tier": "vm", "env": {"planned_processes": "many"}, "processes": 1},
+            {**entry, "env": None, "processes": 1},
+            entry,
+        ],
+    }
+    late = "native: 3 of 4 planned processes measured before the time limit; --budget sets it."
+    assert rundir.list_warnings(env) == [
+        rundir.QUICK,
+        late,
+        "Not measured: vm and icount, because no.",
+        "Not measured: native, because x.",
+        "To measure the rest: make bench RESUME=y",
+    ]
+    assert rundir.list_warnings(env, "native") == [rundir.QUICK, late]
+    assert rundir.list_warnings(env, "metal") == [rundir.QUICK]
+    assert not rundir.is_quick_run({"run": None}) and not rundir.is_quick_run({})
+
+
+def test_missing_benchmarks_are_listed_with_their_reasons() -> None:
+    env = {"lacks:b:v": "no b", "kernel": "k", "lacks:a": "no a", "xlacks:c": "no c"}
+    tiers = [
+        rundir.Tier("vm", "6.1", "u", False, env, {}),
+        rundir.Tier("native", "k", "u", False, {}, {}),
+    ]
+    assert rundir.list_unmeasured_benchmarks(tiers) == [
+        "vm, kernel 6.1: a: no a",
+        "vm, kernel 6.1: b v: no b",
+    ]
+
+
+def test_plain_samples_are_preferred_to_other_files(tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"samples\.csv: there are no samples"):
+        rundir.find_samples_file(tmp_path)
+    for name in ("samples.parquet", "samples.csv.gz", "samples.csv"):
+        (tmp_path / name).touch()
+        assert rundir.find_samples_file(tmp_path).name == name
+    with pytest.raises(UnableError, match="not the folder of a run: it holds no env.json"):
+        rundir.read_env(tmp_path / "env.json")
+    with pytest.raises(UnableError, match="there is no such folder of a run"):
+        rundir.read_env(tmp_path / "none" / "env.json")
