@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import rawdata
@@ -276,3 +279,186 @@ def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
     assert said == [f"native: measuring on CPU {first}, why"]
     assert seen == [allowed - {first} or allowed] * 3
     assert os.sched_getaffinity(0) == allowed
+
+
+def test_end_by_the_time_limit_is_told(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each process takes ten seconds of a simulated clock. The shown share is the larger one of the
+    measured windows and of the time limit. Each process has ten seconds a block, and ten minutes,
+    to complete a benchmark."""
+    clock, said, shown = [0.0], [], []
+
+    def run_process(part: Path, words: list[object], show: Any, more: str, *rest: Any) -> None:
+        assert more == f"planned_processes=3\n{native.STEERED_ENV_LINE}"
+        assert words == ["--blocks", 4, "--seed", 5 + int(part.name[-1]) - 1, "b"]
+        assert rest[1] == 640.0
+        show(0, 4, "b")
+        clock[0] += 10
+        show(2, 4, "b")
+        part.mkdir()
+
+    monkeypatch.setattr(native, "run_kmbench", run_process)
+    monkeypatch.setattr(native, "now", lambda: clock[0])
+    for name, budget in (("a", 19), ("b", 29)):
+        clock[0] = 0
+        done = native.measure_processes(
+            kmbench / name, blocks=4, processes=4, seed=5, benchmarks=["b"], budget=budget,
+            planned=3, steer=lambda *_: None, say=said.append,
+            show=lambda *words: shown.append(words),
+        )  # fmt: skip
+        assert done == {"a": 1, "b": 2}[name]
+    end = "native: the time limit was reached after"
+    assert said == [f"{end} 1 process", f"{end} 2 processes"]
+    assert [text for *_, text in shown] == [f"process {n} of 4, b" for n in (1, 1, 1, 1, 2, 2)]
+    assert {total for _, total, _ in shown} == {16}
+    wanted = (0, 16 * 10 / 19, 0, 16 * 10 / 29, 16 * 10 / 29, 16 * 20 / 29)
+    assert [done for done, *_ in shown] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize(
+    ("steered", "wanted"),
+    [
+        ([None, None, None], [["a", "b"], ["a", "b"], ["a", "b"]]),
+        ([["b"], None, None], [["a", "b"], ["b"], ["b"]]),
+        ([["b"], []], [["a", "b"], ["b"]]),
+        ([[]], [["a", "b"]]),
+    ],
+)
+def test_steering_chooses_the_benchmarks_of_later_processes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steered: list[Any], wanted: list[list[str]]
+) -> None:
+    ran: list[list[object]] = []
+    called: list[tuple[str, int]] = []
+
+    def run_process(part: Path, words: list[object], *_: object) -> None:
+        part.mkdir()
+        ran.append(words[4:])
+
+    def steer(folder: Path, done: int) -> Any:
+        called.append((f"steer {folder.name}", done))
+        return steered[done - 1]
+
+    monkeypatch.setattr(native, "run_kmbench", run_process)
+    done = native.measure_processes(
+        tmp_path / "raw", blocks=1, processes=3, seed=1, benchmarks=["a", "b"], steer=steer,
+        ended=lambda part, number: called.append((part.name, number)),
+    )  # fmt: skip
+    assert ran == wanted and done == len(wanted)
+    assert called == [
+        call
+        for n in range(1, len(wanted) + 1)
+        for call in ((f"process-{n}", n), ("steer raw.parts", n))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "error", "why"),
+    [
+        (["kmbench: no room"], 3, FailedError, "kmbench failed: kmbench: no room"),
+        ([], 3, FailedError, "kmbench failed: exit code 3"),
+        (["a SKIP b", "x", "y"], 1, FailedError, "kmbench failed: x; y"),
+        (["a SKIP b"], 1, FailedError, "kmbench failed: a SKIP b"),
+        ([], 4, UnableError, "nothing can be measured in user space here: exit code 4"),
+        (
+            [f"line {n}" for n in range(22)],
+            1,
+            FailedError,
+            f"kmbench failed: {'; '.join(f'line {n}' for n in range(2, 22))}",
+        ),
+    ],
+)
+def test_last_lines_of_a_program_explain_its_failure(
+    tmp_path: Path, lines: list[str], code: int, error: type[Exception], why: str
+) -> None:
+    body = "".join(f"echo '{line}'\n" for line in lines)
+    program = write_fake_kmbench(tmp_path / "program", f"exec >&2\n{body}exit {code}")
+    with pytest.raises(error) as caught:
+        native.run_kmbench(tmp_path / "part", [], lambda *_: None, program=program)
+    assert str(caught.value) == why
+
+
+def test_lines_of_a_pipe_are_read_to_the_end() -> None:
+    """A last line without a newline is a line. Only the last 4096 bytes of a very long unfinished
+    line are kept."""
+    reading, writing = os.pipe()
+    os.write(writing, b" one \n\ntwo\xff\n" + b"x" * 5000)
+    with os.fdopen(reading, "rb") as pipe:
+        lines = native.read_pipe_lines(pipe, lambda: native.now() + 60)
+        assert [next(lines) for _ in range(3)] == ["one", "", "two\ufffd"]
+        os.write(writing, b"end")
+        os.close(writing)
+        assert [*lines] == ["x" * 4093 + "end"]
+
+
+def test_progress_lines_are_not_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time limit is counted from the last completed benchmark; a repeated line of progress does
+    not prolong it."""
+    times = iter(range(100))
+    deadlines: list[float] = []
+    lines = (
+        "hello", "kmbench: [1/3] a-b: 3 of 3", "kmbench: measuring on CPU 12, idle",
+        "kmbench: [1/3] a-b: again", "kmbench: [3/3] c: 1 of 1", "bye",
+    )  # fmt: skip
+
+    def read_lines(_: object, get_deadline: Callable[[], float]) -> Iterator[str]:
+        for line in lines:
+            yield line
+            deadlines.append(get_deadline())
+
+    monkeypatch.setattr(native, "read_pipe_lines", read_lines)
+    monkeypatch.setattr(native, "now", lambda: float(next(times)))
+    shown: list[object] = []
+    process: Any = SimpleNamespace(stderr=object())
+    add = lambda *words: shown.append(words)  # noqa: E731
+    assert native.follow_progress(process, add, 100.0, add) == ["hello", "bye"]
+    assert shown == [
+        (1, 3, "a-b"), ("measuring on CPU 12, idle", 12), (1, 3, "a-b"), (3, 3, "c"),
+    ]  # fmt: skip
+    assert deadlines == [100, 101, 101, 101, 102, 102]
+
+
+@pytest.mark.parametrize(
+    ("env", "found"),
+    [("cpu=1\n", 1), ("kernel=k\ncpu=0\n", 0), ("cpu=7\n", None), ("xcpu=1\ncpu=1x\n", None)],
+)
+def test_cpu_of_the_last_process_is_used_if_it_is_allowed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: str, found: int | None
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    assert native.find_measured_cpu(tmp_path) is None
+    (tmp_path / "env").write_text(env)
+    assert native.find_measured_cpu(tmp_path) == found
+    (tmp_path / "env").write_bytes(b"cpu=1\n\xff")
+    assert native.find_measured_cpu(tmp_path) is None
+
+
+def test_the_only_cpu_is_never_excluded(monkeypatch: pytest.MonkeyPatch) -> None:
+    affinity = [{2, 5, 9}]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity[-1])
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: affinity.append(set(cpus)))
+    with native.avoid_measuring_cpu(None) as exclude_cpu:
+        assert affinity[-1] == {2, 5}
+        exclude_cpu(2)
+        assert affinity[-1] == {5, 9}
+    assert affinity[-1] == {2, 5, 9}
+    with native.avoid_measuring_cpu(5):
+        assert affinity[-1] == {2, 9}
+    affinity.append({5})
+    with native.avoid_measuring_cpu(5):
+        assert affinity[-1] == {5}
+
+
+def test_disturbances_are_appended_to_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The disturbances are those of the CPU in the env file, or of no CPU."""
+    asked = []
+
+    def compute(_before: object, _after: object, cpu: int) -> dict[str, float]:
+        asked.append(cpu)
+        return {"seconds": 2.0}
+
+    monkeypatch.setattr(disturbance, "compute_disturbances", compute)
+    before = disturbance.read_disturbance_counters()
+    for text in ("kernel=k\ncpu=3\n", "kernel=k\n"):
+        (tmp_path / "env").write_text(text)
+        native.add_disturbances(tmp_path / "env", before, "looks=1\n")
+        assert (tmp_path / "env").read_text() == f"{text}seconds=2\nlooks=1\n"
+    assert asked == [3, native.NO_CPU]
