@@ -3,24 +3,28 @@
 
 from __future__ import annotations
 
+import math
 import resource
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rawdata
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, compute_results
-from kmtools.base.errors import FailedError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect, native, neighbour
 from kmtools.measure.aa import RunSettings
-from kmtools.method import aa
+from kmtools.method import aa, judges, neighbours
+from kmtools.runner.ask import SuiteRequest
+from verdictrows import make_result
 
 BLOCKS = 24
 PLAN = RunSettings(BLOCKS, 60)
@@ -249,3 +253,161 @@ def test_clone_beyond_its_margin_fails(
         assert run_check_aa(monkeypatch, [replace_cost(result, delta) for result in here]) == code
         out = capsys.readouterr().out
         assert f"{2 * code} of 2 A/A clones in hot loops are beyond their margin" in out
+
+
+def make_rows(*rows: tuple[str, str, float, str]) -> list[Result]:
+    """Return results from pairs of benchmark, variant, added cost and verdict."""
+    return [make_result(name, variant, cost, verdict=word) for name, variant, cost, word in rows]
+
+
+def test_first_run_is_compared_with_the_second_and_third_with_fourth(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The intervals are ± 0.1, so costs that are 0.14 apart agree, and costs 0.15 apart differ. The
+    fifth run has no partner. Rows that only one run of a pair has are not compared."""
+    runs = [make_rows(("b", "x", cost, "slower")) for cost in (1.0, 1.14, 3.0, 3.15, 9.0)]
+    runs[0] += make_rows(("b", "y", 1.0, "slower"))
+    runs[1] += make_rows(("b", "z", 5.0, "slower"))
+    pairs = [(one.delta, other.delta) for one, other in aa.pair_results(runs)]
+    assert pairs == [(1.0, 1.14), (3.0, 3.15)]
+    assert not aa.check_run_agreement(runs)
+    said = "b x: +3.000 in one run, +3.150 in the next\n1 of 2 added costs differ from run to run"
+    assert capsys.readouterr().out == f"{said} (50.0%, at most 5%)\n"
+    assert aa.check_run_agreement(runs[:1])
+    assert "only one run was measured" in capsys.readouterr().out
+    wide = replace(runs[1][0], delta_ci=Interval(-math.inf, math.inf))
+    assert not aa.do_costs_differ(runs[2][0], wide)
+    other = replace(runs[1][0], delta=1.5, delta_ci=Interval(1.1, 1.9))
+    assert not aa.do_costs_differ(runs[0][0], replace(other, delta=1.41))
+    assert aa.do_costs_differ(runs[0][0], replace(other, delta=1.42))
+    assert aa.do_costs_differ(replace(other, delta=1.42), runs[0][0])
+
+
+def test_false_verdicts_are_named_with_the_usual_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """Clones, verdicts at the margin and missing verdicts are not counted."""
+    words = ["slower"] * 3 + ["faster"] * 2 + ["equivalent", "differs", "unresolved", "withheld"]
+    runs = [make_rows(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words]
+    assert not aa.check_verdict_consistency(runs)
+    assert capsys.readouterr().out.splitlines() == [
+        "b x: faster in 2 runs, slower in 3",
+        "b x: equivalent in 1 runs, slower in 3",
+        "3 of 6 verdicts are false (50.0%, at most 5%)",
+    ]
+    assert aa.check_verdict_consistency(runs[7:])
+    assert capsys.readouterr().out == "0 of 0 verdicts are false (0.0%, at most 5%)\n"
+
+
+def test_only_rows_of_hot_loops_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = make_rows(
+        ("empty-loop", "x", 1.0, "slower"), ("empty-loop", "y", 1.0, "unresolved"),
+        ("empty-loop", "none-clone", 0.0, "slower"), ("getppid-quiet", "x", 1.0, "slower"),
+    )  # fmt: skip
+    assert aa.count_hot_rows(rows) == (1, 2)
+    assert aa.check_resolved_share([rows[3:]]) and capsys.readouterr().out == ""
+    assert not aa.check_resolved_share([rows, rows[:1]])
+    assert (
+        capsys.readouterr().out == "2 of 3 rows of hot loops are resolved (66.7%, at least 80%)\n"
+    )
+
+
+def test_clone_exactly_at_its_margin_is_within_it(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = make_rows(("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, ""))
+    assert aa.check_clone_margins(rows)
+    cold = make_rows(("getppid-quiet", "none-clone", 9.0, ""))
+    assert aa.check_clone_margins([*rows, *cold])
+    capsys.readouterr()
+    assert not aa.check_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
+    assert capsys.readouterr().out.splitlines() == [
+        "empty-loop none-clone: -0.250, margin 0.250",
+        "1 of 3 A/A clones in hot loops are beyond their margin (at most 0)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "every", "code"), [(1, 20, True), (1, 19, False), (2, 40, True), (0, 1, True)]
+)
+def test_one_clone_of_twenty_may_be_slower_or_faster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: int, every: int,
+    code: bool,
+) -> None:  # fmt: skip
+    """Each clone that is judged slower or faster is marked in its line."""
+    words = ["slower", "faster"][:wrong] + ["equivalent"] * (every - wrong)
+    rows = make_rows(*(("b", f"v{n}-clone", 0.0, word) for n, word in enumerate(words)))
+    monkeypatch.setattr(aa, "measure_results", lambda *_: rows)
+    assert aa.judge_clone_runs(1, PLAN) is code
+    out = capsys.readouterr().out
+    assert out.count("  <-- wrong\n") == wrong
+    assert (
+        f"{wrong} of {every} A/A clones slower or faster ({wrong / every:.1%}, at most 5%)" in out
+    )
+    assert f"  1 b                     +0.000 [-0.100, +0.100]       {words[-1]}\n" in out
+    monkeypatch.setattr(aa, "measure_results", lambda *_: [])
+    with pytest.raises(UnableError, match="no A/A clone was measured"):
+        aa.judge_clone_runs(1, PLAN)
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "plan", "runs", "usual"),
+    [
+        ("aa", {}, RunSettings(128, 150), 20, 3000),
+        ("bursts", {}, RunSettings(64, 150, judges.DORMANT, "bursts"), 20, 3000),
+        (
+            "aa",
+            {"blocks": "7", "budget": "2m", "runs": "3", "benchmarks": "x,y z"},
+            RunSettings(7, 120, ("x", "y", "z")),
+            3,
+            450,
+        ),
+        (
+            "bursts",
+            {"benchmarks": "x", "runs": "1"},
+            RunSettings(64, 150, ("x",), "bursts"),
+            1,
+            150,
+        ),
+        ("neighbours", {}, RunSettings(64, 12, ("density-one",), "", ("planted",)), 20, 1200),
+        (
+            "neighbours",
+            {"kinds": "busy,memory", "budget": "9", "runs": "2", "blocks": "5"},
+            RunSettings(5, 9, ("density-one",), "", ("planted",)),
+            2,
+            60,
+        ),
+        ("independent", {}, RunSettings(128, 60, ("density-full", "density-spread")), 0, 70),
+    ],
+)
+def test_suites_of_the_method_measure_by_their_options(
+    monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, str], plan: RunSettings,
+    runs: int, usual: float,
+) -> None:  # fmt: skip
+    asked: list[Any] = []
+
+    def record(*words: Any) -> bool:
+        asked.extend(words)
+        return name != "aa"
+
+    monkeypatch.setattr(judges.aa, "judge_clone_runs", record)
+    monkeypatch.setattr(judges.neighbours, "judge_neighbours", record)
+    monkeypatch.setattr(judges.independent, "judge_site_cost", record)
+    (suite,) = judges.make_requested_suites(SuiteRequest(options=options), [name])
+    assert (suite.name, suite.usual, suite.loud) == (name, usual, True)
+    tally = suite.run(Path("a.log"))
+    assert (tally.passed, len(tally.failed)) == ((0, 1) if name == "aa" else (1, 0))
+    kinds = options["kinds"].split(",") if "kinds" in options else [*neighbours.KINDS]
+    assert asked == {
+        "independent": [plan], "neighbours": [kinds, runs, plan, Path("a.json")],
+    }.get(name, [runs, plan])  # fmt: skip
+
+
+def test_suites_of_the_method_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["aa", "bursts", "neighbours", "estimators", "independent"]
+    found = judges.make_requested_suites(SuiteRequest(), [*names[::-1], "other"])
+    assert [suite.name for suite in found] == names
+    assert judges.make_requested_suites(SuiteRequest(), ["other"]) == []
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        judges.estimators, "judge_estimator", lambda *words: not asked.extend(words)
+    )
+    assert found[3].run(Path("x")).passed == 1
+    assert "normal" in asked[0] and "stays-10%-5" in asked[0] and asked[1] == 2000
+    assert "frequency" in asked[0] and "late-singles-10%" in asked[0]

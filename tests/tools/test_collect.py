@@ -445,7 +445,7 @@ def test_plain_samples_are_preferred_to_other_files(tmp_path: Path) -> None:
     for name in ("samples.parquet", "samples.csv.gz", "samples.csv"):
         (tmp_path / name).touch()
         assert rundir.find_samples_file(tmp_path).name == name
-    with pytest.raises(UnableError, match="not the folder of a run: it holds no env.json"):
+    with pytest.raises(UnableError, match="not the folder of a run: it holds no env"):
         rundir.read_env(tmp_path / "env.json")
     with pytest.raises(UnableError, match="there is no such folder of a run"):
         rundir.read_env(tmp_path / "none" / "env.json")

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from kmtools.measure.samples import LAYOUTS, LOOP, Sample
 from kmtools.method import selftest
 from kmtools.method.selftest import FAIL, PASS, UNCLEAR, JudgedRow, Planted, choose_decisive_try
 from nativeprograms import KMBENCH, run_kmbench
+from verdictrows import make_result
 
 # The cost of a pass of each variant in core cycles, as native/planted.c has it.
 CYCLES = {
@@ -220,3 +223,95 @@ def test_known_costs_are_measured_on_this_machine(
     if code == UNABLE:
         pytest.skip(said.err.strip().splitlines()[-1])
     assert code == DONE, said.out
+
+
+def test_deciding_try_is_the_first_passed_or_the_last_of_its_kind() -> None:
+    for outcomes, index in (("fpup", 1), ("fuf", 2), ("uffuf", 4), ("ufu", 2), ("uf", 0)):
+        tries = make_tries(outcomes)
+        assert choose_decisive_try(tries) is tries[index], outcomes
+
+
+@pytest.mark.parametrize(
+    ("lo", "hi", "verdict", "right"),
+    [
+        (0.98, 2.0, "slower", True),
+        (0.97, 2.0, "slower", False),
+        (0.0, 1.02, "equivalent", True),
+        (0.0, 1.03, "equivalent", False),
+        (2.0, 3.0, "faster", False),
+        (0.0, 3.0, "differs", True),
+    ],
+)
+def test_verdict_on_the_margin_needs_a_narrow_interval(
+    lo: float, hi: float, verdict: str, right: bool
+) -> None:
+    row, interval = Planted("add", 1, 1, ("differs",)), Interval(lo, hi)
+    assert selftest.is_verdict_right(row, interval, verdict) is right
+    for least, most in ((1, 2), (0, 1), (2, 2)):
+        other = Planted("x", least, most, ("differs",))
+        assert selftest.is_verdict_right(other, interval, verdict) is (verdict == "differs")
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "lo", "hi", "said"),
+    [
+        (3, 5, 5.125, 5.25, FAIL),
+        (3, 5, 5.0625, 5.25, PASS),
+        (3, 5, 2.75, 2.875, FAIL),
+        (3, 5, 2.75, 2.9375, PASS),
+        (3, 5, 2.5, 5.5, PASS),
+        (3, 5, 2.4375, 5.5, UNCLEAR),
+        (3, 5, 2.5, 5.5625, UNCLEAR),
+    ],
+)
+def test_known_cost_may_be_a_range(
+    least: float, most: float, lo: float, hi: float, said: str
+) -> None:
+    """Of a tolerance of 0.5, a fifth is the largest distance of the cost from the interval."""
+    row = Planted("load", least, most, ("slower",))
+    for cost in (lo, hi):
+        assert selftest.choose_outcome(row, cost, Interval(lo, hi), "slower") == said
+
+
+@pytest.mark.parametrize(
+    ("margin", "said"), [(1.0, PASS), (1.015, PASS), (0.985, PASS), (1.03, FAIL), (None, FAIL)]
+)
+def test_margin_of_the_chain_is_one_core_cycle(margin: float | None, said: str) -> None:
+    """A tick is 1.5 core cycles, so that a pass of 100 core cycles takes 66.7 ticks."""
+    ticks = 100 / 1.5
+    result = make_result("planted", "chain", None, median=ticks, ci=Interval(ticks - 0.2, ticks + 0.4),
+                         margin=margin and margin / 1.5)  # fmt: skip
+    row = selftest.judge_planted_row(selftest.ROWS[0], result)
+    assert row.outcome == said and row.cost == pytest.approx(100)
+    assert (row.interval.lo, row.interval.hi) == pytest.approx((99.7, 100.6))
+    assert row.line == (
+        "chain: 100.000 core cycles, expected 100 (a pass of the baseline); interval"
+        f" [99.700, 100.600], baseline: {said}"
+    )
+    other = make_result("planted", "imul", 2.0, verdict="slower", margin=9.0)
+    row = selftest.judge_planted_row(Planted("imul", 3, 3, ("slower",)), other)
+    assert (row.outcome, row.cost) == (PASS, 3.0)
+    assert row.line.startswith("imul: 3.000 core cycles, expected 3; interval [2.850, 3.150], slow")
+
+
+def test_tries_share_no_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Each try has six processes of 128 blocks. All rows are measured again while one has not
+    passed."""
+    seeds: list[int] = []
+
+    def measure(raw: Path, **words: Any) -> None:
+        assert (words["blocks"], words["processes"]) == (128, 6)
+        assert words["benchmarks"] == ["planted"]
+        seeds.append(words["seed"])
+
+    made = simulate_results(1)
+    monkeypatch.setattr(selftest.native, "measure_processes", measure)
+    monkeypatch.setattr(
+        selftest.collect, "load_raw_folder", lambda *_: SimpleNamespace(rows=[], tier=None)
+    )
+    monkeypatch.setattr(selftest, "compute_results", lambda *_: made)
+    assert selftest.run_self_test(40) == DONE and seeds == [40]
+    monkeypatch.setattr(selftest, "choose_outcome", lambda *_: UNCLEAR)
+    assert selftest.run_self_test(40) == UNABLE and seeds == [40, 40, 46, 52, 58, 64]
+    monkeypatch.setattr(selftest, "choose_outcome", lambda *_: FAIL)
+    assert selftest.run_self_test(0) == BAD and len(seeds) == 11
