@@ -832,3 +832,84 @@ def test_one_block_in_ten_of_heavy_tailed_noise_is_an_outlier() -> None:
     # Half of the blocks of white noise are within 0.6745 of zero, and hardly any outlier is.
     assert np.mean(np.abs(x) < 0.6745) == pytest.approx(0.45, abs=0.01)
     assert np.median(x) == pytest.approx(0, abs=0.02)
+
+
+def test_frequency_changes_as_its_pattern_says() -> None:
+    """A window of LOOPS passes takes the core cycles of the passes, 60 ticks more, and noise of 8
+    ticks. Two neighbouring changes are mean_blocks blocks apart on average."""
+    change = frequency.FrequencyPattern(1.0, 0.25, 8)
+    slow, changes, blocks, extra = 0, 0, 0, []
+    for seed in range(30):
+        windows = frequency.simulate_windows(seed, change)
+        ratios = np.array([one.core_cycles / one.value for one in windows if one.loops == 480])
+        states = ratios.reshape(-1, len(frequency.TRUTH))[:, 0] < 1.2
+        assert len(states) == 16 * 6
+        slow, blocks = slow + int(states.sum()), blocks + len(states)
+        changes += int((states[1:] != states[:-1]).sum())
+        for one in windows[:48]:
+            ratio = 1.0 if one.core_cycles == one.value else 1.42
+            cost = one.loops * (24 + frequency.TRUTH[one.variant]) / ratio
+            extra.append(one.value - cost)
+    assert slow / blocks == pytest.approx(0.25, abs=0.04)
+    assert blocks / changes == pytest.approx(8, rel=0.1)
+    assert np.mean(extra) == pytest.approx(59.5, abs=0.6) and np.std(extra) == pytest.approx(
+        8, abs=0.6
+    )
+    first = windows[0]
+    assert (first.process, first.block, first.layout, first.loops) == (1, 0, 0, 200)
+    last = windows[-1]
+    assert (last.process, last.block, last.layout, last.loops) == (16, 95, 95 * 7 % 8, 480)
+
+
+@pytest.mark.parametrize("pattern", [(0.15, 10), (0.5, 4), (0.1, 60)])
+def test_late_stretches_cover_their_share_of_the_blocks(pattern: tuple[float, int]) -> None:
+    """Each run begins in a late stretch with the probability of the share. A stretch has
+    mean_blocks blocks on average, and at least one."""
+    random, some = np.random.default_rng(3), latewindows.Disturbance(*pattern)
+    runs = np.array([latewindows.choose_late_blocks(random, some) for _ in range(400)])
+    assert runs.shape == (400, 256)
+    assert runs.mean() == pytest.approx(some.share, abs=0.04)
+    assert runs[:, 0].mean() == pytest.approx(some.share, abs=0.07)
+    begins = (runs[:, 1:] & ~runs[:, :-1]).sum() + runs[:, 0].sum()
+    assert runs.sum() / begins == pytest.approx(some.mean_blocks, rel=0.25)
+    assert not latewindows.choose_late_blocks(random, latewindows.Disturbance(0.9)).any()
+
+
+def get_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
+    """Return the ticks of simulated windows beyond those of a quiet machine: an array of blocks,
+    variants and loop counts."""
+    windows = latewindows.simulate_late_windows(2, disturbance)
+    assert [one.process for one in windows] == [one.block // 32 + 1 for one in windows]
+    assert sorted(one.layout for one in windows[: 8 * 12 : 12]) == [*range(8)]
+    quiet = [one.loops * (24 + latewindows.TRUTH[one.variant]) + 60 for one in windows]
+    values = np.array([one.value for one in windows]) - np.array(quiet)
+    return np.asarray(values.reshape(256, 4, 3))
+
+
+def test_late_windows_are_later_as_their_disturbance_says() -> None:
+    """A quiet window has noise of 200 ticks. In a stretch, all windows of a block take 1.2 to 1.5
+    times as long, 1.35 on average. Single windows are late by 10 µs of 2600 ticks on average."""
+    quiet = get_extra_ticks(latewindows.Disturbance(0.0))
+    assert np.mean(quiet) == pytest.approx(-0.5, abs=15) and np.std(quiet) == pytest.approx(
+        200, rel=0.05
+    )
+    stretches = get_extra_ticks(latewindows.Disturbance(0.5, 10, 2.0)) / latewindows.LOOPS
+    late = stretches[:, 0].mean(axis=1) > 2
+    assert 0.3 < late.mean() < 0.7 and np.abs(stretches[~late]).max() < 1
+    slower = 1 + stretches[late][:, 0].mean(axis=1) / 24
+    assert (
+        slower.min() > 1.17
+        and slower.max() < 1.53
+        and slower.mean() == pytest.approx(1.35, abs=0.03)
+    )
+    # The variant `large` adds 3 ticks, or 6 in a stretch.
+    large = 27 + stretches[late][:, 3].mean(axis=1)
+    assert large / slower == pytest.approx(30, abs=0.5)
+    for one_sided in (False, True):
+        singles = get_extra_ticks(latewindows.Disturbance(0.2, one_sided=one_sided))
+        hit = singles > 1000
+        shares = hit.mean(axis=(0, 2))
+        wanted = 0.2 * math.exp(-1000 / 26000)
+        assert shares[1:] == pytest.approx(wanted, abs=0.04)
+        assert shares[0] == pytest.approx(0 if one_sided else wanted, abs=0.04)
+        assert singles[hit].mean() == pytest.approx(27000, rel=0.15)

@@ -7,12 +7,16 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
+from kmtools.analyse.lateness import NOT_LATE
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.cli import main
@@ -169,3 +173,123 @@ def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     finally:
         os.sched_setaffinity(0, allowed)
     assert seen == [{max(allowed)}]
+
+
+def test_findings_of_each_run_have_seeds_of_their_own(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """In each round, one run is measured with each neighbour. The file has the findings of all
+    runs, the share of late windows in the worst benchmark, and the windows of each CPU."""
+    asked: list[tuple[int, str]] = []
+    late = replace(NOT_LATE, share=0.25)
+    results = make_run({"nops": {"late": late}, "imul": {"delta_ci": Interval(8.0, 9.0)}})
+    windows = [WINDOW._replace(cpu=cpu) for cpu in (3, 0, 3)]
+
+    def measure(number: int, plan: measuring.RunSettings) -> tuple[collect.RawDir, list[Result]]:
+        asked.append((number, plan.neighbour))
+        return collect.RawDir(make_tier(), tmp_path, windows), results
+
+    monkeypatch.setattr(bench, "build_kmbench", lambda: None)
+    monkeypatch.setattr(aa, "measure_run_with_verdicts", measure)
+    plan = measuring.RunSettings(64, 12)
+    assert neighbours.judge_neighbours(["busy", "memory"], 3, plan, tmp_path / "f.json")
+    kinds = [kind for _ in range(3) for kind in ("busy", "memory")]
+    assert [kind for _, kind in asked] == kinds
+    assert sorted(number for number, _ in asked) == [1, 2, 3, 4, 5, 6]
+    runs = json.loads((tmp_path / "f.json").read_text())
+    assert [run["kind"] for run in runs] == kinds
+    assert {run["late"] for run in runs} == {0.25} and runs[0]["cpus"] == {"3": 2, "0": 1}
+    assert [len(run["missed"]) for run in runs] == [1] * 6
+    out = capsys.readouterr().out
+    line = (
+        "5 of 5 rows of hot loops resolved; 25.0% of windows late; windows: 1 on CPU 0, 2 on CPU 3"
+    )
+    assert f"  3 busy            {line}\n" in out
+    assert "memory: 15 of 15 rows of hot loops are resolved (100.0%, at least 80%), 0 wi" in out
+    assert out.count("; 3 planted rows fail in the self-test\n") == 2
+
+
+def test_runs_without_rows_of_hot_loops_fail() -> None:
+    none = neighbours.Findings("busy", 0, 0, 0.0, [], [], [])
+    assert not neighbours.check_findings("busy", [none])
+    enough = replace(none, hot=10, resolved=8)
+    assert neighbours.check_findings("busy", [none, enough])
+    assert not neighbours.check_findings("busy", [replace(none, hot=1), enough])
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "pinned"),
+    [
+        ("bursts", ["bursts", "7"], False),
+        ("memory", ["memory", "7", "2"], False),
+        ("busy", ["busy", "7", "2"], False),
+        ("bursts-same-cpu", ["bursts", "7", "9"], False),
+        ("bursts-pinned", ["bursts", "7", "9"], True),
+    ],
+)
+def test_neighbour_process_gets_the_first_or_the_last_cpu(
+    monkeypatch: pytest.MonkeyPatch, name: str, words: list[str], pinned: bool
+) -> None:
+    affinity = [{9, 2, 5}]
+    ran: list[list[str]] = []
+    process = MagicMock()
+
+    def start(command: list[str], **_: object) -> MagicMock:
+        ran.append(command)
+        return process
+
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity[0])
+    monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: affinity.append({*cpus}))
+    monkeypatch.setattr(neighbour.subprocess, "Popen", start)
+    with pytest.raises(ZeroDivisionError), neighbour.run_neighbour_process(name, 7):
+        assert affinity[-1] == ({9} if pinned else {2, 5, 9})
+        raise ZeroDivisionError
+    assert ran == [[sys.executable, neighbour.__file__, *words]]
+    assert affinity[-1] == {2, 5, 9} and process.__enter__().kill.called
+
+
+@pytest.mark.parametrize("ending", ["spin_for_seconds", "wait_for_input_end"])
+def test_bursts_and_pauses_last_for_a_second_on_average(
+    monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    """A burst comes before a pause. Both end at the end of the input."""
+    lasted: dict[str, list[float]] = {"spin_for_seconds": [], "wait_for_input_end": []}
+
+    def record(name: str, seconds: float) -> bool:
+        lasted[name].append(seconds)
+        return name == ending and len(lasted[name]) == 2000
+
+    for name in lasted:
+        monkeypatch.setattr(neighbour, name, partial(record, name))
+    neighbour.alternate_load_and_sleep(1)
+    assert len(lasted["spin_for_seconds"]) == 2000
+    assert len(lasted["wait_for_input_end"]) == (1999 if ending == "spin_for_seconds" else 2000)
+    for seconds in lasted.values():
+        assert sum(seconds) / len(seconds) == pytest.approx(1.0, abs=0.1)
+
+
+def test_busy_loop_ends_with_its_time_or_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock advances by 10 ms whenever it is read. The input is checked every 50 ms."""
+    clock, checked = [0.0], []
+
+    def read_clock() -> float:
+        clock[0] += 0.01
+        return clock[0]
+
+    monkeypatch.setattr(neighbour.time, "monotonic", read_clock)
+    monkeypatch.setattr(neighbour, "wait_for_input_end", lambda _: bool(checked.append(clock[0])))
+    assert not neighbour.spin_for_seconds(1.0)
+    assert 1.0 <= clock[0] <= 1.1 and 12 <= len(checked) <= 20
+    monkeypatch.setattr(neighbour, "wait_for_input_end", lambda _: True)
+    assert neighbour.spin_for_seconds(1.0) and clock[0] < 1.2
+    assert not neighbour.spin_for_seconds(0.0)
+
+
+def test_memory_is_copied_until_the_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    monkeypatch.setattr(neighbour, "COPIED_BYTES", 8)
+    monkeypatch.setattr(
+        neighbour, "wait_for_input_end", lambda seconds: asked.append(seconds) or len(asked) == 3
+    )
+    neighbour.copy_memory(1)
+    assert asked == [0, 0, 0]

@@ -279,8 +279,9 @@ def test_known_cost_may_be_a_range(
 def test_margin_of_the_chain_is_one_core_cycle(margin: float | None, said: str) -> None:
     """A tick is 1.5 core cycles, so that a pass of 100 core cycles takes 66.7 ticks."""
     ticks = 100 / 1.5
-    result = make_result("planted", "chain", None, median=ticks, ci=Interval(ticks - 0.2, ticks + 0.4),
-                         margin=margin and margin / 1.5)  # fmt: skip
+    interval = Interval(ticks - 0.2, ticks + 0.4)
+    scaled = margin and margin / 1.5
+    result = make_result("planted", "chain", None, median=ticks, ci=interval, margin=scaled)
     row = selftest.judge_planted_row(selftest.ROWS[0], result)
     assert row.outcome == said and row.cost == pytest.approx(100)
     assert (row.interval.lo, row.interval.hi) == pytest.approx((99.7, 100.6))
