@@ -25,7 +25,7 @@ from kmtools.analyse.rounds import (
     estimate_added_time,
     make_added_table,
 )
-from kmtools.base.errors import FailedError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.cli import main
 from kmtools.measure import macro, rounds
 from kmtools.measure.macro import OFF, ON, CommandTime
@@ -355,3 +355,54 @@ def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Pat
     (tmp_path / "t").write_text(f"{','.join(macro.COLUMNS)}\n{line}\n")
     with pytest.raises(FailedError, match=said):
         macro.load_times(tmp_path / "t")
+
+
+def test_rounds_are_numbered_in_each_boot() -> None:
+    """Rounds of other labels, and times of kernels, do not count."""
+    own = CommandTime("a", "b", "6.1", 1.0, 4, ON, "go", "run")
+    off = replace(own, state=OFF, switch="stop")
+    other = replace(own, label="z", round=50, switch="x", command="y")
+    kernel = CommandTime("a", "b", "6.1", 1.0)
+    new = replace(own, round=0, state="", switch="")
+    switches, file = {ON: "go", OFF: "stop"}, Path("t")
+    for times, last in (
+        ([], 0),
+        ([kernel, other], 0),
+        ([replace(own, round=7), own, off, other], 7),
+        ([replace(own, round=7, boot="c"), own], 4),
+        ([replace(own, boot="c")], 0),
+    ):
+        assert rounds.find_last_round(file, times, new, switches) == last
+    with pytest.raises(UnableError) as refused:
+        rounds.find_last_round(file, [own, replace(off, switch="halt it")], new, switches)
+    assert str(refused.value).startswith("a was recorded in t with --off 'halt it'; name the new")
+    with pytest.raises(UnableError) as refused:
+        rounds.find_last_round(file, [off, replace(own, command="fly")], new, switches)
+    assert str(refused.value).startswith("a was recorded in t for fly; name the new measurement")
+
+
+def test_times_are_written_in_microseconds_and_read_again(tmp_path: Path) -> None:
+    file = tmp_path / "t"
+    times = [
+        CommandTime("a, b", "1", "6.1", 1.23456789),
+        CommandTime("x", "1", "6.1", 0.5, 1, OFF, "stop", "make 'x y'"),
+        CommandTime("x", "1", "6.1", 2.0, 1, ON, 'say "go"', "make 'x y'"),
+    ]
+    macro.write_times(file, times)
+    lines = file.read_text().splitlines()
+    assert lines[0] == "label,boot,kernel,seconds,round,state,switch,command"
+    assert lines[1] == '"a, b",1,6.1,1.234568,,,,'
+    assert lines[2] == "x,1,6.1,0.500000,1,off,stop,make 'x y'"
+    assert macro.load_times(file) == [replace(times[0], seconds=1.234568), *times[1:]]
+    assert macro.load_times(tmp_path / "none") == []
+    for text in ("", "label,boot\n"):
+        file.write_text(text)
+        with pytest.raises(FailedError, match="t:1: not a file of times"):
+            macro.load_times(file)
+    file.write_text(f"{','.join(macro.COLUMNS)}\n{lines[2]}\n{lines[2]}\n")
+    with pytest.raises(FailedError, match="round 1 of x has not one time in each state"):
+        macro.load_times(file)
+    for seconds in ("0", "-1", "nan"):
+        file.write_text(f"{lines[0]}\n{lines[1]}\nc,1,6.1,{seconds},,,,\n")
+        with pytest.raises(FailedError, match="t:3: a time is not above 0"):
+            macro.load_times(file)

@@ -178,3 +178,114 @@ def test_the_columns_are_documented() -> None:
     text = (ROOT / "Documentation" / "data.md").read_text()
     rows = text.split("| column | content |", 1)[1].split("\n\n", 1)[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)) == SAMPLE_COLUMNS
+
+
+ROW = (
+    "native,k,{process},loop,none,loop,{layout},{block},{position},{cpu},{loops},,{value},"
+    "TSC cycles,{core},"
+)
+USUAL = {
+    "process": "1", "layout": "31", "block": "0", "position": "0", "cpu": "0", "loops": "1",
+    "value": "0", "core": "0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"core": ""}, ""),
+        ({"core": str(2**64 - 1)}, ""),
+        ({"process": "0"}, "process is below 1: 0"),
+        ({"layout": "32"}, "layout is above 31: 32"),
+        ({"loops": "0"}, "loops is below 1: 0"),
+        ({"block": "-1"}, "block is below 0: -1"),
+        ({"position": ""}, "position is not an integer: ''"),
+        ({"cpu": "+1"}, "cpu is not an integer: '+1'"),
+        ({"value": "\u0663"}, "value is not an integer: '\u0663'"),
+        ({"core": "x"}, "core_cycles is not an integer: 'x'"),
+        ({"core": "-1"}, "core_cycles is below 0: -1"),
+        ({"value": "9" * 131}, f"value is above {2**64 - 1}: {'9' * 21}"),
+        ({"value": "-" + "9" * 20}, f"value is above {2**64 - 1}: -{'9' * 20}"),
+        ({"value": "1" + "0" * 20}, f"value is above {2**64 - 1}: 1{'0' * 20}"),
+        ({"cpu": "0" * 30}, ""),
+        ({"cpu": "-" + "0" * 30 + "7"}, f"cpu is below 0: -{'0' * 20}"),
+    ],
+)
+@pytest.mark.parametrize("first", [False, True])
+def test_each_number_has_its_limits(
+    tmp_path: Path, changed: dict[str, str], said: str, first: bool
+) -> None:
+    """The limits are the same in the first row and in a later row of a variant, which is read
+    faster."""
+    row = {**USUAL, "block": "1", **changed}
+    rows = [ROW.format(**USUAL)] * (not first) + [ROW.format(**row)]
+    path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *rows)
+    if said:
+        with pytest.raises(RunError) as refused:
+            read_samples(path, [NATIVE])
+        assert str(refused.value) == f"{path}:{2 + len(rows)}: {said}"
+        return
+    found = read_samples(path, [NATIVE])[-1]
+    core = int(row["core"]) if row["core"] else None
+    assert (found.layout, found.block, found.loops, found.core_cycles) == (31, 1, 1, core)
+    assert (found.sites, found.size, found.value, found.cpu, found.position) == (None, 1, 0, 0, 0)
+
+
+@pytest.mark.parametrize(("layout", "process"), [(2, 1), (1, 2)])
+def test_block_of_several_layouts_or_processes_is_reported(
+    tmp_path: Path, layout: int, process: int
+) -> None:
+    """Blocks of the same number in another benchmark may have others."""
+    row = "native,k,{},{},none,loop,{},5,0,1,{},,9,TSC cycles,,"
+    rows = [row.format(1, "a", 1, 10), row.format(process, "b", layout, 10)]
+    path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *rows)
+    assert len(read_samples(path, [NATIVE])) == 2
+    write_lines(path, "# schema=2", HEAD, *rows, row.format(process, "a", layout, 20))
+    with pytest.raises(RunError, match=r"csv:5: block 5 changes layout or process$"):
+        read_samples(path, [NATIVE])
+
+
+@pytest.mark.parametrize(
+    ("env", "block", "process"),
+    [
+        ({}, 9, 1),
+        ({"blocks": "4", "processes": "1"}, 9, 1),
+        ({"blocks": "4", "processes": "3"}, 3, 1),
+        ({"blocks": "4", "processes": "3"}, 4, 2),
+        ({"blocks": "4", "processes": "3"}, 11, 3),
+        ({"blocks": "0", "processes": "3"}, 2, 3),
+        ({"blocks": "many", "processes": "3"}, 9, 1),
+    ],
+)
+def test_process_of_schema_1_follows_from_the_block(
+    tmp_path: Path, env: dict[str, str], block: int, process: int
+) -> None:
+    path = write_lines(tmp_path / "b.csv", OLD_HEAD, f"b,x,0,{block},0,1,10,100,,,")
+    tier = Tier("native", "k", rundir.UNIT_TSC, False, env, {})
+    ((_, found),) = samples.read_raw_samples(path, tier, 1)
+    assert (found.process, found.block) == (process, block)
+    write_lines(path, OLD_HEAD, f"b,x,0,{block},0,1,10,100,,7,")
+    with pytest.raises(RunError, match=r"b\.csv:2: both tsc and instructions"):
+        list(samples.read_raw_samples(path, tier, 1))
+
+
+@pytest.mark.parametrize(
+    ("variant", "measured"),
+    [
+        ("batched", "switch"), ("batched-validate", "part"), ("batched-map", "part"),
+        ("batched-rounds", "part"), ("batched-round-count", "rounds"), ("single-stall", "gap"),
+        ("stall", "switch"),
+    ],
+)  # fmt: skip
+def test_quantity_of_schema_1_is_in_the_name_of_the_variant(
+    tmp_path: Path, variant: str, measured: str
+) -> None:
+    for benchmark, wanted in (("arm-x", measured), ("alarm-x", "loop")):
+        path = write_lines(
+            tmp_path / f"{benchmark}.csv", OLD_HEAD, f"{benchmark},{variant},0,0,0,1,6,100,,,"
+        )
+        ((_, found),) = samples.read_raw_samples(path, ICOUNT, 1)
+        assert (found.measured, found.size) == (wanted, 6)
+        assert (found.loops is None) == (wanted != "loop") == (found.sites == 6)
+        assert found.unit == ("rounds" if wanted == "rounds" else "instructions")

@@ -169,11 +169,13 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
         text = row[column]
         if not NUMBER.fullmatch(text):
             raise RunError(f"{where}: {column} is not an integer: {text[:LONGEST]!r}")
-        if len(text) > LONGEST or abs(int(text)) > LARGEST:
+        digits = text.lstrip("-0") or "0"
+        if len(digits) > LONGEST or int(digits) > LARGEST:
             raise RunError(f"{where}: {column} is above {LARGEST}: {text[:LONGEST]}")
-        if int(text) < least:
-            raise RunError(f"{where}: {column} is below {least}: {text}")
-        return int(text)
+        number = -int(digits) if text.startswith("-") else int(digits)
+        if number < least:
+            raise RunError(f"{where}: {column} is below {least}: {text[:LONGEST]}")
+        return number
 
     def parse_number_if_used(column: str, is_used: bool) -> int | None:
         if not is_used and row[column]:
@@ -227,7 +229,7 @@ def make_sample_like(row: Sequence[str], like: Sample) -> Sample | None:
     plain = (
         len(digits) < MOST_DIGITS_PER_ROW and digits.isascii() and digits.isdecimal() and all(cells)
     )
-    if not plain or row[11 if loop else 10] or (like.core_cycles is None) != (not core):
+    if not plain or row[11 if loop else 10]:
         return None
     process, layout, block, position, cpu, size, value, cycles = numbers = [*map(int, cells)]
     if not process or not size or layout >= LAYOUTS or max(numbers) > LARGEST:
