@@ -22,7 +22,7 @@ from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect, native, neighbour
 from kmtools.measure.aa import RunSettings
-from kmtools.method import aa, judges, neighbours
+from kmtools.method import aa, estimators, independent, judges, neighbours
 from kmtools.runner.ask import SuiteRequest
 from verdictrows import make_result
 
@@ -386,9 +386,9 @@ def test_suites_of_the_method_measure_by_their_options(
         asked.extend(words)
         return name != "aa"
 
-    monkeypatch.setattr(judges.aa, "judge_clone_runs", record)
-    monkeypatch.setattr(judges.neighbours, "judge_neighbours", record)
-    monkeypatch.setattr(judges.independent, "judge_site_cost", record)
+    monkeypatch.setattr(aa, "judge_clone_runs", record)
+    monkeypatch.setattr(neighbours, "judge_neighbours", record)
+    monkeypatch.setattr(independent, "judge_site_cost", record)
     (suite,) = judges.make_requested_suites(SuiteRequest(options=options), [name])
     assert (suite.name, suite.usual, suite.loud) == (name, usual, True)
     tally = suite.run(Path("a.log"))
@@ -405,9 +405,12 @@ def test_suites_of_the_method_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch
     assert [suite.name for suite in found] == names
     assert judges.make_requested_suites(SuiteRequest(), ["other"]) == []
     asked: list[Any] = []
-    monkeypatch.setattr(
-        judges.estimators, "judge_estimator", lambda *words: not asked.extend(words)
-    )
+
+    def judge(*words: Any) -> bool:
+        asked.extend(words)
+        return True
+
+    monkeypatch.setattr(estimators, "judge_estimator", judge)
     assert found[3].run(Path("x")).passed == 1
     assert "normal" in asked[0] and "stays-10%-5" in asked[0] and asked[1] == 2000
     assert "frequency" in asked[0] and "late-singles-10%" in asked[0]

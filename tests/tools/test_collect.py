@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import rawdata
@@ -383,6 +384,7 @@ def test_words_that_mean_true(value: object) -> None:
 
 
 def test_tiers_are_in_the_order_of_tables() -> None:
+    entries: list[dict[str, Any]]
     entries = [{"tier": tier, "kernel": kernel} for tier, kernel in (("icount", "a"), ("vm", "b"))]
     entries += [{"tier": "native", "kernel": kernel} for kernel in "zyx"]
     entries += [{"tier": "metal", "kernel": "a", "windows": 7}]
@@ -401,7 +403,9 @@ def test_tiers_are_in_the_order_of_tables() -> None:
 
 def test_missing_tiers_are_named_once_for_each_reason() -> None:
     """Warnings about one tier have neither missing tiers nor the command that resumes the run."""
-    missing = [{"tier": tier, "why": why} for tier, why in (("vm", "no"), ("native", "x"))]
+    missing: list[Any] = [
+        {"tier": tier, "why": why} for tier, why in (("vm", "no"), ("native", "x"))
+    ]
     missing += [{"tier": "icount", "why": "no"}]
     entry = {"tier": "metal", "kernel": "k", "env": {"planned_processes": "4"}}
     env = {

@@ -130,9 +130,9 @@ def test_lines_that_are_no_counters_of_a_cpu_are_skipped() -> None:
 def test_counters_are_read_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tick of /proc/stat is 1/50 s here. The machine was suspended for 250 s since boot."""
     monkeypatch.setattr(disturbance, "PROC", tmp_path)
-    monkeypatch.setattr(disturbance.os, "sysconf", lambda _: 50)
-    monkeypatch.setattr(disturbance.time, "monotonic", lambda: 1000.0)
-    monkeypatch.setattr(disturbance.time, "clock_gettime", lambda _: 1250.0)
+    monkeypatch.setattr("os.sysconf", lambda _: 50)
+    monkeypatch.setattr("time.monotonic", lambda: 1000.0)
+    monkeypatch.setattr("time.clock_gettime", lambda _: 1250.0)
     (tmp_path / "stat").write_text(STAT)
     found = disturbance.read_disturbance_counters()
     assert found.times[0][:4] == pytest.approx((2.0, 0.0, 0.4, 4.0)) and found.interrupts == {}

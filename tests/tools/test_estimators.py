@@ -841,14 +841,16 @@ def test_frequency_changes_as_its_pattern_says() -> None:
     slow, changes, blocks, extra = 0, 0, 0, []
     for seed in range(30):
         windows = frequency.simulate_windows(seed, change)
-        ratios = np.array([one.core_cycles / one.value for one in windows if one.loops == 480])
+        ratios = np.array(
+            [(one.core_cycles or 0) / one.value for one in windows if one.loops == 480]
+        )
         states = ratios.reshape(-1, len(frequency.TRUTH))[:, 0] < 1.2
         assert len(states) == 16 * 6
         slow, blocks = slow + int(states.sum()), blocks + len(states)
         changes += int((states[1:] != states[:-1]).sum())
         for one in windows[:48]:
             ratio = 1.0 if one.core_cycles == one.value else 1.42
-            cost = one.loops * (24 + frequency.TRUTH[one.variant]) / ratio
+            cost = one.size * (24 + frequency.TRUTH[one.variant]) / ratio
             extra.append(one.value - cost)
     assert slow / blocks == pytest.approx(0.25, abs=0.04)
     assert blocks / changes == pytest.approx(8, rel=0.1)
@@ -881,7 +883,7 @@ def get_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
     windows = latewindows.simulate_late_windows(2, disturbance)
     assert [one.process for one in windows] == [one.block // 32 + 1 for one in windows]
     assert sorted(one.layout for one in windows[: 8 * 12 : 12]) == [*range(8)]
-    quiet = [one.loops * (24 + latewindows.TRUTH[one.variant]) + 60 for one in windows]
+    quiet = [one.size * (24 + latewindows.TRUTH[one.variant]) + 60 for one in windows]
     values = np.array([one.value for one in windows]) - np.array(quiet)
     return np.asarray(values.reshape(256, 4, 3))
 

@@ -240,7 +240,7 @@ def test_neighbour_process_gets_the_first_or_the_last_cpu(
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity[0])
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: affinity.append({*cpus}))
-    monkeypatch.setattr(neighbour.subprocess, "Popen", start)
+    monkeypatch.setattr("subprocess.Popen", start)
     with pytest.raises(ZeroDivisionError), neighbour.run_neighbour_process(name, 7):
         assert affinity[-1] == ({9} if pinned else {2, 5, 9})
         raise ZeroDivisionError
@@ -270,26 +270,35 @@ def test_bursts_and_pauses_last_for_a_second_on_average(
 
 def test_busy_loop_ends_with_its_time_or_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock advances by 10 ms whenever it is read. The input is checked every 50 ms."""
-    clock, checked = [0.0], []
+    clock = [0.0]
+    checked: list[float] = []
 
     def read_clock() -> float:
         clock[0] += 0.01
         return clock[0]
 
-    monkeypatch.setattr(neighbour.time, "monotonic", read_clock)
-    monkeypatch.setattr(neighbour, "wait_for_input_end", lambda _: bool(checked.append(clock[0])))
-    assert not neighbour.spin_for_seconds(1.0)
-    assert 1.0 <= clock[0] <= 1.1 and 12 <= len(checked) <= 20
-    monkeypatch.setattr(neighbour, "wait_for_input_end", lambda _: True)
-    assert neighbour.spin_for_seconds(1.0) and clock[0] < 1.2
-    assert not neighbour.spin_for_seconds(0.0)
+    def record_check(_: float) -> bool:
+        checked.append(clock[0])
+        return False
+
+    with monkeypatch.context() as patch:
+        patch.setattr(time, "monotonic", read_clock)
+        patch.setattr(neighbour, "wait_for_input_end", record_check)
+        assert not neighbour.spin_for_seconds(1.0)
+        assert 1.0 <= clock[0] <= 1.1 and 12 <= len(checked) <= 20
+        patch.setattr(neighbour, "wait_for_input_end", lambda _: True)
+        assert neighbour.spin_for_seconds(1.0) and clock[0] < 1.2
+        assert not neighbour.spin_for_seconds(0.0)
 
 
 def test_memory_is_copied_until_the_input_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
+
+    def end_at_third_check(seconds: float) -> bool:
+        asked.append(seconds)
+        return len(asked) == 3
+
     monkeypatch.setattr(neighbour, "COPIED_BYTES", 8)
-    monkeypatch.setattr(
-        neighbour, "wait_for_input_end", lambda seconds: asked.append(seconds) or len(asked) == 3
-    )
+    monkeypatch.setattr(neighbour, "wait_for_input_end", end_at_third_check)
     neighbour.copy_memory(1)
     assert asked == [0, 0, 0]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
 import platform
 import zipfile
@@ -16,6 +17,7 @@ import pytest
 from kmtools.base.errors import BAD, DONE, UNABLE
 from kmtools.cli import main
 from kmtools.commands import exporting
+from kmtools.measure import pack
 from kmtools.measure.rundir import RunError
 from kmtools.report import reference
 
@@ -208,3 +210,86 @@ def test_reference_run_may_not_name_its_machine(run: Path) -> None:
         with pytest.raises(RunError, match="a name or a path of this machine"):
             reference.check_no_private_data({"kernel": {"release": text}})
     reference.check_no_private_data({"kernel": {"release": "6.1.0-56-amd64"}})
+
+
+@pytest.mark.parametrize(
+    ("names", "text", "shown"),
+    [
+        ([], "bob: /home/bob/x: /usr/home /tmp, /tmp;", "bob: #: /usr/home #, #;"),
+        (["bob"], "bob bobby xbob bob7 7bob BOB _bob_ bob-x", "# bobby xbob bob7 7bob BOB _#_ #-x"),
+        (["a.b", "bob"], "aXb a.b bob", "aXb # #"),
+        (["bob"], "a/home/bob ./srv/x /root", "a/home/# ./srv/x #"),
+        (["bob"], "/tmpx /work/a,b /Users/x y", "/tmpx #,b # y"),
+    ],
+)  # fmt: skip
+def test_only_whole_names_and_personal_paths_are_removed(
+    names: list[str], text: str, shown: str
+) -> None:
+    assert pack.make_personal_detail_remover(names)(text) == shown.replace("#", "(removed)")
+
+
+def test_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Longer names come first, because a shorter name may be a part of a longer one. Common names
+    identify nobody."""
+    monkeypatch.setattr(platform, "node", lambda: "pc1.example.org")
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/bo"))
+    monkeypatch.setattr("getpass.getuser", lambda: "arabella")
+    for name, value in (("SUDO_USER", "eve"), ("USER", "root"), ("LOGNAME", "localhost")):
+        monkeypatch.setenv(name, value)
+    found = [*pack.list_personal_names()]
+    assert found[:2] == ["pc1.example.org", "arabella"] and sorted(found[2:]) == ["eve", "pc1"]
+
+
+@pytest.mark.parametrize(
+    ("value", "shape", "kept"),
+    [
+        ({"a": 1, "b": 2}, {"a": pack.COPY, "c": pack.COPY}, {"a": 1}),
+        ({"a": "x", "b": 2}, {"*": pack.TEXT}, {"a": "X", "b": None}),
+        (["x", "y", 3], [pack.TEXT], ["X", "Y", None]),
+        ({"a": "x"}, [pack.TEXT], None),
+        (["x"], {"*": pack.TEXT}, None),
+        ("x", {"*": pack.TEXT}, None),
+        ({"a": "x"}, pack.COPY, {"a": "x"}),
+        (["x"], pack.TEXT, None),
+    ],
+)
+def test_fields_of_another_type_become_null(value: Any, shape: Any, kept: Any) -> None:
+    assert pack.keep_fields(value, shape, str.upper) == kept
+
+
+@pytest.mark.parametrize(
+    ("env", "name"),
+    [
+        (
+            {"date": "2026-11-28T11:08:21Z", "machine": {"cpu": {"model_name": "A(R) B-C @ 3é"}}},
+            "20261128T110821Z-A-R-B-C-3",
+        ),
+        ({"date": "2026", "machine": {"cpu": {"model_name": None}}}, "2026-unknown-CPU"),
+        ({"machine": None}, "None-unknown-CPU"),
+    ],
+)
+def test_packed_run_is_named_after_date_and_cpu(env: dict[str, Any], name: str) -> None:
+    assert pack.make_packed_name(env) == name
+
+
+def test_content_has_the_numbers_of_counts_and_samples() -> None:
+    """The counts of hardware events, which are many, are only counted, and the env is kept."""
+    text = "# schema=2\nhead\nnative,k,1,b\nnative,k,1,b\nvm,k,1,a\n"
+    env: dict[str, Any] = {
+        "tiers": [{"tier": "native", "counters": [1, 2, 3]}, {"tier": "vm", "counters": []}]
+    }
+    said = pack.describe_content("n", env, gzip.compress(text.encode()))
+    assert '"counters": "3 counts of hardware events"' in said and '"counters": []' in said
+    assert said.startswith("n/env.json: {\n") and env["tiers"][0]["counters"] == [1, 2, 3]
+    end = "n/samples.csv.gz: 3 samples of the benchmarks a (vm), b (native)"
+    assert " ".join(said.split()).endswith(end)
+
+
+def test_archive_is_compressed_and_has_no_dates() -> None:
+    with zipfile.ZipFile(io.BytesIO(pack.make_archive("f", {"b": b"x" * 999, "a": b""}))) as opened:
+        found = opened.infolist()
+        assert opened.read("f/b") == b"x" * 999
+    assert [entry.filename for entry in found] == ["f/b", "f/a"]
+    assert {entry.date_time for entry in found} == {(1980, 1, 1, 0, 0, 0)}
+    assert {entry.external_attr >> 16 for entry in found} == {0o644}
+    assert found[0].compress_size < 100

@@ -20,6 +20,7 @@ from kmtools.analyse.verdicts import Result
 from kmtools.base.errors import BAD, DONE, UNABLE
 from kmtools.cli import main
 from kmtools.measure import bench as measuring
+from kmtools.measure import collect, native
 from kmtools.measure.rundir import UNIT_TSC, Tier
 from kmtools.measure.samples import LAYOUTS, LOOP, Sample
 from kmtools.method import selftest
@@ -306,10 +307,8 @@ def test_tries_share_no_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         seeds.append(words["seed"])
 
     made = simulate_results(1)
-    monkeypatch.setattr(selftest.native, "measure_processes", measure)
-    monkeypatch.setattr(
-        selftest.collect, "load_raw_folder", lambda *_: SimpleNamespace(rows=[], tier=None)
-    )
+    monkeypatch.setattr(native, "measure_processes", measure)
+    monkeypatch.setattr(collect, "load_raw_folder", lambda *_: SimpleNamespace(rows=[], tier=None))
     monkeypatch.setattr(selftest, "compute_results", lambda *_: made)
     assert selftest.run_self_test(40) == DONE and seeds == [40]
     monkeypatch.setattr(selftest, "choose_outcome", lambda *_: UNCLEAR)
