@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from fakebench import TIERS, Machine, read_run_entry, read_tiers
@@ -190,3 +191,81 @@ def test_existing_run_directory_is_not_removed(machine: Machine, tmp_path: Path)
         machine.trouble[tier] = UnableError("not now")
     machine.run_bench("--resume", str(kept))
     assert (kept / "notes").exists() and (kept / benchrun.RECORD).exists()
+
+
+def make_plan(**changed: Any) -> benchrun.Plan:
+    """Return a plan; `changed` replaces fields."""
+    usual: dict[str, Any] = {
+        "tiers": ["native", "vm"], "kernel": "6.1", "seed": 1, "quick": False, "amounts": {},
+        "source": {"commit": "0123456789abcdef", "sha256": "x"}, "machine": {"model": "1"},
+    }  # fmt: skip
+    return benchrun.Plan(**{**usual, **changed})
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({}, ""),
+        ({"source": {"commit": "f" * 40, "sha256": "x"}}, ""),
+        ({"tiers": ["vm"]}, "its tiers is ['native', 'vm'], but ['vm'] was requested"),
+        ({"blocks": 3}, "its blocks is 0, but 3 was requested"),
+        ({"module": "m"}, "its module is , but m was requested"),
+        (
+            {"source": {"commit": None, "sha256": "y"}},
+            "the sources have changed since (commit 0123456789ab then, None now)",
+        ),
+        ({"machine": {"model": "2"}}, "the machine has changed: model was 1 and is 2"),
+        ({"machine": {"model": "1", "gcc": "9"}}, "the machine has changed: gcc was None and is 9"),
+        ({"machine": {}}, "the machine has changed: model was 1 and is None"),
+    ],
+)
+def test_first_difference_of_two_plans_is_named(changed: dict[str, Any], said: str) -> None:
+    assert benchrun.find_plan_difference(make_plan(), make_plan(**changed)) == said
+
+
+@pytest.mark.parametrize(
+    ("tiers", "user", "command"),
+    [
+        (["native", "vm"], 0, "make bench RESUME=r"),
+        (["native", "metal"], 0, "make bench-host RESUME=r"),
+        (["native", "vm"], 1000, "sudo make bench RESUME=r"),
+    ],
+)
+def test_missing_tiers_have_a_reason_and_a_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiers: list[str], user: int, command: str
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: user)
+    run = benchrun.Run(tmp_path / "r", make_plan(tiers=tiers, quick=True))
+    run.obstacles["native"] = {"failed": True, "why": "x"}
+    missing = [
+        {"tier": "native", "failed": True, "why": "x"},
+        {"tier": tiers[1], "failed": False, "why": "the run ended too early"},
+    ]
+    assert benchrun.describe_run(run) == {"quick": True, "missing": missing, "resume": command}
+    for tier in tiers:
+        assert not run.is_measured(tier)
+        run.get_raw_folder(tier).mkdir(parents=True)
+    assert run.list_measured_tiers() == tiers and not run.has_samples()
+    assert benchrun.describe_run(run) == {"quick": True, "missing": []}
+    kept = [run.get_raw_folder(f"native.refused-{number}") for number in (1, 2)]
+    assert run.rename_refused_samples("native") == kept[0]
+    run.get_raw_folder("native").mkdir()
+    assert run.rename_refused_samples("native") == kept[1]
+    (run.path / "raw" / "x.partial").mkdir()
+    (run.path / "raw" / "x.partial" / "a.csv").touch()
+    assert not run.has_samples()
+    (kept[1] / "a.csv").touch()
+    assert run.has_samples()
+
+
+def test_newest_five_runs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(benchrun, "LOCAL", tmp_path)
+    with pytest.raises(UnableError, match=r"is missing; there are: none$"):
+        benchrun.find_run_folder("x")
+    for number in range(1, 8):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "run.json").touch()
+    (tmp_path / "latest").symlink_to("7")
+    with pytest.raises(UnableError, match=r"there are: 3, 4, 5, 6, 7$"):
+        benchrun.find_run_folder("x")
+    assert benchrun.find_run_folder("latest") == benchrun.find_run_folder(str(tmp_path / "7"))

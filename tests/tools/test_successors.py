@@ -4,8 +4,11 @@ not."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from kmtools.analyse import published, summary
@@ -145,3 +148,43 @@ def test_disassembly_includes_out_of_line_code() -> None:
     code = {site.form: site.code for site in objects.measure_all_site_forms()}
     assert "sdt_fire" in code["sdt-jump"] and "marker_call_probes" in code["marker-jump"]
     assert code["none"].count("\t") == 1
+
+
+@pytest.mark.parametrize(
+    ("section", "part"),
+    [
+        (".text", "text"), (".text.unlikely", "text"), (".rodata.str1.1", "strings"),
+        ("__markers_strings", "strings"), ("kmarkers_strings", "strings"), (".data.rel", "data"),
+        (".bss", "data"), ("__markers", "data"), ("kmarkers_data", "data"),
+        ("kmarkers_sites", "tables"), ("__jump_table", "tables"), (".note.stapsdt", "tables"),
+        (".discard.x", "tables"), ("kmarkers_heads", None), (".note.gnu.property", None),
+        (".comment", None), (".debug_info", None), (".rela.text", None), (".eh_frame", None),
+    ],
+)  # fmt: skip
+def test_section_belongs_to_a_part_of_the_object(section: str, part: str | None) -> None:
+    assert objects.find_object_part(section) == part
+
+
+def test_size_of_a_site_is_the_growth_by_16_copies(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy adds 0x30 bytes of text, 6 of which belong to the function without a site, and 24
+    bytes of tables. 0x1a bytes of text are before the return."""
+    head = "  0 .text  {:08x}  0\n      CONTENTS\n  1 kmarkers_x  {:08x}  0\n  2 .data  4  0\n"
+
+    def capture(words: list[object], *_: object) -> SimpleNamespace:
+        copies = 17 if "-17." in str(words[-1]) else 1
+        text = head.format(0x30 * copies + 3, 24 * copies + 8)
+        if "-d" in words:
+            text = "  0:\t90   \tnop\n  1a:\tc3                   \tret\n  1b:\tc3  \tret\n"
+        if "-dr" in words:
+            text = "x:\n\n0 <f0>:\n 1a: ret\n\n0 <f1>:\n\n5 <f0.cold>:\n 5: ud2\n"
+        return SimpleNamespace(stdout=text, returncode=0)
+
+    monkeypatch.setattr("kmtools.base.processes.capture_output", capture)
+    site = objects.measure_site_form("sdt-nop", tmp_path, Counter(text=6, data=0))
+    assert site.sizes == {
+        "text": 42, "text-likely": 26, "text-unlikely": 16, "data": 0, "tables": 24, "strings": 0,
+    }  # fmt: skip
+    assert site.code == "0 <f0>:\n 1a: ret\n\n5 <f0.cold>:\n 5: ud2"
+    assert (tmp_path / "sdt-nop-17.c").read_text().count("void f") == 17
