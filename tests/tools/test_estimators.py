@@ -915,3 +915,24 @@ def test_late_windows_are_later_as_their_disturbance_says() -> None:
         assert shares[1:] == pytest.approx(wanted, abs=0.04)
         assert shares[0] == pytest.approx(0 if one_sided else wanted, abs=0.04)
         assert singles[hit].mean() == pytest.approx(27000, rel=0.15)
+
+
+def test_regular_disturbances_add_their_cost_to_their_share_of_the_blocks() -> None:
+    """A process has 128 blocks. Costly processes, and costly pairs of a process and a layout, cost
+    the same in all of their blocks."""
+    random, length = np.random.default_rng(5), 500 * noises.BLOCKS
+    layout = noises.permute_layouts(random, length)
+    found = {
+        kind: noises.ASYMMETRIC[kind](random, layout).reshape(-1, noises.BLOCKS)
+        for kind in ("slow-start-3", "drift-in-process", "period-32", "one-in-five-10", "pairs-4")
+    }
+    assert (found["slow-start-3"] == np.repeat([3, 0], [32, 96])).all()
+    assert found["drift-in-process"] == pytest.approx(np.tile(np.linspace(0, 3, 128), (500, 1)))
+    assert (found["period-32"].reshape(-1, 32).sum(axis=1) == 8 * 3).all()
+    costly = found["one-in-five-10"]
+    assert [*np.unique(costly)] == [0, 10] and (costly == costly[:, :1]).all()
+    assert (costly[:, 0] > 0).mean() == pytest.approx(0.2, abs=0.04)
+    order = np.argsort(layout.reshape(-1, 128), axis=1, kind="stable")
+    pairs = np.take_along_axis(found["pairs-4"], order, axis=1).reshape(500, 32, 4)
+    assert [*np.unique(pairs)] == [0, 4] and (pairs == pairs[:, :, :1]).all()
+    assert (pairs > 0).mean() == pytest.approx(0.1, abs=0.01)
