@@ -6,6 +6,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import math
 import re
 import shutil
 import subprocess
@@ -474,6 +475,127 @@ def test_large_numbers_have_three_significant_digits() -> None:
         999_600: "1.00M", 16_268_898: "16.3M", 28_767_562_473: "28.8G", 1e13: "10000G",
     }  # fmt: skip
     assert {value: table.format_with_prefix(value) for value in known} == known
+
+
+@pytest.mark.parametrize(
+    ("value", "plain", "signed"),
+    [
+        *((None, "-", "-"), (math.inf, "?", "?"), (-math.inf, "?", "?"), (math.nan, "?", "?")),
+        *((0.0, "0.000", "+0.000"), (-0.0004, "0.000", "+0.000"), (-0.0006, "-0.001", "-0.001")),
+        *((9.5, "9.500", "+9.500"), (10.0, "10.00", "+10.00"), (-10.0, "-10.00", "-10.00")),
+        *((99.5, "99.50", "+99.50"), (100.0, "100.0", "+100.0"), (-100.0, "-100.0", "-100.0")),
+        *((999.5, "999.5", "+999.5"), (1000.0, "1000", "+1000"), (123456.7, "123457", "+123457")),
+    ],
+)
+def test_numbers_of_a_table_have_three_or_four_digits(
+    value: float | None, plain: str, signed: str
+) -> None:
+    assert table.format_amount(value) == plain
+    assert table.format_amount(value, signed=True) == signed
+
+
+def test_numbers_with_a_prefix_have_three_digits_at_each_power() -> None:
+    known = {
+        *((10, "10"), (99, "99"), (1000, "1.00k"), (1234, "1.23k"), (10_000, "10.0k")),
+        *((99_940, "99.9k"), (100_000, "100k"), (10**6, "1.00M"), (10**9, "1.00G")),
+    }
+    assert {(value, table.format_with_prefix(value)) for value, _ in known} == known
+
+
+def test_notes_longer_than_24_characters_are_numbered_below_the_table() -> None:
+    """Equal long notes have one number; the numbers begin with 1."""
+    notes = ["", "x" * 24, "y" * 25, "z" * 26, "y" * 25]
+    rows = [make_result("b", f"v{n}", note=note) for n, note in enumerate(notes)]
+    numbers = table.number_long_notes(rows)
+    assert numbers == {"y" * 25: 1, "z" * 26: 2}
+    assert [table.format_verdict(row, numbers) for row in rows] == [
+        "equivalent", f"equivalent ({'x' * 24})", "equivalent [1]", "equivalent [2]",
+        "equivalent [1]",
+    ]  # fmt: skip
+    lines = table.render_result_table(rows, 200, False).splitlines()
+    assert lines[-4:] == ["", f" [1] {'y' * 25}", "", f" [2] {'z' * 26}"]
+
+
+@pytest.mark.parametrize("core", [CORE, None])
+def test_narrow_table_omits_its_columns_in_order(core: object) -> None:
+    """The columns are omitted only if they do not fit, one after the other: the interval of the
+    median, the flagged windows, the blocks, the added core cycles, the median, and the interval of
+    the added cost."""
+    rows = [make_result("b", "v", 1.0, core=core)]
+    heads = ["variant", "median", "95 % interval", "added", "95 % interval", "added, core", "n",
+             "flagged", "verdict"]  # fmt: skip
+    if core is None:
+        heads.remove("added, core")
+    wanted = [list(heads)]
+    for name in ("95 % interval", "flagged", "n", "added, core", "median", "95 % interval"):
+        if name in heads:
+            heads.remove(name)
+            wanted.append(list(heads))
+    found: list[list[str]] = []
+    width = 200
+    while len(found) < len(wanted):
+        lines = table.format_result_lines(rows, width, {})
+        found.append(re.split(r"\s\s+", lines[0].strip()))
+        longest = max(map(len, lines))
+        assert table.format_result_lines(rows, longest, {}) == lines
+        width = longest - 1
+    assert found == wanted
+    assert table.format_result_lines(rows, 20, {}) == lines, "twelve characters are not shortened"
+
+
+@pytest.mark.parametrize(("over", "length"), [(0, 30), (1, 29), (18, 12), (19, 12)])
+def test_long_names_are_shortened_to_at_least_12_characters(over: int, length: int) -> None:
+    rows = [make_result("b", "n" * 30)]
+    widest = 2 + 30 + len("  +0.000  equivalent")
+    _, line = table.format_result_lines(rows, widest - over, {})
+    assert len(line.split()[0]) == length
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [
+        *(("slower", 33), ("more", 33), ("differs", 33), ("faster", 36), ("fewer", 36)),
+        *(("equivalent", 32), ("identical", 32), ("unresolved", 2), ("withheld", 2)),
+        ("baseline", None),
+    ],
+)
+def test_colour_of_a_verdict_is_that_of_its_kind(verdict: str, code: int | None) -> None:
+    """The colour is only on the verdict, even if a variant has the name of the verdict."""
+    row = make_result("b", verdict, verdict=verdict)
+    *_, plain = table.render_result_table([row], 100, False).splitlines()
+    *_, line = table.render_result_table([row], 100, True).splitlines()
+    head = plain.removesuffix(verdict)
+    assert line == (plain if code is None else f"{head}\033[{code}m{verdict}\033[0m")
+
+
+def test_table_has_a_heading_for_each_tier_and_benchmark() -> None:
+    """A benchmark has the line about core cycles only if these are known."""
+    rows = [
+        make_result("a", "v", 1.0, core=None, n=7, windows=90, flagged=2),
+        make_result("a", "w", -1.0, core=None, verdict="slower", note="loud"),
+        make_result("b", "v", 0.0),
+        make_result("b", "v", 3.0, tier="icount", unit=rundir.UNIT_INSTRUCTIONS, core=None),
+    ]
+    numbers = "margin 0.250, noise floor 0.100, smallest detectable 0.350"
+    assert re.sub(" +", " ", table.render_result_table(rows, 120, False)).splitlines() == [
+        "native, kernel 6.12: TSC cycles per operation",
+        "",
+        f" a: over none; {numbers}",
+        " variant median 95 % interval added 95 % interval n flagged verdict",
+        " v 101.0 [100.9, 101.1] +1.000 [+0.900, +1.100] 7 2/90 equivalent",
+        " w 99.00 [98.90, 99.10] -1.000 [-1.100, -0.900] 8 0/100 slower (loud)",
+        "",
+        f" b: over none; {numbers}",
+        f" {CORE.describe_ratio()}",
+        " variant median 95 % interval added 95 % interval added, core n flagged verdict",
+        " v 100.0 [99.90, 100.1] +0.000 [-0.100, +0.100] +0.000 8 0/100 equivalent",
+        "",
+        "icount, kernel 6.12: instructions per operation",
+        "",
+        " b: over none; exact counts",
+        " variant median 95 % interval added 95 % interval n flagged verdict",
+        " v 103 [102.9, 103.1] +3 [+2.9, +3.1] 8 0/100 equivalent",
+    ]
 
 
 @pytest.mark.parametrize(
