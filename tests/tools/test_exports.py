@@ -10,11 +10,24 @@ from pathlib import Path
 from typing import Any
 
 import manyruns
+import numpy as np
 import pytest
+from kmtools.analyse.rows import SHARE, Row, RowName
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure.rundir import make_tiers, read_env
-from kmtools.measure.samples import GAP, SWITCH, Sample, read_samples, write_samples
+from kmtools.measure.samples import (
+    GAP,
+    LOOP,
+    PART,
+    ROUNDS,
+    SWITCH,
+    Sample,
+    read_samples,
+    write_samples,
+)
+from kmtools.report import exports
+from verdictrows import make_tier
 
 REFERENCE = ROOT / "results" / "reference"
 METRIC = re.compile(r'kmarkers_cost\{(?:[a-z]+="[^"\n]*",?)+\} [0-9.e+-]+')
@@ -175,3 +188,111 @@ def test_invalid_run_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert main(["export", str(run), f"--openmetrics={out}", f"--trace={out}"]) == 1
     assert "(truncated?)" in capsys.readouterr().err and not out.exists()
     assert main(["export", str(run)]) == 2
+
+
+def test_text_of_openmetrics_has_all_labels_of_a_row() -> None:
+    """A backslash, a quotation mark and a line break of a name are escaped. Only a row about
+    switching sites has the number of sites."""
+    names = (RowName("native", "b", 'x\\"\n'), RowName("vm", "arm", "batched", SWITCH, 10))
+    rows = [
+        Row(name, "6.1", "ticks", SHARE, "none", cost, 8, 1, np.ones(1), {})
+        for name, cost in zip(names, (1.25, 1e-7), strict=True)
+    ]
+    assert exports.render_openmetrics(rows).split("\n") == [
+        "# TYPE kmarkers_cost gauge",
+        "# HELP kmarkers_cost Median cost of an operation or a switch, in the unit of the label.",
+        'kmarkers_cost{tier="native",kernel="6.1",benchmark="b",variant="x\\\\\\"\\n",'
+        'measured="loop",unit="ticks"} 1.25',
+        'kmarkers_cost{tier="vm",kernel="6.1",benchmark="arm",variant="batched",'
+        'measured="switch",unit="ticks",sites="10"} 1e-07',
+        "# EOF",
+        "",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("khz", "microseconds"),
+    [({"tsc_khz": "2000000"}, 1.5), ({"tsc_khz": "1"}, 3e6), ({"tsc_khz": "0"}, 3000.0), ({}, 3e3)],
+)
+def test_ticks_of_an_unknown_clock_are_shown_as_microseconds(
+    khz: dict[str, str], microseconds: float
+) -> None:
+    assert exports.convert_ticks_to_microseconds(3000, make_tier(**khz)) == microseconds
+
+
+def make_switch_sample(variant: str, measured: str, ticks: int, **changed: Any) -> Sample:
+    """Return a sample of a switch of 10 sites in block 5, by CPU 1."""
+    own = Sample(
+        "native", "6.12", 1, "arm-scaling", variant, measured, 0, 5, 0, 1, None, 10, ticks,
+        "ticks", None, (),
+    )  # fmt: skip
+    return own._replace(**changed)
+
+
+def test_switches_of_a_trace_follow_each_other() -> None:
+    """At 1 GHz a microsecond has 1000 ticks. The first switch takes 9 us with its parts of 1, 2 and
+    4 us; meanwhile CPU 3 waits for 8 us, from the last part, at 3 us, to 11 us, where the second
+    switch begins. The third switch has another number of sites, and no parts. Only a gap is known
+    of the fourth switch. Times of loops, and parts without a whole or a gap, are not shown. Another
+    benchmark is another process of the trace, and begins at 0."""
+    samples = [
+        make_switch_sample("none", LOOP, 7000),
+        make_switch_sample("batched", SWITCH, 9000),
+        make_switch_sample("batched-validate", PART, 1000),
+        make_switch_sample("batched-map", PART, 2000),
+        make_switch_sample("batched-rounds", PART, 4000),
+        make_switch_sample("batched-round-count", ROUNDS, 2),
+        make_switch_sample("batched-stall", GAP, 8000, cpu=3),
+        make_switch_sample("batched", SWITCH, 6000),
+        make_switch_sample("batched", SWITCH, 5000, block=6),
+        make_switch_sample("batched-stall", GAP, 500, cpu=1, block=6),
+        make_switch_sample("idle-stall", GAP, 300, cpu=2),
+        make_switch_sample("alone-map", PART, 1),
+        make_switch_sample("batched", SWITCH, 1000, benchmark="arm-other"),
+    ]
+    text = exports.render_trace(samples, [make_tier(tsc_khz="1000000")])
+    assert text.endswith("}\n") and json.loads(text)["displayTimeUnit"] == "ns"
+    events = json.loads(text)["traceEvents"]
+    threads = [(1, "the CPU that switches"), (2, "a CPU that waits")]
+    for pid, name in ((1, "arm-scaling"), (2, "arm-other")):
+        assert [e for e in events if e["ph"] == "M" and e["pid"] == pid] == [
+            {
+                "ph": "M",
+                "name": "process_name",
+                "pid": pid,
+                "args": {"name": f"{name} (native, 6.12, TSC cycles)"},
+            },
+            *(
+                {"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": {"name": words}}
+                for tid, words in threads
+            ),
+        ]
+    first = {"sites": 10, "rounds": 2, "switched_by": 1, "block": 5}
+    second = {**first, "rounds": None}
+    shown = [(e.pop("ph"), e) for e in events if e["ph"] != "M"]
+    assert {phase for phase, _ in shown} == {"X"}
+    keys = ("name", "pid", "tid", "ts", "dur", "args")
+    assert [tuple(e[key] for key in keys) for _, e in shown] == [
+        ("batched", 1, 1, 0, 9, first),
+        ("validate", 1, 1, 0, 1, {"sites": 10}),
+        ("map", 1, 1, 1, 2, {"sites": 10}),
+        ("rounds", 1, 1, 3, 4, {"sites": 10}),
+        ("gap", 1, 2, 3, 8, {**first, "waited": 3}),
+        ("batched", 1, 1, 11, 6, second),
+        ("batched", 1, 1, 17, 5, {**second, "block": 6}),
+        ("gap", 1, 2, 17, 0.5, {**second, "block": 6, "waited": None}),
+        ("gap", 1, 2, 22, 0.3, {**second, "switched_by": None, "waited": 2}),
+        ("batched", 2, 1, 0, 1, second),
+    ]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"tier": "vm"}, {"kernel": "6.1"}, {"benchmark": "b"}, {"sites": 9}, {"process": 2},
+     {"block": 6}],
+)  # fmt: skip
+def test_gap_belongs_to_a_switch_of_the_same_block_and_size(other: dict[str, Any]) -> None:
+    switches = [make_switch_sample("batched", SWITCH, 9, **more) for more in ({}, other)]
+    gap = make_switch_sample("batched-stall", GAP, 3, **other)
+    found = [*exports.group_samples_by_switch([*switches, gap]).values()]
+    assert found == [{SWITCH: switches[0]}, {SWITCH: switches[1], GAP: gap}]

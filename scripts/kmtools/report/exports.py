@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 from kmtools.analyse.rows import Row
@@ -60,7 +61,7 @@ def group_samples_by_switch(
     """Return for each switch of sites its samples, by measured quantity. If a method switches
     several times in a block, the n-th sample of each quantity belongs to the n-th switch."""
     found: dict[tuple[Any, ...], dict[str, Sample]] = defaultdict(dict)
-    turns: dict[tuple[Any, ...], int] = defaultdict(int)
+    turns: dict[tuple[Any, ...], Iterator[int]] = defaultdict(count)
     for s in samples:
         if s.measured not in (SWITCH, PART, GAP, ROUNDS):
             continue
@@ -70,9 +71,7 @@ def group_samples_by_switch(
         if s.measured == PART:
             way, _, what = way.rpartition("-")
         place = (s.tier, s.kernel, s.benchmark, way, s.sites, s.process, s.block)
-        turn = turns[*place, what]
-        turns[*place, what] += 1
-        found[*place, turn][what] = s
+        found[*place, next(turns[*place, what])][what] = s
     return found
 
 
