@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
@@ -26,7 +27,8 @@ from kmtools.analyse.words import NOT_JUDGED
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import collect
-from kmtools.report import changetext, comparison
+from kmtools.measure.rundir import RunError
+from kmtools.report import changefiles, changepage, changetext, comparison
 from kmtools.report.comparison import ComparedRun, Comparison, RunPair
 
 REFERENCE = ROOT / "results" / "reference"
@@ -745,3 +747,388 @@ def test_interval_of_a_change_equals_a_computation_by_hand(
     percent, interval, found = changes.compute_relative_change(a, b, 0.05)
     assert percent == pytest.approx(20) and found == note
     assert (interval.lo, interval.hi) == pytest.approx(ends, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("percent", "text"),
+    [
+        *((None, "-"), (math.nan, "-"), (math.inf, "?"), (-math.inf, "?"), (0.0, "+0.00 %")),
+        *((1.0, "+1.00 %"), (-1.257, "-1.26 %"), (123.0, "+123.00 %")),
+    ],
+)
+def test_change_without_a_number_is_a_dash(percent: float | None, text: str) -> None:
+    assert changetext.format_percent(percent) == text
+
+
+def make_mixed_pair() -> RunPair:
+    """Return two runs with a slower row, a row whose change is unbounded, a row about 100 sites,
+    and a row that only A has. The rows are in two benchmarks."""
+    slower = replace(make_change("v", 1.5, SLOWER), floor=0.25, note="a <note>")
+    wide = replace(make_change("w", 0.0, UNRESOLVED), interval=UNBOUNDED)
+    name = RowName("vm", "arm", "one|two", "switch", 100)
+    new = {"unit": "ticks", "cost": 2000.0, "blocks": 9, "processes": 3, "values": np.ones(2)}
+    row = replace(make_change("x", 0.0, "").a, name=name, **new)  # type: ignore[type-var]
+    sites = Change(name, "ticks", row, row, WHOLE, -2.0, Interval(-3, -1), None, 0.1, FASTER)
+    gone = replace(
+        make_change("y", 0.0, MISSING), b=None, percent=None, interval=UNBOUNDED, note="only in A"
+    )
+    machine = {"cpu": {"model_name": "X\x07 5", "microcode": "0x1"}}
+    env = {
+        "run": {"quick": True, "missing": [{"tier": "metal", "why": "no"}]},
+        "machine": machine,
+        "kernel": {"release": "6.1"},
+        "date": "2026-01-31",
+    }
+    a = ComparedRun("a", env, (), grades=["native: poor"])
+    return RunPair(a, ComparedRun("b_1", {}, (), note="told"), [slower, wide, sites, gone])
+
+
+def test_json_of_a_comparison_has_each_row_in_both_runs() -> None:
+    found = Comparison([make_mixed_pair()], 0.1, frozenset([SLOWER, MISSING]), ["dead: m: gone"])
+    text = changefiles.render_comparison_json(found)
+    assert text.endswith("}\n") and text.startswith('{\n "schema": 1,\n "margin": 0.1,\n')
+    whole = json.loads(text)
+    (pair,) = whole.pop("pairs")
+    assert whole == {
+        "schema": 1, "margin": 0.1, "failing": ["missing", "slower"], "failed": 2,
+        "faults": ["dead: m: gone"],
+    }  # fmt: skip
+    assert pair["a"] == {
+        "run": "a", "date": "2026-01-31", "cpu": "X\x07 5", "microcode": "0x1", "kernel": "6.1",
+        "grades": ["native: poor"],
+        "remarks": [
+            "a is a quick run: few blocks, so wide intervals",
+            "a: not measured: metal, because no", "a: native: poor",
+        ],
+    }  # fmt: skip
+    assert pair["b"] == {
+        **dict.fromkeys(("date", "cpu", "microcode", "kernel")), "run": "b_1", "grades": [],
+        "remarks": ["told"],
+    }  # fmt: skip
+    assert pair["counts"] == {SLOWER: 1, UNRESOLVED: 1, FASTER: 1, MISSING: 1}
+    first, wide, sites, gone = pair["rows"]
+    own = {"kernel": "6.1", "unit": "TSC cycles", "cost": 1.0, "blocks": 8, "processes": 1,
+           "clusters": 1}  # fmt: skip
+    assert first == {
+        "tier": "native", "benchmark": "b", "variant": "v", "measured": "loop", "sites": None,
+        "kind": SHARE, "percent": 1.5, "percent_lo": 1.4, "percent_hi": 1.6, "noise_floor": 0.25,
+        "margin": 0.1, "verdict": SLOWER, "note": "a <note>", "fails": True, "a": own, "b": own,
+    }  # fmt: skip
+    ends = ("percent", "percent_lo", "percent_hi", "noise_floor", "fails")
+    assert [wide[end] for end in ends] == [0.0, None, None, None, False]
+    assert [sites[end] for end in ends] == [-2.0, -3.0, -1.0, None, False]
+    assert [gone[end] for end in ends] == [None, None, None, None, True]
+    assert (sites["measured"], sites["sites"], gone["b"], gone["a"]) == ("switch", 100, None, own)
+    assert sites["a"] == {"kernel": "6.1", "unit": "ticks", "cost": 2000.0, "blocks": 9,
+                          "processes": 3, "clusters": 2}  # fmt: skip
+
+
+@pytest.mark.parametrize("failing", [{SLOWER}, {SLOWER, MISSING}])
+def test_junit_has_failures_skipped_rows_and_outputs(failing: set[str]) -> None:
+    """A row without a number is skipped, unless its verdict is a failure."""
+    found = Comparison([make_mixed_pair()], 0.1, frozenset(failing), ["dead: m: gone", "odd"])
+    text = changefiles.render_junit(found)
+    assert (
+        text.startswith("<?xml") and text.endswith("</testsuites>\n") and "\n <testsuite " in text
+    )
+    root = ElementTree.fromstring(text)
+    rows, machines = root
+    lost = int(MISSING in failing)
+    assert (root.tag, root.attrib) == ("testsuites", {"name": "kmarkers compare"})
+    assert rows.attrib == {
+        "name": "a b_1", "tests": "4", "failures": str(1 + lost), "skipped": str(1 - lost),
+    }  # fmt: skip
+    cases = [(case.get("classname"), case.get("name"), case[0].tag) for case in rows]
+    assert cases == [
+        ("native.b", "v", "failure"),
+        ("native.b", "w", "system-out"),
+        ("vm.arm", "one|two switch 100", "system-out"),
+        ("native.b", "y", "failure" if lost else "skipped"),
+    ]
+    assert [case[0].get("message") or case[0].text for case in rows] == [
+        "slower: +1.50 % [+1.40, +1.60] a <note>",
+        "unresolved: +0.00 % [?, ?]",
+        "faster: -2.00 % [-3.00, -1.00]",
+        "missing: - - only in A",
+    ]
+    assert machines.attrib == {"name": "machines", "tests": "2", "failures": "2", "skipped": "0"}
+    assert [
+        (case.get("classname"), case.get("name"), case[0].get("message")) for case in machines
+    ] == [
+        ("dead", "m: gone", "dead: m: gone"),
+        ("odd", "", "odd"),
+    ]
+    assert len(ElementTree.fromstring(changefiles.render_junit(replace(found, faults=())))) == 1
+
+
+HINTS = [
+    "A: a, X\\x07 5, 0x1, 6.1, 2026-01-31",
+    "B: b_1",
+    "a is a quick run: few blocks, so wide intervals",
+    "a: not measured: metal, because no",
+    "a: native: poor",
+    "told",
+    "margin 0.1 %, the same for all rows",
+    "a change of 1.2 % would be detected in half of the rows",
+]
+
+
+def test_markdown_of_a_comparison_is_escaped() -> None:
+    """Rows that did not change are only in the table of all rows. A character with a meaning in
+    Markdown is escaped."""
+    pair = make_mixed_pair()
+    counts = "4 rows: 1 slower, 1 unresolved, 1 faster, 1 missing"
+    heads = [
+        "| tier | benchmark | variant | A | B | unit | change | interval | verdict |",
+        "| --- | --- | --- | --: | --: | --- | --: | --: | --- |",
+    ]
+    rows = [
+        "| native | b | v | 1.000 | 1.000 | TSC cycles | +1.50 % | \\[+1.40, +1.60\\]"
+        " | slower (a &lt;note&gt;) |",
+        "| native | b | w | 1.000 | 1.000 | TSC cycles | +0.00 % | \\[?, ?\\] | unresolved |",
+        "| vm | arm | one\\|two (switch, 100 sites) | 2000 | 2000 | ticks | -2.00 %"
+        " | \\[-3.00, -1.00\\] | faster |",
+        "| native | b | y | 1.000 | - | TSC cycles | - | - | missing (only in A) |",
+    ]
+    body = ["## b\\_1 against a", ""]
+    body += [f"- {line}".replace("\\x07", "\\\\x07").replace("b_1", "b\\_1") for line in HINTS]
+    body += [f"- {counts}", "", *heads]
+    end = ["", "no row is fewer", ""]
+    found = Comparison([pair], 0.1, frozenset([FEWER]))
+    assert changetext.render_markdown(found).split("\n") == [*body, *rows[:1], *rows[2:], *end]
+    assert changetext.render_markdown(found, True).split("\n") == [*body, *rows, *end]
+    faults = changetext.render_markdown(replace(found, faults=["dead: *"])).split("\n")
+    assert faults == ["- dead: \\*", "", *body, *rows[:1], *rows[2:], *end]
+    none = replace(found, pairs=[replace(pair, changes=pair.changes[1:2])])
+    assert changetext.render_markdown(none).split("\n")[-4:] == ["No row changed.", *end]
+
+
+def test_page_of_a_comparison_shows_changed_rows_then_all() -> None:
+    pair = make_mixed_pair()
+    found = Comparison([pair], 0.1, frozenset([MISSING]), ["<dead>"])
+    page = changepage.render_comparison_page(found)
+    assert page.startswith('<!doctype html>\n<html lang="en">') and page.endswith("</html>\n")
+    assert (
+        '<ul class="warning"><li>&lt;dead&gt;</li></ul><h2>b_1 against a</h2><ul><li>A: a' in page
+    )
+    assert '<p class="answer">1 rows fail (missing)</p>' in page
+    counts = "4 rows: 1 slower, 1 unresolved, 1 faster, 1 missing"
+    assert "".join(f"<li>{line}</li>" for line in [*HINTS, counts]) + "</ul>" in page
+    changed, _, whole = page.partition("<details><summary>All 4 rows</summary>")
+    for part, names in ((changed, ["v", "one|two", "y"]), (whole, ["v", "w", "one|two", "y"])):
+        table = part[part.index('<div class="scroll"') :]
+        titles = re.findall(r'<tr><th colspan="6"><div>(.*?)</div></th></tr>', table)
+        assert titles == ["native b, TSC cycles", "vm arm, ticks", "native b, TSC cycles"]
+        assert [n.split(" (")[0] for n in re.findall(r'scope="row">(.*?)<', table)] == names
+        assert re.findall(r'<th scope="col"(.*?)>(.*?)</th>', table) == [
+            ("", "variant"),
+            *((' class="n"', head) for head in ("A", "B", "change", "interval")),
+            (' class="v"', "verdict"),
+        ]
+    assert (
+        '<tr><th scope="row">v</th><td class="n">1.000</td><td class="n">1.000</td>'
+        '<td class="n">+1.50 %</td><td class="n">[+1.40, +1.60]</td>'
+        '<td class="v"><span class="slower">slower (a &lt;note&gt;)</span></td></tr>'
+    ) in changed
+    quiet = Comparison([replace(pair, changes=pair.changes[1:2])], 0.1, frozenset())
+    page = changepage.render_comparison_page(quiet)
+    assert "</ul><p>No row changed.</p><details>" in page and 'class="warning"' not in page
+
+
+def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
+    pair = make_mixed_pair()
+    found = Comparison([pair, pair], 0.1, frozenset([SLOWER, MISSING]))
+    head = [*HINTS[:6], *(f"{line}." for line in HINTS[6:]), "native, kernel 6.1: 1 row only in A"]
+    legend = ["", changetext.COLUMN_LEGEND, ""]
+    foot = ["", "4 rows: 1 slower, 1 unresolved, 1 faster, 1 missing", ""]
+    slower = "  v  1.000  1.000  +1.50 %  [+1.40, +1.60]  slower (a <note>)"
+    row = "  one|two (switch, 100 sites)  2000  2000  -2.00 %  [-3.00, -1.00]  faster"
+    sites = ["", "vm arm, ticks", row]
+    shown = [*head, *legend, "native b, TSC cycles", slower, *sites, *foot]
+    end = ["4 rows fail (missing, slower)"]
+    assert changetext.render_terminal(found).split("\n") == [*shown, *shown, *end]
+    whole = [
+        *(*head, *legend, "native b, TSC cycles"),
+        slower,
+        "  w  1.000  1.000  +0.00 %          [?, ?]  unresolved",
+        *sites,
+        *("", "native b, TSC cycles", "  y  1.000  -  -  -  missing (only in A)", *foot),
+    ]
+    assert changetext.render_terminal(found, True).split("\n") == [*whole, *whole, *end]
+    none = replace(found, pairs=[replace(pair, changes=[])])
+    assert changetext.render_terminal(none, True).count(changetext.COLUMN_LEGEND) == 0
+
+
+@pytest.mark.parametrize(
+    ("withheld", "failing", "said"),
+    [
+        (0, (), "no verdict counts as a failure, because --fail-on was not given"),
+        (0, ("slower", "more"), "1 rows fail (more, slower)"),
+        (0, ("fewer",), "no row is fewer"),
+        (
+            2,
+            ("fewer",),
+            "no row is fewer; 2 rows are withheld, because the numbers of a run are poor",
+        ),
+    ],
+)
+def test_outcome_of_a_comparison_names_the_failing_verdicts(
+    withheld: int, failing: Sequence[str], said: str
+) -> None:
+    rows = [make_change("v", 1.0, SLOWER)]
+    a, b = (ComparedRun(name, {}, ()) for name in "ab")
+    pairs = [RunPair(a, b, rows)]
+    pairs += [RunPair(a, b, [make_change("w", 1.0, "withheld")])] * withheld
+    assert changetext.describe_outcome(Comparison(pairs, 0.1, frozenset(failing))) == said
+
+
+def test_rows_that_one_run_lacks_are_counted_by_tier_and_kernel() -> None:
+    gone = replace(make_change("v", 0.0, MISSING), b=None, note="only in A")
+    new = replace(make_change("v", 0.0, "new"), a=None, note="only in B")
+    assert gone.a is not None
+    other = replace(gone, a=replace(gone.a, kernel="5.10"))
+    a, b = (ComparedRun(name, {}, ()) for name in "ab")
+    rows = [new, gone, make_change("x", 1.0, SLOWER), gone, other]
+    assert changetext.describe_missing_rows(RunPair(a, b, rows)) == [
+        "native, kernel 5.10: 1 row only in A",
+        "native, kernel 6.1: 2 rows only in A",
+        "native, kernel 6.1: 1 row only in B",
+    ]
+
+
+def test_rows_without_a_verdict_are_counted_with_their_reasons() -> None:
+    notes = [("withheld", "loud"), ("not comparable", "units"), ("withheld", "loud"), (SLOWER, "x")]
+    rows = [replace(make_change("v", 1.0, verdict), note=note) for verdict, note in notes]
+    a, b = (ComparedRun(name, {}, ()) for name in "ab")
+    pair = RunPair(a, b, rows)
+    assert changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)[2:] == [
+        "1 rows are not comparable: units", "2 rows are withheld: loud",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("length", "lines"), [(73, 2), (74, 3)])
+def test_verdict_is_beside_the_numbers_if_it_fits(length: int, lines: int) -> None:
+    """The indentation, a number and the space behind it take 7 of 80 columns."""
+    made = changetext.split_row_into_lines("name", ["1"], "v" * length)
+    assert made == [
+        "name",
+        *(["    1  " + "v" * 73] if lines == 2 else ["    1", "    " + "v" * 74]),
+    ]
+
+
+@pytest.mark.parametrize(("over", "split"), [(0, False), (1, True)])
+def test_row_of_80_columns_is_one_line(over: int, split: bool) -> None:
+    cells = ("t", "b", "v" * (54 + over), "1", "2", "u", "+1.00 %", "[?]", "sl")
+    lines = changetext.format_rows_by_benchmark([cells])
+    assert lines[:2] == ["", "t b, u"] and len(lines) == (4 if split else 3)
+    assert split or len(lines[2]) == 80
+
+
+def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
+    """Three lines are above the first benchmark, and one below the last row if rows are omitted."""
+    rows = [make_change(f"v{n}", float(n if n % 2 else -n), SLOWER) for n in range(1, 11)]
+    shown = {
+        most: [line.split()[0] for line in changetext.render_rows_to_limit(rows, most)[4:]]
+        for most in (99, 13, 12, 6, 0)
+    }
+    largest = [f"v{n}" for n in range(3, 11)]
+    assert shown == {
+        99: [*largest, "and"], 13: [*largest, "and"], 12: [*largest[1:], "and"],
+        6: ["v10", "and"], 0: ["v10", "and"],
+    }  # fmt: skip
+    assert changetext.render_rows_to_limit(rows, 6)[-1] == (
+        "and 9 more rows that changed less: --all"
+    )
+    assert len(changetext.render_rows_to_limit(rows[:2], 6)) == 6
+    assert changetext.render_rows_to_limit([], 99) == []
+    unknown = [replace(row, percent=None) for row in rows[:2]]
+    assert changetext.select_most_changed([*unknown, rows[0]], 1) == [rows[0]]
+
+
+def test_runs_of_the_same_name_are_told_apart_by_their_paths(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def make_run_of_folder(path: Path) -> ComparedRun:
+        return ComparedRun(path.name, {}, ())
+
+    monkeypatch.setattr(comparison, "load_compared_run", make_run_of_folder)
+    one, two, other = (Path(name) for name in ("/one/run", "/two/run", "/three/other"))
+    runs = comparison.load_compared_runs([one, two, other])
+    assert [(run.name, run.note) for run in runs] == [(str(one), ""), (str(two), ""), ("other", "")]
+    runs = comparison.load_compared_runs([other, two, Path("/three/../three/other")])
+    assert [run.name for run in runs] == [str(other), "run", "/three/../three/other"]
+    assert [run.note for run in runs] == [
+        "", "", "A and B are the same run, /three/../three/other"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        ([], "a and b have no row in common"),
+        (["only A"], "a and b have no row in common"),
+        (["z", "y", "z", "only A"], "no row of a and b can be compared: y; z"),
+        (["z", ""], ""),
+    ],
+)
+def test_runs_need_a_row_that_can_be_compared(rows: Sequence[str], why: str) -> None:
+    """A text is the reason why a row is not comparable, or is empty."""
+    made = [
+        replace(make_change("v", 0.0, "not comparable" if text else SLOWER), note=text)
+        for text in rows
+    ]
+    made = [replace(row, b=None, verdict=MISSING) if row.note == "only A" else row for row in made]
+    a, b = (ComparedRun(name, {}, ()) for name in "ab")
+    assert comparison.find_comparison_obstacle(RunPair(a, b, made)) == why
+
+
+def test_each_run_is_compared_with_the_first() -> None:
+    """A run without a common row is a fault, or an error if faults are not gathered."""
+    row = make_timed_row([5.0, 5.1])
+    rows = {name: [replace(row, name=RowName("native", "b", name))] for name in "vw"}
+    runs = [ComparedRun(n, {}, rows[v]) for n, v in (("a", "v"), ("b", "v"), ("c", "w"))]
+    said = comparison.compare_runs(runs, faults=["dead"], fail_on=["costlier", "missing"])
+    assert [(pair.a.name, pair.b.name) for pair in said.pairs] == [("a", "b")]
+    assert said.faults == ["dead", "not compared: a and c have no row in common"]
+    assert said.failing == {SLOWER, MORE, MISSING, "not comparable"} and said.margin == 0.1
+    with pytest.raises(RunError, match=r"^a and c have no row in common$"):
+        comparison.compare_runs(runs)
+
+
+def test_pairs_of_runs_share_the_error_probability() -> None:
+    """A row of two pairs has the interval of a pair with two rows."""
+    rows = [make_timed_row([5.0 + n / 10 for n in range(9)])]
+    twice = [*rows, replace(rows[0], name=RowName("native", "b", "w"))]
+    runs = [ComparedRun(name, {}, rows) for name in "abc"]
+    found = comparison.compare_runs(runs).pairs
+    (two,) = comparison.compare_runs([ComparedRun(name, {}, twice) for name in "ab"]).pairs
+    (alone,) = comparison.compare_runs(runs[:2]).pairs
+    assert [pair.changes[0].interval for pair in found] == [two.changes[0].interval] * 2
+    assert alone.changes[0].interval.half_width < two.changes[0].interval.half_width
+
+
+@pytest.mark.parametrize(("count", "shown"), [(7, 7), (8, 6)])
+def test_head_of_a_comparison_has_at_most_seven_remarks(count: int, shown: int) -> None:
+    """One more line is allowed for rows that one run lacks."""
+    grades = [f"grade {n}" for n in range(count)]
+    kernels = [f"{n}.0" for n in range(count + 1)]
+    gone = replace(make_change("v", 0.0, MISSING), b=None, note="only in A")
+    assert gone.a is not None
+    rows = [replace(gone, a=replace(gone.a, kernel=kernel)) for kernel in kernels]
+    pair = RunPair(ComparedRun("a", {}, (), grades=grades), ComparedRun("b", {}, ()), rows)
+    found = Comparison([pair], 0.1, frozenset())
+    for everything in (False, True):
+        lines = changetext.make_pair_head(found, pair, everything)
+        kept = count if everything else shown
+        more = [f"and {count - kept} more: --all"] * (kept < count)
+        assert [line for line in lines if ": grade " in line] == [
+            f"a: {text}" for text in grades[:kept]
+        ]
+        assert len([line for line in lines if line.endswith("row only in A")]) == kept + 1
+        assert [line for line in lines if line.startswith("and ")] == more * 2
+
+
+def test_characters_of_markdown_are_escaped() -> None:
+    assert changetext.escape_markdown("a-`*_|[]#@~\\<&>\"'") == (
+        "a-\\`\\*\\_\\|\\[\\]\\#\\@\\~\\\\&lt;&amp;&gt;\"'"
+    )
