@@ -496,7 +496,16 @@ def test_numbers_of_a_table_have_three_or_four_digits(
 
 def test_numbers_with_a_prefix_have_three_digits_at_each_power() -> None:
     known = {
-        *((10, "10"), (99, "99"), (1000, "1.00k"), (1234, "1.23k"), (10_000, "10.0k")),
+        *(
+            (0, "0"),
+            (0.4, "0"),
+            (0.6, "1"),
+            (10, "10"),
+            (99, "99"),
+            (1000, "1.00k"),
+            (1234, "1.23k"),
+            (10_000, "10.0k"),
+        ),
         *((99_940, "99.9k"), (100_000, "100k"), (10**6, "1.00M"), (10**9, "1.00G")),
     }
     assert {(value, table.format_with_prefix(value)) for value, _ in known} == known

@@ -22,14 +22,15 @@ def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], lis
     """Return the heads and the rows of a table: the ticks of a switch by method and number of
     sites, and the ratio of these ticks to the ticks of one batch of kmarkers. There is a column for
     each number of sites that another method switched; if no other method was measured, for each
-    number of sites that kmarkers switched."""
+    number of sites that kmarkers switched. Without another method there is no ratio."""
     times = [p for p in points if p.benchmark == SCALING and p.is_time]
     compared = [p for p in times if not p.method.startswith(OUR_METHOD)]
     sizes = sorted({p.sites for p in compared or times})
     most = max(
         (p.sites for p in times if p.method != OUR_METHOD and p.method in METHOD_NAMES), default=0
     )
-    heads = ["way", *(f"{size:,}" for size in sizes), f"times ours at {min(most, 10_000):,}"]
+    heads = ["way", *(f"{size:,}" for size in sizes)]
+    heads += [f"times ours at {min(most, 10_000):,}"] if most else []
     rows = []
     for way, words in METHOD_NAMES.items():
         cells = [find_point(times, SCALING, way, size) for size in sizes]
@@ -38,7 +39,8 @@ def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], lis
                 find_point(times, SCALING, w, min(most, 10_000)) for w in (way, OUR_METHOD)
             )
             ratio = format_amount(own.median / ours.median) if own and ours and ours.median else ""
-            rows.append([words, *(format_with_prefix(c.median) if c else "" for c in cells), ratio])
+            row = [words, *(format_with_prefix(c.median) if c else "" for c in cells)]
+            rows.append([*row, ratio] if most else row)
     return heads, rows
 
 
@@ -48,7 +50,7 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
     sizes = sorted({p.sites for p in points if p.variant == OUR_METHOD and p.benchmark == SCALING})
     heads = ["of one batch, per site", *(f"{size:,}" for size in sizes)]
     rows = []
-    for variant in (OUR_METHOD, *switching.BATCH_PARTS, switching.ROUND_COUNT):
+    for variant in (OUR_METHOD, *switching.BATCH_PARTS, switching.ROUND_COUNT) if sizes else ():
         cells = [find_point(points, SCALING, variant, size) for size in sizes]
         label = (
             "all" if variant == OUR_METHOD else variant.removeprefix("batched-").replace("-", " ")
@@ -70,7 +72,7 @@ def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list
     rows = []
     for point in sorted(stalls, key=lambda p: list(METHOD_NAMES).index(p.method)):
         stopped = find_point(stalls, STALL, "stop-machine-stall", point.sites)
-        share = f"{100 * point.median / stopped.median:.1f} %" if stopped else ""
+        share = f"{100 * point.median / stopped.median:.1f} %" if stopped and stopped.median else ""
         span = f"[{format_amount(point.ci.lo)}, {format_amount(point.ci.hi)}]"
         row = [
             METHOD_NAMES[point.method],

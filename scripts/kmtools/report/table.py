@@ -45,11 +45,11 @@ def format_amount(value: float | None, signed: bool = False) -> str:
 
 
 def format_with_prefix(value: float) -> str:
-    """Return a number of at least 1 as text, with three significant digits and the prefix k, M or
-    G."""
+    """Return a number as text, with three significant digits and the prefix k, M or G. A number
+    below 1 is rounded to 0 or 1."""
     value = float(f"{value:.3g}")
     prefixes = ("", "k", "M", "G")
-    power = min(int(math.log10(value)) // 3, len(prefixes) - 1)
+    power = min(int(math.log10(max(value, 1.0))) // 3, len(prefixes) - 1)
     value /= 1000**power
     digits = max(0, 3 - len(str(int(value)))) if power else 0
     return f"{value:.{digits}f}{prefixes[power]}"
