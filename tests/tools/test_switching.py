@@ -538,6 +538,7 @@ def test_ratio_to_one_batch_is_at_most_that_of_10_000_sites() -> None:
 
 def test_switching_of_kmarkers_alone_has_no_ratio() -> None:
     ours = [make_point("batched", n, 2000.0 * n) for n in (10, 1)]
+    ours.append(make_point("batched-map", 3, 5.0, measured="part"))
     assert switchtable.make_switch_time_rows(ours) == (
         ["way", "1", "10"], [["ours, one batch", "2.00k", "20.0k"]],
     )  # fmt: skip
@@ -610,3 +611,5 @@ def test_only_tables_with_rows_are_shown_for_each_tier(monkeypatch: pytest.Monke
     monkeypatch.setenv("COLUMNS", "46")
     lines = switchtable.make_switch_tables(points[2:])[0].splitlines()
     assert len(lines) == 7 and max(map(len, lines)) == 46
+    monkeypatch.setenv("COLUMNS", "45")
+    assert max(map(len, switchtable.make_switch_tables(points[2:])[0].splitlines())) <= 45
