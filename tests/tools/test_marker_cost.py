@@ -3,15 +3,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from kmtools.analyse import grade, result_kinds
+from kmtools.analyse import grade, result_kinds, switching
 from kmtools.analyse.grade import Grade, Level, Reason
-from kmtools.analyse.stats import UNBOUNDED
+from kmtools.analyse.kept_blocks import KeptBlocks
+from kmtools.analyse.stats import UNBOUNDED, Interval
+from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
+from kmtools.measure import rundir
 from kmtools.report import ending, marker_cost, page, sections, table
 from kmtools.report.marker_cost import MarkerCost, describe_marker_costs, find_marker_costs
 from verdictrows import make_result, make_site_cost, make_tier
@@ -268,3 +273,190 @@ def test_the_reason_of_a_withheld_verdict_is_below_the_costs() -> None:
     screen = page.render_first_screen_html(run, [])
     for line in withheld + caveats:
         assert line in terminal and line in text.use_minus_signs(screen)
+
+
+def make_reasons(*levels: Level) -> tuple[Reason, ...]:
+    """Return a reason for each level, with the words `why 0`, `why 1`, ..., and remedies."""
+    return tuple(Reason(one, f"why {n}", f"do {n}") for n, one in enumerate(levels))
+
+
+def test_grades_have_their_two_worst_reasons_and_remedies() -> None:
+    """Kernels with the same grade of a tier share the lines: the worst reasons of all are named,
+    and two remedies of each."""
+    poor = make_reasons(Level.FAIR, Level.POOR, Level.FAIR)
+    other = (Reason(Level.POOR, "noise", "be quiet"), *poor[:2])
+    old = replace(make_tier("vm"), kernel="5.10")
+    graded = [
+        (make_tier("vm"), Grade(Level.POOR, poor)),
+        (make_tier(), Grade(Level.GOOD, ())),
+        (old, Grade(Level.POOR, other)),
+        (make_tier("vm"), Grade(Level.FAIR, poor[:2])),
+    ]
+    assert ending.format_grades(graded, 100) == [
+        "vm (6.12, 5.10): poor numbers: why 1; noise; 2 more on the page",
+        "  better: do 0; do 1; be quiet",
+        "native: good numbers",
+        "vm: fair numbers: why 1; why 0",
+        "  better: do 0; do 1",
+    ]
+    three = [(make_tier(), Grade(Level.FAIR, make_reasons(*[Level.FAIR] * 3)))]
+    assert ending.format_grades(three, 100)[0].endswith("why 0; why 1; 1 more on the page")
+
+
+def test_verdicts_are_counted_for_each_tier_without_clones_and_ticks() -> None:
+    rows = [
+        make_result("b", "none", None, verdict="baseline"),
+        make_result("b", "none-clone", verdict="slower"),
+        make_result("b", "v", verdict="faster"),
+        make_result("b", "w", verdict="slower"),
+        make_result("b", "x", verdict="slower"),
+        make_result("b", "v", tier="vm", unit=rundir.UNIT_EMULATED),
+        make_result("b", "v", 2.0, tier="icount", unit=rundir.UNIT_INSTRUCTIONS, verdict="more"),
+        make_result("b", "none", None, tier="metal", verdict="baseline"),
+    ]
+    assert ending.format_verdict_counts(rows, 80) == [
+        "native: 3 rows: 2 slower, 1 faster", "icount: 1 rows: 1 more",
+    ]  # fmt: skip
+
+
+def make_round_point(tier: str, kernel: str, rounds: float) -> SwitchPoint:
+    """Return the number of rounds of a batch."""
+    return SwitchPoint(
+        tier, kernel, switching.SCALING, switching.ROUND_COUNT, "rounds", 10, "rounds", 8, rounds,
+        Interval(rounds, rounds),
+    )  # fmt: skip
+
+
+def test_broken_limits_are_named_for_each_tier_and_kernel() -> None:
+    """A limit is for one tier. Three rounds are allowed."""
+    measured = (
+        ("vm", "6.1", 3.0),
+        ("vm", "5.10", 4.0),
+        ("native", "6.1", 5.0),
+        ("icount", "6", 9.0),
+    )
+    points = [make_round_point(*each) for each in measured]
+    assert ending.format_broken_limits(points, 100) == [
+        f"{where}: BROKEN: rounds of a batch of any size: {rounds}, limit at most 3"
+        for where, rounds in (("vm, kernel 5.10", 4), ("native, kernel 6.1", 5))
+    ]
+
+
+def test_benchmarks_that_were_not_measured_are_grouped_by_reason() -> None:
+    tiers = [
+        make_tier(**{"lacks:z": "no PMU", "lacks:a:v": "no PMU", "lacks:b": "no root", "x": "y"}),
+        make_tier("vm", **{"lacks:a:v": "no PMU"}),
+    ]
+    assert ending.format_unmeasured_benchmarks(tiers, 100) == [
+        "not measured (native, vm): a v, z: no PMU", "not measured (native): b: no root",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("lacking", "said"),
+    [
+        ((), ""),
+        ((8,), "native b0: 1 of 9 blocks: 8 flagged"),
+        ((2, 3, 8), "native b2: 1 of 9 blocks: 8 flagged; native b1: 6 of 9 blocks: 3 flagged;"
+         " native b0: 7 of 9 blocks: 2 flagged"),
+        ((2, 3, 8, 5), "native b2: 1 of 9 blocks: 8 flagged; native b3: 4 of 9 blocks: 5 flagged;"
+         " native b1: 6 of 9 blocks: 3 flagged; and 1 more benchmarks"),
+    ],
+)  # fmt: skip
+def test_three_benchmarks_with_the_fewest_blocks_are_named(
+    lacking: Sequence[int], said: str
+) -> None:
+    """A benchmark has the blocks of the worst of its variants. A benchmark that keeps its blocks is
+    not named."""
+    rows = [make_result("good", "v", blocks=KeptBlocks(9, 9, 9)), make_result("old", "v")]
+    for n, lost in enumerate(lacking):
+        rows += [
+            make_result(f"b{n}", str(few), blocks=KeptBlocks(few, 9, 9)) for few in (8, 9 - lost)
+        ]
+    lines = " ".join(map(str.strip, ending.format_missing_blocks(rows, [], 80)))
+    assert lines == (f"fewer blocks were kept than planned: {said}" if said else "")
+
+
+def test_missing_blocks_of_switching_are_named() -> None:
+    point = make_round_point("vm", "6.1", 3.0)
+    rows = [make_result("arm-scaling", "v", tier="vm", blocks=KeptBlocks(6, 9, 9))]
+    points = [replace(point, blocks=KeptBlocks(5, 9, 9))]
+    for made in (points, [*points, replace(point, blocks=KeptBlocks(7, 9, 9))]):
+        assert ending.format_missing_blocks(rows, made, 100) == [
+            "fewer blocks were kept than planned: vm arm-scaling: 5 of 9 blocks: 4 flagged"
+        ]
+
+
+def test_lines_are_at_most_100_columns_wide_and_hyphens_stay() -> None:
+    text = "a-b " * 50
+    lines = ending.wrap_paragraph(text, 500, " ", "   ")
+    assert lines == [f" {text[:99]}", f"    {text[:95]}", "    a-b"]
+    assert max(map(len, ending.wrap_paragraph(text, 99))) == 99
+
+
+def test_a_list_beyond_its_limit_names_where_the_rest_is() -> None:
+    lines = list("abc")
+    assert ending.cut_lines(lines, 3, "x") == lines
+    assert ending.cut_lines(lines, 2, "x") == ["a", "  and more: x"]
+
+
+def make_summary(grades: int, lacking: int, **more: Any) -> tuple[list[str], list[str], list[str]]:
+    """Return the lines of a summary about the grades and about what is lacking, and the whole. Each
+    grade has a line; `lacking` is the number of reasons."""
+    costs = find_marker_costs([make_result("mine", "none", None)], [])
+    reasons = {f"lacks:b{n}": f"no {n:02}" for n in range(lacking)}
+    graded = [
+        (make_tier(f"t{n}", **(reasons if n == 0 else {})), Grade(Level.GOOD, ()))
+        for n in range(grades)
+    ]
+    env: dict[str, Any] = {}
+    lines = ending.render_run_summary(
+        Path("a run"), env, costs, graded, ([], []), 100, **more
+    ).splitlines()
+    first, rest = lines.index(""), lines[: lines.index("", 2)]
+    return lines[: first + 1], rest[first + 1 :], lines
+
+
+@pytest.mark.parametrize(
+    ("grades", "lacking", "shown"),
+    [
+        *(((36 - 5), 5, (31, 5)), (32, 5, (31, 5)), (33, 5, (31, 5)), (40, 0, (36, 0))),
+        *((10, 27, (10, 26)), (10, 26, (10, 26)), (40, 40, (31, 5)), (36, 0, (36, 0))),
+        *((34, 2, (34, 2)), (35, 2, (34, 2))),
+    ],
+)
+def test_summary_leaves_five_lines_for_what_was_not_measured(
+    grades: int, lacking: int, shown: tuple[int, int]
+) -> None:
+    """A screen has 40 lines. The cost and an empty line are above the grades, and an empty line and
+    the command for the tables are below. Where lines are left out, a line names the command."""
+    _, body, lines = make_summary(grades, lacking)
+    assert len(lines) == min(40, 4 + grades + lacking)
+    told = [line for line in body if line.startswith("not measured")]
+    more = [n for n, line in enumerate(body) if line.startswith("  and more: ")]
+    assert {body[n] for n in more} <= {"  and more: scripts/kmarkers table 'a run'"}
+    assert [n + 1 for n in more] == (
+        [shown[0]] * (shown[0] < grades) + [sum(shown)] * (shown[1] < lacking)
+    )
+    assert len(body) == sum(shown) and len(told) == shown[1] - (shown[1] < lacking)
+
+
+@pytest.mark.parametrize(("most", "shown"), [(10, (4, 2)), (8, (4, 2)), (11, (4, 3)), (14, (5, 5))])
+def test_short_screen_has_four_grades_and_two_reasons(
+    most: int, shown: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ending, "LINES", most)
+    _, body, _ = make_summary(10, 10)
+    assert [n + 1 for n, line in enumerate(body) if "and more" in line] == [shown[0], sum(shown)]
+    assert len(body) == sum(shown)
+
+
+def test_summary_names_the_page_and_the_command_for_the_tables() -> None:
+    _, _, lines = make_summary(1, 0, page=Path("a run/report.html"))
+    assert lines[-3:] == [
+        "", "tables: scripts/kmarkers table 'a run'", "page:   a run/report.html",
+    ]  # fmt: skip
+    _, body, _ = make_summary(60, 0, page=Path("p"))
+    assert body[-1] == "  and more: p"
+    _, _, lines = make_summary(1, 0, tier="vm")
+    assert lines[-1] == "tables: scripts/kmarkers table 'a run' --tier vm"
