@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import SLOWER, UNRESOLVED, WITHHELD
 from kmtools.base import text
 from kmtools.measure import rundir
-from kmtools.report import ending, marker_cost, page, sections, table
+from kmtools.report import cost_figure, ending, marker_cost, page, sections, table
 from kmtools.report.marker_cost import MarkerCost, describe_marker_costs, find_marker_costs
 from verdictrows import make_result, make_site_cost, make_tier
 
@@ -460,3 +461,224 @@ def test_summary_names_the_page_and_the_command_for_the_tables() -> None:
     assert body[-1] == "  and more: p"
     _, _, lines = make_summary(1, 0, tier="vm")
     assert lines[-1] == "tables: scripts/kmarkers table 'a run' --tier vm"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        *((0.0099, "0.010"), (-0.0099, "−0.010"), (0.01, "0.01"), (-0.0004, "0.000")),
+        *((0.994, "0.99"), (1.0, "1.0"), (-1.0, "−1.0"), (9.94, "9.9"), (10.0, "10")),
+        *((-10.0, "−10"), (1234.5, "1234")),
+    ],
+)
+def test_numbers_in_a_sentence_have_about_two_digits(value: float, said: str) -> None:
+    assert marker_cost.format_for_sentence(value) == said
+
+
+@pytest.mark.parametrize(
+    ("tiers", "best"),
+    [
+        ([], None),
+        ([("vm", "6.1"), ("native", "6.1"), ("metal", "6.1")], ("metal", "6.1")),
+        ([("vm", "6.1"), ("native", "6.1")], ("native", "6.1")),
+        ([("vm", "6.1"), ("vm", "5.10")], ("vm", "5.10")),
+    ],
+)
+def test_best_tier_is_the_kernel_of_a_real_machine(
+    tiers: list[tuple[str, str]], best: tuple[str, str] | None
+) -> None:
+    rows = [make_result("b", "v", tier=tier, kernel=kernel) for tier, kernel in tiers]
+    rows.append(make_result("b", "v", tier="icount", unit=rundir.UNIT_INSTRUCTIONS))
+    assert marker_cost.find_best_tier(rows) == best
+
+
+def test_costs_of_other_kernels_and_tiers_are_not_mixed() -> None:
+    other = [replace(SITES[1], kernel="6.13"), replace(SITES[1], tier="metal")]
+    rows = [replace(LOOP[1], kernel="6.13", delta=9.0), *LOOP]
+    found = index_costs_by_place(find_marker_costs(rows, other))
+    assert found["In hot code"].value == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize(
+    ("lost", "value", "how"),
+    [
+        ((), 0.27, "one more site in a loop that needs every slot of the core (density-full)"),
+        (("density-full",), 0.18, "one more site in an empty loop (density-empty)"),
+        (
+            ("density-full", "density-empty"),
+            0.03,
+            "one marker in an empty loop, where it may hide in idle slots (empty-loop)",
+        ),
+        (
+            ("density-full", "density-empty", "empty-loop"),
+            None,
+            "this run has neither density-full nor empty-loop",
+        ),
+    ],
+)
+def test_hot_code_has_the_best_benchmark_of_the_run(
+    lost: Sequence[str], value: float | None, how: str
+) -> None:
+    """Costs are in core cycles, of which a tick has 1.5."""
+    sites = [one for one in SITES if one.benchmark not in lost]
+    rows = [one for one in LOOP if one.benchmark not in lost] + CALL
+    own = index_costs_by_place(find_marker_costs(rows, sites))["In hot code"]
+    assert (own.value, own.how) == (value if value is None else pytest.approx(value), how)
+    assert own.short == "in hot code" and own.then.startswith("2006, Pentium 4: 1.2 with a ")
+    if own.ci and value is not None:
+        assert (own.ci.lo, own.ci.hi) == pytest.approx((value - 0.15, value + 0.15))
+
+
+@pytest.mark.parametrize(
+    ("levels", "value", "where"),
+    [
+        (("l2", "l3", "memory"), 4.5, "from memory"),
+        (("l2", "l3"), 3.0, "from the third-level cache"),
+        (("l2",), 1.5, "from the second-level cache"),
+    ],
+)
+def test_cold_code_comes_from_the_slowest_source(
+    levels: Sequence[str], value: float, where: str
+) -> None:
+    sites = [
+        make_site_cost(f"cold-icache-{x}", "marker-jump", 1.0 + n) for n, x in enumerate(levels)
+    ]
+    own = index_costs_by_place(find_marker_costs(LOOP, sites))["Cold in the instruction cache"]
+    assert own.value == pytest.approx(value) and own.then == "not measured in 2006"
+    assert own.how == f"one more site in code that comes {where} (cold-icache-{levels[-1]})"
+
+
+def test_cost_beside_cold_data_names_that_of_a_variable_in_memory() -> None:
+    jump = make_result("cold-branch", "jump", 2.0, note="loud")
+    memory = make_result("cold-branch", "memory", 20.0, core=None)
+    for rows, more in (([jump], ""), ([jump, memory], "; on a variable in memory: 20 TSC cycles")):
+        own = index_costs_by_place(find_marker_costs(rows, []))["Beside cold data"]
+        assert own.how == f"a branch that reads no data (cold-branch){more}"
+        assert (own.value, own.unit, own.why) == (3.0, "core cycles", "loud")
+        assert own.ci is not None and (own.ci.lo, own.ci.hi) == pytest.approx((2.85, 3.15))
+        assert "beside cold data" not in describe_marker_costs(find_marker_costs(rows, []))
+    lone = index_costs_by_place(find_marker_costs([memory], []))["Beside cold data"]
+    assert (lone.value, lone.how) == (None, "this run has no cold-branch")
+
+
+@pytest.mark.parametrize(
+    ("rows", "value", "place", "how"),
+    [
+        (
+            ["quiet jump 4", "quiet immediate 8"],
+            1.0,
+            "",
+            "half of two markers in getppid() (getppid-quiet)",
+        ),
+        (
+            ["quiet immediate 8", "copy-quiet jump 4"],
+            2.0,
+            " (immediate)",
+            "half of two markers in getppid(), of flavour immediate (getppid-quiet)",
+        ),
+        (["copy-quiet jump 6"], 1.5, "", "half of two markers in getppid() (getppid-copy-quiet)"),
+        (["quiet generic 6"], None, "", "this run has no getppid-quiet"),
+    ],
+)
+def test_system_call_has_the_flavour_that_was_measured(
+    rows: Sequence[str], value: float | None, place: str, how: str
+) -> None:
+    """A call without markers takes 200 ticks, so 4 ticks for two markers are 1 % for one. A
+    baseline of 0 gives no share."""
+    made = [make_result("getppid-quiet", "compiled-out", None, median=200.0),
+            make_result("getppid-copy-quiet", "compiled-out", None, median=200.0)]  # fmt: skip
+    for benchmark, variant, delta in map(str.split, rows):
+        made.append(make_result(f"getppid-{benchmark}", variant, float(delta)))
+    own = find_marker_costs(made, [])[-1]
+    assert (own.place, own.value, own.how) == (f"In a system call{place}", value, how)
+    assert own.ci is None or (own.ci.lo, own.ci.hi) == pytest.approx(
+        (own.value - 0.025, own.value + 0.025)
+    )
+    none = [replace(one, median=0.0) if one.delta is None else one for one in made]
+    assert find_marker_costs(none, [])[-1].value is None
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ((UNRESOLVED,), "A dormant marker costs 1.0 x in a (unresolved)."),
+        ((SLOWER,), "A dormant marker costs 1.0 x in a."),
+        ((UNRESOLVED,) * 2, "A dormant marker costs 1.0 x in a and 1.0 in a (all unresolved)."),
+        ((UNRESOLVED, SLOWER), "A dormant marker costs 1.0 x in a (unresolved) and 1.0 in a."),
+        ((SLOWER,) * 3, "A dormant marker costs 1.0 x in a, 1.0 in a and 1.0 in a."),
+    ],
+)
+def test_doubts_about_costs_are_told_beside_them(verdicts: Sequence[str], said: str) -> None:
+    """The unit is not repeated."""
+    costs = [MarkerCost("In a", "in a", 1.0, UNBOUNDED, "x", one, "", "") for one in verdicts]
+    assert describe_marker_costs(costs) == said
+
+
+@pytest.mark.parametrize(
+    ("ci", "said"),
+    [
+        (None, ""),
+        (Interval(-1.0, 12.0), "−1.0 to 12"),
+        (Interval(-math.inf, 1.0), "unbounded"),
+        (Interval(1.0, math.inf), "unbounded"),
+    ],
+)
+def test_interval_of_a_marker_cost_has_two_finite_ends(ci: Interval | None, said: str) -> None:
+    cost = MarkerCost("In a", "in a", 1.0, ci, "x", SLOWER, "", "")
+    assert marker_cost.format_interval(cost) == said
+
+
+def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> None:
+    """A cost that was not measured has the reason. Without any cost there is only the sentence."""
+    words = {SLOWER: "costs", "faster": "gains", "equivalent": "equivalent to none",
+             "differs": "differs", UNRESOLVED: "unresolved"}  # fmt: skip
+    for verdict, said in words.items():
+        costs = [
+            MarkerCost("In a", "in a", 1.0, Interval(0.5, 1.5), "x", verdict, "h", "once", "loud"),
+            marker_cost.make_unmeasured_cost("In b", "in b", "it is late", ""),
+        ]
+        sentence = f"A dormant marker costs 1.0 x in a{' (unresolved)' * (verdict == UNRESOLVED)}."
+        assert ending.format_marker_costs(costs, 80) == [
+            sentence, "Caveat (in a): loud.", "",
+            f"  In a: 1.0 x (0.50 to 1.5), {said}", "    then: once",
+            "  In b: not measured, because it is late",
+        ]  # fmt: skip
+    assert len(ending.format_marker_costs(costs[1:], 200)) == 1
+
+
+def test_figure_of_dormant_costs_has_the_best_benchmark_of_each_context() -> None:
+    """Loops that contain only markers are shown only if there are no loops with other instructions.
+    A context has a row for the marker and one for the variable, if measured."""
+    middle, full = (
+        make_result("density-one", f"marker-jump-{x}", 2.0) for x in ("middle", "first")
+    )
+    generic = make_result("density-one", "marker-generic-first", 4.0)
+    spread = make_result("density-spread", "marker-jump-1", 8.0)
+    cold = make_result("cold-branch", "memory", 6.0)
+    alone = make_result("empty-loop", "marker-jump", None)
+
+    def list_rows(*rows: Any) -> list[tuple[str, float]]:
+        panel = cost_figure.make_dormant_cost_panel(rows, SITES)
+        assert panel is not None and panel.unit == "core cycles for one site"
+        assert panel.title == "Dormant: what one site adds (native)"
+        return [(row.name, round(row.value, 6)) for row in panel.rows]
+
+    icache = [("cold code: marker", 40.5)]
+    hot = [("hot: marker", 0.27), ("hot: a variable", 0.6)]
+    assert list_rows(middle, full, generic, spread, cold, *LOOP) == [
+        ("hot, among others: marker", 3.0),
+        ("hot, after a branch: marker", 3.0),
+        ("hot, after a branch: a variable", 6.0),
+        *icache,
+        ("cold data: a variable", 9.0),
+    ]
+    assert list_rows(spread, alone) == [("hot, among others: marker", 12.0), *icache]
+    assert list_rows(alone) == [*hot, *icache]
+    assert cost_figure.make_dormant_cost_panel([alone], []) is None
+    assert cost_figure.make_dormant_cost_panel([], SITES) is None
+    panel = cost_figure.make_dormant_cost_panel([middle], [])
+    assert panel is not None and cost_figure.describe_panel(panel) == (
+        "Cost of one dormant site in core cycles for one site: hot, among others: marker +3.000."
+    )
+    (row,) = panel.rows
+    assert (row.lo, row.hi) == pytest.approx((2.85, 3.15)) and row.look == "equivalent"
