@@ -494,7 +494,7 @@ def test_best_tier_is_the_kernel_of_a_real_machine(
 
 def test_costs_of_other_kernels_and_tiers_are_not_mixed() -> None:
     other = [replace(SITES[1], kernel="6.13"), replace(SITES[1], tier="metal")]
-    rows = [replace(LOOP[1], kernel="6.13", delta=9.0), *LOOP]
+    rows = [*LOOP, *(replace(LOOP[1], kernel=kernel, delta=9.0) for kernel in ("6.13", "6.2"))]
     found = index_costs_by_place(find_marker_costs(rows, other))
     assert found["In hot code"].value == pytest.approx(0.03)
 

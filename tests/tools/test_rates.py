@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.report import rates
 from kmtools.report.figures import canvas
+from kmtools.report.figures.charts import MOST_CURVES
+from kmtools.report.rates import MechanismCost
 
 ENV = {
     "tiers": [
@@ -162,3 +165,155 @@ def test_state_of_a_variant_follows_from_its_benchmark(
     """The state of a variant is the state in the first row of STATES whose patterns match its
     benchmark and variant."""
     assert rates.find_probe_state(benchmark, variant) == state
+
+
+def make_cost(state: str, name: str, low: float, ns: float, high: float) -> MechanismCost:
+    """Return a cost in ns per event."""
+    return MechanismCost("native", "k", state, name, low, ns, high)
+
+
+def test_table_of_rates_marks_limits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 10,000 events/s, 2 ns per event are 0.002 % of a CPU, 500 ns are 0.5 %, and 10 us are
+    10 %. If a line is wider than the terminal, a row is two lines."""
+    costs = [
+        make_cost("dormant", "jump", 0.0, 1.0, 2.0),
+        make_cost("dormant", "slow", 400.0, 500.0, 600.0),
+        make_cost("enabled", "ten", 1e4, 1e4, 1e4),
+        make_cost("enabled", "all", 1e5, 1e5, 1e5),
+        make_cost("enabled", "call", 1e5, 1.01e5, 2e5),
+    ]
+    rows = [
+        ["state", "mechanism", "ns/event", "events/s at 1 %", "CPU share"],
+        ["dormant", "jump", "<2.00", ">5,000,000", "<0.002 %"],
+        ["dormant", "slow", "500", "20,000", "0.5 %"],
+        ["enabled", "ten", "10,000", "1,000", "10 %"],
+        ["enabled", "all", "100,000", "100", "100 %"],
+        ["enabled", "call", "101,000", "99.0", "over 100 %"],
+    ]
+    monkeypatch.setenv("COLUMNS", "59")
+    lines = rates.format_cost_table(costs, 1e4)
+    assert [re.split(" {2,}", line) for line in lines] == rows
+    assert max(map(len, lines)) == 57
+    monkeypatch.setenv("COLUMNS", "58")
+    lines = rates.format_cost_table(costs, 1e4)
+    assert lines[:4] == [
+        "state    mechanism", "    ns/event  events/s at 1 %   CPU share",
+        "dormant  jump", "       <2.00       >5,000,000    <0.002 %",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("costs", "said"),
+    [
+        ([("a", 1, 2, 3), ("b", 3, 4, 5), ("c", 3.1, 4, 5)], "0.3 % of a CPU; not measurably costlier: b"),
+        ([("b", 2.9, 4, 5), ("a", 1, 5, 4.5)], "0.45 % of a CPU; not measurably costlier: b"),
+        ([("a", 1, 2, 3)], "0.3 % of a CPU"),
+        ([("call", 0.1, 0.1, 0.1), ("a", 900, 1000, 1100)], "110 % of a CPU"),
+    ],
+)  # fmt: skip
+def test_cheapest_mechanism_has_the_lowest_upper_end(
+    costs: list[tuple[str, float, float, float]], said: str
+) -> None:
+    """A mechanism whose interval reaches down to that end is not measurably costlier. A reference
+    is never the cheapest; a mechanism may take exactly 100 % of a CPU."""
+    own = [make_cost("enabled", *cost) for cost in costs]
+    own.append(make_cost("dormant", "x", 0.1, 0.1, 0.1))
+    text = rates.describe_cheapest_mechanism(own, "enabled", 1e6)
+    assert text == f"enabled, at 1,000,000 events/s: a costs least, at most {said}"
+
+
+def test_rates_are_told_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    one = make_cost("enabled", "call-me", 1, 2, 3)
+    other = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
+    head, *lines = rates.render_rates_text([one, other], 1.0).splitlines()
+    assert head.endswith(" enabled, a probe runs.") and head.startswith("An event is one execution")
+    none = "every measured mechanism needs over 100 % of a CPU at 1.00 events/s"
+    assert lines == [
+        "", "native, kernel k",
+        "  state    mechanism  ns/event  events/s at 1 %  CPU share",
+        "  enabled  call-me        2.00        5,000,000    2e-07 %", "",
+        f"dormant: {none}",
+        "enabled, at 1.00 events/s: call-me costs least, at most 3e-07 % of a CPU", "",
+        "metal, kernel 5",
+        "  state    mechanism  ns/event  events/s at 1 %  CPU share",
+        "  dormant  jump           2.00        5,000,000    2e-07 %", "",
+        "dormant, at 1.00 events/s: jump costs least, at most 3e-07 % of a CPU",
+        f"enabled: {none}",
+    ]  # fmt: skip
+    assert rates.render_rates_text([one], 1e8).splitlines()[0].count("at 100,000,000 events/s") == 1
+
+
+@pytest.mark.parametrize(
+    ("unit", "khz", "ns"),
+    [
+        *(("TSC cycles", "2000000", 0.5), ("TSC cycles (guest)", 1000000, 1.0)),
+        *(("TSC cycles", "1", 1e6), ("TSC cycles", "0", None), ("TSC cycles", "x", None)),
+        *(("ticks (emulated)", "2000000", None), ("instructions", "2000000", None)),
+    ],
+)
+def test_length_of_a_tick_is_known_on_real_cpus(unit: str, khz: object, ns: float | None) -> None:
+    tier = {"tier": "t", "kernel": "k", "unit": unit, "env": {"tsc_khz": khz}}
+    others = [{"tier": "u", "kernel": "k", "unit": unit, "env": None}]
+    found = rates.read_ns_per_tick({"tiers": [*others, tier]})
+    assert found == ({} if ns is None else {("t", "k"): ns})
+
+
+@pytest.mark.parametrize(
+    ("changed", "shown"),
+    [
+        ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.1}, 0.1),
+        ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.3}, 0.15),
+        ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.1, "noise_floor": None}, 0.05),
+        ({"delta_ci_lo": 0.01, "delta_ci_hi": 0.1}, 0.025),
+        ({"delta_ci_lo": -2, "delta_ci_hi": 0.0, "noise_floor": 0.0}, None),
+        ({"delta_ci_lo": None}, None),
+        ({"delta_ci_hi": None}, None),
+        ({"baseline": None}, None),
+        ({"tier": "vm"}, None),
+        ({"kernel": "j"}, None),
+    ],
+)
+def test_upper_limit_of_a_cost_is_at_least_the_noise_floor(
+    changed: dict[str, Any], shown: float | None
+) -> None:
+    """A tick is 0.5 ns, and the noise floor is 0.2 ticks."""
+    entry = {**make_entry("sdt-dormant", "sdt-jump", (0.01, 0.05, 0.1), "native"), **changed}
+    found = rates.compute_mechanism_costs({"results": [entry]}, ENV)
+    assert [cost.shown_ns for cost in found] == ([] if shown is None else [pytest.approx(shown)])
+
+
+def test_sites_without_a_flavour_and_other_loops_are_no_mechanisms() -> None:
+    (site,) = SUMMARY["sites"]
+    sites = [site, {**site, "flavour": "none"}, {**site, "benchmark": "density-empty"}]
+    found = rates.compute_mechanism_costs({"results": [], "sites": sites}, ENV)
+    assert [(cost.name, cost.low, cost.ns, cost.high) for cost in found] == [
+        ("marker-generic", 0.25, 0.3, 0.35)
+    ]
+
+
+@pytest.mark.parametrize("rate", [1.0, 1e8])
+def test_ends_of_the_range_of_rates_are_allowed(rate: float) -> None:
+    rates.check_event_rate(rate)
+
+
+def test_chart_has_a_curve_for_each_of_the_cheapest_mechanisms() -> None:
+    costs = [make_cost("enabled", f"m{n}", 1, 2 + n, 9) for n in range(20)]
+    dormant = MechanismCost("native", "k", "dormant", "jump", 1.0, 2.0, 3.0)
+    metal = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
+    first, *others = rates.make_rate_charts([*costs, dormant, metal])
+    assert first.title == "Enabled, native, kernel k: share of one CPU"
+    assert (first.x_unit, first.y_unit) == ("events/s", "% of one CPU")
+    assert [curve.name for curve in first.curves] == [f"m{n}" for n in range(MOST_CURVES)]
+    assert [chart.title for chart in others] == [
+        "Dormant, native, kernel k: share of one CPU", "Dormant, metal, kernel 5: share of one CPU",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(1.0, "1.00"), (9.994, "9.99"), (10.0, "10.0"), (100.0, "100"), (999.4, "999"), (0.5, "0.500"),
+     (1000.0, "1,000"), (12345.0, "12,300")],
+)  # fmt: skip
+def test_number_at_a_power_of_ten_has_three_digits(value: float, text: str) -> None:
+    assert rates.format_number(value) == text

@@ -150,6 +150,11 @@ def format_number(value: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
+def format_share(percent: float) -> str:
+    """Return a share of a CPU in percent, with two significant digits."""
+    return f"{float(f'{percent:.2g}'):g}"
+
+
 def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate: float) -> str:
     """Return a sentence that names the mechanism that costs least at the event rate `rate`, and the
     mechanisms that are not measurably costlier. `state` is the state of the sites: dormant or
@@ -167,7 +172,7 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
     least = min(own, key=lambda cost: cost.high)
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
     words = f"{state}, at {at}: {least.name} costs least, at most"
-    words += f" {least.high * rate / 1e7:.2g} % of a CPU"
+    words += f" {format_share(least.high * rate / 1e7)} % of a CPU"
     return words + (f"; not measurably costlier: {', '.join(same)}" if same else "")
 
 
@@ -184,7 +189,7 @@ def format_cost_table(costs: Sequence[MechanismCost], rate: float) -> list[str]:
                 cost.name,
                 f"{less}{format_number(cost.shown_ns)}",
                 f"{more}{format_number(cost.events_per_second_at_one_percent)}",
-                f"{less}{share:.2g} %" if share <= 100 else "over 100 %",
+                f"{less}{format_share(share)} %" if share <= 100 else "over 100 %",
             ]
         )
     # On a narrow terminal a row is two lines: the mechanism, then its numbers.
