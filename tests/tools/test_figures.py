@@ -452,3 +452,69 @@ def test_results_get_differences_from_their_reference_variants() -> None:
     # The baseline is no further reference.
     assert not add_data(baseline="register-args-empty-probe")[2].also_over
     assert [bool(one.distribution) for one in add_data("getppid-quiet")] == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(None, "–"), ("", "–"), (0, "0"), (False, "False"), ("<a&\"'", "&lt;a&amp;&quot;&#x27;")],
+)
+def test_only_an_absent_value_is_a_dash(value: object, said: str) -> None:
+    assert markup.escape_html(value) == said
+
+
+@pytest.mark.parametrize(("text", "said"), [("-", "–"), ("", "–"), ("-1.5", "−1.5"), ("+2", "+2")])
+def test_numbers_in_html_have_minus_signs(text: str, said: str) -> None:
+    assert markup.format_number_html(text) == said
+
+
+def test_table_in_html_has_groups_and_kinds_of_columns() -> None:
+    """A cell with only a verdict has the colour of the verdict; other texts in the column stay. A
+    label for screen readers has at most 200 characters."""
+    verdict = markup.render_verdict_html("slower", "-1 <b>")
+    assert verdict == '<span class="slower">slower</span> (−1 &lt;b&gt;)'
+    assert markup.render_verdict_html("faster") == '<span class="faster">faster</span>'
+    groups = [("g -1", [["a", "1", verdict], ["b", "2", "x"]]), ("", [["c", "3", f"{verdict}<i>"]])]
+    caption = "c" * 199 + "de"
+    assert markup.render_grouped_table_html(caption, "xyz", groups, "tnv", " words") == (
+        '<div class="scroll words" tabindex="0" role="group"'
+        f' aria-label="{caption[:200]}"><table><caption>{caption}</caption><thead><tr>'
+        '<th scope="col">x</th><th scope="col" class="n">y</th><th scope="col" class="v">z</th>'
+        '</tr></thead>\n<tbody><tr><th colspan="3" scope="rowgroup"><div>g −1</div></th></tr>\n'
+        '<tr><th scope="row">a</th><td class="n">1</td>'
+        '<td class="v slower">slower (−1 &lt;b&gt;)</td></tr>\n'
+        '<tr><th scope="row">b</th><td class="n">2</td><td class="v">x</td></tr></tbody>'
+        '<tbody><tr><th scope="row">c</th><td class="n">3</td>'
+        f'<td class="v">{verdict}<i></td></tr></tbody></table></div>'
+    )
+    assert markup.render_cell_html(verdict, "t") == f"<td>{verdict}</td>"
+    plain = markup.render_table_html("c", "x", [["a"]], "t")
+    assert "rowgroup" not in plain and 'class="scroll" ' in plain
+    with pytest.raises(ValueError, match="argument"):
+        markup.render_row_html(["a", "b"], "t")
+
+
+def test_figure_in_html_has_two_widths_and_a_caption() -> None:
+    def draw(part: object, width: int, description: str, look: str) -> str:
+        return f"[{part} {width} {description} {look}]"
+
+    both = "[p 720 said wide][p 328 said narrow]"
+    assert markup.render_figure_html(draw, "p", "said") == f"<figure>{both}</figure>"
+    assert markup.render_figure_html(draw, "p", "said", "<-1") == (
+        f"<figure>{both}<figcaption>&lt;−1</figcaption></figure>"
+    )
+    assert markup.render_figure_html(None, "p", "said", "<-1") == "<p class='soft'>&lt;−1</p>"
+    assert markup.render_figure_html(None, "p", "said") == ""
+
+
+def test_sections_in_html_omit_empty_parts() -> None:
+    assert markup.render_folded_html("s", "", removable=True) == ""
+    assert markup.render_folded_html("<s", "b") == (
+        "<details><summary>&lt;s</summary>\nb\n</details>"
+    )
+    assert markup.render_folded_html("s", "b", True).startswith(
+        '<details class="numbers"><summary>'
+    )
+    assert markup.render_section_html("n", "T&", ["a", "", "b"]) == (
+        '<section id="n" aria-labelledby="n-head"><h2 id="n-head"><a href="#n">T&amp;</a></h2>\n'
+        'a\nb\n<p class="up"><a href="#top">Back to the top</a></p></section>'
+    )

@@ -205,7 +205,8 @@ def test_table_of_rates_marks_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("costs", "said"),
     [
-        ([("a", 1, 2, 3), ("b", 3, 4, 5), ("c", 3.1, 4, 5)], "0.3 % of a CPU; not measurably costlier: b"),
+        ([("a", 1, 2, 3), ("b", 3, 4, 5), ("c", 3.1, 4, 5)],
+         "0.3 % of a CPU; not measurably costlier: b"),
         ([("b", 2.9, 4, 5), ("a", 1, 5, 4.5)], "0.45 % of a CPU; not measurably costlier: b"),
         ([("a", 1, 2, 3)], "0.3 % of a CPU"),
         ([("call", 0.1, 0.1, 0.1), ("a", 900, 1000, 1100)], "110 % of a CPU"),
@@ -226,7 +227,7 @@ def test_rates_are_told_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setenv("COLUMNS", "1000")
     one = make_cost("enabled", "call-me", 1, 2, 3)
     other = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
-    head, *lines = rates.render_rates_text([one, other], 1.0).splitlines()
+    head, *lines = rates.render_rates_text([one, other], 1.0).split("\n")
     assert head.endswith(" enabled, a probe runs.") and head.startswith("An event is one execution")
     none = "every measured mechanism needs over 100 % of a CPU at 1.00 events/s"
     assert lines == [

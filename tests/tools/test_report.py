@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from fractions import Fraction
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from typing import Any
 import pytest
 import rawdata
 from kmtools.analyse import published, stats, verdicts
+from kmtools.analyse.slopes import Slope
 from kmtools.base.paths import ROOT
 from kmtools.base.text import format_count
 from kmtools.cli import main
@@ -614,3 +616,88 @@ def test_table_has_a_heading_for_each_tier_and_benchmark() -> None:
 def test_exact_counts_are_printed_with_all_digits(count: float, text: str) -> None:
     assert format_count(count, signed=True) == text
     assert format_count(count) == text.removeprefix("+")
+
+
+def read_cells(page: str) -> list[list[str]]:
+    """Return the texts of the cells of each row of the tables of a page."""
+    rows = re.findall(r"<tr>(.*?)</tr>", page, re.S)
+    return [
+        [re.sub("<.*?>", "", cell) for cell in re.findall(r"<t[hd].*?</t[hd]>", row)]
+        for row in rows
+    ]
+
+
+def test_results_on_the_page_have_numbered_notes_and_flags() -> None:
+    long, short = "a note of more than 24 characters, -1", "short"
+    rows = [
+        make_result("b", "none", None, note=short),
+        make_result("b", "none-clone", flagged=3, flags={"preempted": 2, "<x>": 1}),
+        make_result("b", "v", -1.0, verdict="slower", note=long, n=9),
+        make_result("c", "v", 2.0, verdict="more", note=long, core=None),
+    ]
+    page = restable.render_results_html(rows)
+    assert "<caption>native: TSC cycles per operation</caption>" in page
+    numbers = "margin 0.250, noise floor 0.100, smallest detectable 0.350"
+    assert read_cells(page) == [
+        ["variant", "added", "95 %", "added, core cycles (estimated)", "median", "95 %", "blocks",
+         "windows flagged", "verdict"],
+        [f"b: over none; {numbers}"],
+        ["none", "–", "–", "–", "100.0", "[99.90, 100.1]", "8", "0 of 100", "baseline (short)"],
+        ["none-clone (A/A)", "+0.000", "[−0.100, +0.100]", "+0.000", "100.0", "[99.90, 100.1]",
+         "8", "3 of 100 (2 preempted, 1 &lt;x&gt;)", "equivalent"],
+        ["v", "−1.000", "[−1.100, −0.900]", "−1.500", "99.00", "[98.90, 99.10]", "9", "0 of 100",
+         "slower [1]"],
+        [f"c: over none; {numbers}"],
+        ["v", "+2.000", "[+1.900, +2.100]", "–", "102.0", "[101.9, 102.1]", "8", "0 of 100",
+         "more"],
+    ]  # fmt: skip
+    assert page.endswith("<p class='soft'>[1] a note of more than 24 characters, −1</p>")
+    assert restable.render_results_html([]) == ""
+    plain = restable.make_caption([make_result("b", "v", unit="x")])
+    assert plain == "native: x per operation; 8 blocks; no window flagged"
+
+
+@pytest.mark.parametrize(
+    ("delta", "said"),
+    [(None, "–"), (-1.0, "−1.000 [−1.100, −0.900]"), (0.0, "+0.000 [−0.100, +0.100]")],
+)
+def test_emulated_cost_has_its_interval(delta: float | None, said: str) -> None:
+    result = make_result("b", "v", delta, unit=rundir.UNIT_EMULATED)
+    assert restable.format_emulated_cost(result) == said
+
+
+def test_spread_of_blocks_has_quantiles_and_a_bar_for_each_layout() -> None:
+    """Of 0, 1, ... 100 ticks, the quantiles are 5, 50, 95 and 100. Blocks at layouts 0 and 1 add 0
+    and 1 ticks."""
+    slopes = [Slope.from_fraction(n, 0, Fraction(n)) for n in range(101)]
+    deltas = [Slope.from_fraction(n, n % 2, Fraction(n % 2)) for n in range(8)]
+    rows = [
+        make_result("b", "v", slopes=slopes, deltas=deltas),
+        make_result("b", "<w>", slopes=slopes, deltas=[]),
+        make_result("c", "v"),
+    ]
+    space, low, high = "\N{EN SPACE}", chr(0x2581), chr(0x2588)
+    spread = space.join(("5.000", "50.00", "95.00", "100.0"))
+    page = restable.render_blocks_html(rows)
+    assert "<caption>native: blocks and code layouts, TSC cycles per operation</caption>" in page
+    assert read_cells(page)[1:] == [
+        ["b"], ["v", spread, f"{low}{high} +0.000…+1.000"], ["&lt;w&gt;", spread, "–"],
+    ]  # fmt: skip
+    assert restable.render_blocks_html(rows[2:]) == ""
+
+
+def test_events_of_a_pass_are_shown_for_counted_variants() -> None:
+    """A count is marked if its counter ran for a part of the time."""
+    rows = [make_result("b", name) for name in ("v", "<w>", "x")] + [make_result("c", "v")]
+    counted = {
+        ("b", "v", "cycles"): (12.5, 1.0), ("b", "v", "misses"): (-2.0, 0.5),
+        ("b", "<w>", "misses"): (3.0, 1.0), ("d", "v", "other"): (1.0, 1.0),
+    }  # fmt: skip
+    page = restable.render_events_html(rows, counted)
+    scaled = "scaled where the counter ran for a part of the time"
+    assert f"<caption>native: events of a pass; {scaled}</caption>" in page
+    assert read_cells(page) == [
+        ["variant", "cycles", "misses"], ["b"], ["v", "12.50", "−2.000 (scaled)"],
+        ["&lt;w&gt;", "–", "3.000"],
+    ]  # fmt: skip
+    assert restable.render_events_html(rows[3:], counted) == ""
