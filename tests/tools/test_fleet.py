@@ -5,20 +5,26 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import manyruns
 import numpy as np
 import pytest
 from kmtools.analyse import comparison_key, estimates, rows, verdicts
+from kmtools.analyse.stats import Interval
+from kmtools.analyse.trends import Shift
+from kmtools.base.errors import UnableError
 from kmtools.cli import main
-from kmtools.measure.rundir import make_tiers, read_env
+from kmtools.measure.rundir import RunError, make_tiers, read_env
 from kmtools.measure.samples import read_samples
-from kmtools.report import machines
+from kmtools.report import history, machines
 from kmtools.suites import fleet as check_fleet
 
 REMEDY = "scripts/setup --fleet installs it"
@@ -398,3 +404,188 @@ def test_cpu_use_of_other_programs_is_computed() -> None:
         10.0,
         100.0,
     )
+
+
+def make_row(
+    variant: str, cost: float, kind: str = rows.WHOLE, poor: str = "", at: int = 0
+) -> rows.Row:
+    """Return a row of one process."""
+    name = rows.RowName("native", "b", variant)
+    return rows.Row(
+        name, "k", "ns", kind, "none", cost, 8, 1, np.array([cost]), {},
+        places=frozenset([at]), poor=poor,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("costs", "slow"),
+    [
+        ({"x": (10, 10), "y": (10, 10), "z": (15, 15)}, {"z": 1.5}),
+        ({"x": (10, 10), "y": (10, 10), "z": (14.9, 14.9)}, {}),
+        ({"x": (10, 10), "y": (10, 10), "z": (40, 10)}, {"z": 2.5}),
+        ({"x": (0, 0), "y": (0, 0), "z": (9, 9)}, {}),
+        ({"x": (10, 10), "z": (90, 90)}, {"z": 1.8}),
+    ],
+)
+def test_slow_machine_costs_half_as_much_again_as_its_group(
+    costs: dict[str, tuple[float, float]], slow: dict[str, float]
+) -> None:
+    """The ratio of a machine is the median of the ratios of its baselines. Other groups and added
+    costs do not matter."""
+    entries = [(run, make_row(v, cost)) for run, two in costs.items() for v, cost in zip("vw", two)]
+    entries += [(run, make_row("s", 99.0 * n, rows.SHARE)) for n, run in enumerate(costs)]
+    entries.append(("other", make_row("v", 1000.0)))
+    groups = {"one": list(costs), "two": ["other"]}
+    found = machines.find_slow_machines(machines.LoadedRows(entries), groups)
+    assert found == pytest.approx(slow)
+
+
+def make_fleet(groups: dict[str, list[str]], slow: tuple[str, ...] = ()) -> machines.Fleet:
+    """Return a fleet in which each run has one row."""
+    names = [name for members in groups.values() for name in members]
+    entries = [(name, make_row("v", 1.0 + n)) for n, name in enumerate(names)]
+    known = {name: machines.Machine(name, "cpu", "m", "k") for name in names}
+    return machines.Fleet(known, machines.LoadedRows(entries), [], dict.fromkeys(slow, 2.0), groups)
+
+
+def test_reference_group_is_the_largest_or_the_chosen_one() -> None:
+    """Slow machines are left out of their groups."""
+    fleet = make_fleet({"amd": ["a", "b", "c"], "intel 1": ["d"], "intel 2": ["e"]}, ("b",))
+    names = ["amd (2 runs)", "intel 1 (1 runs)", "intel 2 (1 runs)"]
+    merged = machines.merge_groups(fleet)
+    assert [run.name for run in merged] == names
+    assert [run.rows[0].cost for run in merged] == [2.0, 4.0, 5.0]
+    assert [run.name for run in machines.merge_groups(fleet, "2")] == [names[2], *names[:2]]
+    for against, count in (("intel", 2), ("x", 0)):
+        said = f"^{count} groups have '{against}' in their names, not one: amd; intel 1; intel 2$"
+        with pytest.raises(UnableError, match=said):
+            machines.merge_groups(fleet, against)
+
+
+def test_poor_rows_are_left_out_if_another_machine_has_them() -> None:
+    entries = [
+        ("x", make_row("v", 1.0, poor="loud")), ("y", make_row("v", 2.0)),
+        ("x", make_row("w", 3.0, poor="loud")), ("z", make_row("v", 4.0, poor="loud")),
+    ]  # fmt: skip
+    note = "rows of 2 machines are left out, because they are poor"
+    assert machines.drop_poor_rows(entries) == (entries[1:3], note)
+    assert machines.drop_poor_rows(entries[2:]) == (entries[2:], "")
+
+
+def test_groups_of_machines_are_listed_with_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    groups = {"some words that do not fit": ["a"] * 12, "b": ["c"]}
+    assert machines.format_group_table(make_fleet(groups)) == [
+        "machines  cpu, microcode,", "          kernel of the group",
+        "      12  some words that do",
+        "          not fit", "       1  b",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        *(("", "?"), (" \n", "?"), ("one\n", "one"), ("one\n\none\n", "one")),
+        ("one\ntwo\nthree\n", "one ... three"),
+    ],
+)
+def test_reason_of_a_refused_machine_is_its_first_and_last_line(
+    text: str, reason: str, tmp_path: Path
+) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "refused").write_text(text)
+    found = machines.find_runs(tmp_path)
+    assert (found.paths, found.refusals, found.unreadable) == ({}, {"m": reason}, {})
+
+
+def test_machine_without_a_description_is_unknown() -> None:
+    assert machines.read_machine("m", {}) == machines.Machine("m", *["unknown"] * 3)
+    cpu = {"model_name": "x\x07", "microcode": "0x1"}
+    env = {"machine": {"cpu": cpu}, "kernel": {"release": "6.1"}}
+    found = machines.read_machine("m", env)
+    assert found == machines.Machine("m", "x\\x07", "0x1", "6.1")
+    assert found.make_group_name(["kernel", "cpu"]) == "6.1, x\\x07"
+
+
+def make_history(**changed: Any) -> history.History:
+    row = make_row("v", 1.0, rows.SHARE)
+    other = replace(row, name=replace(row.name, variant="u"), values=np.array([1.0, 2.0]))
+    shifts = [
+        Shift(one, at, percent, Interval(percent - 1, percent + 1), "slower")
+        for one, at, percent in ((row, 1, 2.0), (other, 1, 3.0), (row, 0, -4.0))
+    ]
+    values: dict[str, Any] = {
+        "names": ["r0", "r\x071"], "dates": ["d0", "d1"], "rows": [row, other], "shifts": shifts,
+        "refused": {}, "left_out": {}, "poor": {},
+    }  # fmt: skip
+    return history.History(**{**values, **changed})
+
+
+def test_shifts_of_a_history_are_listed_by_run_and_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table that is wider than the terminal has three lines for each row."""
+    notes = {"refused": {"z": "1", "y": "2"}, "poor": {"q": "3", "p": "4"}}
+    left = {"a": "old", "b": "old", "c": "new", "d": "old"}
+    table = [
+        "since run  date  tier    benchmark  variant   change        interval  verdict",
+        "r0         d0    native  b          v        -4.00 %  [-5.00, -3.00]  slower",
+        "r\\x071     d1    native  b          u        +3.00 %  [+2.00, +4.00]  slower",
+        "r\\x071     d1    native  b          v        +2.00 %  [+1.00, +3.00]  slower",
+    ]
+    end = "2 runs, 2 rows, 3 shifts"
+    monkeypatch.setenv("COLUMNS", str(len(table[0])))
+    said = history.render_history_text(make_history(**notes, left_out=left))
+    assert said.split("\n") == [
+        "refused: y: 2", "refused: z: 1", "left out: a to b: old", "left out: c: new",
+        "left out: d: old", "poor: p: 4", "poor: q: 3", *table, end,
+    ]  # fmt: skip
+    monkeypatch.setenv("COLUMNS", str(len(table[0]) - 1))
+    assert history.render_history_text(make_history()).split("\n") == [
+        *("since run  date", "  tier  benchmark  variant", "    change  interval  verdict"),
+        *("r0  d0", "  native  b  v", "    -4.00 %  [-5.00, -3.00]  slower"),
+        *("r\\x071  d1", "  native  b  u", "    +3.00 %  [+2.00, +4.00]  slower"),
+        *("r\\x071  d1", "  native  b  v", "    +2.00 %  [+1.00, +3.00]  slower", end),
+    ]
+    assert history.render_history_text(make_history(shifts=[])) == "2 runs, 2 rows, 0 shifts"
+
+
+def test_json_of_a_history_has_values_and_shifts_of_rows() -> None:
+    notes = {"refused": {"z": "1"}, "left_out": {"a": "old"}, "poor": {"q": "3"}}
+    text = history.render_history_json(make_history(**notes))
+    assert text.startswith('{\n "schema": 1,\n') and text.endswith("}\n")
+    whole = json.loads(text)
+    first, second = whole.pop("rows")
+    runs = [{"run": "r0", "date": "d0"}, {"run": "r\x071", "date": "d1"}]
+    assert whole == {"schema": 1, "runs": runs, **notes}
+    shift = {"run": "r\x071", "percent": 2.0, "percent_lo": 1.0, "percent_hi": 3.0,
+             "verdict": "slower"}  # fmt: skip
+    old = {"run": "r0", "percent": -4.0, "percent_lo": -5.0, "percent_hi": -3.0}
+    assert first == {
+        "tier": "native", "benchmark": "b", "variant": "v", "kind": rows.SHARE, "values": [1.0],
+        "shifts": [shift, {**shift, **old}],
+    }  # fmt: skip
+    assert (second["values"], len(second["shifts"])) == ([1.0, 2.0], 1)
+
+
+@pytest.mark.parametrize(("count", "more"), [(0, []), (5, []), (6, ["  and 1 more"])])
+def test_five_refused_runs_are_named(count: int, more: list[str]) -> None:
+    refused = {f"r{n}": "why" for n in reversed(range(count))}
+    named = [f"  r{n}: why" for n in range(min(count, 5))]
+    assert history.format_refusals(refused).split("\n") == ["", *named, *more]
+
+
+@pytest.mark.parametrize(
+    ("date", "hour"),
+    [
+        *(("2026-01-31T12:00:00Z", 12), ("2026-01-31T12:00:00", 12)),
+        *(("2026-01-31T12:00:00+02:00", 10), ("", None), ("soon", None), (7, None)),
+        ("0001-01-01T00:00:00+02:00", None),
+    ],
+)
+def test_date_of_a_run_is_converted_to_utc(date: object, hour: int | None) -> None:
+    env, path = {"date": date}, Path("run/env.json")
+    if hour is None:
+        said = re.escape(f"run/env.json: date is '{date}', not like 2026-01-31T12:00:00Z")
+        with pytest.raises(RunError, match=f"^{said}$"):
+            history.parse_run_date(env, path)
+    else:
+        assert history.parse_run_date(env, path) == datetime(2026, 1, 31, hour, tzinfo=UTC)
