@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.report import handbook
 
 
@@ -72,3 +73,156 @@ def test_handbook_of_a_checkout_has_only_tracked_files(tree: Path) -> None:
     assert len(commit) == 12
     (tree / "Documentation/one.md").write_text("other text\n")
     assert handbook.describe_commit() == f"{commit}-dirty"
+
+
+def test_links_of_the_handbook_lead_to_its_pages(tree: Path) -> None:
+    """A link to a document leads to its page, a link to a source file or a folder to a page that
+    shows it, a link to an image or to a large file to a copy. Links to other sites and links in
+    blocks of code stay."""
+    for name, size in (("a.c", 300_000), ("big.c", 300_001), ("x.svg", 1), ("dir/b.h", 2)):
+        (tree / name).parent.mkdir(exist_ok=True)
+        (tree / name).write_text("x" * size)
+    (tree / "Documentation" / "README.md").write_text("home")
+    made = handbook.Handbook(tree / "out")
+    here = Path("Documentation/one.md")
+    links = {
+        "../a.c": "../files/a.c.md", "../a.c#L1": "../files/a.c.md#L1",
+        "../dir": "../files/dir/index.md", "../x.svg": "../raw/x.svg", "../big.c": "../raw/big.c",
+        "README.md#top": "../index.md#top", "one.md": "one.md", "https://x.y/a.c": "https://x.y/a.c",
+        "mailto:a@b": "mailto:a@b", "#here": "#here",
+    }  # fmt: skip
+    for target, found in links.items():
+        assert made.adapt_links(here, f"a [b]({target}) c") == f"a [b]({found}) c"
+    assert made.adapt_links(handbook.HOME, "[b](one.md)") == "[b](Documentation/one.md)"
+    code = "```\n[b](../a.c)\n```\n"
+    assert made.adapt_links(here, f"{code}[b](../a.c)") == f"{code}[b](../files/a.c.md)"
+    assert made.files == {Path("a.c"), Path("dir")}
+    assert (tree / "out" / "raw" / "x.svg").read_text() == "x"
+    with pytest.raises(FailedError, match=r"^a document links to gone\.c, which does not exist$"):
+        made.adapt_links(here, "[b](../gone.c)")
+
+
+def test_pages_of_files_show_them_until_none_is_missing(tree: Path) -> None:
+    """The page of a folder links to the pages of the files below it, which are then written."""
+    for name in ("dir/b.h", "dir/sub/c.py", "dir/d.txt"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("text")
+    made = handbook.Handbook(tree / "out")
+    made.files.add(Path("dir"))
+    made.write_file_pages()
+    head = "---\norphan: true\n---\n\n# {}\n\n"
+    folder = tree / "out" / "files" / "dir"
+    assert (folder / "index.md").read_text() == head.format("dir") + (
+        "- [b.h](b.h.md)\n- [d.txt](d.txt.md)\n- [sub/c.py](sub/c.py.md)\n"
+    )
+    for name, language in (("b.h", "c"), ("d.txt", "none"), ("sub/c.py", "python")):
+        assert (folder / f"{name}.md").read_text() == head.format(f"dir/{name}") + (
+            f"```{{literalinclude}} /raw/dir/{name}\n:language: {language}\n:linenos:\n"
+            ":tab-width: 8\n```\n"
+        )
+
+
+def test_first_page_lists_the_pages_of_each_section(tree: Path) -> None:
+    text = (
+        "# Title\n[x](zero.md)\n## Guide\n[a](one.md), [b](x.c), [c](two.md#part)\n"
+        "## Reference\n[d](three.md)\n"
+    )
+    begin = "\n```{{toctree}}\n:hidden:\n:caption: {}\n\n"
+    tables = [
+        begin.format("Guide") + "/one.md\n/two.md\n```\n",
+        begin.format("Reference") + "/three.md\n/reference/commands.md\n```\n",
+    ]
+    generated = [Path("reference/commands.md")]
+    assert list(handbook.make_tables_of_contents(text, generated)) == tables
+    (tree / "Documentation" / "README.md").write_text("## Reference\n[d](one.md)\n")
+    handbook.Handbook(tree / "out").write_document_pages(generated)
+    assert (tree / "out" / "index.md").read_text() == (
+        "## Reference\n[d](Documentation/one.md)\n"
+        + begin.format("Reference")
+        + "/Documentation/one.md\n/reference/commands.md\n```\n"
+    )
+    assert (tree / "out" / "Documentation" / "one.md").read_text() == "text\n"
+
+
+def test_manual_of_a_header_is_quoted(tmp_path: Path) -> None:
+    header = tmp_path / "x.h"
+    header.write_text("// SPDX\n/*\n * One.\n *\n *   two\n */\n\n/*\n * Other.\n */\n")
+    assert handbook.quote_header_manual(header) == "::\n\n   One.\n\n     two\n"
+    header.write_text("/* short */\n")
+    assert handbook.quote_header_manual(header) == ""
+
+
+def test_script_kernel_doc_is_in_perl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handbook, "Path", lambda _: tmp_path)
+    monkeypatch.setattr(handbook, "get_cache_dir", lambda: tmp_path / "cache")
+    with pytest.raises(UnableError, match="kernel-doc is missing"):
+        handbook.find_kernel_doc()
+    where = "usr/lib/linux-kbuild-{}/scripts/kernel-doc"
+    found = []
+    for place, line in (
+        ("cache/kernels/b/" + where.format(6), "#!/usr/bin/perl"),
+        ("cache/kernels/a/" + where.format(6), "#!/usr/bin/env perl"),
+        (where.format(7), "#!/usr/bin/python3\n# not perl"),
+        (where.format(8), "#!/usr/bin/perl"),
+    ):
+        path = tmp_path / place
+        path.parent.mkdir(parents=True)
+        path.write_text(f"{line}\n")
+        found.append(handbook.find_kernel_doc().relative_to(tmp_path).parts[:3])
+    assert found == [
+        *(("cache", "kernels", "b"), *[("cache", "kernels", "a")] * 2),
+        ("usr", "lib", "linux-kbuild-8"),
+    ]
+
+
+def test_help_of_each_command_is_on_a_page(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = {(): "usage\n  bench    measure\n  check mutants  try\n   more  x"}
+
+    def read_help(*words: str) -> str:
+        return told.get(words, f"help of {' '.join(words)}")
+
+    monkeypatch.setattr(handbook, "read_command_help", read_help)
+    page = handbook.Handbook(tree / "out").write_command_page()
+    assert page == Path("reference/commands.md")
+    assert (tree / "out" / page).read_text() == (
+        "# Commands\n\nEach command of `kmarkers`, as its `--help` prints it.\n"
+        "\n## bench\n\n```none\nhelp of bench\n```\n"
+        "\n## check mutants\n\n```none\nhelp of check mutants\n```\n"
+    )
+
+
+def make_output(code: int, out: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess([], code, out, " why \n")
+
+
+def test_failed_help_of_a_command_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(handbook, "capture_output", lambda *_: make_output(0, " help \n"))
+    assert handbook.read_command_help("bench") == " help"
+    monkeypatch.setattr(handbook, "capture_output", lambda *_: make_output(2, ""))
+    with pytest.raises(FailedError, match=r"^kmarkers check mutants --help failed: why$"):
+        handbook.read_command_help("check", "mutants")
+
+
+def test_pages_of_headers_have_their_manuals(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header, or the files of a module, without comments of kernel-doc has no page."""
+    for name in ("include/kmarkers/a.h", "include/linux/b.h", "base/c.c", "patcher/d.c"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("/*\n * One.\n */\n")
+
+    def run_kernel_doc(words: list[object], _: object) -> subprocess.CompletedProcess[str]:
+        assert words[:5] == ["perl", Path("script"), "-rst", "-sphinx-version", "5.3.0"]
+        source, header = Path("patcher/d.c"), Path("include/linux/b.h")
+        silent = words[5:] in ([header], ["-export", source], ["-export"])
+        return make_output(0, "" if silent else " ".join(map(str, words[5:])) + "\n")
+
+    monkeypatch.setattr(handbook, "capture_output", run_kernel_doc)
+    pages = handbook.Handbook(tree / "out").write_header_pages(Path("script"))
+    where = Path("reference")
+    assert pages == [where / "headers/kmarkers/a.rst", where / "functions/base.rst"]
+    assert [(tree / "out" / page).read_text() for page in pages[:1]] == [
+        "==============\n<kmarkers/a.h>\n==============\n\n::\n\n   One.\n\n\n"
+        "include/kmarkers/a.h\n"
+    ]
+    title = "Functions that base/ exports"
+    text = (tree / "out" / pages[1]).read_text()
+    assert text.splitlines()[1] == title and text.endswith("\n\n-export base/c.c\n")

@@ -34,7 +34,7 @@ LINK = re.compile(r"(\]\()([^)#\s]+)((?:#[^)\s]*)?\))")
 FENCE = re.compile(r"^(```.*?^```\s*$)", re.M | re.S)
 SECTION = re.compile(r"^## (.*)$", re.M)
 # The name of a command in the help of kmarkers.
-COMMAND = re.compile(r"^  ([a-z -]*[a-z])  ", re.M)
+COMMAND = re.compile(r"^  ([a-z][a-z -]*?)  ", re.M)
 # Matches the manual of a header: the comment at its top.
 MANUAL = re.compile(r"^/\*\n(.*?)\n \*/", re.M | re.S)
 # Languages of the pages that show a source file, by suffix; other files are shown without colours.
@@ -235,7 +235,7 @@ def quote_header_manual(header: Path) -> str:
     reStructuredText; "" if the header has none."""
     found = MANUAL.search(header.read_text(encoding="utf-8"))
     lines = [re.sub(r"^ \* ?", "", line) for line in found[1].splitlines()] if found else []
-    return "::\n\n" + "".join(f"   {line}\n".rstrip(" ") for line in lines) if lines else ""
+    return "::\n\n" + "".join(f"   {line}".rstrip() + "\n" for line in lines) if lines else ""
 
 
 def read_command_help(*words: str) -> str:
