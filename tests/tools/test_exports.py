@@ -217,7 +217,10 @@ def test_text_of_openmetrics_has_all_labels_of_a_row() -> None:
 def test_ticks_of_an_unknown_clock_are_shown_as_microseconds(
     khz: dict[str, str], microseconds: float
 ) -> None:
-    assert exports.convert_ticks_to_microseconds(3000, make_tier(**khz)) == microseconds
+    assert (
+        exports.convert_ticks_to_microseconds(3000, make_tier("native", False, **khz))
+        == microseconds
+    )
 
 
 def make_switch_sample(variant: str, measured: str, ticks: int, **changed: Any) -> Sample:

@@ -406,7 +406,7 @@ def test_cpu_use_of_other_programs_is_computed() -> None:
     )
 
 
-def make_row(
+def make_cost_row(
     variant: str, cost: float, kind: str = rows.WHOLE, poor: str = "", at: int = 0
 ) -> rows.Row:
     """Return a row of one process."""
@@ -432,9 +432,11 @@ def test_slow_machine_costs_half_as_much_again_as_its_group(
 ) -> None:
     """The ratio of a machine is the median of the ratios of its baselines. Other groups and added
     costs do not matter."""
-    entries = [(run, make_row(v, cost)) for run, two in costs.items() for v, cost in zip("vw", two)]
-    entries += [(run, make_row("s", 99.0 * n, rows.SHARE)) for n, run in enumerate(costs)]
-    entries.append(("other", make_row("v", 1000.0)))
+    entries = [
+        (run, make_cost_row(v, cost)) for run, two in costs.items() for v, cost in zip("vw", two)
+    ]
+    entries += [(run, make_cost_row("s", 99.0 * n, rows.SHARE)) for n, run in enumerate(costs)]
+    entries.append(("other", make_cost_row("v", 1000.0)))
     groups = {"one": list(costs), "two": ["other"]}
     found = machines.find_slow_machines(machines.LoadedRows(entries), groups)
     assert found == pytest.approx(slow)
@@ -443,7 +445,7 @@ def test_slow_machine_costs_half_as_much_again_as_its_group(
 def make_fleet(groups: dict[str, list[str]], slow: tuple[str, ...] = ()) -> machines.Fleet:
     """Return a fleet in which each run has one row."""
     names = [name for members in groups.values() for name in members]
-    entries = [(name, make_row("v", 1.0 + n)) for n, name in enumerate(names)]
+    entries = [(name, make_cost_row("v", 1.0 + n)) for n, name in enumerate(names)]
     known = {name: machines.Machine(name, "cpu", "m", "k") for name in names}
     return machines.Fleet(known, machines.LoadedRows(entries), [], dict.fromkeys(slow, 2.0), groups)
 
@@ -464,8 +466,8 @@ def test_reference_group_is_the_largest_or_the_chosen_one() -> None:
 
 def test_poor_rows_are_left_out_if_another_machine_has_them() -> None:
     entries = [
-        ("x", make_row("v", 1.0, poor="loud")), ("y", make_row("v", 2.0)),
-        ("x", make_row("w", 3.0, poor="loud")), ("z", make_row("v", 4.0, poor="loud")),
+        ("x", make_cost_row("v", 1.0, poor="loud")), ("y", make_cost_row("v", 2.0)),
+        ("x", make_cost_row("w", 3.0, poor="loud")), ("z", make_cost_row("v", 4.0, poor="loud")),
     ]  # fmt: skip
     note = "rows of 2 machines are left out, because they are poor"
     assert machines.drop_poor_rows(entries) == (entries[1:3], note)
@@ -508,7 +510,7 @@ def test_machine_without_a_description_is_unknown() -> None:
 
 
 def make_history(**changed: Any) -> history.History:
-    row = make_row("v", 1.0, rows.SHARE)
+    row = make_cost_row("v", 1.0, rows.SHARE)
     other = replace(row, name=replace(row.name, variant="u"), values=np.array([1.0, 2.0]))
     shifts = [
         Shift(one, at, percent, Interval(percent - 1, percent + 1), "slower")

@@ -176,7 +176,9 @@ def test_script_kernel_doc_is_in_perl(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_help_of_each_command_is_on_a_page(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = {(): "usage\n  bench    measure\n  check mutants  try\n   more  x"}
+    told: dict[tuple[str, ...], str] = {
+        (): "usage\n  bench    measure\n  check mutants  try\n   more  x"
+    }
 
     def read_help(*words: str) -> str:
         return told.get(words, f"help of {' '.join(words)}")

@@ -345,8 +345,12 @@ def test_broken_limits_are_named_for_each_tier_and_kernel() -> None:
 
 def test_benchmarks_that_were_not_measured_are_grouped_by_reason() -> None:
     tiers = [
-        make_tier(**{"lacks:z": "no PMU", "lacks:a:v": "no PMU", "lacks:b": "no root", "x": "y"}),
-        make_tier("vm", **{"lacks:a:v": "no PMU"}),
+        make_tier(
+            "native",
+            False,
+            **{"lacks:z": "no PMU", "lacks:a:v": "no PMU", "lacks:b": "no root", "x": "y"},
+        ),
+        make_tier("vm", False, **{"lacks:a:v": "no PMU"}),
     ]
     assert ending.format_unmeasured_benchmarks(tiers, 100) == [
         "not measured (native, vm): a v, z: no PMU", "not measured (native): b: no root",
@@ -407,7 +411,7 @@ def make_summary(grades: int, lacking: int, **more: Any) -> tuple[list[str], lis
     costs = find_marker_costs([make_result("mine", "none", None)], [])
     reasons = {f"lacks:b{n}": f"no {n:02}" for n in range(lacking)}
     graded = [
-        (make_tier(f"t{n}", **(reasons if n == 0 else {})), Grade(Level.GOOD, ()))
+        (make_tier(f"t{n}", False, **(reasons if n == 0 else {})), Grade(Level.GOOD, ()))
         for n in range(grades)
     ]
     env: dict[str, Any] = {}
@@ -591,9 +595,9 @@ def test_system_call_has_the_flavour_that_was_measured(
         made.append(make_result(f"getppid-{benchmark}", variant, float(delta)))
     own = find_marker_costs(made, [])[-1]
     assert (own.place, own.value, own.how) == (f"In a system call{place}", value, how)
-    assert own.ci is None or (own.ci.lo, own.ci.hi) == pytest.approx(
-        (own.value - 0.025, own.value + 0.025)
-    )
+    assert (own.ci is None) == (value is None)
+    if own.ci and value:
+        assert (own.ci.lo, own.ci.hi) == pytest.approx((value - 0.025, value + 0.025))
     none = [replace(one, median=0.0) if one.delta is None else one for one in made]
     assert find_marker_costs(none, [])[-1].value is None
 
