@@ -4,6 +4,7 @@ which measures on a machine of a fleet."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -151,6 +152,21 @@ def test_truncated_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "(truncated?)" in capsys.readouterr().err
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={tmp_path}/none"]) == 2
+
+
+@pytest.mark.parametrize("place", [-20, -6])
+def test_archive_with_a_changed_byte_is_refused(
+    tmp_path: Path, place: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A compressed archive ends with a checksum of 4 bytes and a size. Here a byte of the checksum
+    has changed, or one of the compressed data before it."""
+    archive = tmp_path / "raw.tar.gz"
+    data = bytearray(gzip.compress(make_archive(tmp_path, lambda info: None).read_bytes()))
+    data[place] ^= 0x10
+    archive.write_bytes(data)
+    assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
+    assert "(truncated?)" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
 
 
 def test_samples_are_collected_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,10 +9,12 @@ collect.py later checks the content of each file.
 from __future__ import annotations
 
 import contextlib
+import lzma
 import re
 import subprocess
 import sys
 import tarfile
+import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -90,7 +92,10 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
                 content = archive.extractfile(member)
                 assert content is not None
                 target.write_bytes(content.read())
-    except (tarfile.TarError, EOFError, OSError) as error:
+            # Read to the end of the compressed data: only there, its checksum is compared.
+            while archive.fileobj and archive.fileobj.read(1 << 20):
+                pass
+    except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
         raise RunError(f"{name}: {error} (truncated?)") from error
     if not (out.is_dir() and any(out.rglob("env"))):
         raise RunError(f"{name}: the archive holds no samples")
