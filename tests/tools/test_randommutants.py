@@ -633,6 +633,34 @@ def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "a.c").read_text() == "sound\n"
 
 
+def test_waiting_mutants_are_not_booted_after_an_interruption(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The boots that run end by a signal. The boots that wait for a free guest never begin."""
+    (tmp_path / "a.c").write_text("sound\n")
+    monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
+    monkeypatch.setattr(randommutants, "GUESTS", 1)
+    booted, interrupted = list[str](), threading.Event()
+
+    def judge_late(change: Change, _: Path) -> randommutants.LateJudgement:
+        def boot() -> Judgement:
+            booted.append(change.text)
+            interrupted.wait(60)
+            return Judgement()
+
+        return boot
+
+    def interrupt(*_: object) -> None:
+        threading.Timer(0.2, interrupted.set).start()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(randommutants.Sample, "record_mutant", interrupt)
+    changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(2))
+    with pytest.raises(KeyboardInterrupt):
+        randommutants.judge_mutants("C", changes, 2, judge_late, tmp_path / "report", tmp_path)
+    assert booted == ["b0\n"]
+
+
 def test_first_failure_ends_the_boot(tmp_path: Path) -> None:
     """With KMARKERS_STOP, the first failed result ends a job; a passed result does not."""
     library = (ROOT / "tests" / "vm" / "lib.sh").read_text(encoding="utf-8")

@@ -498,7 +498,8 @@ def judge_mutants(
     sample, started = Sample(where, count), 0
     print(f"{where}: {'mutant':58} caught by", flush=True)
     waiting: list[tuple[Change, str, Future[Judgement]]] = []
-    with ThreadPoolExecutor(GUESTS) as pool:
+    pool = ThreadPoolExecutor(GUESTS)
+    try:
         for change in changes:
             if started == count:
                 break
@@ -515,6 +516,9 @@ def judge_mutants(
                 sample.record_mutant(*waiting.pop(0))
         for one in waiting:
             sample.record_mutant(*one)
+    finally:
+        # After an interruption, do not boot the mutants that are waiting.
+        pool.shutdown(cancel_futures=True)
     total = sample.describe_total()
     report.write_text("\n".join([*sample.survivors, total, ""]), encoding="utf-8")
     print("\n".join([*sample.survivors, total]), flush=True)
