@@ -32,7 +32,7 @@
 #define ICMP_FILTER	1
 
 /* The socket that sends a packet, and the socket that receives the answer. */
-static int from, to;
+static int from = -1, to = -1;
 
 static struct {
 	struct icmphdr head;
@@ -203,9 +203,11 @@ static u16 compute_checksum(const void *data, size_t size)
 
 static void close_macro_sockets(void)
 {
-	if (to != from)
+	if (to >= 0 && to != from)
 		close(to);
-	close(from);
+	if (from >= 0)
+		close(from);
+	from = to = -1;
 	native_select_live_variant(LIVE_NAME, "original");
 }
 

@@ -18,7 +18,8 @@ static const Elf64_Shdr *find_symbol_table(const struct native_program *program)
 	const Elf64_Shdr *section;
 	unsigned int i;
 
-	if (!header || header->e_shoff + header->e_shnum * sizeof(*section) > program->size)
+	if (!header || header->e_shoff > program->size ||
+	    header->e_shnum > (program->size - header->e_shoff) / sizeof(*section))
 		return NULL;
 	section = (const void *)(program->file + header->e_shoff);
 	for (i = 0; i < header->e_shnum; i++)
