@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tests of the program kmlive without the module kmarkers_bench: FIFOs replace the module's files,
 in a mount namespace and a network namespace of their own. The suites packets and bench of test
-kernels have tests with the module."""
+kernels have tests with the module, by which random mutants of kmlive are judged."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import errno
 import os
 import re
+import shutil
 import subprocess
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -49,12 +52,12 @@ COARSE = 6
 
 
 def can_isolate() -> bool:
-    """Return True if namespaces can be made here."""
-    words = ["unshare", "--map-root-user", "--mount", "--net", "ip", "link", "set", "lo", "up"]
-    try:
-        return subprocess.run(words, capture_output=True, check=False).returncode == 0
-    except FileNotFoundError:
+    """Return True if namespaces can be made here, and directories can be mounted in them."""
+    if not shutil.which("unshare"):
         return False
+    with tempfile.TemporaryDirectory() as here:
+        words = [*UNSHARE, here, "true"]
+        return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
 pytestmark = pytest.mark.skipif(not can_isolate(), reason="needs unshare and ip, and may use them")
@@ -82,6 +85,7 @@ class FakeModule:
     sockets: list[tuple[int, int]] = field(default_factory=list)
     packets: int = 0
     pid: int = 0
+    errors: list[Exception] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         os.mkfifo(self.folder / "control")
@@ -150,18 +154,33 @@ class FakeModule:
                 file.write(text)
             reading += 1
 
+    def serve_or_kill(self, process: subprocess.Popen[str]) -> None:
+        """Run serve_hits(). If it fails, end kmlive, which waits for an answer."""
+        try:
+            self.serve_hits(process)
+        except (OSError, LookupError, ValueError) as error:
+            self.errors.append(error)
+            process.kill()
+
     def run_kmlive(self, *words: object) -> subprocess.CompletedProcess[str]:
         """Run kmlive with this module. Remove the line that is on stderr if the processor's core
         cycles cannot be counted."""
         command = [*UNSHARE, str(self.folder), *map(str, words)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
-            server = threading.Thread(target=self.serve_hits, args=(process,))
+            server = threading.Thread(target=self.serve_or_kill, args=(process,), daemon=True)
             server.start()
-            out, why = process.communicate(timeout=120)
-            # Be a reader, so that the server ends.
-            with (self.folder / "hits").open(encoding="utf-8"):
-                server.join()
+            try:
+                out, why = process.communicate(timeout=120)
+            finally:
+                process.kill()
+            while server.is_alive():
+                # Be a reader, so that the server ends.
+                with contextlib.suppress(FileNotFoundError):
+                    reader = os.open(self.folder / "hits", os.O_RDONLY | os.O_NONBLOCK)
+                    server.join(0.1)
+                    os.close(reader)
+        assert not self.errors
         why = re.sub("^kmarkers: core cycles are estimated: .*\n", "", why, flags=re.M)
         return subprocess.CompletedProcess(command, process.returncode, out, why)
 
@@ -222,7 +241,8 @@ def test_packets_of_each_variant_are_counted_and_measured(
         least = CHECKS * int(share) / module.spans[name]
         assert int(rate) >= int(least)
         slower.append(int(rate) / least)
-    assert min(slower) < 4
+    # Another unit would make a rate a thousand times as high.
+    assert min(slower) < 100
     if benchmark == "macro-ping":
         assert [name for name, _, _ in found] == PING
     check_samples(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)

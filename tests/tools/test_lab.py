@@ -263,7 +263,8 @@ def test_make_command_has_folder_flags_and_jobs(
     cannot be made is an error."""
     monkeypatch.setattr("os.cpu_count", lambda: 7)
     flock = ("flock", "--no-fork")
-    make = ("make", "-s", "-j7", "-C", tmp_path / "native")
+    folder = tmp_path / "native"
+    make = ("make", "-s", "-j7", "-C", folder)
     folder = tmp_path / "build/native"
     assert userspace.build_make_command("a", "b", tree=tmp_path) == [
         *(*flock, folder / ".lock", *make, "a", "b")
@@ -771,6 +772,10 @@ def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) ->
     result, _ = boot_with_fake_qemu(laboratory, "finish 0")
     assert not result.ok
     assert not (laboratory / "escaped").exists()
+
+
+def test_usual_timeout_is_five_minutes() -> None:
+    assert Request.timeout == 300
 
 
 def test_hang_ends_at_the_timeout(laboratory: Path) -> None:

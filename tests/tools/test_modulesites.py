@@ -11,6 +11,8 @@ import pytest
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
+
+pytest.importorskip("elftools", reason="pyelftools is missing: run scripts/setup --tools")
 from kmtools.lab.modulesites import Site, read_sites
 
 SOURCE = """

@@ -10,6 +10,7 @@ import sys
 import threading
 from argparse import ArgumentParser
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -640,20 +641,30 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
     (tmp_path / "a.c").write_text("sound\n")
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "GUESTS", 1)
-    booted, interrupted = list[str](), threading.Event()
+    booted, began, interrupted = list[str](), threading.Event(), threading.Event()
 
     def judge_late(change: Change, _: Path) -> randommutants.LateJudgement:
         def boot() -> Judgement:
             booted.append(change.text)
+            began.set()
             interrupted.wait(60)
             return Judgement()
 
         return boot
 
+    class CancellingPool(ThreadPoolExecutor):
+        """Lets the boot that runs end only when the boots that wait are cancelled."""
+
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            interrupted.set()
+            super().shutdown(wait=wait)
+
     def interrupt(*_: object) -> None:
-        threading.Timer(0.2, interrupted.set).start()
+        assert began.wait(60)
         raise KeyboardInterrupt
 
+    monkeypatch.setattr(randommutants, "ThreadPoolExecutor", CancellingPool)
     monkeypatch.setattr(randommutants.Sample, "record_mutant", interrupt)
     changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(2))
     with pytest.raises(KeyboardInterrupt):

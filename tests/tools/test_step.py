@@ -64,7 +64,7 @@ def test_without_int3_a_torn_jump_leaves_the_code() -> None:
     stops = read_stops(done.stdout)
     assert list(stops) == ["before", *(f"byte {number} is new" for number in range(1, 6))]
     code = [shown for shown, _ in stops.values()]
-    assert code[0] == ["0f", "1f", "44", "00", "00"] and code[5][0] == "e9"
+    assert code[0] == ["0f", "1f", "44", "00", "00"] and code[5] == ["e9", "0b", "00", "00", "00"]
     assert code == [[*code[5][:number], *code[0][number:]] for number in range(6)]
     places = [find_jump_target(shown) for shown in code]
     assert places[3] == places[4] == places[5]

@@ -150,7 +150,7 @@ def test_truncated_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
     archive = make_archive(tmp_path, lambda info: None)
     archive.write_bytes(archive.read_bytes()[:1000])
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
-    assert "(truncated?)" in capsys.readouterr().err
+    assert "(truncated or damaged?)" in capsys.readouterr().err
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={tmp_path}/none"]) == 2
 
 
@@ -165,7 +165,7 @@ def test_archive_with_a_changed_byte_is_refused(
     data[place] ^= 0x10
     archive.write_bytes(data)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
-    assert "(truncated?)" in capsys.readouterr().err
+    assert "(truncated or damaged?)" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 

@@ -28,20 +28,22 @@ class Monitor:
         """Connect to the socket `path`; `seconds` is the time limit of each answer."""
         self._socket = socket.socket(socket.AF_UNIX)
         self._socket.settimeout(seconds)
+        self._files = contextlib.ExitStack()
+        self._files.enter_context(self._socket)
         try:
             self._socket.connect(str(path))
             # The file is only for reading: a file for both discards what it has read ahead when it
             # writes, such as the beginning of an event.
-            self._lines = self._socket.makefile()
+            self._lines = self._files.enter_context(self._socket.makefile())
             self._read_answer()
             self.execute("qmp_capabilities")
         except OSError as error:
-            self._socket.close()
+            self.close()
             raise MonitorError(
                 f"cannot connect to the emulator's monitor: {error.strerror or error}"
             ) from error
         except MonitorError:
-            self._socket.close()
+            self.close()
             raise
 
     @staticmethod
@@ -84,8 +86,7 @@ class Monitor:
 
     def close(self) -> None:
         """Close the connection."""
-        self._lines.close()
-        self._socket.close()
+        self._files.close()
 
 
 class ShutdownWatch:

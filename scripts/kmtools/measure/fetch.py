@@ -93,10 +93,12 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
                 assert content is not None
                 target.write_bytes(content.read())
             # Read to the end of the compressed data: only there, its checksum is compared.
-            while archive.fileobj and archive.fileobj.read(1 << 20):
-                pass
+            while archive.fileobj and (rest := archive.fileobj.read(1 << 20)):
+                size += len(rest)
+                if size > MOST_BYTES:
+                    raise RunError(f"{name}: data after the end of the archive")
     except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
-        raise RunError(f"{name}: {error} (truncated?)") from error
+        raise RunError(f"{name}: {error} (truncated or damaged?)") from error
     if not (out.is_dir() and any(out.rglob("env"))):
         raise RunError(f"{name}: the archive holds no samples")
 

@@ -4,10 +4,10 @@
 The mutants of tests/mutants/ are chosen by hand, so they show what their authors thought of. Random
 mutants show how much of the code the tests check. The option random=N sets the number of mutants,
 seed=S makes the choice repeatable, and where= says what is changed: "native" (C code that also runs
-in user space), "C" (C code that only runs in kernels) or "python" (scripts/kmtools, except the long
-tests in its folder suites/). The same seed and commit give the same mutants; changes that are not
-committed are left out. A mutant that has no effect on the compiled code is replaced by the next
-one.
+in user space), "C" (C code that only runs in kernels, and kmlive, which needs the modules) or
+"python" (scripts/kmtools, except the long tests in its folder suites/). The same seed and commit
+give the same mutants; changes that are not committed are left out. A mutant that has no effect on
+the compiled code is replaced by the next one.
 
 Mutants that no test can notice are listed in tests/mutants/unnoticed.txt, and are not counted.
 Survivors (other mutants that no test detects) are printed as diffs, and are also written to
