@@ -163,6 +163,7 @@ def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], pla
 
 
 @needs_two_cpus
+@pytest.mark.many
 @pytest.mark.parametrize("idle", [3, 4])
 @pytest.mark.parametrize("busy", [0, 1, 2, 5, 6, 7])
 def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, idle: int) -> None:
