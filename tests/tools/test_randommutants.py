@@ -550,7 +550,7 @@ def test_kernel_mutant_is_judged_by_its_boot(
     monkeypatch.setattr(randommutants, "get_object_dir", lambda *_: tmp_path / "objects")
     monkeypatch.setattr(randommutants, "build_modules", build_fake_modules)
     monkeypatch.setattr(randommutants, "make_stripped_copies", lambda *_: None)
-    monkeypatch.setattr(randommutants, "build_kmlive", lambda *_: True)
+    monkeypatch.setattr(mutants, "build_kmlive", lambda _: source)
     monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
     monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "int a;\n")
@@ -567,17 +567,27 @@ def test_kernel_mutant_is_judged_by_its_boot(
 
 @pytest.mark.parametrize(
     ("text", "caught", "counted"),
-    [("live", "", False), ("warns", "a warning of the compiler", True), ("quiet", "", True)],
+    [
+        ("live", "", False),
+        ("broken", "", False),
+        ("warns", "a warning of the compiler", True),
+        ("quiet", "", True),
+    ],
 )
 def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, caught: str, counted: bool
 ) -> None:
-    """A mutant of kmlive boots with the unchanged modules, if the program has changed."""
-    built, booted = ["live"], list[tuple[str, str, str]]()
+    """A mutant of kmlive boots with the unchanged modules, if its object file has changed. A mutant
+    that cannot be compiled is not counted."""
+    source = tmp_path / "tree" / "native" / "live.c"
+    source.parent.mkdir(parents=True)
+    source.write_text("live")
+    booted = list[tuple[str, str, str]]()
 
-    def build_fake_kmlive(kmlive: Path, _: Path) -> bool:
-        kmlive.write_text(built[-1])
-        return built[-1] != "warns"
+    def compile_fake(make: Sequence[object], _: Path, __: Path) -> bytes | None:
+        said = source.read_text()
+        fails = said == "broken" or (said == "warns" and "EXTRA=-Wno-error" not in make)
+        return None if fails else said.encode()
 
     def boot_fake(guest: randommutants.Guest, _: Path) -> str:
         booted.append((guest.file, guest.modules.name, guest.kmlive.read_text()))
@@ -586,12 +596,15 @@ def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "build_modules", lambda *_: 0)
     monkeypatch.setattr(randommutants, "copy_modules", lambda *_: None)
-    monkeypatch.setattr(randommutants, "build_kmlive", build_fake_kmlive)
+    monkeypatch.setattr(randommutants, "TREE", tmp_path / "tree")
+    monkeypatch.setattr(randommutants, "compile_object", compile_fake)
+    monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "live")
+    monkeypatch.setattr(mutants, "build_kmlive", lambda _: source)
     monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
     monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
     judge = randommutants.make_kernel_judge("6.1")
-    built.append(text)
-    judgement = judge(Change("native/live.c", 1, "swap", text), tmp_path / "one.log")
+    with randommutants.apply_text("native/live.c", text, tmp_path / "tree"):
+        judgement = judge(Change("native/live.c", 1, "swap", text), tmp_path / "one.log")
     if not isinstance(judgement, Judgement):
         judgement = judgement()
         assert judgement.seen_by == ["bench", "packets"]

@@ -64,6 +64,8 @@ PARTS = (
 )
 # The suite that needs an emulator with exact instruction counts (tier icount).
 COUNTING_SUITE = "entry_counts"
+# The suites that run kmlive.
+KMLIVE_SUITES = frozenset({"bench", "packets"})
 # The number of patch batches of a stress test.
 BATCHES = 5000
 # The time limits of a test in user space, and of a test in tests/tools.
@@ -278,15 +280,12 @@ def list_guest_files(programs: Sequence[tuple[Path, str]]) -> list[tuple[Path, s
     ]
 
 
-def build_kmlive(suites: Iterable[str], log: Path) -> list[tuple[Path, str]]:
-    """If one of the suites runs kmlive in the guest, build kmlive; return it as an addition to an
-    initramfs."""
-    if not {"bench", "packets"} & {*suites}:
-        return []
+def build_kmlive(log: Path) -> Path:
+    """Build kmlive from the changed sources; return its path."""
     out = SCRATCH / "guest"
     if run_with_time_limit(build_make_command(out / "kmlive", out=out, tree=TREE), log, 600.0) != 0:
         raise MutantError(f"kmlive does not build; see {log}")
-    return [(out / "kmlive", "/kmlive")]
+    return out / "kmlive"
 
 
 def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
@@ -296,6 +295,8 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     if build_modules(kernel, TREE, modules, ["-s", "KMARKERS_TESTS=m"]):
         raise MutantError(f"the modules do not build for kernel {kernel}")
     make_stripped_copies(modules, "example_client")
+    runs_kmlive = not KMLIVE_SUITES.isdisjoint(mutant.suites)
+    programs = [(build_kmlive(log), "/kmlive")] if runs_kmlive else []
     cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
         kernel=kernel,
@@ -303,7 +304,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         out=log.with_suffix(""),
         tier="icount" if COUNTING_SUITE in mutant.suites else "vm",
         modules=modules,
-        additions=list_guest_files(build_kmlive(mutant.suites, log)),
+        additions=list_guest_files(programs),
         settings={"KMARKERS_CASES": " ".join(cases), "KMARKERS_SUITES": " ".join(mutant.suites)},
         # With preempt=full, the kernel may preempt a task between instructions that are being
         # patched; with other preemption models it never does. The suite `many` cannot use

@@ -27,7 +27,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -44,6 +44,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import cmutations, kernelsuite, mutants, testkernel, testlines
 from kmtools.suites.mutants import SCRATCH, TREE, Environment, Mutant, MutantError
+from kmtools.suites.testlines import TestTimes
 
 # The minimum percentage of mutants that tests must detect. A sample of mutants fails if it shows
 # that tests detect significantly fewer: see is_below_limit().
@@ -53,8 +54,6 @@ WEEKLY = 10
 USUAL_SECONDS = {"native": 60.0, "C": 500.0, "python": 60.0}
 # The folders of modules.
 MODULES = ("base", "patcher", "events", "immediate", "markers", "sdt", "entry", "bench_modules")
-# The suites that run kmlive.
-KMLIVE_SUITES = ("bench", "packets")
 # The number of patch batches of a stress test in user space, and the test program's time limit.
 BATCHES, PROGRAM_SECONDS = 200, 300.0
 # Runs a program until its first failed result; the exit code is then 5.
@@ -175,21 +174,24 @@ def make_python_judge(_commit: str) -> Judge:
         # Find the lines in the unchanged source, for which the tests were recorded.
         sound = read_unchanged_text(change.file)
         numbers = testlines.find_statement_lines(sound, change.line)
-        tests = lines.times.choose_quick_tests(lines.find_tests(change.file, numbers))
-        if not tests:
-            return Judgement()
-        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.times.get_time_limit(tests))
-        if code == 0:
-            return Judgement(seen_by=tests)
-        said = log.read_text(errors="replace")
-        if code == testlines.USAGE_CODE and not re.search(
-            "ERROR collecting|loading conftest", said
-        ):
-            raise MutantError(f"the tests of the line cannot be found, see {log}")
-        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
-        return Judgement("hangs" if code is None else failed[1] if failed else f"exit code {code}")
+        return judge_by_quick_tests(lines.times, lines.find_tests(change.file, numbers), log)
 
     return judge_python_mutant
+
+
+def judge_by_quick_tests(times: TestTimes, tests: Sequence[str], log: Path) -> Judgement:
+    """Judge a mutant by the quickest of `tests`, which are tests of tests/tools."""
+    chosen = times.choose_quick_tests(tests)
+    if not chosen:
+        return Judgement()
+    code = testlines.run_tests(TREE, ["-x", *chosen], log, times.get_time_limit(chosen))
+    if code == 0:
+        return Judgement(seen_by=chosen)
+    said = log.read_text(errors="replace")
+    if code == testlines.USAGE_CODE and not re.search("ERROR collecting|loading conftest", said):
+        raise MutantError(f"the tests of the line cannot be found, see {log}")
+    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
+    return Judgement("hangs" if code is None else failed[1] if failed else f"exit code {code}")
 
 
 def compile_object(make: Sequence[object], path: Path, log: Path) -> bytes | None:
@@ -201,6 +203,20 @@ def compile_object(make: Sequence[object], path: Path, log: Path) -> bytes | Non
     if processes.run_program(["objcopy", "--strip-debug", path, bare], log):
         raise MutantError(f"objcopy cannot read {path}; see {log}")
     return bare.read_bytes()
+
+
+def judge_by_compiler(change: Change, out: Path, log: Path) -> Judgement | None:
+    """Compile the changed file of a program, with and without the change, into `out`. Return None
+    if the objects differ and the compiler does not warn; else the judgement of the mutant."""
+    path = out / Path(change.file).with_suffix(".o")
+    make = build_make_command(path, out=out, tree=TREE)
+    lax = build_make_command(path, out=out, tree=TREE, extra="-Wno-error")
+    strict = compile_object(make, path, log)
+    new = strict or compile_object(lax, path, log)
+    with apply_text(change.file, read_unchanged_text(change.file), TREE):
+        if new is None or new == compile_object(make, path, log):
+            return Judgement(counted=False)
+    return None if strict else Judgement("a warning of the compiler")
 
 
 def run_test_program(log: Path) -> str:
@@ -220,7 +236,7 @@ def run_test_program(log: Path) -> str:
 def make_native_judge(commit: str) -> Judge:
     """Return a function that judges a mutant by the C test cases in user space, and by the tests of
     tests/tools that execute the changed line in a program of native/."""
-    out, sound_log = SCRATCH / "user", SCRATCH / f"lines-{commit}-native.log"
+    sound_log = SCRATCH / f"lines-{commit}-native.log"
     tools = [
         path.relative_to(TREE)
         for path in sorted((TREE / "tests" / "tools").glob("test_*.py"))
@@ -230,28 +246,15 @@ def make_native_judge(commit: str) -> Judge:
         raise MutantError(f"tests fail with the unchanged code: {failed}")
 
     def judge_native_mutant(change: Change, log: Path) -> Judgement:
-        path = out / Path(change.file).with_suffix(".o")
-        make = build_make_command(path, out=out, tree=TREE)
-        lax = build_make_command(path, out=out, tree=TREE, extra="-Wno-error")
-        strict = compile_object(make, path, log)
-        new = strict or compile_object(lax, path, log)
-        with apply_text(change.file, read_unchanged_text(change.file), TREE):
-            if new is None or new == compile_object(make, path, log):
-                return Judgement(counted=False)
-        if strict is None:
-            return Judgement("a warning of the compiler")
+        if judgement := judge_by_compiler(change, SCRATCH / "user", log):
+            return judgement
         if caught := run_test_program(log):
             return Judgement(caught)
         with apply_text(change.file, read_unchanged_text(change.file), TREE):
             lines = testlines.measure_native_test_lines(TREE, sound_log, tools)
-        tests = lines.times.choose_quick_tests(lines.find_tests(change.file, change.line))
-        if not tests:
-            return Judgement(seen_by=["native-plain"])
-        code = testlines.run_tests(TREE, ["-x", *tests], log, lines.times.get_time_limit(tests))
-        if code == 0:
-            return Judgement(seen_by=["native-plain", *tests])
-        failed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(errors="replace"), re.M)
-        return Judgement(failed[0] if failed else "a test of tests/tools hangs")
+        tests = lines.find_tests(change.file, change.line)
+        judgement = judge_by_quick_tests(lines.times, tests, log)
+        return replace(judgement, seen_by=["native-plain", *judgement.seen_by])
 
     return judge_native_mutant
 
@@ -265,18 +268,9 @@ def order_suites(file: str) -> list[str]:
     often = Counter(suite for mutant in known for suite in mutant.suites)
     suites = [suite for suites in registry.read_guest_suites() for suite in suites]
     if module == "native":
-        wanted = testkernel.add_needed_suites(KMLIVE_SUITES)
+        wanted = testkernel.add_needed_suites(mutants.KMLIVE_SUITES)
         return [suite for suite in suites if suite in wanted]
     return sorted(suites, key=lambda suite: (-often[suite], suites.index(suite)))
-
-
-def build_kmlive(kmlive: Path, log: Path) -> bool:
-    """Build kmlive from TREE, and copy it to `kmlive`. Return False if it does not build."""
-    out = SCRATCH / "guest"
-    if processes.run_program(build_make_command(out / "kmlive", out=out, tree=TREE), log):
-        return False
-    shutil.copy2(out / "kmlive", kmlive)
-    return True
 
 
 def make_kernel_judge(kernel: str) -> Judge:
@@ -284,23 +278,21 @@ def make_kernel_judge(kernel: str) -> Judge:
     The first failure ends the boot."""
     modules, objects = SCRATCH / "modules", get_object_dir(kernel, TREE)
     sound, live_files = SCRATCH / "sound-modules", list_native_files("kmlive")
-    kmlive = SCRATCH / "kmlive"
     make = list(kernelsuite.MAKE_ARGS)
     if build_modules(kernel, TREE, modules, make, SCRATCH / "sound-modules.log"):
         raise MutantError(f"the modules do not build for kernel {kernel}")
-    if not build_kmlive(kmlive, SCRATCH / "sound-kmlive.log"):
-        raise MutantError("kmlive does not build")
+    kmlive = SCRATCH / "kmlive"
+    shutil.copy2(mutants.build_kmlive(SCRATCH / "sound-kmlive.log"), kmlive)
     copy_modules(modules, sound)
     guest = Guest(MODULES[0], kernel, sound, kmlive)
     if fault := boot_until_failure(guest, SCRATCH / "sound-kernel.log"):
         raise MutantError(f"tests fail with the unchanged code: {fault}")
 
     def judge_kmlive_mutant(change: Change, log: Path) -> Judgement | LateJudgement:
+        if judgement := judge_by_compiler(change, SCRATCH / "guest", log):
+            return judgement
         own = log.with_suffix(".kmlive")
-        if not build_kmlive(own, log):
-            return Judgement("a warning of the compiler")
-        if own.read_bytes() == kmlive.read_bytes():
-            return Judgement(counted=False)
+        shutil.copy2(mutants.build_kmlive(log), own)
         return partial(judge_by_boot, Guest(change.file, kernel, sound, own), log)
 
     def judge_kernel_mutant(change: Change, log: Path) -> Judgement | LateJudgement:
