@@ -21,6 +21,7 @@ import pytest
 import rawdata
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
+from kmtools.measure import fetch
 
 TARGET = ROOT / "scripts" / "target"
 WAIT_SECONDS = 60.0
@@ -167,6 +168,19 @@ def test_archive_with_a_changed_byte_is_refused(
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "(truncated or damaged?)" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+def test_archive_with_much_data_after_its_members_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The data after the last member count towards the size limit of an archive."""
+    archive = make_archive(tmp_path, lambda info: None)
+    archive.write_bytes(gzip.compress(archive.read_bytes() + bytes(1 << 22)))
+    monkeypatch.setattr(fetch, "MOST_BYTES", 1 << 21)
+    assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
+    assert "too much data after the last member" in capsys.readouterr().err
+    monkeypatch.setattr(fetch, "MOST_BYTES", 1 << 23)
+    assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 0
 
 
 def test_samples_are_collected_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

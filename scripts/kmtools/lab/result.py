@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import sys
 import tarfile
-import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from kmtools.base.archives import ARCHIVE_ERRORS, check_rest_of_archive
 from kmtools.lab import logscan
 from kmtools.lab.look import Finding
 
@@ -94,7 +93,7 @@ def _unpack_results(archive: Path, target: Path) -> str:
         return "nothing was sent"
     target.mkdir()
     try:
-        with gzip.open(archive) as stream, tarfile.open(fileobj=stream, mode="r:") as tar:
+        with tarfile.open(archive, "r:gz") as tar:
             for member in tar:
                 path = Path(target, *Path(member.name).parts[1:])
                 if ".." in path.relative_to(target).parts:
@@ -104,10 +103,8 @@ def _unpack_results(archive: Path, target: Path) -> str:
                 elif content := tar.extractfile(member):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content.read())
-            # Read to the end of the compressed data: only there, gzip compares its checksum.
-            while stream.read(1 << 20):
-                pass
-    except (tarfile.TarError, KeyError, zlib.error, EOFError, OSError) as error:
+            check_rest_of_archive(tar)
+    except ARCHIVE_ERRORS as error:
         return str(error)
     archive.unlink()
     return ""

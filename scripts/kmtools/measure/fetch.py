@@ -9,12 +9,10 @@ collect.py later checks the content of each file.
 from __future__ import annotations
 
 import contextlib
-import lzma
 import re
 import subprocess
 import sys
 import tarfile
-import zlib
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from io import BytesIO
@@ -23,6 +21,7 @@ from tempfile import TemporaryFile
 from typing import IO
 from urllib.parse import urlsplit
 
+from kmtools.base.archives import ARCHIVE_ERRORS, check_rest_of_archive
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.base.text import escape_unprintable_chars
@@ -92,12 +91,8 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
                 content = archive.extractfile(member)
                 assert content is not None
                 target.write_bytes(content.read())
-            # Read to the end of the compressed data: only there, its checksum is compared.
-            while archive.fileobj and (rest := archive.fileobj.read(1 << 20)):
-                size += len(rest)
-                if size > MOST_BYTES:
-                    raise RunError(f"{name}: data after the end of the archive")
-    except (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, OSError) as error:
+            check_rest_of_archive(archive, MOST_BYTES - size)
+    except ARCHIVE_ERRORS as error:
         raise RunError(f"{name}: {error} (truncated or damaged?)") from error
     if not (out.is_dir() and any(out.rglob("env"))):
         raise RunError(f"{name}: the archive holds no samples")
