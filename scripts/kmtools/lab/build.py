@@ -133,7 +133,7 @@ def run_make(
         "make",
         "-C",
         f"/usr/lib/modules/{kernel.release}/build",
-        f"-j{os.cpu_count()}",
+        f"-j{os.cpu_count() or 1}",
         "M=/src",
         # No debug information: the modules would be several times as large, and would take longer
         # to compile and to load into an emulated kernel. The code is the same.

@@ -149,7 +149,7 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
     log.unlink(missing_ok=True)
 
     def run_kernel_make(*words: str) -> None:
-        command = ["make", "-C", "/usr/src/linux", f"-j{os.cpu_count()}", *make_args, *words]
+        command = ["make", "-C", "/usr/src/linux", f"-j{os.cpu_count() or 1}", *make_args, *words]
         if chroot.run_in_chroot(suite, [(tree / "usr/src", "usr/src")], command, log) != 0:
             raise UnableError(f"kernel {entry.name}: make {' '.join(words)} failed, see {log}")
 
