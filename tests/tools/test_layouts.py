@@ -99,4 +99,8 @@ def test_layout_chart_has_a_bar_for_each_offset() -> None:
     low, high = chr(0x2581), chr(0x2588)
     assert draw_layout_bars(costs, 0.18) == f"{low * 28}{high}{low * 2}{high} +0.000{BETWEEN}+0.700"
     assert draw_layout_bars({0: 0.0, 8: 0.05}, 0.18).startswith(f"{low}{chr(0x2583)} ")
+    for least in (-9.0, -0.7, -0.35, 50.0):
+        ends = {0: least, 8: least + 0.7}
+        assert draw_layout_bars(ends, 0.18).startswith(f"{low}{high} ")
+        assert draw_layout_bars(ends, 4.9).startswith(f"{low}{chr(0x2582)} ")
     assert draw_layout_bars({0: 1.5}, 0.0) == f"{low} +1.500{BETWEEN}+1.500"
