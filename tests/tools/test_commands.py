@@ -760,6 +760,35 @@ def test_packed_run_is_in_a_file_named_after_it(
     assert capsys.readouterr().out == "content\n2026 cpu.zip: 3 bytes\ncontent\ny: 3 bytes\n"
 
 
+@pytest.mark.parametrize(
+    ("words", "folder", "kind", "pixels"),
+    [([], "run/figures", "svg", 744), (["--format=png", "--width=100"], "run/figures", "png", 378),
+     (["--out=x/y"], "x/y", "svg", 744)],
+)  # fmt: skip
+def test_figures_are_written_next_to_the_run_unless_a_folder_is_given(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    folder: str,
+    kind: str,
+    pixels: int,
+) -> None:
+    """There are 96 pixels in an inch of 25.4 mm."""
+
+    def draw(sheet: str, how: tuple[str, float], *_style: object) -> bytes:
+        return f"{sheet} {how[0]} {how[1]:.0f}".encode()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0})
+    monkeypatch.setattr(plotting, "select_figures", lambda *_: {"b": "one", "a": "two"})
+    monkeypatch.setattr(plotting, "draw_figure", draw)
+    assert main(["plot", "run", *words]) == DONE
+    files = [Path(folder, f"{name}.{kind}") for name in "ba"]
+    assert capsys.readouterr().out == "".join(f"{path}\n" for path in files)
+    assert [path.read_text() for path in files] == [f"one {kind} {pixels}", f"two {kind} {pixels}"]
+
+
 @pytest.mark.parametrize("error", [ValueError("a\n b"), UnableError("too large")])
 def test_error_of_matplotlib_names_the_style(
     error: Exception, monkeypatch: pytest.MonkeyPatch
