@@ -260,8 +260,10 @@ def test_header_of_a_benchmark_has_its_numbers_or_says_that_counts_are_exact(
 )
 def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> None:
     """Emulated ticks have their interval in the cell of the cost, and exact counts have none. Core
-    cycles, the numbers of blocks and of flagged windows are columns only if they tell something."""
+    cycles, the numbers of blocks and of flagged windows are columns only if they tell something. A
+    table of one row has the same columns."""
     rows = [make_result("b", name, unit=unit, core=None) for name in ("v", "w")]
+    assert [head for head, _, _ in restable.choose_columns(rows[:1])] == heads
 
     def list_heads(*changes: dict[str, Any]) -> list[str]:
         changed = [replace(row, **change) for row, change in zip(rows, changes, strict=True)]
