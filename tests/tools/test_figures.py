@@ -181,18 +181,35 @@ def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
     assert found[1][0].mean() - found[0][0].mean() == pytest.approx(40, abs=1)
 
 
-@pytest.mark.parametrize(("ends", "joined"), [((7.0, 70.0), False), ((7.0, 7.1), True)])
+@pytest.mark.parametrize(
+    ("ends", "last", "joined"),
+    [((7.0, 70.0), 6.0, False), ((7.0, 7.1), 6.0, True), ((7.0, 70.0), 5.95, False),
+     ((7.0, 70.0), 5.9, True), ((7.0, 70.0), 3.0, True)],
+)  # fmt: skip
 def test_name_that_is_not_next_to_its_curve_is_joined_to_it(
-    ends: tuple[float, float], joined: bool
+    ends: tuple[float, float], last: float, joined: bool
 ) -> None:
     """Two curves end so far or so near from each other that their names are next to their last
-    points or not. Between the axes, which end 21 units from the edge of the figure, and the names,
-    12 units from that edge, there are only the dotted lines."""
-    curves = [Curve(name, n, [(1.0, y, y, y), (1e6, y, y, y)])
-              for n, (name, y) in enumerate(zip("ab", ends, strict=True))]  # fmt: skip
+    points or not. The second curve ends at 10 to the power of `last`. A decade is 104 units wide, and
+    the axis ends 12 units to the right of 10 to the power of 6: the second curve ends 12, 17, 22 or
+    325 units from the end of the axis. Between the axes, which end 21 units from the edge of the
+    figure, and the names, 12 units from that edge, there are only the dotted lines."""
+    curves = [Curve(name, n, [(1.0, y, y, y), (10**power, y, y, y)])
+              for n, (name, y, power) in enumerate(zip("ab", ends, (6.0, last), strict=True))]  # fmt: skip
     picture = draw_picture(Chart("", "sites", "ticks", curves), 744)
     between = picture[:, 2 * (744 - 12 - 20) : 2 * (744 - 12 - 13)]
     assert bool((between < 0.9).any()) is joined
+
+
+@WIDTHS
+def test_dollar_signs_are_no_formulas(width: int) -> None:
+    words = [f"{letter}$x_1$" for letter in "abcdefghijk"]
+    row = make_row(words[0], words[1], words=words[2])
+    one = Panel(words[3], words[4], Scale(0.0, 2.0), [row], remark=words[5])
+    curves = [Curve(name, n, [(1.0, 7.0, 6.0, 8.0)]) for n, name in enumerate(words[6:8])]
+    chart = Chart(words[8], words[9], words[10], curves)
+    drawn = canvas.render_figure_file([one, chart], "", "svg", width).decode()
+    assert {part.text for part in drawnsvg.parse_texts(drawn)} >= {*words}
 
 
 @WIDTHS
