@@ -190,15 +190,36 @@ def test_name_that_is_not_next_to_its_curve_is_joined_to_it(
     ends: tuple[float, float], last: float, joined: bool
 ) -> None:
     """Two curves end so far or so near from each other that their names are next to their last
-    points or not. The second curve ends at 10 to the power of `last`. A decade is 104 units wide, and
-    the axis ends 12 units to the right of 10 to the power of 6: the second curve ends 12, 17, 22 or
-    325 units from the end of the axis. Between the axes, which end 21 units from the edge of the
-    figure, and the names, 12 units from that edge, there are only the dotted lines."""
-    curves = [Curve(name, n, [(1.0, y, y, y), (10**power, y, y, y)])
-              for n, (name, y, power) in enumerate(zip("ab", ends, (6.0, last), strict=True))]  # fmt: skip
+    points or not. The second curve ends at 10 to the power of `last`. A decade is 104 units wide,
+    and the axis ends 12 units to the right of 10 to the power of 6: the second curve ends 12, 17,
+    22 or 325 units from the end of the axis. Between the axes, which end 21 units from the edge of
+    the figure, and the names, 12 units from that edge, there are only the dotted lines."""
+    first, second = ((1.0, y, y, y) for y in ends)
+    curves = [Curve("a", 0, [first, (1e6, *first[1:])]),
+              Curve("b", 1, [second, (10**last, *second[1:])])]  # fmt: skip
     picture = draw_picture(Chart("", "sites", "ticks", curves), 744)
     between = picture[:, 2 * (744 - 12 - 20) : 2 * (744 - 12 - 13)]
     assert bool((between < 0.9).any()) is joined
+
+
+@pytest.mark.parametrize(
+    ("width", "names"),
+    [(WIDE, {"a": (708, 131), "b": (708, 146)}), (NARROW, {"a": (20, 284), "b": (20, 304)})],
+)
+def test_texts_of_a_chart_are_around_its_axes(
+    width: int, names: dict[str, tuple[float, float]]
+) -> None:
+    """The axes begin 48 units from the left and 22 from the upper edge, and are 210 units high. The
+    units of the axes are 10 above and 34 below these. Both curves end in the middle of the height.
+    In a wide figure the axes end 21 units from the right edge, and the names are 9 units to their
+    right, 4 below the end of the first curve, and 15 below each other. In a narrow figure the first
+    name is 52 units below the axes, and the next 20 below that."""
+    points = [(1.0, 7.0, 7.0, 7.0), (1e6, 7.0, 7.0, 7.0)]
+    chart = Chart("", "sites", "ticks", [Curve(name, n, points) for n, name in enumerate("ab")])
+    drawn = drawnsvg.parse_texts(canvas.render_inline_svg(chart, width, "words"))
+    places = {part.text: part.places for part in drawn}
+    for text, place in {"ticks": (0, 12), "sites": (48, 266), **names}.items():
+        assert places[text] == pytest.approx(place, abs=0.2)
 
 
 @WIDTHS
