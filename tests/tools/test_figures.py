@@ -183,17 +183,19 @@ def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
 
 @pytest.mark.parametrize(
     ("ends", "last", "joined"),
-    [((7.0, 70.0), 6.0, False), ((7.0, 7.1), 6.0, True), ((7.0, 70.0), 5.95, False),
-     ((7.0, 70.0), 5.9, True), ((7.0, 70.0), 3.0, True)],
+    [((7.0, 70.0), 6.0, False), ((7.0, 7.1), 6.0, True), ((7.0, 7.17), 6.0, True),
+     ((7.0, 7.25), 6.0, False), ((7.0, 70.0), 5.95, False), ((7.0, 70.0), 5.9, True),
+     ((7.0, 70.0), 3.0, True)],
 )  # fmt: skip
 def test_name_that_is_not_next_to_its_curve_is_joined_to_it(
     ends: tuple[float, float], last: float, joined: bool
 ) -> None:
     """Two curves end so far or so near from each other that their names are next to their last
-    points or not. The second curve ends at 10 to the power of `last`. A decade is 104 units wide,
-    and the axis ends 12 units to the right of 10 to the power of 6: the second curve ends 12, 17,
-    22 or 325 units from the end of the axis. Between the axes, which end 21 units from the edge of
-    the figure, and the names, 12 units from that edge, there are only the dotted lines."""
+    points or not: the name of the first is moved by 0, 9, 6 or 2 units. The second curve ends at 10
+    to the power of `last`. A decade is 104 units wide, and the axis ends 12 units to the right of
+    10 to the power of 6: the second curve ends 12, 17, 22 or 325 units from the end of the axis.
+    Between the axes, which end 21 units from the edge of the figure, and the names, 12 units from
+    that edge, there are only the dotted lines."""
     first, second = ((1.0, y, y, y) for y in ends)
     curves = [Curve("a", 0, [first, (1e6, *first[1:])]),
               Curve("b", 1, [second, (10**last, *second[1:])])]  # fmt: skip
