@@ -4,6 +4,7 @@ verdicts about the boots."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,11 +13,13 @@ from pathlib import Path
 import pytest
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
-from kmtools.lab import bochs, catalogue, chroot
+from kmtools.lab import bochs, catalogue, chroot, machine
 from kmtools.lab.apt import FetchError
 from kmtools.lab.bochs import Guest
+from kmtools.lab.emulator import Emulator
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import Result
+from kmtools.lab.watch import Watch
 from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import cet, kernelsuite
 
@@ -153,6 +156,39 @@ def test_bochs_settings_have_processor_and_serial_files(
     steps.append("fail")
     with pytest.raises(UnableError, match="no space left"):
         bochs.prepare_bochs_boot("trixie", guest, tmp_path)
+
+
+def test_bochs_is_started_without_options_of_qemu(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bochs has no monitor, so its guest is never inspected. It ends with an exit code of its own
+    after the guest has powered off."""
+    guests: list[Guest] = []
+    waits: list[float] = []
+
+    def prepare_fake_bochs(suite: str, guest: Guest, scratch: Path) -> Emulator:
+        guests.append(guest)
+        console, status, results = guest.serial
+        nonce = guest.cmdline.rpartition(" kmarkers.nonce=")[2]
+        script = f"""echo "$@" >{console}; echo kmarkers-exit {nonce} 0 >{status}
+            cp {laboratory}/results.tar.gz {results}; exit {bochs.POWERED_OFF}"""
+        return Emulator(("sh", "-c", script, "sh", "own"), {}, "fake", bochs.POWERED_OFF)
+
+    def make_watch(socket: Path, logs: Sequence[Path], silence: float, record: Path) -> Watch:
+        waits.append(silence)
+        return Watch(socket, logs, silence, record)
+
+    monkeypatch.setattr(bochs, "prepare_bochs_boot", prepare_fake_bochs)
+    monkeypatch.setattr(machine, "Watch", make_watch)
+    out = laboratory / "out"
+    name = catalogue.get_default_kernel_name()
+    result = boot(Request(name, laboratory / "job", out, bochs="tigerlake", cpus=3, memory=700))
+    assert result.ok and (out / "results" / "answer").read_text() == "42\n"
+    assert (out / "console.log").read_text() == "own\n"
+    assert [(guest.model, guest.cpus, guest.memory) for guest in guests] == [("tigerlake", 3, 700)]
+    assert waits == [0]
+    described = json.loads((out / "vm.json").read_text())
+    assert (described["accel"], described["qemu"], described["emulated"]) == ("bochs", "fake", True)
 
 
 @pytest.mark.parametrize("wrong", [{"nmi": 5.0}, {"tier": "icount"}, {"secure_boot": True}])
