@@ -714,6 +714,20 @@ def test_boot_without_an_exit_status_fails(laboratory: Path) -> None:
     assert result.reason == "the guest ended without an exit status"
 
 
+@pytest.mark.parametrize(
+    ("script", "failed"),
+    [("finish 0; exit 0", False), ("exit 0", False), ("finish 0; exit 1", True), ("exit 3", True),
+     ("kill -SEGV $$", True), ("exec sleep 9", False)],
+)  # fmt: skip
+def test_emulator_with_an_exit_code_above_zero_has_failed(
+    laboratory: Path, script: str, failed: bool
+) -> None:
+    """An emulator that is killed at the time limit has not failed. The guest is not inspected."""
+    limit = 0.05 if "sleep" in script else 20.0
+    result, _ = boot_with_fake_qemu(laboratory, script, timeout=limit, silence=0.0)
+    assert result.emulator_failed is failed
+
+
 def test_reason_of_the_emulator_is_reported_if_the_guest_vanishes(laboratory: Path) -> None:
     events = [
         {"event": "RTC_CHANGE", "data": {"offset": 1}},
