@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Tests of benchmark runs: the order of the samples, their flags, the ratio of core cycles, and the
- * gaps that the observer thread records.
+ * Tests of benchmark runs: the order of the samples, their flags, the ratio of core cycles, the
+ * gaps that the observer thread records, and the progress that kmbench shows.
  */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -16,13 +21,16 @@
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/platform.h"
 #include "../../bench_modules/run.h"
+#include "../../native/progress.h"
 #include "runs.h"
 
 static enum bench_cycles cycles_source;
+/* The rate of the cycle counter of this file, as a multiple of the rate of the TSC. */
+static u64 counter_rate = 3;
 
 /*
  * Check the ratio of core cycles to TSC cycles for each source of core cycles.  Counted cycles give
- * the ratio 3, because the counter of this file has three times the rate of the TSC.
+ * the rate of the counter, or 0 if the counter stands or counts down.
  */
 static const char *check_cycles_ratio(void)
 {
@@ -34,6 +42,12 @@ static const char *check_cycles_ratio(void)
 	cycles_source = BENCH_CYCLES_COUNTED;
 	ratio = bench_measure_cycles_ratio();
 	EXPECT(ratio > one * 29 / 10 && ratio < one * 31 / 10);
+	counter_rate = 0;
+	ratio = bench_measure_cycles_ratio();
+	counter_rate = -1;
+	ratio |= bench_measure_cycles_ratio();
+	counter_rate = 3;
+	EXPECT(!ratio);
 	cycles_source = BENCH_CYCLES_ESTIMATED;
 	ratio = bench_measure_cycles_ratio();
 	EXPECT(ratio > one / 20 && ratio < one * 20);
@@ -205,6 +219,35 @@ static const char *check_loop_counts(void)
 		EXPECT(!memcmp(loops, again, sizeof(loops)));
 	}
 	EXPECT(loops[0] == 1 && loops[2] == 3);
+	return NULL;
+}
+
+/*
+ * Check that the loop counts are in the ratio 5 to 8 to 12, rounded down, or one more than the loop
+ * count before.  The smallest loop count is that of 10 us, rounded up to four significant bits.
+ */
+static const char *check_ratio_of_loop_counts(void)
+{
+	static const struct {
+		u64 pass;	/* duration of a pass in ps */
+		u32 loops[BENCH_LOOP_COUNTS];
+	} cases[] = {
+		{ 1000, { 10240, 16384, 24576 } },	/* 9982 passes take 10 us */
+		{ 10000, { 1024, 1638, 2457 } },	/* 998 */
+		{ 100000, { 104, 166, 249 } },		/* 100 */
+		{ 700000, { 15, 24, 36 } },		/* 15 */
+		{ 2000000, { 5, 8, 12 } },		/* 5 */
+		{ 2500000, { 4, 6, 9 } },		/* 4 */
+		{ 5000000, { 2, 3, 4 } },		/* 2 */
+		{ 10000000, { 1, 2, 3 } },		/* 1 */
+	};
+	u32 loops[BENCH_LOOP_COUNTS];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		EXPECT(!find_loop_counts(cases[i].pass, 0, loops));
+		EXPECT(!memcmp(loops, cases[i].loops, sizeof(loops)));
+	}
 	return NULL;
 }
 
@@ -481,20 +524,125 @@ static const char *check_gaps_with_simulated_clock(void)
 	       run_with_simulated_clock(check_requests_for_gaps);
 }
 
+static char *shown;
+static size_t shown_size;
+
+/* Return what @show prints on stderr.  The text is valid until the next call. */
+static const char *read_shown(void (*show)(int err), int err)
+{
+	FILE *usual = stderr;
+
+	free(shown);
+	stderr = open_memstream(&shown, &shown_size);
+	show(err);
+	fclose(stderr);
+	stderr = usual;
+	return shown;
+}
+
+static const struct bench_group shown_group = { .name = "g", .lacks = "no caches" };
+static const struct bench_group other_group = { .name = "other" };
+static struct bench_result counted = { .planned = 9 };
+
+static void start_shown_group(int err)
+{
+	native_progress_start(&shown_group, &counted);
+}
+
+static void show_progress(int err)
+{
+	native_progress_show();
+}
+
+/* Begin a benchmark, let @ms pass, and return what is shown at the end. */
+static const char *read_end(const struct bench_group *group, unsigned int ms, int err)
+{
+	native_progress_start(group, &counted);
+	simulated.ns += ms * 1000000ULL;
+	return read_shown(native_progress_end, err);
+}
+
+static const char *check_shown_lines(void)
+{
+	native_progress_set_total(6);
+	simulated.ns = 1999000000;
+	counted.nr = 3;
+	EXPECT(!*read_shown(show_progress, 0));
+	EXPECT(!strcmp(read_end(&shown_group, 100040, 0),
+		       "kmbench: [1/6] g: 3 of 9 windows in 100.0 s\n"));
+	EXPECT(!strcmp(read_end(&other_group, 1260, -EINTR),
+		       "kmbench: [2/6] other: 3 of 9 windows in 1.3 s, interrupted\n"));
+	counted.nr = 0;
+	EXPECT(!strcmp(read_end(&shown_group, 40, -ENODEV),
+		       "kmbench: [3/6] g: SKIP, no caches\n"));
+	EXPECT(!strcmp(read_end(&other_group, 40, -ENODEV),
+		       "kmbench: [4/6] other: 0 of 9 windows in 0.0 s, No such device\n"));
+	EXPECT(!strcmp(read_end(&shown_group, 60, -EIO),
+		       "kmbench: [5/6] g: 0 of 9 windows in 0.1 s, Input/output error\n"));
+	return NULL;
+}
+
+/* Check that a terminal shows the number of windows at the begin and five times a second. */
+static const char *check_shown_on_terminal(void)
+{
+	native_progress_set_total(6);
+	EXPECT(!strcmp(read_shown(start_shown_group, 0), "\rkmbench: [6/6] g: 0 of 9 windows"));
+	counted.nr = 4;
+	simulated.ns += 150000000;
+	EXPECT(!*read_shown(show_progress, 0));
+	simulated.ns += 100000000;
+	EXPECT(!strcmp(read_shown(show_progress, 0), "\rkmbench: [6/6] g: 4 of 9 windows"));
+	simulated.ns += 150000000;
+	EXPECT(!*read_shown(show_progress, 0));
+	counted.nr = 9;
+	EXPECT(!strcmp(read_shown(native_progress_end, 0),
+		       "\rkmbench: [6/6] g: 9 of 9 windows in 0.4 s\n"));
+	return NULL;
+}
+
+/* Run @check while stderr is the file @path. */
+static const char *run_with_stderr(const char *path, const char *(*check)(void))
+{
+	int own = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_NOCTTY);
+	const char *failed;
+
+	EXPECT(own >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
+	failed = run_with_simulated_clock(check);
+	dup2(own, STDERR_FILENO);
+	close(own);
+	close(fd);
+	return failed;
+}
+
+static const char *check_progress(void)
+{
+	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
+	const char *failed = run_with_stderr("/dev/null", check_shown_lines);
+
+	EXPECT(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal));
+	failed = failed ?: run_with_stderr(ptsname(terminal), check_shown_on_terminal);
+	close(terminal);
+	free(shown);
+	shown = NULL;
+	return failed;
+}
+
 const struct test_case run_cases[] = {
 	{ "run_randomises_blocks", check_random_order, NULL },
 	{ "run_finds_loop_counts", check_loop_counts, NULL },
+	{ "run_lengthens_windows_by_fifths", check_ratio_of_loop_counts, NULL },
 	{ "run_refuses_clocks_that_stand", check_stopped_clocks, NULL },
 	{ "run_refuses_windows_that_are_long", check_long_windows, NULL },
 	{ "run_begins_at_least_one_block", check_first_block, NULL },
 	{ "run_flags_disturbed_windows", check_flags, NULL },
 	{ "run_converts_cycles", check_cycles_ratio, NULL },
 	{ "observer_records_gaps", check_gaps_with_simulated_clock, NULL },
+	{ "progress_of_runs_is_shown", check_progress, NULL },
 };
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
 
-/* Functions that kmbench provides to runs.  The cycle counter has three times the TSC's rate. */
+/* Functions that kmbench provides to runs. */
 u64 bench_count_context_switches(void)
 {
 	return switches;
@@ -513,5 +661,5 @@ enum bench_cycles bench_find_cycles_source(void)
 
 u64 bench_read_cycle_counter(void)
 {
-	return bench_tsc() * 3;
+	return bench_tsc() * counter_rate;
 }
