@@ -4,8 +4,11 @@
  * tables of core text, and bytes that were changed without the patcher.
  */
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -336,6 +339,159 @@ static const char *check_changed_bytes(void)
 	return NULL;
 }
 
+/* Find the mapping of the program's text.  Return false on error. */
+static bool find_text(unsigned long *start, unsigned long *end)
+{
+	unsigned long site = (unsigned long)engine_site;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	bool inside = false;
+	char line[512];
+
+	while (maps && !inside && fgets(line, sizeof(line), maps))
+		inside = sscanf(line, "%lx-%lx ", start, end) == 2 && *start <= site && site < *end;
+	if (maps)
+		fclose(maps);
+	return inside;
+}
+
+/* Check that sites may be anywhere in the program's text, up to its last byte, and nowhere else. */
+static const char *check_text_of_program(void)
+{
+	unsigned long start, end;
+
+	EXPECT(find_text(&start, &end));
+	EXPECT(patcher_is_module_text(NULL, start, 1) && patcher_is_module_text(NULL, start, INSN));
+	EXPECT(!patcher_is_module_text(NULL, start - 1, 1));
+	EXPECT(!patcher_is_module_text(NULL, start - 1, INSN));
+	EXPECT(patcher_is_module_text(NULL, end - 1, 1));
+	EXPECT(patcher_is_module_text(NULL, end - INSN, INSN));
+	EXPECT(!patcher_is_module_text(NULL, end - INSN + 1, INSN));
+	EXPECT(!patcher_is_module_text(NULL, end, 1) && !patcher_is_module_text(NULL, 0, 1));
+	EXPECT(patcher_is_module_text(NULL, start, end - start));
+	EXPECT(!patcher_is_module_text(NULL, start, end - start + 1));
+	EXPECT(!patcher_is_module_text(NULL, end - 1, ~0U));
+	return NULL;
+}
+
+/* A row of sites of several lengths, and the instructions that replace them. */
+static const struct {
+	u8 len, off[7], on[7];
+} row[] = {
+	{ 7, { 0x0f, 0x1f, 0x80, 0, 0, 0, 0 }, { 0x41, 0x81, 0xf9, 1, 2, 3, 4 } },
+	{ 2, { 0x66, 0x90 }, { 0xeb, 0x00 } },
+	{ 5, { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 0, 0, 0, 0 } },
+	{ 5, { 0x0f, 0x1f, 0x44, 0, 0 }, { 0xe9, 1, 0, 0, 0 } },
+	{ 5, { 0x0f, 0x1f, 0x44, 0, 0 }, { 0x3d, 1, 2, 3, 4 } },
+	{ 3, { 0x0f, 0x1f, 0x00 }, { 0x66, 0x66, 0x90 } },
+};
+
+#define ROW	ARRAY_SIZE(row)
+
+extern u8 engine_row[];
+
+static __used noinline void contain_row(void)
+{
+	asm volatile("engine_row:\n\t"
+		     ".byte 0x0f, 0x1f, 0x80, 0, 0, 0, 0, 0x66, 0x90\n\t"
+		     ".fill 3, 5, 0x00441f0f\n\t"
+		     ".byte 0x0f, 0x1f, 0x00");
+}
+
+static struct patcher_site row_records[ROW];
+
+static u8 *get_row_addr(unsigned int site)
+{
+	u8 *addr = engine_row;
+
+	while (site)
+		addr += row[--site].len;
+	return addr;
+}
+
+static int register_row(void)
+{
+	unsigned int i;
+
+	prepare_table(0);
+	for (i = 0; i < ROW; i++)
+		row_records[i] = (struct patcher_site) {
+			.addr = (long)get_row_addr(i) - (long)&row_records[i].addr,
+			.len = row[i].len,
+		};
+	table.sites = row_records;
+	table.nr = ROW;
+	return patcher_register(&table);
+}
+
+/* Store at @to the pokes that switch the sites in the bit mask @set.  Return their number. */
+static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int set, bool backwards,
+				   bool on)
+{
+	unsigned int i, site, nr = 0;
+
+	for (i = 0; i < ROW; i++) {
+		site = backwards ? ROW - 1 - i : i;
+		if (!(set & 1 << site))
+			continue;
+		to[nr] = (struct patcher_poke) { .addr = get_row_addr(site), .len = row[site].len };
+		memcpy(to[nr].old, on ? row[site].off : row[site].on, row[site].len);
+		memcpy(to[nr++].new, on ? row[site].on : row[site].off, row[site].len);
+	}
+	return nr;
+}
+
+/* Return true if the sites in the bit mask @set are on, and all others are off. */
+static bool row_holds(unsigned int set)
+{
+	unsigned int i;
+
+	for (i = 0; i < ROW; i++)
+		if (memcmp(get_row_addr(i), set & 1 << i ? row[i].on : row[i].off, row[i].len))
+			return false;
+	return true;
+}
+
+static const char *switch_row(struct patcher_poke *pokes, unsigned int set, bool backwards)
+{
+	unsigned int nr = fill_row_pokes(pokes, set, backwards, true);
+
+	EXPECT(!patcher_apply(owner, pokes, nr) && row_holds(set));
+	fill_row_pokes(pokes, set, backwards, false);
+	EXPECT(!patcher_apply(owner, pokes, nr) && row_holds(0));
+	/* A batch with two pokes of one site is refused. */
+	fill_row_pokes(pokes, set, backwards, true);
+	pokes[0] = pokes[nr - 1];
+	EXPECT(nr == 1 || (patcher_apply(owner, pokes, nr) == -EINVAL && row_holds(0)));
+	return NULL;
+}
+
+/*
+ * Check all batches of a row of sites, in both orders.  The memory before the pokes, or behind
+ * them, cannot be read.
+ */
+static const char *check_batches_of_a_row(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	u8 *memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	const char *failed = NULL;
+	unsigned int set, turn;
+
+	EXPECT(memory != MAP_FAILED);
+	EXPECT(!mprotect(memory, page, PROT_NONE) && !mprotect(memory + 2 * page, page, PROT_NONE));
+	registered = !register_row();
+	EXPECT(registered);
+	for (set = 1; set < 1 << ROW; set++) {
+		size_t bytes = __builtin_popcount(set) * sizeof(struct patcher_poke);
+
+		for (turn = 0; turn < 4 && !failed; turn++)
+			failed = switch_row((void *)(memory + page + (turn & 1 ? page - bytes : 0)),
+					    set, turn & 2);
+	}
+	munmap(memory, 3 * page);
+	return failed;
+}
+
 /* Sites in an area that has no code; the first one is never in a table. */
 #define SITES	4
 
@@ -418,6 +574,8 @@ const struct test_case engine_cases[] = {
 	{ "engine_runs_jump_behind_themselves", check_runs_that_jump, clean_up },
 	{ "engine_waits_for_tasks_inside_runs", check_waits_for_tasks, clean_up },
 	{ "engine_no_call_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
+	{ "engine_knows_the_text", check_text_of_program, NULL },
+	{ "engine_reads_no_other_pokes", check_batches_of_a_row, clean_up },
 	{ "engine_tables_are_sorted_without_overlaps", check_overlaps_in_table, NULL },
 	{ "engine_notices_changed_bytes", check_changed_bytes, clean_up },
 };
