@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tests of benchmark groups: valid and invalid groups, and block functions with wrong results. */
+#include <dirent.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -17,6 +19,7 @@
 #include "../../bench_modules/run.h"
 #include "../../bench_modules/sites.h"
 #include "groups.h"
+#include "nomem.h"
 
 static bool never_stop(void)
 {
@@ -218,7 +221,8 @@ static const char *check_loops_and_names_of_groups(void)
 
 /*
  * Check that a method of switching switches exactly the first sites, in a batch for all of them or
- * for each, and that all sites are off after the teardown.
+ * for each, that it fills in no further changes, whose array is the first allocation of the setup,
+ * and that all sites are off after the teardown.
  */
 static const char *check_switching_of_sites(void)
 {
@@ -231,23 +235,116 @@ static const char *check_switching_of_sites(void)
 
 	for (i = 0; i < ARRAY_SIZE(methods); i++) {
 		enum sites_method method = methods[i].method;
+		const struct patcher_poke *pokes;
+		bool filled_others;
 		int errs[6];
 
+		test_first_allocation = NULL;
 		EXPECT(!bench_sites.setup());
+		pokes = test_first_allocation;
+		bench_sites.set(SITES_STOP_MACHINE, 2, true);
+		filled_others = pokes[2].addr != NULL;
 		patcher_read_stats(&before);
 		errs[0] = bench_sites.set(method, 3, true);
 		patcher_read_stats(&after);
+		filled_others |= pokes[3].addr != NULL;
 		errs[1] = bench_sites.set(SITES_BATCHED, 3, true);
 		errs[2] = bench_sites.set(SITES_BATCHED, 4, false);
 		errs[3] = bench_sites.set(method, 3, false);
 		errs[4] = bench_sites.set(method, 3, false);
 		errs[5] = bench_sites.set(method, 2, true);
 		bench_sites.teardown();
-		EXPECT(!errs[0] && !errs[3] && !errs[5]);
+		EXPECT(!filled_others && !errs[0] && !errs[3] && !errs[5]);
 		EXPECT(errs[1] == -EILSEQ && errs[2] == -EILSEQ && errs[4] == -EILSEQ);
 		EXPECT(after.batches - before.batches == methods[i].batches);
 		EXPECT(after.rounds - before.rounds == 3 * methods[i].batches);
 	}
+	return NULL;
+}
+
+/* Count the files of a folder whose names do not begin with a dot. */
+static unsigned int count_files(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	unsigned int nr = 0;
+
+	while (dir && (entry = readdir(dir)))
+		nr += *entry->d_name != '.';
+	if (dir)
+		closedir(dir);
+	return nr;
+}
+
+/* Wait up to a second until the process has @nr threads: a thread that ends is seen for a while. */
+static bool has_threads(unsigned int nr)
+{
+	unsigned int tries = 1000;
+
+	while (count_files("/proc/self/task") != nr && --tries)
+		usleep(1000);
+	return tries;
+}
+
+static const char *check_observer_thread(void)
+{
+	unsigned int before = count_files("/proc/self/task");
+
+	EXPECT(before && !bench_arm_scaling.setup());
+	EXPECT(has_threads(before + 1));
+	bench_arm_scaling.teardown();
+	EXPECT(has_threads(before));
+	return NULL;
+}
+
+/* Check that the observer thread runs from the setup of a group to its teardown, and no longer. */
+static const char *check_observer_thread_on_two_cpus(void)
+{
+	cpu_set_t before, one;
+	const char *failed;
+	int cpu = 0;
+
+	EXPECT(!sched_getaffinity(0, sizeof(before), &before));
+	if (CPU_COUNT(&before) < 2)
+		return "SKIP the observer thread needs a CPU of its own";
+	while (!CPU_ISSET(cpu, &before))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	EXPECT(!sched_setaffinity(0, sizeof(one), &one));
+	failed = check_observer_thread();
+	EXPECT(!sched_setaffinity(0, sizeof(before), &before));
+	return failed;
+}
+
+/* Return the shortest time of ten windows of the first variant of cold-icache groups, in ticks. */
+static u64 time_code(void)
+{
+	u64 least = ~0ULL, ticks;
+	unsigned int i;
+
+	for (i = 0; i < 10; i++) {
+		ticks = bench_cold_icache_l1.variants[0].op[0](4);
+		least = ticks < least ? ticks : least;
+	}
+	return least;
+}
+
+/*
+ * Check that cold-icache-memory evicts the code, which then takes more than twice as long, and that
+ * cold-icache-l1 evicts nothing, also after cold-icache-memory.
+ */
+static const char *check_evicted_code(void)
+{
+	int err = bench_cold_icache_memory.setup();
+	u64 evicted;
+
+	if (err == -ENODEV)
+		return "SKIP an emulated CPU has no caches";
+	EXPECT(!err);
+	evicted = time_code();
+	EXPECT(!bench_cold_icache_l1.setup());
+	EXPECT(evicted > 2 * time_code());
 	return NULL;
 }
 
@@ -335,6 +432,8 @@ const struct test_case group_cases[] = {
 	{ "run_refuses_bad_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
 	{ "run_knows_the_sizes_of_caches", check_cache_sizes, NULL },
 	{ "run_switches_the_first_sites", check_switching_of_sites, NULL },
+	{ "run_ends_the_observer_thread", check_observer_thread_on_two_cpus, NULL },
+	{ "run_evicts_code_in_cold_groups", check_evicted_code, NULL },
 };
 
 const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);

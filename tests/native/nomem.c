@@ -7,6 +7,9 @@
 #include <stdlib.h>
 
 #include "../common/test.h"
+#include "nomem.h"
+
+void *test_first_allocation;
 
 /* Number of allocations up to and including the one that fails; 0 if none fails. */
 static unsigned int fail_at;
@@ -16,9 +19,14 @@ void *__wrap_calloc(size_t nr, size_t size);
 
 void *__wrap_calloc(size_t nr, size_t size)
 {
+	void *memory;
+
 	if (fail_at && !--fail_at)
 		return NULL;
-	return __real_calloc(nr, size);
+	memory = __real_calloc(nr, size);
+	if (!test_first_allocation)
+		test_first_allocation = memory;
+	return memory;
 }
 
 char *__real_strdup(const char *text);
