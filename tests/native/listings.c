@@ -13,6 +13,7 @@
 #include <kmarkers/sdt.h>
 #include <kmarkers/user.h>
 
+#include "../../bench_modules/ops.h"
 #include "../../bench_modules/output.h"
 #include "../../bench_modules/run.h"
 #include "../../immediate/list.h"
@@ -114,6 +115,114 @@ static const char *check_list_of_sdt_sites(void)
 	return NULL;
 }
 
+SDT_PROBE_DEFINE0(list, , , nomem__first);
+SDT_PROBE_DEFINE0(list, , , nomem__second);
+
+static noinline void hit_both_sites(void)
+{
+	SDT_PROBE0(list, , , nomem__first);
+	SDT_PROBE_FLAVOUR(breakpoint, list, , , nomem__second);
+}
+
+/* Numbers of hits, and the address of the last one. */
+static struct seen_hits {
+	unsigned int nr;
+	unsigned long ip;
+} seen[2];
+
+static void record_hit(void *private, const struct sdt_hit *hit)
+{
+	struct seen_hits *hits = private;
+
+	hits->nr++;
+	hits->ip = sdt_hit_ip(hit);
+}
+
+/* Return true if a hit of both sites calls the handlers as often as given. */
+static bool are_called(unsigned int first, unsigned int second)
+{
+	seen[0].nr = seen[1].nr = 0;
+	hit_both_sites();
+	return seen[0].nr == first && seen[1].nr == second;
+}
+
+static bool has_one_handler_at_first_site(void)
+{
+	get_text(sdt_list_show);
+	return are_called(1, 0) &&
+	       has_line(text, "list:program:hit_both_sites:nomem-first on jump 1 ") &&
+	       has_line(text, "list:program:hit_both_sites:nomem-second off breakpoint 0 ");
+}
+
+/*
+ * Check that a handler that cannot be attached to all sites of its pattern is attached to none, and
+ * that other handlers stay attached.  The first site has a handler already.
+ */
+static const char *check_failed_attachments(void)
+{
+	unsigned int nth;
+	bool failed;
+	int err;
+
+	EXPECT(!sdt_attach("nomem-first", record_hit, &seen[0]));
+	EXPECT(has_one_handler_at_first_site());
+	for (nth = 1; ; nth++) {
+		test_fail_nth_allocation(nth);
+		err = sdt_attach("nomem-*", record_hit, &seen[1]);
+		failed = test_has_allocation_failed();
+		test_fail_nth_allocation(0);
+		if (!failed)
+			break;
+		EXPECT(err == -ENOMEM && are_called(1, 0));
+	}
+	EXPECT(!err && nth > 4 && are_called(1, 2));
+	EXPECT(!sdt_detach("nomem-*", record_hit, &seen[1]));
+	EXPECT(has_one_handler_at_first_site());
+	/* A site that cannot be patched. */
+	EXPECT(!test_map_wrong_page((void *)seen[1].ip));
+	EXPECT(sdt_attach("nomem-*", record_hit, &seen[1]) == -EILSEQ);
+	EXPECT(test_wrong_page_was_mapped());
+	test_map_wrong_page(NULL);
+	EXPECT(has_one_handler_at_first_site());
+	EXPECT(!sdt_attach("nomem-*", record_hit, &seen[1]) && are_called(1, 2));
+	return NULL;
+}
+
+/* Check that a detached handler is not called, even if the sites cannot be switched off. */
+static const char *check_failed_detachments(void)
+{
+	unsigned int nth;
+	bool failed;
+	int err;
+
+	EXPECT(!sdt_attach("nomem-first", record_hit, &seen[0]));
+	for (nth = 1; ; nth++) {
+		EXPECT(!sdt_attach("nomem-*", record_hit, &seen[1]) && are_called(1, 2));
+		test_fail_nth_allocation(nth);
+		err = sdt_detach("nomem-*", record_hit, &seen[1]);
+		failed = test_has_allocation_failed();
+		test_fail_nth_allocation(0);
+		EXPECT(are_called(1, 0));
+		EXPECT(sdt_detach("nomem-*", record_hit, &seen[1]) == -ENOENT);
+		if (!failed)
+			break;
+		EXPECT(err == -ENOMEM);
+	}
+	EXPECT(!err && nth > 1 && has_one_handler_at_first_site());
+	return NULL;
+}
+
+static void clean_up_attachments(void)
+{
+	test_fail_nth_allocation(0);
+	test_map_wrong_page(NULL);
+	sdt_detach("nomem-*", record_hit, &seen[1]);
+	sdt_detach("nomem-first", record_hit, &seen[0]);
+	sdt_synchronize();
+	free(text);
+	text = NULL;
+}
+
 /* Values that are changed one by one, then all at once.  Each value has a count of changes. */
 static DEFINE_IMV(u8, counted)[5];
 
@@ -192,6 +301,67 @@ static void clean_up_markers(void)
 	marker_probe_unregister("listed_mark", empty_probe, NULL);
 	marker_probe_unregister("listed_later", empty_probe, NULL);
 	marker_synchronize_unregister();
+}
+
+/* Return true if the list has markers of a name, and all of them have @nr probes. */
+static bool have_probes(const char *flavour, unsigned int number, unsigned int nr)
+{
+	unsigned int found, lines = 0;
+	char name[32], state[8];
+	const char *line;
+
+	snprintf(name, sizeof(name), "bench_%s_%u ", flavour, number);
+	for (line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, name, strlen(name)))
+			continue;
+		if (sscanf(line, "%*s %7s %*s %u", state, &found) != 2 || found != nr ||
+		    strcmp(state, nr ? "on" : "off"))
+			return false;
+		lines++;
+	}
+	return lines;
+}
+
+/* Return true if each marker of marker-enabled has its number of probes, or none if not @on. */
+static bool have_enabled_probes(bool on)
+{
+	static const unsigned int numbers[] = { 1, 2, 8 };
+	unsigned int i;
+
+	get_text(show_markers);
+	for (i = 0; i < ARRAY_SIZE(numbers); i++)
+		if (!have_probes("classic", numbers[i], on ? numbers[i] : 0) ||
+		    !have_probes("typed", numbers[i], on ? numbers[i] : 0))
+			return false;
+	return true;
+}
+
+/*
+ * Check that the setup of marker-enabled registers one, two and eight probes with markers of these
+ * names.  If an allocation fails, the setup either registers all probes nevertheless, or fails and
+ * registers none.
+ */
+static const char *check_enabled_probes(void)
+{
+	unsigned int nth;
+	bool failed;
+	int err;
+
+	for (nth = 1; ; nth++) {
+		test_fail_nth_allocation(nth);
+		err = bench_marker_enabled.setup();
+		failed = test_has_allocation_failed();
+		test_fail_nth_allocation(0);
+		EXPECT(!err || (failed && err == -ENOMEM));
+		EXPECT(have_enabled_probes(!err));
+		if (!err)
+			bench_marker_enabled.teardown();
+		if (!failed)
+			break;
+	}
+	EXPECT(nth > 22 && have_enabled_probes(false));
+	return NULL;
 }
 
 static unsigned int nr_sites;
@@ -392,6 +562,9 @@ const struct test_case listing_cases[] = {
 	{ "imv_counts_updates", check_update_counts, clean_up_results },
 	{ "markers_lists_markers", check_list_of_markers, clean_up_markers },
 	{ "sdt_lists_sites", check_list_of_sdt_sites, clean_up_results },
+	{ "sdt_attaches_to_all_sites_or_none", check_failed_attachments, clean_up_attachments },
+	{ "sdt_detaches_from_sites_that_stay_on", check_failed_detachments, clean_up_attachments },
+	{ "run_registers_all_probes_or_none", check_enabled_probes, clean_up_results },
 	{ "patcher_lists_sites", check_sites_of_value, clean_up_results },
 	{ "run_calls_setup_and_teardown", check_setup_and_teardown, clean_up_results },
 	{ "output_prints_samples", check_printed_samples, clean_up_results },
