@@ -5,9 +5,12 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 
+#include <linux/compiler.h>
 #include <linux/kernel.h>
+#include <linux/slab.h>
 #include <linux/timekeeping.h>
 
 #include <kmarkers/branch.h>
@@ -20,8 +23,10 @@
 #include "../../immediate/load.h"
 #include "../../markers/stubs.h"
 #include "../../markers/tables.h"
+#include "../../patcher/text.h"
 #include "../../sdt/pattern.h"
 #include "../../sdt/registry.h"
+#include "../../sdt/sets.h"
 #include "../../sdt/tables.h"
 #include "tables.h"
 
@@ -237,6 +242,119 @@ static const char *check_table_with_a_wrong_site(void)
 	return NULL;
 }
 
+static int set_variable(u64 value, unsigned int size)
+{
+	struct imv_change change = { .var = &variable, .value = value, .size = size };
+
+	return imv_set_many(&change, 1);
+}
+
+/* Set the variable while the program has lost its handler of SIGTRAP: no site may be patched. */
+static int set_variable_without_handler(u64 value, unsigned int size)
+{
+	struct sigaction other = { .sa_handler = SIG_DFL }, ours;
+	int err = sigaction(SIGTRAP, &other, &ours);
+
+	err = err ?: set_variable(value, size);
+	sigaction(SIGTRAP, &ours, NULL);
+	return err;
+}
+
+/* Write one byte of code without the patcher's checks. */
+static int write_code_byte(u8 *addr, u8 byte)
+{
+	struct patcher_poke poke = { .addr = addr, .len = 1 };
+	struct patcher_text_alias alias;
+	int err = patcher_text_map(&alias, &poke, 1);
+
+	if (err)
+		return err;
+	WRITE_ONCE(*poke.alias, byte);
+	patcher_text_unmap(&alias);
+	return 0;
+}
+
+/* Sites, and bytes at the offset @at that are not part of an instruction that reads a value. */
+static const struct {
+	u8 *start, *end;
+	u8 size, at, byte;
+	u16 flags;
+} changed[] = {
+	{ tables_cmp1, tables_cmp1_al, 1, 1, 0x81, IMV_COMPARE },
+	{ tables_cmp1_al, tables_cmp1_bh, 1, 0, 0xb0, IMV_COMPARE },
+	{ tables_cmp1_bh, tables_cmp4, 1, 0, 0x82, IMV_COMPARE },
+	{ tables_cmp4, tables_cmp4_eax, 4, 1, 0x83, IMV_COMPARE },
+	{ tables_cmp4, tables_cmp4_eax, 4, 2, 0xf1, IMV_COMPARE },
+	{ tables_cmp4, tables_cmp4_eax, 4, 0, 0xcc, IMV_COMPARE },
+	{ tables_cmp4_eax, tables_cmp_short, 4, 0, 0xb8, IMV_COMPARE },
+	{ tables_cmp4_eax, tables_cmp_short, 2, 0, 0xe9, IMV_COMPARE },
+	{ tables_mov1, tables_mov4, 1, 0, 0x3c, 0 },
+	{ tables_mov4, tables_mov8, 4, 1, 0x81, 0 },
+	{ tables_mov8, tables_nop, 8, 1, 0xb0, 0 },
+	{ tables_jne, tables_mov2, 1, 0, 0x72, IMV_FLIP },
+};
+
+static const char *check_changed_site(unsigned int i)
+{
+	struct kmarkers_span span = {
+		.first = chunk.sites, .end = chunk.sites + 1, .bytes = sizeof(chunk.sites[0]),
+		.chunks = 1,
+	};
+	u8 size = changed[i].size, *at = changed[i].start + changed[i].at, byte;
+
+	variable = 1;
+	fill_site(0, changed[i].start, changed[i].end, size);
+	chunk.sites[0].flags = changed[i].flags;
+	EXPECT(!imv_add_table(MODULE, &span));
+	byte = *at;
+	EXPECT(!write_code_byte(at, changed[i].byte));
+	EXPECT(set_variable(0, size) == -EILSEQ);
+	EXPECT(variable == 1 && *at == changed[i].byte);
+	EXPECT(!write_code_byte(at, byte));
+	EXPECT(set_variable_without_handler(0, size) == -ENOLINK && variable == 1);
+	EXPECT(!set_variable(0, size) && !variable);
+	imv_unregister_module_sites(MODULE);
+	return NULL;
+}
+
+/*
+ * Check that a value is not set if a site of the value holds another instruction, with an error of
+ * its own unless no site could be patched.
+ */
+static const char *check_changed_sites(void)
+{
+	const char *failed = NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(changed) && !failed; i++)
+		failed = check_changed_site(i);
+	if (failed)
+		printf("# row %u\n", i - 1);
+	return failed;
+}
+
+/* Check that the missing handler is reported, and not the changed site. */
+static const char *check_changed_site_without_handler(void)
+{
+	struct kmarkers_span span = {
+		.first = chunk.sites, .end = chunk.sites + 1, .bytes = sizeof(chunk.sites[0]),
+		.chunks = 1,
+	};
+
+	fill_site(0, tables_jne, tables_mov2, 1);
+	chunk.sites[0].flags = IMV_FLIP;
+	EXPECT(!imv_add_table(MODULE, &span));
+	EXPECT(!write_code_byte(tables_jne, 0x72));
+	EXPECT(set_variable_without_handler(1, 1) == -ENOLINK);
+	EXPECT(!write_code_byte(tables_jne, 0x75));
+	return NULL;
+}
+
+static void drop_value_sites(void)
+{
+	imv_unregister_module_sites(MODULE);
+}
+
 /* The lengths of SDT sites in bytes, by flavour. */
 static const u8 sdt_lengths[] = {
 	[SDT_JUMP] = 7, [SDT_BREAKPOINT] = 7, [SDT_NOP] = 1, [SDT_SPLIT] = 3,
@@ -389,6 +507,90 @@ static const char *check_sites_without_targets(void)
 static void drop_grouped_sites(void)
 {
 	sdt_unregister_module(MODULE);
+}
+
+#define NOTES	3
+
+static struct sdt_note_record note_records[NOTES];
+static struct sdt_state *note_states;
+
+/* Register a table of notes at three addresses.  Those in the bit mask @bad cannot be armed. */
+static int add_notes(unsigned int bad)
+{
+	struct sdt_table *notes = sdt_alloc_table(MODULE, &note_records[0].site, NOTES);
+	unsigned int i;
+	int err;
+
+	if (!notes)
+		return -ENOMEM;
+	notes->notes = kvcalloc(NOTES, sizeof(*notes->notes), GFP_KERNEL);
+	for (i = 0; i < NOTES; i++) {
+		struct patcher_site *site = &note_records[i].site;
+
+		*site = (struct patcher_site) { .size = SDT_NOTE };
+		site->addr = (long)(tables_from_a + i) - (long)&site->addr;
+		site->key = (long)&grouped - (long)&site->key;
+		notes->notes[i].reason = bad & 1 << i ? "test" : NULL;
+	}
+	note_states = notes->states;
+	err = sdt_register_table(notes);
+	if (err)
+		sdt_free_table(notes);
+	return err;
+}
+
+static void ignore_hit(void *private, const struct sdt_hit *hit)
+{
+}
+
+/* Return true if a handler can be attached to a pattern.  Detach the handler again. */
+static bool can_attach(const char *pattern)
+{
+	int err = sdt_attach(pattern, ignore_hit, NULL);
+
+	return err ? err != -EINVAL : !sdt_detach(pattern, ignore_hit, NULL);
+}
+
+/* Check that a pattern is refused if it matches notes, and none of them can be armed. */
+static const char *check_unarmable_notes(void)
+{
+	static const char *const patterns[NOTES] = {
+		"tables::tables_from_a:grouped@+0x0", "tables::tables_from_a:grouped@+0x1",
+		"tables::tables_from_a:grouped@+0x2",
+	};
+	unsigned int bad, i;
+
+	for (bad = 0; bad < 1 << NOTES; bad++) {
+		EXPECT(!add_notes(bad));
+		for (i = 0; i < NOTES; i++)
+			EXPECT(can_attach(patterns[i]) == !(bad & 1 << i));
+		EXPECT(can_attach("tables:::grouped") == (bad != (1 << NOTES) - 1));
+		EXPECT(can_attach("tables:::another"));
+		sdt_unregister_module(MODULE);
+	}
+	return NULL;
+}
+
+static unsigned int count_note_handlers(unsigned int i)
+{
+	return sdt_count_live_handlers(sdt_get_handler_set(&note_states[i]));
+}
+
+/* Check the handlers of sites that stay off: a program never arms notes. */
+static const char *check_handlers_of_notes(void)
+{
+	static const char first[] = "tables::tables_from_a:grouped@+0x0";
+	unsigned int other;
+
+	EXPECT(!add_notes(0));
+	EXPECT(!sdt_attach(first, ignore_hit, NULL));
+	EXPECT(!sdt_attach("tables:::grouped", ignore_hit, &other));
+	EXPECT(count_note_handlers(0) == 2 && count_note_handlers(1) == 1);
+	EXPECT(!sdt_detach("tables:::grouped", ignore_hit, &other));
+	EXPECT(count_note_handlers(0) == 1 && !count_note_handlers(1));
+	EXPECT(!sdt_detach(first, ignore_hit, NULL));
+	EXPECT(!count_note_handlers(0));
+	return NULL;
 }
 
 /* Make the name of a site whose probe is defined as @name.  Return true if it is @wanted. */
@@ -599,10 +801,15 @@ const struct test_case table_cases[] = {
 	{ "tables_with_a_wrong_site_change_nothing", check_table_with_a_wrong_site, NULL },
 	{ "tables_of_comparisons_are_taken", check_accepted_comparisons, NULL },
 	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
+	{ "tables_with_changed_sites_keep_the_value", check_changed_sites, drop_value_sites },
+	{ "tables_with_changed_sites_and_no_handler", check_changed_site_without_handler,
+	  drop_value_sites },
 	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
 	{ "tables_of_sdt_sites_and_targets_in_other_functions", check_targets_of_functions,
 	  drop_grouped_sites },
 	{ "tables_of_sdt_sites_without_targets", check_sites_without_targets, drop_grouped_sites },
+	{ "tables_of_notes_that_cannot_be_armed", check_unarmable_notes, drop_grouped_sites },
+	{ "tables_of_notes_keep_handlers", check_handlers_of_notes, drop_grouped_sites },
 	{ "tables_show_names_with_dashes", check_shown_names, NULL },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
