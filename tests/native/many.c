@@ -615,6 +615,43 @@ static const char *check_removal_from_array(void)
 	return NULL;
 }
 
+/* Add probe number @nr to an array, and free the old array if a copy replaces it. */
+static int add_to_array(struct probe_array **array, unsigned int nr)
+{
+	struct probe_array *old;
+	int err = marker_array_add_probe(array, count_call, (void *)(nr + 1UL), empty_probe, &old);
+
+	kfree(old);
+	return err;
+}
+
+/*
+ * Check that a full array is replaced by one for twice as many probes as were not removed, and a
+ * small array that a probe leaves by one for twice as many as it had, rounded up to a power of two.
+ */
+static const char *check_capacities(void)
+{
+	static const unsigned int grown[] = { 2, 2, 4, 4, 8, 8, 8, 8, 16, 16 };
+	static const unsigned int shrunk[] = { 32, 32, 16, 16, 16, 16, 8, 8, 4 };
+	struct probe_array *array = NULL, *old;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(grown); i++) {
+		EXPECT(!add_to_array(&array, i));
+		EXPECT(array->live == i + 1 && array->capacity == grown[i]);
+	}
+	for (i = 0; i < ARRAY_SIZE(shrunk); i++) {
+		marker_array_remove_probe(&array, 0, empty_probe, &old);
+		EXPECT(old && old != array);
+		kfree(old);
+		EXPECT(array->live == 9 - i && array->capacity == shrunk[i]);
+	}
+	marker_array_remove_probe(&array, 0, empty_probe, &old);
+	EXPECT(!array && old);
+	kfree(old);
+	return NULL;
+}
+
 const struct test_case many_cases[] = {
 	{ "many_names_connected", check_connect, clean_up },
 	{ "many_names_in_one_batch", check_one_batch, clean_up },
@@ -628,6 +665,7 @@ const struct test_case many_cases[] = {
 	{ "markers_probes_leave_arrays_with_removed_ones", check_unloaded_probes_among_removed,
 	  clean_up_many },
 	{ "markers_probes_leave_arrays", check_removal_from_array, NULL },
+	{ "markers_arrays_have_room_for_twice_their_probes", check_capacities, NULL },
 	{ "markers_tables_without_memory", check_table_without_memory, clean_up_own_tables },
 	{ "markers_of_ready_modules", check_ready_modules, clean_up_own_tables },
 	{ "markers_tables_leave_by_their_records", check_dropped_records, clean_up_own_tables },
