@@ -149,8 +149,8 @@ needs_two_cpus = pytest.mark.skipif(len(ALLOWED) != 2, reason="needs two CPUs th
 @needs_two_cpus
 @pytest.mark.parametrize(
     ("idle", "place"),
-    [((10, 0), 0), ((0, 10), 1), ((10, 10), 1), ((10, 9), 1), ((9, 10), 1), ((10, 7), 0),
-     ((0, 0), 1), ((3, 0), 0), ((0, 1), 1)],
+    [((10, 0), 0), ((0, 10), 1), ((10, 10), 1), ((10, 9), 1), ((9, 10), 1), ((10, 8), 0),
+     ((10, 7), 0), ((0, 0), 1), ((1, 0), 1), ((2, 0), 0), ((3, 0), 0), ((0, 1), 1)],
 )  # fmt: skip
 def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], place: int) -> None:
     """The idlest CPU is chosen. If idle shares differ by less than two ticks, the last CPU is
@@ -196,8 +196,9 @@ def test_cpu_named_by_the_option_is_chosen(stat_library: Path) -> None:
 @needs_two_cpus
 @pytest.mark.parametrize(
     ("idle", "place", "said"),
-    [((10, 10), 0, False), ((10, 0), 0, False), ((0, 10), 1, True), ((9, 10), 0, False)],
-)
+    [((10, 10), 0, False), ((10, 0), 0, False), ((0, 10), 1, True), ((9, 10), 0, False),
+     ((8, 10), 1, True)],
+)  # fmt: skip
 def test_the_preferred_cpu_is_kept_unless_another_is_idler(
     stat_library: Path, idle: tuple[int, int], place: int, said: bool
 ) -> None:
