@@ -202,7 +202,6 @@ static void teardown_peer_variants(void)
 		peers[i].on = false;
 	}
 	marker_probe_unregister("bench_peers_on", read_probe_arguments, NULL);
-	marker_synchronize_unregister();
 }
 
 struct bench_group bench_empty_loop_peers = {
