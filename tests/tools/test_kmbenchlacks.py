@@ -112,6 +112,70 @@ def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> No
     assert collect.load_raw_folder("native", raw).rows
 
 
+# A library that makes a program find QEMU without hardware acceleration: the instruction cpuid
+# raises SIGSEGV, and the handler executes cpuid and changes the name of the hypervisor.
+EMULATED = """
+#define _GNU_SOURCE
+#include <cpuid.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define ARCH_SET_CPUID 0x1012
+static void execute_cpuid(int number, siginfo_t *info, void *context)
+{
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+	const unsigned char *code = (void *)regs[REG_RIP];
+	unsigned int leaf = regs[REG_RAX], a, b, c, d;
+	if (code[0] != 0x0f || code[1] != 0xa2)
+		_exit(99);
+	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 1);
+	__cpuid_count(leaf, regs[REG_RCX], a, b, c, d);
+	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
+	if (leaf == 1)
+		c |= 1U << 31;
+	if (leaf == 0x40000000) {
+		__builtin_memcpy(&b, "TCGT", 4);
+		__builtin_memcpy(&c, "CGTC", 4);
+		__builtin_memcpy(&d, "GTCG", 4);
+	}
+	regs[REG_RAX] = a, regs[REG_RBX] = b, regs[REG_RCX] = c, regs[REG_RDX] = d;
+	regs[REG_RIP] += 2;
+}
+__attribute__((constructor)) static void begin(void)
+{
+	struct sigaction action = { .sa_sigaction = execute_cpuid, .sa_flags = SA_SIGINFO };
+	sigaction(SIGSEGV, &action, 0);
+	syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0);
+}
+"""
+
+
+def test_an_emulated_cpu_has_neither_cycles_nor_caches(tmp_path: Path) -> None:
+    """The env file says that the CPU is emulated. Benchmarks of caches other than the L1 cache are
+    skipped, no window has core cycles, and the buffer of cold-branch is compared with no cache."""
+    if "cpuid_fault" not in Path("/proc/cpuinfo").read_text(encoding="utf-8"):
+        pytest.skip("the instruction cpuid cannot raise a signal on this CPU")
+    source, library, raw = tmp_path / "cpuid.c", tmp_path / "cpuid.so", tmp_path / "raw"
+    source.write_text(EMULATED)
+    subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source], check=True)
+    skipped = {f"cold-icache-{level}": "has no caches" for level in ("l2", "l3", "memory")}
+    skipped |= {"cold-branch-pages": "or the CPU is emulated"}
+    words = ["run", "-b", "1", "-o", str(raw), "cold-branch", "cold-icache-l1", *skipped]
+    environment = {"LD_PRELOAD": str(library)}
+    done = subprocess.run(
+        [KMBENCH, *words], env=environment, capture_output=True, text=True, check=True
+    )
+    for name, why in skipped.items():
+        assert re.search(rf"\] {name}: SKIP, .*{why}$", done.stderr, re.M)
+    env = read_env_file(raw)
+    assert (env["hypervisor"], env["emulated"], env["cycles"]) == ("TCGTCGTCGTCG", "1", "none")
+    assert "cold_buffer_bytes" not in env and "last_cache_bytes" not in env
+    rows = collect.load_raw_folder("native", raw).rows
+    assert {row.benchmark for row in rows} == {"cold-branch", "cold-icache-l1"}
+    assert not any(row.core_cycles for row in rows)
+
+
 def measure_tsc_khz() -> float:
     """Return the number of TSC ticks per millisecond, measured over a fifth of a second."""
     try:
