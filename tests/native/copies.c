@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <kmarkers/user.h>
 #include <kmarkers/patcher.h>
@@ -236,21 +237,60 @@ static void call_all_functions(void)
 			functions[i].call(c + 1, 2 * c, c);
 }
 
+/* A symbol in the text of the program, and its address there. */
+struct symbol {
+	unsigned long addr;
+	char name[64];
+};
+
+/* The symbols, sorted by address. */
+static struct symbol *symbols;
+static unsigned int nr_symbols;
+
+/*
+ * Read the program's symbols from the output of nm.  They are needed because the compiler may put a
+ * site into a split-off part of its function, far away from the function.  Return false on error.
+ */
+static bool read_symbols(void)
+{
+	unsigned long first = 0;
+	struct symbol *grown;
+	char line[1000];
+	unsigned int i;
+	FILE *nm;
+
+	if (nr_symbols)
+		return true;
+	snprintf(line, sizeof(line), "nm -n /proc/%d/exe", (int)getpid());
+	nm = popen(line, "r");
+	while (nm && fgets(line, sizeof(line), nm)) {
+		grown = realloc(symbols, (nr_symbols + 1) * sizeof(*symbols));
+		if (!grown)
+			break;
+		symbols = grown;
+		if (sscanf(line, "%lx %*1[tT] %63s", &grown[nr_symbols].addr,
+			   grown[nr_symbols].name) != 2)
+			continue;
+		if (!strcmp(grown[nr_symbols].name, functions[0].name))
+			first = grown[nr_symbols].addr;
+		nr_symbols++;
+	}
+	if (nm)
+		pclose(nm);
+	for (i = 0; i < nr_symbols; i++)
+		symbols[i].addr += (unsigned long)functions[0].call - first;
+	return first;
+}
+
 /* Write to @text a pattern that matches only the site at @ip. */
 static void format_site_pattern(char *text, size_t size, unsigned long ip)
 {
-	unsigned long start = 0, at;
-	const char *name = "";
-	unsigned int i;
+	unsigned int i = 0;
 
-	for (i = 0; i < ARRAY_SIZE(functions); i++) {
-		at = (unsigned long)functions[i].call;
-		if (at > ip || at < start)
-			continue;
-		start = at;
-		name = functions[i].name;
-	}
-	snprintf(text, size, "copies::%s:@+0x%lx", name, ip - start);
+	while (i + 1 < nr_symbols && symbols[i + 1].addr <= ip)
+		i++;
+	snprintf(text, size, "copies::%.*s:@+0x%lx", (int)strcspn(symbols[i].name, "."),
+		 symbols[i].name, ip - symbols[i].addr);
 }
 
 static void ignore_hit(void *private, const struct sdt_hit *hit)
@@ -333,6 +373,10 @@ static unsigned int check_all_sites(void)
 	const struct patcher_site *site;
 	unsigned int wrong = 0, nr = 0;
 
+	if (!read_symbols()) {
+		printf("# nm cannot read the symbols of the program\n");
+		return 1;
+	}
 	all.nr = 0;
 	if (sdt_attach("copies:::*", record_ip, &all))
 		return 1;
