@@ -133,12 +133,14 @@ def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str,
     the clock in ticks per millisecond, is not known."""
     if khz is None:
         return {}
-    late = compute_late_ratios(samples, khz)
+    late, variants = compute_late_ratios(samples, khz), {sample.variant for sample in samples}
+    if not late:
+        return dict.fromkeys(variants, NOT_LATE)
     timed = Counter(sample.block for sample in samples if not sample.flags)
     in_block = Counter(sample.block for sample, _ in late)
     together = sum(number for block, number in in_block.items() if 2 * number > timed[block])
-    share = len(late) / max(1, timed.total())
-    ratio = float(np.median([ratio for _, ratio in late])) if late else 1.0
+    share = len(late) / timed.total()
+    ratio = float(np.median([ratio for _, ratio in late]))
     numbers = Counter(sample.variant for sample, _ in late)
     blocks: dict[str, set[int]] = defaultdict(set)
     for sample, _ in late:
@@ -147,9 +149,7 @@ def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str,
         variant: Lateness(
             numbers[variant], frozenset(blocks[variant]), share, ratio, together / len(late)
         )
-        if late
-        else NOT_LATE
-        for variant in {sample.variant for sample in samples}
+        for variant in variants
     }
 
 
