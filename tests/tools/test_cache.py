@@ -232,6 +232,24 @@ def test_untagged_cache_with_a_kernel_is_claimed(
     assert not (laboratory / "cache").exists()
 
 
+def test_only_the_default_directory_is_claimed_without_a_tag(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier version of kmarkers wrote no tag. Files in other directories may be the user's.
+    Files that kmarkers did not make remain in each directory."""
+    monkeypatch.setattr(cache, "DEFAULT_CACHE", tmp_path / "b")
+    said = (r"^nothing is removed: .* has no CACHEDIR\.TAG", "is not empty, and kmarkers did not")
+    for name in "abc":
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "mail.log").touch()
+        monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / name))
+        for use, why in zip((cache.clean_cache, cache.claim_cache), said, strict=True):
+            with contextlib.nullcontext() if name == "b" else pytest.raises(UnableError, match=why):
+                use()
+    kept = {name for here in "abc" for name in (here, f"{here}/mail.log")}
+    assert list_files(tmp_path) == {*kept, f"b/{cache.TAG}"}
+
+
 def test_removed_lock_file_is_created_again(
     directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
