@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from kmtools.analyse.clock import (
@@ -65,6 +67,14 @@ def test_fractional_step_below_6_ticks_is_not_estimated(step: float) -> None:
 def test_step_above_1024_ticks_is_not_estimated(step: int, found: int) -> None:
     """1021 and 1031 are prime numbers."""
     assert find_clock_step([step * n for n in range(20, 60)]) == found
+
+
+@pytest.mark.parametrize(("gap", "found"), [(1024, 17405 / 17), (1025, 1)])
+def test_fractional_step_is_at_most_1024_ticks(gap: int, found: float) -> None:
+    """Twelve gaps of one step, a gap of a tick less, and one of two steps and a tick less: the fit
+    is (12 * 1024 + 1023 + 2 * 2047) / (13 * 1 + 4)."""
+    gaps = [gap] * 12 + [gap - 1, 2 * gap - 1]
+    assert find_clock_step([*itertools.accumulate(gaps, initial=5000)]) == pytest.approx(found)
 
 
 def test_step_of_few_values_is_their_common_divisor() -> None:
