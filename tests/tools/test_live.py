@@ -224,6 +224,25 @@ def test_middle_of_a_long_name_is_cut_out(width: int, room: int, numbers: list[s
         assert abs(len(start) - len(end)) <= 2
 
 
+@pytest.mark.parametrize(
+    ("height", "shown", "hidden"),
+    [(2, "", 6), (4, "c", 5), (5, "ce", 4), (6, "ace", 3), (8, "abcde", 1), (9, "abcdef", 0),
+     (90, "abcdef", 0)],
+)  # fmt: skip
+def test_unresolved_rows_are_shown_first_if_not_all_fit(
+    height: int, shown: str, hidden: int
+) -> None:
+    """The heading, an empty line and the number of resolved rows take three lines. The row of a
+    dormant site precedes those of enabled probes, whether or not it was resolved first."""
+    verdicts = {"b": "unresolved", "c": "resolving", "d": "equivalent", "e": "resolving"}
+    rows = LiveVerdicts("native", unit="cycles")
+    for name, verdict in {**verdicts, "f": "faster", "a": "slower"}.items():
+        rows.rows["empty-loop" if name == "a" else "sdt-enabled", name] = LiveRow(verdict)
+    texts = [text for text, _ in rows.render_terminal_lines(80, height)]
+    assert "".join(text.split()[1] for text in texts[1:-2]) == shown
+    assert texts[-1] == "4 of 6 rows resolved" + (f"; {hidden} not shown" if hidden else "")
+
+
 def test_row_says_measured_once_the_guest_measures_the_next_benchmark() -> None:
     rows = LiveVerdicts("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
