@@ -568,7 +568,10 @@ def test_json_of_a_history_has_values_and_shifts_of_rows() -> None:
     assert (second["values"], len(second["shifts"])) == ([1.0, 2.0], 1)
 
 
-@pytest.mark.parametrize(("count", "more"), [(0, []), (5, []), (6, ["  and 1 more"])])
+@pytest.mark.parametrize(
+    ("count", "more"),
+    [(0, []), (5, []), (6, ["  and 1 more"]), (10, ["  and 5 more"])],
+)
 def test_five_refused_runs_are_named(count: int, more: list[str]) -> None:
     refused = {f"r{n}": "why" for n in reversed(range(count))}
     named = [f"  r{n}: why" for n in range(min(count, 5))]

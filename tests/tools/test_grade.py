@@ -152,9 +152,11 @@ def make_frequencies(*spreads: float) -> list[Result]:
         (make_frequencies(0.01, 0.06), "changed by up to 6 % between blocks: b1"),
         (make_frequencies(0.2, 0.3, 0.1), "up to 30 % between blocks: b0, b1, b2"),
         (make_frequencies(0.2, 0.1, 0.1, 0.1), "blocks: b0, b1, b2 and 1 more"),
+        (make_frequencies(*[0.1] * 6), "blocks: b0, b1, b2 and 3 more"),
         ([make_result("b", "x", core=None)], None),
         (make_clones(3, UNRESOLVED), "than the margin allows in b0, b1, b2"),
         (make_clones(4, UNRESOLVED), "than the margin allows in b0, b1, b2 and 1 more"),
+        (make_clones(6, UNRESOLVED), "than the margin allows in b0, b1, b2 and 3 more"),
         (make_clones(2, FASTER), "two copies of the same code come out different in b0, b1"),
         (
             [
