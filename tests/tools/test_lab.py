@@ -302,6 +302,44 @@ def test_missing_part_of_the_compiler_is_named(
     assert userspace.find_compiler_obstacle() == obstacle
 
 
+@pytest.mark.parametrize("override", ["", "/own/qemu"])
+def test_unpacked_qemu_is_started_with_its_own_libraries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str
+) -> None:
+    """KMARKERS_QEMU names another QEMU, whose libraries are those of this machine."""
+    monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
+    monkeypatch.setenv("KMARKERS_QEMU", override)
+    tree, asked = tmp_path / "qemu/sid/usr", []
+    done = subprocess.CompletedProcess([], 0, "QEMU emulator version 10\nCopyright\n", "")
+
+    def show_version(words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+        asked.append((words, env))
+        return done
+
+    monkeypatch.setattr(emulator, "capture_output", show_version)
+    if not override:
+        with pytest.raises(UnableError, match=r"^the emulator of sid is not unpacked; fetch"):
+            emulator.choose_emulator("sid")
+        tree.mkdir(parents=True)
+    libraries = f"{tree}/lib/x86_64-linux-gnu"
+    command = (
+        *(f"{tree}/lib64/ld-linux-x86-64.so.2", "--library-path", libraries),
+        *(f"{tree}/bin/qemu-system-x86_64", "-L", f"{tree}/share/qemu", "-L"),
+        f"{tree}/share/seabios",
+    )
+    environment = {"QEMU_MODULE_DIR": f"{libraries}/qemu"}
+    wanted = ((override,), {}) if override else (command, environment)
+    found = emulator.choose_emulator("sid")
+    assert (found.command, found.environment) == wanted
+    assert asked == [([*found.command, "--version"], found.environment)]
+    assert found.version == "QEMU emulator version 10"
+    done.stdout = ""
+    assert emulator.choose_emulator("sid").version == "unknown"
+    done.returncode = 127
+    with pytest.raises(UnableError, match=f"^{found.command[0]} cannot be run: .* status 127"):
+        emulator.choose_emulator("sid")
+
+
 def make_qemu_command(monkeypatch: pytest.MonkeyPatch, scratch: Path, **fields: Any) -> str:
     """Return QEMU's command line for a boot with the kernel `image`."""
     kernel = catalogue.get_default_kernel_name()
