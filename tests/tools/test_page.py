@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -17,12 +18,13 @@ import pytest
 import rawdata
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.summary import read_summary
+from kmtools.analyse.verdicts import SLOWER
 from kmtools.cli import main
-from kmtools.measure.rundir import RunError, read_env
+from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, RunError, read_env
 from kmtools.report import page
 from kmtools.report import reference as keeping
 from kmtools.report.markup import LEFT_OUT, escape_html
-from verdictrows import make_tier
+from verdictrows import make_result, make_site_cost, make_tier
 
 
 @pytest.fixture(scope="module")
@@ -125,6 +127,65 @@ def test_reference_run_is_copied_completely(reference_run: Path, tmp_path: Path)
     assert (out / "README.md").read_bytes() == (pages.REFERENCE / "README.md").read_bytes()
     for path in out.glob("*.svg"):
         assert path.read_bytes() == (reference_run / "figures" / path.name).read_bytes()
+
+
+def test_table_of_dormant_costs_has_real_cpus_only() -> None:
+    """A site is told in core cycles if these are known: 0.5 ticks are 0.75 core cycles. Baselines,
+    clones, clocks, guests, other benchmarks and other flavours are left out."""
+    results = [
+        make_result("sdt-dormant", "sdt", 2.0, verdict=SLOWER),
+        make_result("getppid-quiet", "jump", -1.25, tier="metal"),
+        *(make_result("sdt-dormant", name) for name in ("clock", "none-clone")),
+        make_result("sdt-dormant", "none", None),
+        make_result("sdt-dormant", "sdt", 1.0, tier="vm"),
+        make_result("empty-loop", "marker-jump", 1.0),
+    ]
+    jump = make_site_cost("density-full", "marker-jump", 0.5)
+    generic = replace(make_site_cost("cold-icache-l1", "marker-generic", -0.05), core=None)
+    others = [replace(jump, tier="vm"), replace(jump, flavour="patched-call")]
+    rows = [
+        "| native | density-full | marker-jump | +0.750 | [+0.600, +0.900] | core cycles a site"
+        " | slower |",
+        "| native | cold-icache-l1 | marker-generic | \N{MINUS SIGN}0.050 | [\N{MINUS SIGN}0.150,"
+        f" +0.050] | {UNIT_TSC} a site | unresolved |",
+        f"| native | sdt-dormant | sdt | +2.000 | [+1.900, +2.100] | {UNIT_TSC} | slower |",
+        "| metal | getppid-quiet | jump | \N{MINUS SIGN}1.250 | [\N{MINUS SIGN}1.350,"
+        f" \N{MINUS SIGN}1.150] | {UNIT_TSC} | equivalent |",
+    ]
+    for some, costs, shown in (
+        (results, [jump, *others, generic], rows),
+        ([], [jump], rows[:1]),
+        (results[:1], [], rows[2:3]),
+    ):
+        head, empty, titles, line, *found = keeping.render_dormant_table(some, costs)
+        assert (head, empty) == ("## Dormant, on the real CPU", "")
+        assert titles.count("|") == line.count("|") == shown[0].count("|")
+        assert found == [*shown, ""]
+    assert not [*keeping.render_dormant_table(results[2:], others)]
+
+
+def test_table_of_counts_has_a_column_for_each_kernel() -> None:
+    counts = {"tier": "icount", "unit": UNIT_INSTRUCTIONS}
+    results = [
+        make_result("empty-loop", "marker-jump", 1.0, **counts),
+        make_result("marker-enabled", "typed", 1234.0, **counts),
+        make_result("empty-loop", "marker-jump", 2.0, kernel="5.10", **counts),
+        make_result("marker-enabled", "slow", -3.0, kernel="5.10", **counts),
+        make_result("empty-loop", "static-key", 1.0, **counts),
+        make_result("empty-loop", "marker-jump-clone", 1.0, **counts),
+        make_result("memcpy-4096", "marker-jump", 1.0, **counts),
+        make_result("empty-loop", "marker-none", None, **counts),
+        make_result("empty-loop", "marker-generic", 1.0),
+    ]
+    assert [*keeping.render_count_table(results)][2:] == [
+        "| benchmark | variant | 6.12 | 5.10 |",
+        "|---|---|---:|---:|",
+        "| empty-loop | marker-jump | +1 | +2 |",
+        "| marker-enabled | typed | +1234 | \N{EN DASH} |",
+        "| marker-enabled | slow | \N{EN DASH} | \N{MINUS SIGN}3 |",
+        "",
+    ]
+    assert not [*keeping.render_count_table(results[4:])]
 
 
 def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:

@@ -23,6 +23,7 @@ from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import Result
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
+from kmtools.base.text import use_minus_signs
 from kmtools.measure import pack, rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact, kproberatio, marker_cost, summary_json
@@ -95,12 +96,12 @@ def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -
         span = f"[{', '.join(ends)}]"
         added = f"{format_amount(cost.cost * scale, True)} | {span} | {unit} a site"
         row = f"{cost.tier} | {cost.benchmark} | {cost.flavour} | {added} | {cost.verdict}"
-        yield f"| {row} |".replace("-0", "\N{MINUS SIGN}0")
+        yield use_minus_signs(f"| {row} |")
     for result in rows:
         added = f"{format_value(result, result.delta, True)} | {format_added_interval(result)}"
         added += f" | {result.unit}"
         row = f"{result.tier} | {result.benchmark} | {result.variant} | {added} | {result.verdict}"
-        yield f"| {row} |"
+        yield use_minus_signs(f"| {row} |")
     yield ""
 
 
@@ -137,7 +138,7 @@ def render_count_table(results: Sequence[Result]) -> Iterator[str]:
     yield f"|---|---|{'---:|' * len(kernels)}"
     for (benchmark, variant), cells in rows.items():
         numbers = " | ".join(cells.get(kernel, "\N{EN DASH}") for kernel in kernels)
-        yield f"| {benchmark} | {variant} | {numbers} |"
+        yield use_minus_signs(f"| {benchmark} | {variant} | {numbers} |")
     yield ""
 
 
