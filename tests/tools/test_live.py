@@ -15,6 +15,7 @@ import pytest
 import rawdata
 from faketerminal import Terminal
 from kmtools.base.paths import ROOT
+from kmtools.measure.rundir import UNIT_TSC
 from kmtools.report.resolving import LiveRow, LiveVerdicts
 
 PROCESSES = 4
@@ -222,6 +223,43 @@ def test_middle_of_a_long_name_is_cut_out(width: int, room: int, numbers: list[s
         start, end = text[:room].split("~")
         assert name.startswith(start) and name.endswith(end) and len(start) + len(end) == room - 1
         assert abs(len(start) - len(end)) <= 2
+
+
+def add_process(rows: LiveVerdicts, folder: Path, number: int, added: float) -> Path:
+    """Add the samples of a process without noise, in which the variant x adds `added` ticks to the
+    baseline. The baseline costs ten ticks in the first process, and twice as much in the second."""
+    noise, base = rawdata.Noise(0, 0, 0, 0, 0, 0), 10.0 * number
+    adds = {"none": 0.0, "none-clone": 0.0, "same": 0.0, "slow": 3.0, "x": added}
+    bench = rawdata.Bench("empty-loop", {name: base + more for name, more in adds.items()}, noise)
+    made = rawdata.write_tier(folder / str(number), 24, number, [bench], emulated="0")
+    rows.add_process_samples(made, number)
+    return made
+
+
+def test_rows_are_judged_from_all_processes_so_far(tmp_path: Path) -> None:
+    """In two processes, x adds -0.5 and 0 ticks. The interval over processes has one degree of
+    freedom, Student's t is 12.706, and the standard error 0.25 ticks. All durations are multiples
+    of 10 ticks, and the loops differ by 10000 passes, so each end is 0.001 ticks further away."""
+    rows = LiveVerdicts("native")
+    add_process(rows, tmp_path, 1, -0.5)
+    assert rows.rows["empty-loop", "x"] == LiveRow("faster", "-0.500", "0.001")
+    folder = add_process(rows, tmp_path, 2, 0)
+    known = {
+        ("empty-loop", "same"): LiveRow("equivalent", "+0.000", "0.001"),
+        ("empty-loop", "slow"): LiveRow("slower", "+3.000", "0.001"),
+        ("empty-loop", "x"): LiveRow("resolving", "-0.250", "3.178"),
+    }
+    assert rows.rows == known and rows.unit == UNIT_TSC
+    lines = rows.render_terminal_lines(80, 9)
+    assert [colour for _, colour in lines] == ["2", "32", "33", "", "", ""]
+    assert lines[0][0].split() == ["in", *UNIT_TSC.split(), "adds", "\N{PLUS-MINUS SIGN}"]
+    # Malformed samples, and samples without a description of the tier, are ignored.
+    path = folder / "empty-loop.csv"
+    path.write_text(path.read_text() + "?\n")
+    rows.add_process_samples(folder, 2)
+    (folder / "env").unlink()
+    rows.add_process_samples(folder, 2)
+    assert rows.rows == known
 
 
 @pytest.mark.parametrize(
