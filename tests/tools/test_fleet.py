@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import manyruns
@@ -521,6 +522,46 @@ def make_history(**changed: Any) -> history.History:
         "refused": {}, "left_out": {}, "poor": {},
     }  # fmt: skip
     return history.History(**{**values, **changed})
+
+
+def test_history_has_the_rows_of_all_usable_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The runs are in the order of their dates, then of their names. Run d has no date, e no rows,
+    f other layouts; only run b has the variant w. Switches are left out."""
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    dates = {"a": "2026-03-01", "b": "2026-02-01T02:00+02:00", "c": "2026-02-01", "d": "soon",
+             "e": "2026-01-01", "f": "2026-01-01"}  # fmt: skip
+    slow = [make_row("none", poor="slow"), make_row("w", poor="other")]
+    switch = make_row(name=replace(make_row("s").name, measured="switch"))
+    found: dict[str, list[rows.Row]] = {
+        "a": [make_row(values=np.array([1.0, 2.0])), make_row("none"), switch],
+        "b": [make_row(values=np.array([3.0])), *slow, switch],
+        "c": [make_row(values=np.array([4.0])), make_row("none"), switch],
+        "f": [make_row(places=frozenset((1,)))],
+    }
+
+    def load_estimates(path: Path) -> SimpleNamespace:
+        if path.name not in found:
+            raise RunError("no samples")
+        return SimpleNamespace(rows=found[path.name])
+
+    for name in dates:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "env.json").touch()
+    monkeypatch.setattr(history, "read_env", lambda file: {"date": dates[file.parent.name]})
+    monkeypatch.setattr(estimates, "load_estimates", load_estimates)
+    made = history.load_history(tmp_path, 0.1)
+    assert (made.names, made.dates) == (["b", "c", "a"], [dates[name] for name in "bca"])
+    assert {row.name.variant: [*row.values] for row in made.rows} == {
+        "none": [2, 2, 2], "v": [3, 4, 1.5],
+    }  # fmt: skip
+    assert made.refused.keys() == {"d", "e"} and made.refused["e"] == "no samples"
+    assert made.left_out == {"f": "it was measured at 1 code layouts, the newest run at 2"}
+    assert made.poor == {"b": "native b: slow"} and made.shifts == []
+    found.clear()
+    with pytest.raises(UnableError, match=r"^.*: no run in it can be used\n  a: no samples\n  b: "):
+        history.load_history(tmp_path, 0.1)
 
 
 def test_shifts_of_a_history_are_listed_by_run_and_row(monkeypatch: pytest.MonkeyPatch) -> None:
