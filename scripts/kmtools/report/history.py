@@ -70,12 +70,10 @@ def load_history(folder: Path, margin: float) -> History:
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
         raise UnableError(f"{folder}: no run in it can be used{format_refusals(refused)}")
-    place = {name: number for number, (name, _) in enumerate(usable)}
-    entries = sorted(found.entries, key=lambda entry: place[entry[0]])
     left_out = comparison_key.find_incomparable_runs(
-        entries, comparison_key.select_newest_rows(entries), "the newest run"
+        found.entries, comparison_key.select_newest_rows(found.entries), "the newest run"
     )
-    entries = [entry for entry in entries if entry[0] not in left_out]
+    entries = [entry for entry in found.entries if entry[0] not in left_out]
     usable = [(name, date) for name, date in usable if name not in left_out]
     rows = [
         row for row in comparison_key.merge_rows_of_runs(entries) if len(row.values) == len(usable)
