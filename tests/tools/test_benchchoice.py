@@ -41,6 +41,7 @@ native,loop,y
 native,other,base base-clone z
 kernel,getppid-copy-quiet,base base-clone
 ,getppid-quiet,base base-clone
+kernel,macro-ping,absent absent-clone
 """
 
 
@@ -103,9 +104,32 @@ def test_guest_under_kvm_measures_more_blocks(
         assert told["icount"]["seconds"] == 900
     live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
     assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
+    assert told["vm"]["live"].blocks == bench.FULL["vm live"] * times
     for blocks in (7, bench.FULL["vm"]):
         assert machine.run_bench("--tiers", "vm", "--blocks", str(blocks)) == 0
-        assert told["vm"]["blocks"] == blocks
+        assert told["vm"]["blocks"] == told["vm"]["live"].blocks == blocks
+        assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
+        assert told["vm"]["seconds"] == (900 if times == 1 else 1800)
+
+
+def test_whole_program_is_refused_in_an_emulated_test_kernel(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The refusal comes before the test kernel boots. If other benchmarks are chosen, too, a line
+    names the whole program."""
+    why = "macro-ping: needs a test kernel under KVM, or make bench-host"
+    assert machine.run_bench("--tiers", "vm,icount", "--benchmarks", "macro-*") == 2
+    assert f"bench: vm not measured: {why}; times of emulated" in capsys.readouterr().err
+    assert "vm" not in machine.done and "icount" in machine.done
+    assert machine.run_bench("--tiers", "vm", "--benchmarks", "macro-*,loop") == 0
+    assert f" not measured: {why}\n" in capsys.readouterr().out
+    for words in ((), ("--benchmarks", "loop")):
+        assert machine.run_bench("--tiers", "vm", *words) == 0
+        assert "macro-ping" not in capsys.readouterr().out
+    monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
+    monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: False)
+    assert machine.run_bench("--tiers", "vm", "--benchmarks", "macro-*") == 0
+    assert "vm" in machine.done and "not measured" not in capsys.readouterr().out
 
 
 def test_choice_of_benchmarks_is_passed_to_every_tier(

@@ -222,6 +222,8 @@ class Bench:
         plan = self.run.plan
         usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
         self.progress.begin_step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
+        if tier == "vm" and not self.real_guest:
+            self.check_chosen_macro_benchmarks()
         rows = self.make_live_view(tier)
 
         def show(done: float, total: float, benchmark: str) -> None:
@@ -239,7 +241,7 @@ class Bench:
                 seed=plan.seed,
                 live=self.select_live_benchmarks(tier),
                 benchmarks=self.select_kernel_benchmark_patterns(),
-                seconds=guest.TIMEOUT_SECONDS * (2 if self.get_block_count_factor(tier) > 1 else 1),
+                seconds=guest.TIMEOUT_SECONDS * (2 if self.is_real_guest(tier) else 1),
                 memory=self.choose_memory(tier),
                 external_modules=self.own,
                 show=show,
@@ -251,18 +253,21 @@ class Bench:
         plan = self.run.plan
         return plan.benchmarks or (QUICK_GUEST_BENCHMARKS if plan.quick and not plan.module else ())
 
+    def is_real_guest(self, tier: str) -> bool:
+        """Return True if a tier (measurement environment) is a test kernel on the real CPU: `vm`
+        under KVM."""
+        return tier == "vm" and self.real_guest
+
     def get_block_count_factor(self, tier: str) -> int:
         """Return the factor by which the planned number of blocks of a tier (measurement
         environment) is multiplied: KVM_BLOCK_FACTOR for `vm` under KVM, unless the user chose the
         number of blocks; else 1."""
-        return (
-            KVM_BLOCK_FACTOR if tier == "vm" and self.real_guest and not self.run.plan.blocks else 1
-        )
+        return KVM_BLOCK_FACTOR if self.is_real_guest(tier) and not self.run.plan.blocks else 1
 
     def choose_memory(self, tier: str) -> int:
         """Return the memory of a test kernel in MiB. Under KVM, the memory depends on the size of
         the last-level cache; under emulation, it is USUAL_MEMORY."""
-        real = tier == "vm" and self.real_guest
+        real = self.is_real_guest(tier)
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
     def select_live_benchmarks(self, tier: str) -> guest.LiveBenchmarks:
@@ -270,15 +275,27 @@ class Bench:
         benchmarks are programs that call the kernel's own code."""
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_count_factor(tier)
-        live = (
-            () if plan.module else LIVE["metal" if self.get_block_count_factor(tier) > 1 else tier]
-        )
+        live = () if plan.module else LIVE["metal" if self.is_real_guest(tier) else tier]
         wanted = [
             name for name in live if benchmark_names.matches_any_pattern(name, plan.benchmarks)
         ]
         return (
             guest.LiveBenchmarks(blocks, wanted) if blocks and wanted else guest.NO_LIVE_BENCHMARKS
         )
+
+    def check_chosen_macro_benchmarks(self) -> None:
+        """Print which of the chosen benchmarks an emulated test kernel does not measure: those of
+        whole programs (MACRO). Raise UnableError if the user chose no other benchmark."""
+        patterns = self.run.plan.benchmarks
+        names = benchmark_names.read_benchmark_names({benchmark_names.KERNEL})
+        chosen = [one for one in names if benchmark_names.matches_any_pattern(one, patterns)]
+        macro = [one for one in chosen if one in MACRO]
+        if self.run.plan.module or not patterns or not macro:
+            return
+        why = f"{', '.join(macro)}: needs a test kernel under KVM, or make bench-host"
+        if macro == chosen:
+            raise UnableError(f"{why}; times of emulated programs mean nothing")
+        self.print_step_line(f"not measured: {why}")
 
     def measure_metal(self) -> None:
         """Load the modules into the running kernel, measure in it and unload them."""
