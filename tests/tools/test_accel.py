@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from fakelab import make_laboratory, use_fake_qemu
@@ -72,6 +73,14 @@ def forget_verdicts() -> None:
     accel._found.clear()
 
 
+def write_trial_log(kernel: str) -> Path:
+    """Write the log of a trial boot of a kernel; return its folder."""
+    folder = accel.get_trial_folder(kernel)
+    folder.mkdir(parents=True)
+    (folder / "console.log").write_text("a line\n")
+    return folder
+
+
 def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
     boots = FakeBoots(a=GOOD, b=DIRTY)
     for _ in range(2):
@@ -91,12 +100,78 @@ def test_next_process_repeats_a_boot_that_timed_out() -> None:
     assert boots.choose_accel().name == "kvm" and boots.kernels == ["a"]
 
 
-def test_verdict_on_a_silent_kernel_applies_to_all_kernels() -> None:
+def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The message says how to try again. If KVM then works, the verdict no longer applies."""
     boots = FakeBoots(a=SILENT, b=GOOD)
     assert boots.choose_accel("a").name == "tcg"
     forget_verdicts()
-    assert boots.choose_accel("b").name == "tcg"
+    assert boots.choose_accel("b").boot_message == (
+        f"vm: emulated: kernel a fails under KVM: {SILENT.reason}; KMARKERS_ACCEL=kvm tries again"
+    )
     assert boots.kernels == ["a"]
+    forget_verdicts()
+    monkeypatch.setenv(accel.VARIABLE, "kvm")
+    assert boots.choose_accel("b").name == "kvm"
+    forget_verdicts()
+    monkeypatch.delenv(accel.VARIABLE)
+    assert boots.choose_accel("b").name == "kvm" and boots.kernels == ["a", "b"]
+    boots.outcomes["a"] = GOOD
+    assert boots.choose_accel("a").name == "kvm"
+
+
+DAY = 24 * 3600
+
+
+@pytest.mark.parametrize(
+    ("boot_id", "age", "used"),
+    [
+        ("this boot", DAY - 1, True),
+        ("this boot", DAY + 1, False),
+        ("this boot", -1, False),
+        ("another boot", 0, False),
+        ("", 0, False),
+    ],
+)
+def test_verdict_on_a_silent_kernel_ends_with_the_boot_or_after_a_day(
+    boot_id: str, age: float, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`age` is the number of seconds since the trial boot; it is negative after the clock was set
+    back. An empty ID is that of a host that has none."""
+    path = tmp_path / "boot_id"
+    monkeypatch.setattr(accel, "BOOT_ID", path)
+    monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9))
+    if boot_id:
+        path.write_text("this boot\n")
+    boots = FakeBoots(a=SILENT, b=GOOD)
+    assert boots.choose_accel("a").name == "tcg"
+    forget_verdicts()
+    monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9 + age))
+    if boot_id:
+        path.write_text(f"{boot_id}\n")
+    assert boots.choose_accel("b").name == ("tcg" if used else "kvm")
+
+
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "kernel a fails under KVM: it printed nothing in 60 s",
+        {"fault": "kernel a fails under KVM", "kernel": "a", "boot_id": "this boot"},
+        {"fault": "kernel a fails under KVM", "kernel": "a", "time": 1e9},
+        {"fault": 1, "kernel": "a", "boot_id": "this boot", "time": 1e9},
+    ],
+)
+def test_verdict_for_all_kernels_without_boot_and_time_is_not_used(
+    kept: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(accel, "BOOT_ID", tmp_path / "boot_id")
+    monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9))
+    (tmp_path / "boot_id").write_text("this boot\n")
+    key = f"QEMU 10; {accel._describe_host()}; every kernel"
+    cache.claim_cache()
+    (get_cache_dir() / "accel.json").write_text(json.dumps({key: kept}))
+    assert FakeBoots(b=GOOD).choose_accel("b").name == "kvm"
 
 
 def test_without_kvm_or_access_reason_and_remedy_are_printed(
@@ -112,7 +187,7 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
 
     monkeypatch.setattr(accel, "read_kvm_version", raise_permission_error)
     # Make the folder of an earlier trial boot: the message must not refer to the log of that boot.
-    accel.get_trial_folder("a").mkdir(parents=True)
+    write_trial_log("a")
     assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"
     )

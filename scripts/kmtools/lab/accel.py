@@ -11,9 +11,11 @@ import mmap
 import os
 import platform
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
@@ -38,9 +40,14 @@ HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
 # The first words of the reason why a trial boot failed, if the kernel printed nothing.
 SILENT = "it printed nothing"
 
-# The accelerators that this process chose, by host and kernel. A choice after a time-out is stored
-# only here, not in the cache file.
-_found: dict[str, Accel] = {}
+# The file with the ID of this boot of the host, and the maximum age in seconds of the verdict that
+# KVM boots no kernel.
+BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+SILENT_VERDICT_SECONDS = 24 * 3600.0
+
+# The results of trial boots of this process, by host and kernel. A time-out is stored only here,
+# not in the cache file.
+_found: dict[str, Verdict] = {}
 
 
 @dataclass(frozen=True)
@@ -56,6 +63,29 @@ class Accel:
         return f"vm: emulated: {self.why}" if self.why else "vm: under KVM"
 
 
+@dataclass(frozen=True)
+class Verdict:
+    """The result of a trial boot of the kernel `kernel`: `fault` says why the kernel fails under
+    KVM; it is "" if the kernel boots."""
+
+    fault: str
+    kernel: str
+
+    def explain(self, forced: bool) -> str:
+        """Return why KVM is not used, with the path of the log; "" if KVM works. If a kernel that
+        printed nothing decided for all kernels, say how to try again, unless `forced` is true: the
+        user then did so."""
+        if not self.fault:
+            return ""
+        why = [self.fault]
+        if SILENT in self.fault and not forced:
+            why.append(f"{VARIABLE}=kvm tries again")
+        folder = get_trial_folder(self.kernel)
+        if any(folder.glob("*.log")):
+            why.append(f"the log is in {folder}")
+        return "; ".join(why)
+
+
 def choose_accel(
     qemu_version: str,
     kernel: str,
@@ -69,8 +99,9 @@ def choose_accel(
     `release` is the kernel's release. `boot` boots the kernel under KVM, and is called once for
     each QEMU, kernel and host. The result of this trial boot is written to a cache file, except a
     time-out, which a busy host may have caused. If a kernel printed nothing at all, KVM is not
-    tried again for any kernel. If KMARKERS_ACCEL is kvm, failures in the cache file are ignored,
-    and UnableError is raised with the reason if KVM does not work."""
+    tried again for any kernel, until the host is booted again or SILENT_VERDICT_SECONDS have
+    passed. If KMARKERS_ACCEL is kvm, failures in the cache file are ignored, and UnableError is
+    raised with the reason if KVM does not work."""
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
     if wanted not in ("", "tcg", "kvm"):
@@ -79,18 +110,19 @@ def choose_accel(
         return Accel("tcg", f"{VARIABLE} is tcg")
     host = f"{qemu_version}; {_describe_host()}"
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
-    found = _check_kvm_device(kvm)
-    if not found:
-        found = _find_kvm_verdict(keys, bool(wanted))
-    if not found:
-        # If another process is booting a kernel under KVM, wait for its result.
-        with hold_cache_lock("kvm"):
-            found = _find_kvm_verdict(keys, bool(wanted)) or _try_kvm(keys, kernel, boot)
-        if found.why and (log := get_trial_folder(kernel)).exists():
-            found = replace(found, why=f"{found.why}; the log is in {log}")
-    if wanted and found.why:
-        raise UnableError(f"{VARIABLE} is kvm, and {found.why}")
-    return found
+    why = _find_device_fault(kvm)
+    if not why:
+        verdict = _find_kvm_verdict(keys, kernel, bool(wanted))
+        if not verdict:
+            # If another process is booting a kernel under KVM, wait for its result.
+            with hold_cache_lock("kvm"):
+                verdict = _find_kvm_verdict(keys, kernel, bool(wanted)) or _try_kvm(
+                    keys, kernel, boot
+                )
+        why = verdict.explain(forced=bool(wanted))
+    if wanted and why:
+        raise UnableError(f"{VARIABLE} is kvm, and {why}")
+    return Accel("tcg", why) if why else Accel("kvm")
 
 
 def get_trial_folder(kernel: str) -> Path:
@@ -99,23 +131,21 @@ def get_trial_folder(kernel: str) -> Path:
     return get_cache_dir() / "kvm" / kernel
 
 
-def _check_kvm_device(kvm: Path) -> Accel | None:
-    """Return the emulator as the accelerator if the device file `kvm` cannot be opened or is no
-    device of KVM, else None. The result is not written to the cache file, because the user can
-    correct the cause."""
+def _find_device_fault(kvm: Path) -> str:
+    """Return why the device file `kvm` cannot be opened or is no device of KVM; "" if it is one.
+    The result is not written to the cache file, because the user can correct the cause."""
     if not kvm.exists():
-        why = f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
-        return Accel("tcg", why)
+        return f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
     # Success here does not replace a trial boot: KVM may return its version and still fail.
     try:
         read_kvm_version(kvm)
     except PermissionError:
-        return Accel("tcg", f"{kvm} cannot be opened; add yourself to the group kvm")
+        return f"{kvm} cannot be opened; add yourself to the group kvm"
     except OSError as error:
         # /dev/kvm may exist before a module of KVM is loaded, and in containers without the device.
         why = f"{kvm} is no device of KVM ({error.strerror}); load kvm_intel or kvm_amd"
-        return Accel("tcg", f"{why}, if the CPU supports virtualisation")
-    return None
+        return f"{why}, if the CPU supports virtualisation"
+    return ""
 
 
 def read_kvm_version(kvm: Path) -> int:
@@ -125,48 +155,82 @@ def read_kvm_version(kvm: Path) -> int:
         return fcntl.ioctl(device, KVM_GET_API_VERSION)
 
 
-def _find_kvm_verdict(keys: Sequence[str], ignore_failures: bool) -> Accel | None:
-    """Return the accelerator that an earlier trial boot recorded under one of `keys`, in this
-    process or in the cache file; None if there is no record. If `ignore_failures` is true, failures
-    in the cache file are ignored, so that KVM is tried again."""
+def _find_kvm_verdict(keys: tuple[str, str], kernel: str, ignore_failures: bool) -> Verdict | None:
+    """Return the result of an earlier trial boot that is recorded under one of `keys`, in this
+    process or in the cache file; None if there is none. If `ignore_failures` is true, failures in
+    the cache file are ignored, so that KVM is tried again."""
     for key in keys:
         if key in _found:
             return _found[key]
-    kept = _read_verdicts(get_cache_dir() / "accel.json")
-    verdicts = [_make_accel(kept[key]) for key in keys if key in kept]
-    return next((verdict for verdict in verdicts if not (ignore_failures and verdict.why)), None)
+    kept = _read_record(get_cache_dir() / "accel.json")
+    silent, fault = kept.get(keys[0], {}), kept.get(keys[1])
+    if _is_current(silent) and not ignore_failures:
+        return Verdict(silent["fault"], silent["kernel"])
+    if isinstance(fault, str) and not (ignore_failures and fault):
+        return Verdict(fault, kernel)
+    return None
 
 
-def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Accel:
-    """Call `boot`, which boots the kernel under KVM, and return the accelerator to use. If the
-    kernel printed nothing, record the result for every kernel, under keys[0]; else record the
-    result for this kernel, under keys[1]."""
-    result = boot()
-    key = keys[0] if result.reason.startswith(SILENT) else keys[1]
-    why = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
-    _found[key] = _make_accel(why)
-    if not result.reason.startswith(TIME_UP):
-        record = get_cache_dir() / "accel.json"
-        record.parent.mkdir(parents=True, exist_ok=True)
-        write_file_atomically(
-            record, json.dumps({**_read_verdicts(record), key: why}, indent=1) + "\n"
-        )
-    return _found[key]
-
-
-def _make_accel(kvm_fault: str) -> Accel:
-    return Accel("tcg", kvm_fault) if kvm_fault else Accel("kvm")
-
-
-def _read_verdicts(record: Path) -> dict[str, str]:
-    """Return the results of trial boots in the cache file `record`: for each key the reason why KVM
-    fails, or "" if KVM works. Entries in another format are ignored."""
+def _is_current(silent: Any) -> bool:
+    """Return True if the entry `silent` of the cache file, about a kernel that printed nothing,
+    comes from this boot of the host and is younger than SILENT_VERDICT_SECONDS."""
     try:
-        kept = json.loads(record.read_text())
+        age = time.time() - silent["time"]
+        texts = (silent["fault"], silent["kernel"])
+        return (
+            silent["boot_id"] == _read_boot_id() != ""
+            and 0 <= age < SILENT_VERDICT_SECONDS
+            and all(isinstance(text, str) for text in texts)
+        )
+    except (KeyError, TypeError):
+        return False
+
+
+def _read_boot_id() -> str:
+    """Return the ID of this boot of the host; "" if it cannot be read."""
+    try:
+        return BOOT_ID.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Verdict:
+    """Call `boot`, which boots the kernel under KVM, and return the result. If the kernel printed
+    nothing, record the result for every kernel, under keys[0]; else record the result for this
+    kernel, under keys[1]."""
+    result = boot()
+    fault = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
+    verdict = Verdict(fault, kernel)
+    silent = result.reason.startswith(SILENT)
+    _found[keys[0] if silent else keys[1]] = verdict
+    if not result.reason.startswith(TIME_UP):
+        path = get_cache_dir() / "accel.json"
+        record = _read_record(path)
+        if silent:
+            record[keys[0]] = {
+                "fault": fault,
+                "kernel": kernel,
+                "boot_id": _read_boot_id(),
+                "time": time.time(),
+            }
+        else:
+            record[keys[1]] = fault
+        if result.ok:
+            record.pop(keys[0], None)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_file_atomically(path, json.dumps(record, indent=1) + "\n")
+    return verdict
+
+
+def _read_record(path: Path) -> dict[str, Any]:
+    """Return the entries of the cache file `path`: for each kernel the reason why it fails under
+    KVM, or "" if it boots; for every kernel an object, see _is_current(). Return an empty
+    dictionary for a file in another format."""
+    try:
+        kept = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    pairs = kept.items() if isinstance(kept, dict) else ()
-    return {key: why for key, why in pairs if isinstance(why, str)}
+    return kept if isinstance(kept, dict) else {}
 
 
 def _describe_host() -> str:
