@@ -75,6 +75,7 @@ def forget_verdicts() -> None:
 
 def write_trial_log(kernel: str) -> Path:
     """Write the log of a trial boot of a kernel; return its folder."""
+    cache.claim_cache()
     folder = accel.get_trial_folder(kernel)
     folder.mkdir(parents=True)
     (folder / "console.log").write_text("a line\n")
@@ -119,6 +120,35 @@ def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
     assert boots.choose_accel("b").name == "kvm" and boots.kernels == ["a", "b"]
     boots.outcomes["a"] = GOOD
     assert boots.choose_accel("a").name == "kvm"
+
+
+def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
+    """Its reason has the last line of QEMU, and the path of the log, also the second time."""
+    folder = write_trial_log("a")
+    (folder / "qemu.log").write_text("first\nioctl(KVM_CREATE_VM) failed: 16 Device busy\n")
+    broken = Result(reason="the guest ended", emulator_failed=True, out=folder)
+    for _ in range(2):
+        assert FakeBoots(a=broken).choose_accel("a").why == (
+            "kernel a fails under KVM: the guest ended;"
+            " QEMU says: ioctl(KVM_CREATE_VM) failed: 16 Device busy;"
+            f" the log is in {folder}"
+        )
+    forget_verdicts()
+    (folder / "qemu.log").write_text("")
+    assert "QEMU says" not in FakeBoots(a=broken).choose_accel("a").why
+    forget_verdicts()
+    assert FakeBoots(a=GOOD).choose_accel("a").name == "kvm"
+    forget_verdicts()
+    assert FakeBoots(a=broken).choose_accel("a").name == "kvm"
+
+
+def test_path_of_the_log_is_named_on_later_runs_while_it_exists() -> None:
+    folder = write_trial_log("a")
+    for kernel in ("a", "a", "b"):
+        assert FakeBoots(a=SILENT).choose_accel(kernel).why.endswith(f"; the log is in {folder}")
+        forget_verdicts()
+    (folder / "console.log").unlink()
+    assert "the log is in" not in FakeBoots().choose_accel("a").why
 
 
 DAY = 24 * 3600
@@ -266,7 +296,10 @@ def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path
         ("finish 0; echo 'WARNING: CPU: 0 PID: 0 at x' >\"$console\"", "lines that report faults"),
         ("exec sleep 30", "it printed nothing in 1 s"),
         ('echo slow >"$console"; exec sleep 30', "no exit status after 1 s"),
-        ("exit 1", "ended without an exit status"),
+        (
+            "echo KVM is busy >&2; exit 1",
+            "the guest ended without an exit status; QEMU says: KVM is busy; the log is in",
+        ),
     ],
 )
 def test_trial_boot_decides_whether_kvm_is_used(

@@ -21,7 +21,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import get_cache_dir
 from kmtools.lab.cache import hold_cache_lock
-from kmtools.lab.result import TIME_UP, Result
+from kmtools.lab.result import TIME_UP, Result, read_log
 
 # The environment variable with which the user chooses the accelerator: kvm or tcg.
 VARIABLE = "KMARKERS_ACCEL"
@@ -45,8 +45,8 @@ SILENT = "it printed nothing"
 BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 SILENT_VERDICT_SECONDS = 24 * 3600.0
 
-# The results of trial boots of this process, by host and kernel. A time-out is stored only here,
-# not in the cache file.
+# The results of trial boots of this process, by host and kernel. A time-out and a failure of QEMU
+# are stored only here, not in the cache file.
 _found: dict[str, Verdict] = {}
 
 
@@ -98,7 +98,8 @@ def choose_accel(
 
     `release` is the kernel's release. `boot` boots the kernel under KVM, and is called once for
     each QEMU, kernel and host. The result of this trial boot is written to a cache file, except a
-    time-out, which a busy host may have caused. If a kernel printed nothing at all, KVM is not
+    time-out, which a busy host may have caused, and a failure of QEMU itself, which needs memory
+    and a KVM that no other hypervisor uses. If a kernel printed nothing at all, KVM is not
     tried again for any kernel, until the host is booted again or SILENT_VERDICT_SECONDS have
     passed. If KMARKERS_ACCEL is kvm, failures in the cache file are ignored, and UnableError is
     raised with the reason if KVM does not work."""
@@ -200,10 +201,13 @@ def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> 
     kernel, under keys[1]."""
     result = boot()
     fault = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
+    qemu_failed = bool(fault) and result.emulator_failed
+    if qemu_failed and (said := read_log(result.out / "qemu.log").strip()):
+        fault += f"; QEMU says: {said.splitlines()[-1]}"
     verdict = Verdict(fault, kernel)
     silent = result.reason.startswith(SILENT)
     _found[keys[0] if silent else keys[1]] = verdict
-    if not result.reason.startswith(TIME_UP):
+    if not (qemu_failed or result.reason.startswith(TIME_UP)):
         path = get_cache_dir() / "accel.json"
         record = _read_record(path)
         if silent:
