@@ -350,7 +350,8 @@ def test_crash_is_attributed_to_the_emulator_if_the_cpu_is_emulated(
 def test_instructions_are_emulated_if_the_hypervisor_is_tcg(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    for below, emulated in ((b"", False), (b"KVMKVMKVM", False), (b"TCGTCGTCGTCG", True)):
+    names = ((b"", False), (b"KVMKVMKVM", False), (b"TCGTCGTCGTCG", True), (None, True))
+    for below, emulated in names:
         monkeypatch.setattr(accel, "read_hypervisor_name", lambda below=below: below)
         assert accel.are_instructions_emulated("kvm") is emulated
         assert accel.are_instructions_emulated("tcg") and accel.are_instructions_emulated("bochs")
@@ -359,6 +360,33 @@ def test_instructions_are_emulated_if_the_hypervisor_is_tcg(
 def test_hypervisor_name_is_read_by_cpuid() -> None:
     flagged = " hypervisor" in Path("/proc/cpuinfo").read_text()
     assert (accel.read_hypervisor_name() != b"") is flagged
+
+
+def test_hypervisor_is_unknown_if_no_page_may_be_executable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse_page(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("mmap.mmap", refuse_page)
+    monkeypatch.setattr(accel, "CPU_INFO", tmp_path / "cpuinfo")
+    for flags, name in (("fpu hypervisor", None), ("fpu", b"")):
+        (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")
+        assert accel.read_hypervisor_name() == name
+
+
+@pytest.mark.parametrize("below", [b"", accel.EMULATOR])
+def test_description_of_a_guest_under_kvm_says_whether_the_host_is_emulated(
+    below: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_laboratory(tmp_path)
+    monkeypatch.setenv("HERE", str(tmp_path))
+    monkeypatch.setattr(accel, "read_hypervisor_name", lambda: below)
+    kernel = catalogue.get_default_kernel_name()
+    with use_fake_qemu(tmp_path, "finish 0"):
+        machine.boot(Request(kernel, tmp_path / "job", tmp_path / "out", accel="kvm"))
+    described = json.loads((tmp_path / "out" / "vm.json").read_text())
+    assert (described["accel"], described["emulated"]) == ("kvm", below == accel.EMULATOR)
 
 
 def test_kvm_guest_sees_the_caches_of_its_host() -> None:

@@ -82,15 +82,18 @@ def test_guest_under_kvm_measures_more_blocks(
     accelerator: str,
     emulated: bool,
     times: int,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """The line that names the accelerator comes before the benchmarks."""
     told: dict[str, dict[str, Any]] = {}
 
     def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
         told[tier] = words
         machine.record_step(tier, Path(str(places[2])))
 
+    found = Accel(accelerator, "" if accelerator == "kvm" else "a reason")
     monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
-    monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel(accelerator))
+    monkeypatch.setattr(bench, "find_usable_accel", lambda *_: found)
     monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: emulated)
     monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
     for words in (("--quick",), ()):
@@ -102,6 +105,9 @@ def test_guest_under_kvm_measures_more_blocks(
         assert told["icount"]["memory"] == 1024
         assert told["vm"]["seconds"] == (900 if times == 1 else 1800)
         assert told["icount"]["seconds"] == 900
+        said = capsys.readouterr().out
+        assert said.count(f"           {found.boot_message}\n") == 1
+        assert said.index(found.boot_message) < said.index("vm: booting")
     live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
     assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
     assert told["vm"]["live"].blocks == bench.FULL["vm live"] * times

@@ -731,10 +731,14 @@ def test_options_select_random_mutants() -> None:
     ],
 )
 def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
-    pattern: str, where: str, boots: bool, monkeypatch: pytest.MonkeyPatch
+    pattern: str,
+    where: str,
+    boots: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`kmarkers check` may boot a kernel to choose the accelerator. Mutants of Python code and of
-    code that runs in user space need no kernel."""
+    """`kmarkers check` may boot a kernel to choose the accelerator, which it prints. Mutants of
+    Python code and of code that runs in user space need no kernel."""
     tried: list[str] = []
 
     def try_kvm(kernel: str, _: object) -> Accel:
@@ -747,6 +751,7 @@ def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
     request = SuiteRequest(options={"where": where})
     check.print_accelerator(registry.select_tests([pattern], "weekly"), request)
     assert tried == [catalogue.get_default_kernel_name()] * boots
+    assert capsys.readouterr().out == "vm: under KVM\n" * boots
     assert registry.KERNEL_MUTANTS in randommutants.LIMITS
 
 

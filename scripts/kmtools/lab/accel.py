@@ -26,6 +26,7 @@ from kmtools.lab.result import TIME_UP, Result, read_log
 # The environment variable with which the user chooses the accelerator: kvm or tcg.
 VARIABLE = "KMARKERS_ACCEL"
 KVM = Path("/dev/kvm")
+CPU_INFO = Path("/proc/cpuinfo")
 # The ioctl by which the device KVM returns the version of its interface.
 KVM_GET_API_VERSION = 0xAE00
 # The time limit of a trial boot under KVM. On a host that is itself emulated, a boot takes 25 to
@@ -238,19 +239,19 @@ def _read_record(path: Path) -> dict[str, Any]:
 
 
 def _describe_host() -> str:
-    cpu = re.search(r"^model name\s*: *(.*)", Path("/proc/cpuinfo").read_text(), re.M)
+    cpu = re.search(r"^model name\s*: *(.*)", CPU_INFO.read_text(), re.M)
     return f"host {platform.release()}; {cpu[1].strip() if cpu else ''}"
 
 
-def read_hypervisor_name() -> bytes:
+def read_hypervisor_name() -> bytes | None:
     """Return the name that CPUID reports for the hypervisor of this machine; empty if there is
-    none, or if the kernel refuses an executable page for the machine code CPUID."""
-    if " hypervisor" not in Path("/proc/cpuinfo").read_text():
+    none, None if the kernel refuses an executable page for the machine code CPUID."""
+    if " hypervisor" not in CPU_INFO.read_text():
         return b""
     try:
         page = mmap.mmap(-1, mmap.PAGESIZE, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
     except OSError:
-        return b""
+        return None
     page.write(CPUID)
     name = ctypes.create_string_buffer(12)
     code = ctypes.addressof(ctypes.c_char.from_buffer(page))
@@ -260,5 +261,6 @@ def read_hypervisor_name() -> bytes:
 
 def are_instructions_emulated(accelerator: str) -> bool:
     """Return True if the instructions of a test kernel are emulated: `accelerator` is not KVM, or
-    this machine itself runs under QEMU's emulator."""
-    return accelerator != "kvm" or read_hypervisor_name() == EMULATOR
+    this machine itself runs under QEMU's emulator. If the hypervisor is unknown, return True, too,
+    so that no emulated time is taken for a real one."""
+    return accelerator != "kvm" or read_hypervisor_name() in (EMULATOR, None)
