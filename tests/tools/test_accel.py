@@ -208,8 +208,9 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = FakeBoots().choose_accel(kvm=tmp_path / "kvm")
-    assert absent.boot_message.startswith(
-        f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or"
+    assert absent.boot_message == (
+        f"vm: emulated: there is no {tmp_path}/kvm; load kvm_intel or kvm_amd, if the CPU supports"
+        " virtualisation; start a container with --device /dev/kvm"
     )
 
     def raise_permission_error(kvm: Path) -> int:
@@ -218,8 +219,14 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
     monkeypatch.setattr(accel, "read_kvm_version", raise_permission_error)
     # Make the folder of an earlier trial boot: the message must not refer to the log of that boot.
     write_trial_log("a")
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert FakeBoots().choose_accel().boot_message == (
         "vm: emulated: /dev/null cannot be opened; add yourself to the group kvm"
+    )
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert FakeBoots().choose_accel().boot_message == (
+        "vm: emulated: /dev/null cannot be opened by root (Permission denied): start the container"
+        " with --device /dev/kvm, or let the security module of this machine permit it"
     )
 
 
@@ -236,7 +243,8 @@ def test_file_that_is_no_device_of_kvm_is_refused_without_a_boot(
     said = boots.choose_accel(kvm=path).boot_message
     assert said == (
         f"vm: emulated: {path} is no device of KVM (Inappropriate ioctl for device);"
-        " load kvm_intel or kvm_amd, if the CPU supports virtualisation"
+        " load kvm_intel or kvm_amd, if the CPU supports virtualisation;"
+        " start a container with --device /dev/kvm"
     )
     assert boots.kernels == [] and not (get_cache_dir() / "accel.json").exists()
 

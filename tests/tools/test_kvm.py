@@ -163,7 +163,7 @@ def test_expected_reasons_are_those_of_the_command(monkeypatch: pytest.MonkeyPat
     for kvm_file, reason in ((Path("/absent"), kvm.ABSENT), (Path("/dev/null"), kvm.NO_DEVICE)):
         with pytest.raises(UnableError) as error:
             accel.choose_accel("QEMU 10", "6.1", "6.1", pytest.fail, kvm_file)
-        said = reason.replace("/dev/kvm", str(kvm_file))
+        said = reason.replace("/dev/kvm", str(kvm_file), 1)
         assert f"vm accel: {error.value}" == kvm.FORCED + said
 
 

@@ -38,6 +38,11 @@ TRIAL_BOOT_SECONDS = 60.0
 CPUID = bytes.fromhex("5389f831c90fa2891e894e048956085bc3")
 # The CPUID leaf with the hypervisor's name, and the name that QEMU's emulator (TCG) returns.
 HYPERVISOR_LEAF, EMULATOR = 0x40000000, b"TCGTCGTCGTCG"
+# What the user can do if there is no device of KVM.
+REMEDY = (
+    "load kvm_intel or kvm_amd, if the CPU supports virtualisation;"
+    " start a container with --device /dev/kvm"
+)
 # The first words of the reason why a trial boot failed, if the kernel printed nothing.
 SILENT = "it printed nothing"
 
@@ -137,16 +142,20 @@ def _find_device_fault(kvm: Path) -> str:
     """Return why the device file `kvm` cannot be opened or is no device of KVM; "" if it is one.
     The result is not written to the cache file, because the user can correct the cause."""
     if not kvm.exists():
-        return f"there is no {kvm}; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
+        return f"there is no {kvm}; {REMEDY}"
     # Success here does not replace a trial boot: KVM may return its version and still fail.
     try:
         read_kvm_version(kvm)
-    except PermissionError:
+    except PermissionError as error:
+        if os.geteuid() == 0:
+            return (
+                f"{kvm} cannot be opened by root ({error.strerror}): start the container with"
+                " --device /dev/kvm, or let the security module of this machine permit it"
+            )
         return f"{kvm} cannot be opened; add yourself to the group kvm"
     except OSError as error:
         # /dev/kvm may exist before a module of KVM is loaded, and in containers without the device.
-        why = f"{kvm} is no device of KVM ({error.strerror}); load kvm_intel or kvm_amd"
-        return f"{why}, if the CPU supports virtualisation"
+        return f"{kvm} is no device of KVM ({error.strerror}); {REMEDY}"
     return ""
 
 

@@ -40,11 +40,8 @@ GUEST_SUITES = ("orders", "cases", "modules", "examples", "typed", "sdt")
 # The accelerator in the description of a test kernel: KVM on a machine that is itself emulated.
 UNDER_EMULATED_KVM = {"accel": "kvm", "emulated": True}
 
-ABSENT = "there is no /dev/kvm; load kvm_intel or kvm_amd, if the CPU supports virtualisation"
-NO_DEVICE = (
-    "/dev/kvm is no device of KVM (Inappropriate ioctl for device);"
-    " load kvm_intel or kvm_amd, if the CPU supports virtualisation"
-)
+ABSENT = f"there is no /dev/kvm; {accel.REMEDY}"
+NO_DEVICE = f"/dev/kvm is no device of KVM (Inappropriate ioctl for device); {accel.REMEDY}"
 NO_ACCESS = "/dev/kvm cannot be opened; add yourself to the group kvm"
 EMULATED, FORCED = "vm: emulated: ", "vm accel: KMARKERS_ACCEL is kvm, and "
 UNDER_KVM = "vm: under KVM"
