@@ -258,6 +258,41 @@ def test_remedy_of_an_emulated_cpu_is_another_machine_if_this_one_is_emulated(
     assert ("make bench-host" in remedy, "another machine" in remedy) == (not itself, itself)
 
 
+def test_remedy_of_an_emulated_test_kernel_names_kvm() -> None:
+    for name, named in (("vm", True), ("metal", False), ("native", False)):
+        (remedy,) = grade_results(make_tier(name, emulated=True)).remedies
+        assert ("scripts/kmarkers vm accel" in remedy) == named
+
+
+@pytest.mark.parametrize(
+    ("name", "env", "own"),
+    [
+        ("vm", {}, True),
+        ("vm", {"machine": {"cpu": {"hypervisor": False}}}, True),
+        ("vm", {"machine": {"cpu": {"hypervisor": True}}}, False),
+        ("vm", {"tiers": [("native", "none")]}, True),
+        ("vm", {"tiers": [("native", "KVMKVMKVM")]}, False),
+        ("vm", {"tiers": [("vm", "KVMKVMKVM")]}, True),
+        ("metal", {}, False),
+        ("native", {}, False),
+    ],
+)
+def test_remedy_of_a_test_kernel_under_kvm_on_a_real_machine_is_bench_host(
+    name: str, env: dict[str, Any], own: bool
+) -> None:
+    """On a virtual machine, and in the tiers that are measured there, it is a real machine."""
+    tiers = [
+        {"tier": tier, "kernel": "6.12", "env": {"hypervisor": below}, "vm": {"accel": "kvm"}}
+        for tier, below in env.get("tiers", [])
+    ]
+    found = grade_results(make_tier(name, hypervisor="KVMKVMKVM"), {**env, "tiers": tiers})
+    (reason,) = found.reasons
+    assert found.level == Level.FAIR
+    assert ("make bench-host measures" in reason.remedy) == own
+    assert ("a test kernel under KVM" in reason.words) == own
+    assert (reason.remedy == "a machine of your own") == (not own)
+
+
 def test_icount_tier_is_not_graded_by_disturbances() -> None:
     one = make_tier("icount", emulated=True)
     assert (

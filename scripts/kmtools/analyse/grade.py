@@ -53,6 +53,9 @@ MANY_NOISY_CLONES = 1 / 3
 STEADY_RATE = 0.01
 # The values of the env key "hypervisor" on a machine without one.
 NO_HYPERVISOR = ("", "0", "no", "none")
+# Remedies for the numbers of a test kernel.
+REAL_KERNEL = "make bench-host measures in the kernel of a real machine"
+UNDER_KVM = "scripts/kmarkers vm accel says what a test kernel under KVM needs"
 # The kernel options that slow down all code.
 SLOW_OPTIONS = ("CONFIG_KASAN", "CONFIG_DEBUG_PAGEALLOC")
 
@@ -133,7 +136,9 @@ def check_emulation(evidence: Evidence) -> Reason | None:
     if not evidence.tier.emulated:
         return None
     words = "an emulated CPU, whose ticks are fit for ratios of whole operations only"
-    remedy = "make bench-host measures in the kernel of a real machine"
+    remedy = REAL_KERNEL
+    if evidence.tier.tier == "vm":
+        remedy += f"; {UNDER_KVM}"
     if is_machine_emulated(evidence):
         remedy = "another machine, which is not itself emulated"
     return Reason(Level.POOR, words, remedy)
@@ -205,7 +210,22 @@ def check_hypervisor(evidence: Evidence) -> Reason | None:
     if evidence.tier.emulated or not is_virtual(evidence.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
+    if evidence.tier.tier == "vm" and not is_machine_virtual(evidence):
+        words = (
+            "a test kernel under KVM, which shares cores and caches with this machine's programs"
+        )
+        return Reason(Level.FAIR, words, REAL_KERNEL)
     return Reason(Level.FAIR, words, "a machine of your own")
+
+
+def is_machine_virtual(evidence: Evidence) -> bool:
+    """Return True if the machine on which the run was started is virtual, according to the flags of
+    its CPU or to a tier that was measured on it."""
+    cpu = (evidence.env.get("machine") or {}).get("cpu") or {}
+    tiers = rundir.make_tiers({"tiers": evidence.env.get("tiers", [])})
+    return bool(cpu.get("hypervisor")) or any(
+        one.tier in rundir.HOST_TIERS and is_virtual(one) for one in tiers
+    )
 
 
 def check_governor(evidence: Evidence) -> Reason | None:
