@@ -76,12 +76,14 @@ def test_kernel_that_forbids_text_patching_is_refused(tmp_path: Path, name: str)
     said = run_host_script(tmp_path)
     assert said.returncode == 2
     assert reason in said.stderr
-    assert said.stderr.endswith("; use -f to continue nevertheless\n")
+    assert said.stderr.endswith(
+        "; to continue nevertheless, use make's FORCE=1, or -f of scripts/host\n"
+    )
     # With -f the script continues up to the next obstacle: the question whether to load modules, or
     # a missing module.
     forced = run_host_script(tmp_path, "-f", "load")
     assert reason in forced.stderr
-    assert "use -f" not in forced.stderr
+    assert "to continue" not in forced.stderr
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
@@ -100,6 +102,7 @@ def test_noisy_machine_is_refused_for_measuring(tmp_path: Path, name: str) -> No
     quiet = run_host_script(tmp_path, "bench")
     assert quiet.stderr.endswith("host: nothing done\n")
     assert quiet.stdout.endswith("Continue? [y/N] \n")
+    assert "measures for several minutes in user space and in the kernel" in quiet.stdout
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
