@@ -88,12 +88,18 @@ def test_kernel_that_forbids_text_patching_is_refused(tmp_path: Path, name: str)
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
 @pytest.mark.parametrize("name", NOISE)
-def test_noisy_machine_is_refused_for_measuring(tmp_path: Path, name: str) -> None:
+def test_noisy_machine_is_refused_for_measuring(
+    tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_system_file(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
     write_system_file(tmp_path, "sys/class/power_supply/BAT0/type", "Battery")
     write_system_file(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
     text, reason = NOISE[name]
     write_system_file(tmp_path, name, text)
+    # A replacement of sleep: the load does not fall.
+    write_system_file(tmp_path, "bin/sleep", "#!/bin/sh")
+    (tmp_path / "bin" / "sleep").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
     said = run_host_script(tmp_path, "bench")
     assert said.returncode == 2
     assert reason in said.stderr
@@ -103,6 +109,55 @@ def test_noisy_machine_is_refused_for_measuring(tmp_path: Path, name: str) -> No
     assert quiet.stderr.endswith("host: nothing done\n")
     assert quiet.stdout.endswith("Continue? [y/N] \n")
     assert "measures for several minutes in user space and in the kernel" in quiet.stdout
+
+
+# A replacement of sleep that takes no time: the next load is taken from the file `loads`, which has
+# one in each line, until one is left.
+NEXT_LOAD = """#!/bin/sh
+echo "$1" >>"$KMARKERS_ROOT/slept"
+head -n 1 "$KMARKERS_ROOT/loads" >"$KMARKERS_ROOT/proc/loadavg"
+[ "$(wc -l <"$KMARKERS_ROOT/loads")" = 1 ] || sed -i 1d "$KMARKERS_ROOT/loads"
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+@pytest.mark.parametrize(
+    ("words", "loads", "slept", "busy"),
+    [
+        ((), ["3.10", "1.90", "0.99"], [105, 90], ""),
+        ((), ["0.99"], [], ""),
+        ((), ["3.10", "3.10", "3.50"], [105, 90], "3.50"),
+        ((), ["12.0", "9.50", "9.40"], list(range(105, -1, -15)), "9.40"),
+        (("-f",), ["3.10", "0.50"], [], "3.10"),
+    ],
+)
+def test_benchmark_waits_while_the_load_of_a_build_falls(
+    words: tuple[str, ...],
+    loads: list[str],
+    slept: list[int],
+    busy: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`slept` has the seconds that are left after each wait. With -f it does not wait. A load that
+    rises is not that of a build."""
+    write_system_file(tmp_path, "proc/loadavg", f"{loads[0]} 0.20 0.10 1/100 1")
+    later = [f"{load} 0.20 0.10 1/100 1" for load in loads[1:] or loads]
+    write_system_file(tmp_path, "loads", "\n".join(later))
+    write_system_file(tmp_path, "bin/sleep", NEXT_LOAD)
+    (tmp_path / "bin" / "sleep").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin:{os.environ['PATH']}")
+    said = run_host_script(tmp_path, *words, "bench").stderr
+    waits = [
+        f"host: the load of the last minute is {load}; waiting until it is below 1,"
+        f" at most {left + 15} s\n"
+        for load, left in zip((*loads, *loads[-1:] * 10), slept)
+    ]
+    assert said.startswith("".join(waits)) and said.count("waiting until") == len(waits)
+    assert (f"the machine is busy (load {busy})" in said) == bool(busy)
+    assert said.endswith("host: nothing done\n") == (not busy or "-f" in words)
+    log = tmp_path / "slept"
+    assert (log.read_text() if log.exists() else "") == "15\n" * len(slept)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
