@@ -752,12 +752,14 @@ def test_packed_run_is_in_a_file_named_after_it(
     monkeypatch.setattr(
         "kmtools.measure.pack.pack_run", lambda run: ("2026 cpu", "content", b"123")
     )
+    monkeypatch.setattr("kmtools.commands.exporting.list_faults", lambda run: [f"{run} is poor"])
     assert main(["pack", "x"]) == main(["pack", "x", "--output", "y"]) == DONE
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         "2026 cpu.zip": b"123",
         "y": b"123",
     }
-    assert capsys.readouterr().out == "content\n2026 cpu.zip: 3 bytes\ncontent\ny: 3 bytes\n"
+    said = "content\npack: results/metal would not accept this run: x is poor\n"
+    assert capsys.readouterr().out == f"{said}2026 cpu.zip: 3 bytes\n{said}y: 3 bytes\n"
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import platform
+import re
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -19,7 +20,7 @@ from kmtools.cli import main
 from kmtools.commands import exporting
 from kmtools.measure import pack
 from kmtools.measure.rundir import RunError
-from kmtools.report import reference
+from kmtools.report import reference, report
 
 HOST, USER, SERIAL = "workshop7", "arabella", "PF-123456"
 # Fields of env.json with values that contain personal details. A packed run must not contain these
@@ -175,6 +176,75 @@ def test_quick_incomplete_or_emulated_run_is_refused(
     assert said in shown.err and shown.out == "" and [*Path().iterdir()] == []
 
 
+def make_changed(env: dict[str, Any]) -> None:
+    env["source"] = {"commit": "abc", "dirty": True}
+
+
+def make_unknown(env: dict[str, Any]) -> None:
+    env["source"] = {"commit": None, "dirty": None}
+
+
+def make_committed(env: dict[str, Any]) -> None:
+    env["source"] = {"commit": "abc", "dirty": False}
+
+
+def make_poor(env: dict[str, Any]) -> None:
+    make_committed(env)
+    env["tiers"][0]["env"]["invariant_tsc"] = "0"
+
+
+def add_emulated_tier(env: dict[str, Any]) -> None:
+    """Add an emulated tier, whose numbers are always poor."""
+    make_committed(env)
+    env["tiers"].append({"tier": "vm", "kernel": "6.1", "env": {"emulated": "1"}, "vm": {}})
+
+
+@pytest.mark.parametrize(
+    ("change", "faults"),
+    [
+        (make_committed, []),
+        (make_changed, ["its sources had local changes"]),
+        (make_unknown, ["its sources are of no known commit"]),
+        (make_poor, ["native, kernel 6.1.0-(.*): poor numbers: a time stamp counter that is not"]),
+    ],
+)
+def test_listing_says_why_the_collection_would_not_accept_the_run(
+    run: Path,
+    change: Callable[[dict[str, Any]], None],
+    faults: list[str],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Such a run is packed nevertheless."""
+    change_env(run, change)
+    assert main(["pack", str(run), "--output", "x.zip"]) == DONE
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("pack: ")]
+    assert len(said) == len(faults) and Path("x.zip").exists()
+    for line, fault in zip(said, faults):
+        assert re.match(f"pack: results/metal would not accept this run: {fault}", line)
+
+
+def test_poor_numbers_of_an_emulated_tier_are_accepted(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change_env(run, add_emulated_tier)
+    samples = run / "samples.csv"
+    lines = samples.read_text().splitlines()
+    emulated = [line.replace("TSC cycles", "ticks (emulated)") for line in lines[2:]]
+    lines += [re.sub("^native,[^,]*,", "vm,6.1,", line) for line in emulated]
+    samples.write_text("".join(f"{line}\n" for line in lines))
+    assert main(["pack", str(run), "--output", "x.zip"]) == DONE
+    assert "pack: " not in capsys.readouterr().out
+
+
+def test_grades_are_unknown_without_numpy(
+    run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    change_env(run, make_committed)
+    monkeypatch.setattr(report, "has_package", lambda _: False)
+    assert main(["pack", str(run), "--output", "x.zip"]) == DONE
+    assert "its grades are unknown, because they need the package" in capsys.readouterr().out
+
+
 def test_input_that_is_no_run_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (run.parent / "other").mkdir()
     assert main(["pack", str(run.parent / "missing")]) == UNABLE
@@ -218,7 +288,9 @@ def test_reference_run_may_not_name_its_machine(run: Path) -> None:
         ([], "bob: /home/bob/x: /usr/home /tmp, /tmp;", "bob: #: /usr/home #, #;"),
         (["bob"], "bob bobby xbob bob7 7bob BOB _bob_ bob-x", "# bobby xbob bob7 7bob BOB _#_ #-x"),
         (["a.b", "bob"], "aXb a.b bob", "aXb # #"),
-        (["bob"], "a/home/bob ./srv/x /root", "a/home/# ./srv/x #"),
+        (["bob"], "a/home/bob ./srv/x /root", "# ./srv/x #"),
+        ([], "/var/home/bob/a /nfs/home/bob,/export/home/bob: /data/Users/bob;", "# #,#: #;"),
+        ([], "home/bob CC=/x/home/bob/gcc a-home/bob /data/bob", "# CC=# a-home/bob /data/bob"),
         (["bob"], "/tmpx /work/a,b /Users/x y", "/tmpx #,b # y"),
     ],
 )  # fmt: skip

@@ -70,10 +70,11 @@ def run_export(args: Namespace) -> None:
 
 def add_pack_command(parser: ArgumentParser) -> Run:
     """Writes one file that can be published: the samples, and the properties of the machine that
-    affect results. Names of the machine and of its user, paths in personal folders, and kernel
+    affect results. Names of the machine and of its user, paths in home folders, and kernel
     parameters that do not affect times are left out. The content of the file is printed before the
     file is written, and nothing is sent anywhere. A run is refused if it was measured with --quick,
-    lacks a tier, was ended early by its time limit, or has no tier on a real CPU. The file
+    lacks a tier, was ended early by its time limit, or has no tier on a real CPU. A line says so if
+    results/metal would not accept the run: after local changes, or with poor numbers. The file
     Documentation/benchmarking.md describes how to contribute a run."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
@@ -86,6 +87,33 @@ def add_pack_command(parser: ArgumentParser) -> Run:
     return run_pack
 
 
+def list_poor_tiers(run: Path) -> list[str]:
+    """Return a text for each tier (environment of measurement) of a run that was measured on a real
+    CPU and has a poor grade. Without numpy, the text says that the grades are unknown."""
+    from kmtools.measure.rundir import make_tiers, read_env
+    from kmtools.report.report import NUMPY_PACKAGE, has_package
+
+    if not has_package("numpy"):
+        return [f"its grades are unknown, because they need the package {NUMPY_PACKAGE}"]
+    from kmtools.analyse import estimates
+
+    tiers = make_tiers(read_env(run / "env.json"))
+    real = {(tier.tier, tier.kernel) for tier in tiers if not tier.emulated}
+    return [
+        grade.words
+        for grade in estimates.load_estimates(run).grades
+        if grade.grade == "poor" and (grade.tier, grade.kernel) in real
+    ]
+
+
+def list_faults(run: Path) -> list[str]:
+    """Return the reasons why results/metal would not accept a run that can be packed."""
+    from kmtools.measure import pack
+    from kmtools.measure.rundir import read_env
+
+    return [*pack.list_source_faults(read_env(run / "env.json")), *list_poor_tiers(run)]
+
+
 def run_pack(args: Namespace) -> None:
     """Print what the packed run holds, and write the packed run to a file."""
     from kmtools.measure import pack
@@ -95,5 +123,7 @@ def run_pack(args: Namespace) -> None:
     if file.exists():
         raise UnableError(f"{file} exists already; remove it, or name another file by --output")
     print(content, flush=True)
+    for why in list_faults(args.run):
+        print(f"pack: results/metal would not accept this run: {why}", flush=True)
     write_requested_file(file, archive)
     print(f"{file}: {len(archive)} bytes")

@@ -64,7 +64,12 @@ KEPT: dict[str, Any] = {
     "run": {"quick": COPY},
 }  # fmt: skip
 REMOVED = "(removed)"
-PERSONAL_PATH = re.compile(r"(?<![\w.])/(?:home|root|work|tmp|srv|mnt|media|Users)\b[^\s,;:]*")
+# A path in a personal folder: home/NAME or Users/NAME below any folder, or a path below one of the
+# listed folders.
+PERSONAL_PATH = re.compile(
+    r"[^\s,;:=]*(?<![\w.-])(?:home|Users)/[^\s,;:]+"
+    r"|(?<![\w.])/(?:home|root|work|tmp|srv|mnt|media|Users)\b[^\s,;:]*"
+)
 # Names of machines and users that identify nobody, and the length of the shortest name that is
 # replaced.
 COMMON_NAMES = ("root", "localhost")
@@ -139,6 +144,13 @@ def check_worth_packing(run: Path, env: Mapping[str, Any]) -> None:
             f"{run} is not packed: each of its tiers ran on an emulated CPU; such a run need not"
             " be published, because every machine can repeat it"
         )
+
+
+def list_source_faults(env: Mapping[str, Any]) -> list[str]:
+    """Return the reasons why nobody else can find the sources of a run."""
+    source = env.get("source") or {}
+    faults = ["its sources had local changes"] if source.get("dirty") else []
+    return faults if source.get("commit") else [*faults, "its sources are of no known commit"]
 
 
 def make_packed_name(env: Mapping[str, Any]) -> str:
