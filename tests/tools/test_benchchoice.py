@@ -96,6 +96,7 @@ def test_guest_under_kvm_measures_more_blocks(
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: found)
     monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: emulated)
     monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
+    quick = "half a minute"
     for words in (("--quick",), ()):
         planned = (bench.QUICK if words else bench.FULL)["vm"]
         assert machine.run_bench("--tiers", "vm,icount", *words) == 0
@@ -108,6 +109,9 @@ def test_guest_under_kvm_measures_more_blocks(
         said = capsys.readouterr().out
         assert said.count(f"           {found.boot_message}\n") == 1
         assert said.index(found.boot_message) < said.index("vm: booting")
+        usual = "several minutes" if times > 1 else "1 to 2 minutes"
+        assert f"vm: booting 6.1 and measuring in it (usually {quick if words else usual})" in said
+        assert f"icount: booting 6.1 and measuring in it (usually {quick})" in said
     live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
     assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
     assert told["vm"]["live"].blocks == bench.FULL["vm live"] * times
@@ -116,6 +120,7 @@ def test_guest_under_kvm_measures_more_blocks(
         assert told["vm"]["blocks"] == told["vm"]["live"].blocks == blocks
         assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
         assert told["vm"]["seconds"] == (900 if times == 1 else 1800)
+        assert "vm: booting 6.1 and measuring in it\n" in capsys.readouterr().out
 
 
 def test_whole_program_is_refused_in_an_emulated_test_kernel(

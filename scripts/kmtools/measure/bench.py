@@ -34,7 +34,8 @@ GUEST_TIERS = ("vm", "icount")
 # The number of blocks that a full run measures in each tier. Each of `processes` processes measures
 # `native` blocks. On the real CPU, these numbers give intervals that are a fraction of a cycle
 # wide. `vm` has the fewest blocks from which location.py computes an interval, because emulated
-# times show only orders of magnitude. `icount` needs two blocks, whose exact counts must agree.
+# times show only orders of magnitude; under KVM it has more, see KVM_BLOCK_FACTOR. `icount` needs
+# two blocks, whose exact counts must agree.
 # Live benchmarks (see LIVE) run a program against the kernel's own code. `vm live` is small,
 # because emulated ticks of live benchmarks mean nothing, and 20 blocks took half of the run time of
 # the test kernel.
@@ -48,10 +49,12 @@ KVM_BLOCK_FACTOR = 20
 # The numbers of blocks of a run with --quick, which measures for at most 90 seconds. In a test
 # kernel, a quick run measures only QUICK_GUEST_BENCHMARKS, none of which is slow.
 QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
-# The default time limit of the measurement in user space; make bench then takes five minutes.
+# The default time limit of the measurement in user space; make bench then takes five minutes,
+# if the test kernel is emulated.
 BUDGET_SECONDS = 150
-# The live benchmarks of each tier. `vm` has no whole programs (MACRO), because emulated times could
-# not be compared with published times. `icount` has no GETPPID, because getppid-pressure
+# The live benchmarks of each tier. An emulated `vm` has no whole programs (MACRO), because emulated
+# times could not be compared with published times; under KVM, `vm` has the live benchmarks of the
+# tier metal. `icount` has no GETPPID, because getppid-pressure
 # walks through memory, which takes too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
@@ -220,8 +223,9 @@ class Bench:
     def measure_guest(self, tier: str) -> None:
         """Boot the test kernel of the plan, and measure the tier `tier` in it."""
         plan = self.run.plan
-        usual = "1 to 2 minutes" if tier == "vm" and not plan.quick else "half a minute"
-        self.progress.begin_step(f"{tier}: booting {plan.kernel} and measuring in it", usual)
+        self.progress.begin_step(
+            f"{tier}: booting {plan.kernel} and measuring in it", self.get_usual_time(tier)
+        )
         if tier == "vm" and not self.real_guest:
             self.check_chosen_macro_benchmarks()
         rows = self.make_live_view(tier)
@@ -252,6 +256,15 @@ class Bench:
         all."""
         plan = self.run.plan
         return plan.benchmarks or (QUICK_GUEST_BENCHMARKS if plan.quick and not plan.module else ())
+
+    def get_usual_time(self, tier: str) -> str:
+        """Return the usual time of a tier in a test kernel as text; "" if the user chose the number
+        of blocks, on which the time depends."""
+        if self.run.plan.blocks:
+            return ""
+        if tier != "vm" or self.run.plan.quick:
+            return "half a minute"
+        return "several minutes" if self.real_guest else "1 to 2 minutes"
 
     def is_real_guest(self, tier: str) -> bool:
         """Return True if a tier (measurement environment) is a test kernel on the real CPU: `vm`
