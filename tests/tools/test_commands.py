@@ -124,8 +124,12 @@ def test_file_for_a_guest_has_an_absolute_destination(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ok", [True, False])
 def test_options_of_a_boot_are_passed_to_the_guest(
-    ok: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ok: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """If no option chooses the accelerator, a line on stderr names it."""
     job, requests = tmp_path / "job", []
     failures: list[object] = []
     job.touch()
@@ -136,8 +140,12 @@ def test_options_of_a_boot_are_passed_to_the_guest(
 
     monkeypatch.setattr(lab, "boot", boot)
     monkeypatch.setattr(lab, "print_failure", failures.append)
+    monkeypatch.setattr(
+        lab, "find_usable_accel", lambda name, _: SimpleNamespace(boot_message=f"boots {name}")
+    )
     code = DONE if ok else BAD
     assert main(["vm", "run", "--kernel", "6.1", "--job", str(job)]) == code
+    assert capsys.readouterr() == ("", "boots 6.1\n")
     words = ["--kernel", "6.12", "--tier", "icount", "--modules", "m", "--job", str(job)]
     words += ["--out", "o", "--timeout", "7", "--append", "x y", "--nmi", "2.5", "--secure-boot"]
     words += ["--accel", "tcg", "--cpus", "3", "--mem", "512"]
@@ -152,6 +160,9 @@ def test_options_of_a_boot_are_passed_to_the_guest(
     ]  # fmt: skip
     assert (requests[0].timeout, requests[0].cpus, requests[0].memory) == (300.0, 2, 1024)
     assert len(failures) == (0 if ok else 2)
+    words = ["--tier", "icount", "--kernel", "6.1", "--job", str(job)]
+    assert main(["vm", "run", *words]) == code
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize("ok", [True, False])

@@ -728,9 +728,11 @@ def test_options_select_random_mutants() -> None:
         *(("mutants", "", True), ("mutants-random", "", True), ("mutants-random", "C", True)),
         *(("mutants-random", "python,C", True), ("mutants", "python", False)),
         *(("mutants-random", "native, python", False), ("native-plain", "", False)),
+        *(("counts", "", False), ("module", "", False), ("processors", "", False)),
+        *(("cet", "", False), ("kvm", "", False), ("alone", "", True), ("matrix", "", True)),
     ],
 )
-def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
+def test_kvm_is_tried_only_for_tests_that_may_use_it(
     pattern: str,
     where: str,
     boots: bool,
@@ -738,7 +740,7 @@ def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """`kmarkers check` may boot a kernel to choose the accelerator, which it prints. Mutants of
-    Python code and of code that runs in user space need no kernel."""
+    Python code and of code that runs in user space need no kernel. Some tests always emulate."""
     tried: list[str] = []
 
     def try_kvm(kernel: str, _: object) -> Accel:
@@ -751,7 +753,8 @@ def test_kvm_is_tried_only_for_mutants_that_need_a_boot(
     request = SuiteRequest(options={"where": where})
     check.print_accelerator(registry.select_tests([pattern], "weekly"), request)
     assert tried == [catalogue.get_default_kernel_name()] * boots
-    assert capsys.readouterr().out == "vm: under KVM\n" * boots
+    line = f"kernel {catalogue.get_default_kernel_name()}: under KVM\n"
+    assert capsys.readouterr().out == line * boots
     assert registry.KERNEL_MUTANTS in randommutants.LIMITS
 
 

@@ -125,18 +125,19 @@ def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
 
 
 def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> None:
-    """Print the accelerator (KVM or TCG) with which the test kernel boots, if the kernel is
-    unpacked and at least one of the tests can boot it."""
+    """Print the accelerator (KVM or TCG) with which the requested or default kernel boots, if the
+    kernel is unpacked and at least one of the tests boots a kernel that need not be emulated."""
     from kmtools.lab import catalogue, machine
     from kmtools.lab.apt import print_step
 
     kernel = suite_request.kernel or catalogue.get_default_kernel_name()
     boots = any(
-        registry.boots_test_kernel(test, suite_request) and not registry.find_test_obstacle(test)
+        registry.can_use_kvm(test, suite_request) and not registry.find_test_obstacle(test)
         for test in tests
     )
     if boots and catalogue.find_unpacked_kernel(kernel):
-        print(machine.find_usable_accel(kernel, print_step).boot_message, flush=True)
+        said = machine.find_usable_accel(kernel, print_step).boot_message
+        print(f"kernel {kernel}: {said.removeprefix('vm: ')}", flush=True)
 
 
 def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
@@ -193,6 +194,9 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
     )
 
     def run_vm(args: Namespace) -> int:
+        if not args.accel and args.tier != "icount":
+            said = find_usable_accel(args.kernel, print_step).boot_message
+            print(said, file=sys.stderr, flush=True)
         result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
         if not result.ok:
             print_failure(result)

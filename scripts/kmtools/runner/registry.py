@@ -77,6 +77,9 @@ OPTIONS = {
     "who": "who runs the commands: root or user (default: both)",
 }
 
+# Patterns of the tests whose test kernels are emulated, also where KVM works: they count
+# instructions, or emulate a processor.
+EMULATED = ("counts", "module", "processors", "cet-*", "kvm-*", "bench-host")
 # The value of the option `where` for random mutants that need a test kernel.
 KERNEL_MUTANTS = "C"
 
@@ -222,11 +225,13 @@ def get_suite_module_path(module_and_function: str) -> Path:
     return OWN / "scripts" / f"{module.replace('.', '/')}.py"
 
 
-def boots_test_kernel(test: Test, suite_request: SuiteRequest) -> bool:
-    """Return true if a test, run with these options, boots a test kernel: the test runs in a test
-    kernel, and the option `where` of random mutants is empty or contains KERNEL_MUTANTS."""
+def can_use_kvm(test: Test, suite_request: SuiteRequest) -> bool:
+    """Return true if a test, run with these options, boots a test kernel that need not be emulated:
+    the test runs in a test kernel, is not one of EMULATED, and the option `where` of random mutants
+    is empty or contains KERNEL_MUTANTS."""
     places = suite_request.get_words("where") if "where" in test.options.split() else []
-    return test.where == GUEST and (not places or KERNEL_MUTANTS in places)
+    emulated = any(fnmatchcase(test.name, pattern) for pattern in EMULATED)
+    return test.where == GUEST and not emulated and (not places or KERNEL_MUTANTS in places)
 
 
 def find_test_obstacle(test: Test) -> str:
