@@ -8,6 +8,8 @@ import io
 import json
 import platform
 import re
+import shutil
+import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +17,9 @@ from typing import Any
 
 import manyruns
 import pytest
+from kmtools.base import processes
 from kmtools.base.errors import BAD, DONE, UNABLE
+from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.commands import exporting
 from kmtools.measure import pack
@@ -234,6 +238,30 @@ def test_poor_numbers_of_an_emulated_tier_are_accepted(
     samples.write_text("".join(f"{line}\n" for line in lines))
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     assert "pack: " not in capsys.readouterr().out
+
+
+def test_git_ignores_what_commands_write_into_a_contributed_run(
+    run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "tree" / "results" / "metal"
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path / "tree")
+    assert main(["pack", str(run), "--output", "x.zip"]) == DONE
+    with zipfile.ZipFile("x.zip") as opened:
+        opened.extractall(folder)
+    (unpacked,) = folder.iterdir()
+    assert main(["report", str(unpacked), "--no-figures"]) == DONE
+    assert main(["compare", str(run), str(unpacked)]) == DONE
+    # A report with figures also writes these files.
+    (unpacked / "figures").mkdir()
+    for name in ("report.html", "figures/one.svg"):
+        (unpacked / name).touch()
+    git = ["git", "-C", str(tmp_path / "tree")]
+    subprocess.run([*git, "init", "-q"], check=True)
+    listed = processes.capture_output([*git, "ls-files", "--others", "--exclude-standard"]).stdout
+    names = sorted(line.rpartition("/")[2] for line in listed.splitlines() if "/" in line)
+    assert names == ["env.json", "estimates.json", "samples.csv.gz"]
+    assert (unpacked / "summary.json").exists()
 
 
 def test_grades_are_unknown_without_numpy(
