@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -250,6 +251,41 @@ def test_guest_job_runs_the_suites_that_a_variable_names(tmp_path: Path) -> None
     said = processes.capture_output(["sh", "-c", job], env={"PATH": "/usr/bin:/bin"})
     assert said.stdout == "orders cases; many_*[05]0\n"
     assert least.SHORT_SETTING in job
+
+
+@pytest.mark.parametrize(
+    ("stats", "macro", "code", "last"),
+    [
+        ("hits 12\\ncpu0 12\\n", 0, 0, "hits of mark: 12"),
+        ("hits 0\\n", 0, 1, "hits of mark: 0"),
+        ("hits -\\n", 0, 1, "hits of mark: -"),
+        ("", 0, 1, "hits of mark: "),
+        ("hits 12\\n", 3, 3, "--times /tmp/macro.csv --runs 2 --off a --on b -- sh x"),
+    ],
+)
+def test_rounds_of_a_command_whose_marker_was_not_hit_fail(
+    stats: str, macro: int, code: int, last: str, tmp_path: Path
+) -> None:
+    """A fake `kmarkers macro` writes the hits of the marker, and ends with exit code `macro`."""
+    found = re.search(r"^measure_rounds\(\) \{\n.*?^\}\n", kvm.JOB.read_text(), re.M | re.S)
+    assert found is not None
+    measure = found[0].replace("/sys/kernel/debug", str(tmp_path))
+    command = tmp_path / "scripts" / "kmarkers"
+    file = tmp_path / "kmarkers" / "markers" / "mark" / "stats"
+    for path in (command, file):
+        path.parent.mkdir(parents=True)
+    command.write_text(f"#!/bin/sh\nshift\necho $*\nprintf '{stats}' >{file}\nexit {macro}\n")
+    command.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-c", f"{measure}measure_rounds mark a b sh x"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (code, last)
+    absent = ["bash", "-c", f"{measure}measure_rounds mark a b no-such-program x"]
+    assert processes.capture_output(absent).stdout == "SKIP no-such-program is not installed\n"
 
 
 def test_step_without_its_program_is_skipped(tmp_path: Path) -> None:

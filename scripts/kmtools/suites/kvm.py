@@ -51,6 +51,9 @@ TIME_OUT = (
     ".*; the log is in .*"
 )
 
+# The line of kvm.sh with the number of hits of a marker, which must not be 0.
+HITS_OF, SOME = "hits of ", r": [1-9]\d*"
+
 
 @dataclass(frozen=True)
 class Step:
@@ -108,8 +111,19 @@ GUESTS = {
 BENCH_HOST = {
     "unattended": Step(2, ["host: nothing done"], more=True),
     "loaded": Step(0, more=True),
-    "macro-syscall": Step(0, [r"perf bench syscall basic -l 1000 .* 2 .*"], more=True),
-    "macro-messaging": Step(0, [r"perf bench sched messaging -g 1 -l 10 .* 2 .*"], more=True),
+    "macro-syscall": Step(
+        0,
+        [r"perf bench syscall basic -l 1000 .* 2 .*", f"{HITS_OF}live_getppid_entry{SOME}"],
+        more=True,
+    ),
+    "macro-messaging": Step(
+        0,
+        [r"perf bench sched messaging -g 1 -l 10 .* 2 .*", f"{HITS_OF}unix_stream_sendmsg{SOME}"],
+        more=True,
+    ),
+    "macro-compile": Step(
+        0, [r"make -sBC native .*sdt/list\.o .* 2 .*", f"{HITS_OF}handle_mm_fault{SOME}"], more=True
+    ),
     "unloaded": Step(0, more=True),
     "no-module-left": Step(0),
     "measured": Step(0, more=True),

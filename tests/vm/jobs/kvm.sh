@@ -156,16 +156,20 @@ list_kmarkers_modules() {
 	! grep ^kmarkers_ /proc/modules
 }
 
-# measure_rounds OFF ON WORDS...: run the benchmark WORDS of perf in two rounds, with sites on its
-# path switched by the shell commands OFF and ON
+# measure_rounds MARKER OFF ON COMMAND...: run a command in two rounds, with sites on its path switched
+# by the shell commands OFF and ON. Print how often the marker MARKER was hit after the last ON, which
+# counts its hits; fail if it was not hit.
 measure_rounds() {
-	local off=$1 on=$2
-	shift 2
-	if ! command -v perf >/dev/null; then
-		echo "SKIP perf is not installed"
+	local marker=$1 off=$2 on=$3 hits
+	shift 3
+	if ! command -v "$1" >/dev/null; then
+		echo "SKIP $1 is not installed"
 		return
 	fi
-	scripts/kmarkers macro --times /tmp/macro.csv --runs 2 --off "$off" --on "$on" -- perf bench "$@"
+	scripts/kmarkers macro --times /tmp/macro.csv --runs 2 --off "$off" --on "$on" -- "$@" || return
+	hits=$(sed -n 's/^hits //p' "/sys/kernel/debug/kmarkers/markers/$marker/stats")
+	echo "hits of $marker: $hits"
+	[[ $hits =~ ^[1-9][0-9]*$ ]]
 }
 
 run_bench-host() {
@@ -175,13 +179,21 @@ run_bench-host() {
 	copy_modules
 	step unattended scripts/host -f bench
 	step loaded scripts/host -y -f load --bench
-	step macro-syscall measure_rounds "echo getppid-live compiled-out >$bench" \
-		"echo getppid-live jump >$bench" syscall basic -l 1000
+	step macro-syscall measure_rounds live_getppid_entry \
+		"echo 'live_getppid_* none' >$markers && echo getppid-live compiled-out >$bench" \
+		"echo getppid-live jump >$bench && echo 'live_getppid_* count' >$markers" \
+		perf bench syscall basic -l 1000
 	echo getppid-live original >$bench
 	echo attach unix_stream_sendmsg >$markers
-	step macro-messaging measure_rounds "echo unix_stream_sendmsg none >$markers" \
-		"echo unix_stream_sendmsg count >$markers" sched messaging -g 1 -l 10
+	step macro-messaging measure_rounds unix_stream_sendmsg \
+		"echo unix_stream_sendmsg none >$markers" "echo unix_stream_sendmsg count >$markers" \
+		perf bench sched messaging -g 1 -l 10
 	echo detach unix_stream_sendmsg >$markers
+	echo attach handle_mm_fault >$markers
+	step macro-compile measure_rounds handle_mm_fault \
+		"echo handle_mm_fault none >$markers" "echo handle_mm_fault count >$markers" \
+		make -sBC native OUT=/tmp/whole /tmp/whole/sdt/list.o
+	echo detach handle_mm_fault >$markers
 	step unloaded scripts/host -y unload
 	step no-module-left list_kmarkers_modules
 	limit_bench 8
