@@ -283,7 +283,9 @@ BROKEN, UNRESOLVED = "BROKEN", "unresolved"
 
 def list_kernel_limits(tier: str) -> list[SwitchingLimit]:
     """Return the limits for switching in a kernel: for a number of rounds, and for ratios of two
-    durations in one run. The limits are the same on a processor and under an emulator."""
+    durations in one run. The limits are the same on a processor and under an emulator. So there is
+    no limit against STORES_ALONE, which only programs measure: a store to code takes an emulator
+    longer than a store to a buffer."""
     limits = [
         SwitchingLimit(tier, "rounds of a batch of any size", find_largest_round_count, True, 3)
     ]
