@@ -641,6 +641,39 @@ static const char *check_shown_names(void)
 	return NULL;
 }
 
+/*
+ * Check that the name of another site of the same function has the function of the first site,
+ * unless the definition of the other site's probe names a function.
+ */
+static const char *check_names_in_one_function(void)
+{
+	static const struct sdt_probe probes[] = {
+		{ .provider = &grouped_provider, .module = "", .function = "", .name = "a" },
+		{ .provider = &grouped_provider, .module = "", .function = "own", .name = "b" },
+		{ .provider = &grouped_provider, .module = "own", .function = "", .name = "c" },
+	};
+	static const char *const functions[] = { "tables_to_a", "own", "tables_to_a" };
+	static struct sdt_table table;
+	struct sdt_place place;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		chunk.sites[i] = (struct patcher_site) { .len = 1, .size = SDT_NOP };
+		chunk.sites[i].addr = (long)tables_to_a + i - (long)&chunk.sites[i].addr;
+		chunk.sites[i].key = (long)&probes[i] - (long)&chunk.sites[i].key;
+	}
+	sdt_make_site_name(&place, &table, &chunk.sites[0]);
+	for (i = 0; i < ARRAY_SIZE(probes); i++) {
+		if (i)
+			sdt_make_name_in_same_function(&place, &table, &chunk.sites[i], 5 * i);
+		EXPECT(!strcmp(place.part[SDT_NAME], probes[i].name) && place.offset == 5 * i);
+		EXPECT(!strcmp(place.part[SDT_FUNCTION], functions[i]));
+		EXPECT(!strcmp(place.part[SDT_PROVIDER], "tables"));
+		EXPECT(i < 2 || !strcmp(place.part[SDT_MODULE], "own"));
+	}
+	return NULL;
+}
+
 static int join_one_chunk(unsigned int record)
 {
 	struct kmarkers_span span = { NULL };
@@ -811,6 +844,7 @@ const struct test_case table_cases[] = {
 	{ "tables_of_notes_that_cannot_be_armed", check_unarmable_notes, drop_grouped_sites },
 	{ "tables_of_notes_keep_handlers", check_handlers_of_notes, drop_grouped_sites },
 	{ "tables_show_names_with_dashes", check_shown_names, NULL },
+	{ "tables_name_sites_of_one_function", check_names_in_one_function, NULL },
 	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
 	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
 	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
