@@ -120,6 +120,8 @@ const char *patcher_sets_permanent_breakpoints(void)
 	EXPECT(!store_trap(nop, nop_trap));
 	EXPECT(count_rounds() == before + 1);
 	EXPECT(!memcmp(test_site_trapped, nop_trap, INSN));
+	/* A registered table is refused as such, although its site holds no instruction now. */
+	EXPECT(patcher_register(&table) == -EBUSY);
 	EXPECT(execute_site() == TRAPPED);
 	/*
 	 * Replacing the breakpoint by a jump takes three rounds.  Storing a breakpoint over the
