@@ -167,6 +167,9 @@ const char *legacy_2006_errors(void)
 	EXPECT(marker_set_probe(NULL, NULL, probe_subsys_event) == 0);
 	EXPECT(marker_set_probe("test_2006", NULL, (marker_probe_2006 *)NULL) == 0);
 	EXPECT(marker_set_probe("test_2006", "%p", probe_subsys_event) == 0);
+	/* A probe whose format no marker has is not connected, and sets no format for the name. */
+	EXPECT(marker_set_probe("test_2006", "%ld %s", variadic_probe_without_args) == 1);
+	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
 	EXPECT(marker_remove_probe(probe_subsys_event) == 0);
 	EXPECT(marker_set_probe("test_2006", NULL, probe_subsys_event) == 2);
 	/* Connecting a probe that is already connected changes nothing. */
