@@ -131,10 +131,13 @@ static int start_with_refused_call(int number, int argument, int flag)
 
 static int start_with_refused_calls(void)
 {
-	/* A call, the number of its argument of flags, and a flag with which the call fails. */
+	/*
+	 * A call, the number of one of its arguments, and a bit of this argument with which the
+	 * call fails.  Of the signals, SIGTRAP has the bit 1.
+	 */
 	static const int calls[][3] = {
 		{ SYS_mremap, 3, MREMAP_MAYMOVE }, { SYS_mremap, 3, MREMAP_FIXED },
-		{ SYS_mprotect, 2, PROT_WRITE },
+		{ SYS_mprotect, 2, PROT_WRITE }, { SYS_rt_sigaction, 0, 1 },
 	};
 	unsigned int i;
 	int failed = 0;
