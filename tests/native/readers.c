@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -392,6 +393,67 @@ static const char *check_barriers(void)
 	return NULL;
 }
 
+#define OBJECTS		6
+/* So large that free() unmaps the object, whatever objects were freed before. */
+#define OBJECT_BYTES	(64UL << 20)
+#define PAGE_BYTES	4096UL
+
+static void *objects[OBJECTS];
+static struct rcu_head heads[OBJECTS];
+
+/*
+ * Allocate an object, and free it after a grace period.  Return a mask of the objects that are
+ * not freed.
+ */
+static unsigned int free_object_later(unsigned int number)
+{
+	unsigned int i, left = 0;
+	unsigned char resident;
+
+	objects[number] = malloc(OBJECT_BYTES);
+	if (!objects[number])
+		return ~0U;
+	native_rcu_defer_free(&heads[number], objects[number]);
+	for (i = 0; i <= number; i++) {
+		void *page = (void *)((unsigned long)objects[i] & ~(PAGE_BYTES - 1));
+
+		/* Later objects may get the address of a freed one. */
+		if (objects[i] && mincore(page, PAGE_BYTES, &resident))
+			objects[i] = NULL;
+		left |= !!objects[i] << i;
+	}
+	return left;
+}
+
+/*
+ * Check that each object is freed by the first call after its grace period: at once without a
+ * reader, and otherwise with all other objects that no reader uses.
+ */
+static const char *check_freed_objects(void)
+{
+	unsigned int left[OBJECTS], i;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	return "SKIP a sanitizer keeps freed memory";
+#endif
+	for (i = 0; i < 2; i++)
+		left[i] = free_object_later(i);
+	rcu_read_lock();
+	left[2] = free_object_later(2);
+	rcu_read_unlock();
+	rcu_read_lock();
+	left[3] = free_object_later(3);
+	left[4] = free_object_later(4);
+	rcu_read_unlock();
+	left[5] = free_object_later(5);
+	EXPECT(!left[0] && !left[1]);
+	EXPECT(left[2] == 1 << 2);
+	EXPECT(left[3] == 1 << 3);
+	EXPECT(left[4] == (1 << 3 | 1 << 4));
+	EXPECT(!left[5]);
+	return NULL;
+}
+
 /* Take readers until no memory can be mapped for another one, which aborts the program. */
 static int take_readers_without_memory(void)
 {
@@ -440,6 +502,7 @@ const struct test_case reader_cases[] = {
 	{ "readers_of_locked_streams", check_locked_streams, NULL },
 	{ "readers_without_memory", check_readers_without_memory, NULL },
 	{ "readers_execute_barriers", check_barriers, NULL },
+	{ "readers_keep_objects", check_freed_objects, NULL },
 };
 
 const unsigned int reader_nr_cases = ARRAY_SIZE(reader_cases);
