@@ -11,13 +11,17 @@
 #include <linux/errno.h>
 #include <linux/kernel.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 
 #include <time.h>
+
+#include <kmarkers/patcher.h>
 
 #include "../../bench_modules/cycles.h"
 #include "../../bench_modules/groups.h"
 #include "../../bench_modules/loops.h"
 #include "../../bench_modules/observer.h"
+#include "../../bench_modules/observer_thread.h"
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/platform.h"
 #include "../../bench_modules/run.h"
@@ -506,6 +510,89 @@ static const char *check_requests_for_gaps(void)
 	return NULL;
 }
 
+/* If true, arm-stall starts no observer thread. */
+static bool no_observer;
+
+int __real_bench_observer_start(bool realtime);
+int __wrap_bench_observer_start(bool realtime);
+
+int __wrap_bench_observer_start(bool realtime)
+{
+	return no_observer ? 0 : __real_bench_observer_start(realtime);
+}
+
+void __real_bench_observer_stop(void);
+void __wrap_bench_observer_stop(void);
+
+void __wrap_bench_observer_stop(void)
+{
+	if (!no_observer)
+		__real_bench_observer_stop();
+}
+
+/* The times in ns of the requests for gaps in a block of arm-stall: two for each variant. */
+static struct {
+	u64 ns[4];
+	unsigned int nr;
+} requests;
+
+/* Called by the benchmark: answer a request, if there is a new one, and store its time. */
+static void answer_request(void)
+{
+	u32 before = watch.asked;
+
+	end_gap(1, 0);
+	if (watch.asked != before && requests.nr < ARRAY_SIZE(requests.ns))
+		requests.ns[requests.nr++] = ktime_get_ns();
+}
+
+/*
+ * Run a block of arm-stall.  Set @waited_ns to the time between the two requests of the variant
+ * that switches no site, and @batch_ns to the time that the patcher has counted.
+ */
+static int run_stall_block(u32 block, unsigned int idle, u64 *waited_ns, u64 *batch_ns)
+{
+	struct patcher_stats before, after;
+	struct bench_sample samples[2];
+	int err;
+
+	requests.nr = 0;
+	patcher_read_stats(&before);
+	err = bench_arm_stall.block(block, samples);
+	patcher_read_stats(&after);
+	*waited_ns = requests.ns[2 * idle + 1] - requests.ns[2 * idle];
+	*batch_ns = after.check_ns + after.map_ns + after.apply_ns -
+		    (before.check_ns + before.map_ns + before.apply_ns);
+	return err ?: requests.nr == 4 && bench_arm_stall.block_samples() == 2 ? 0 : -EINVAL;
+}
+
+/*
+ * Check that gaps without a switch are looked for as long as the last batch took.  In even blocks
+ * the batch is first.  The limit is a tenth less, because two clocks are compared.
+ */
+static const char *check_time_without_switch(void)
+{
+	u64 waited[2], batch[2];
+	int err;
+
+	begin_watch(0);
+	watch.calibrated = true;
+	no_observer = true;
+	while_waiting = answer_request;
+	err = bench_arm_stall.setup();
+	if (!err) {
+		err = run_stall_block(0, 1, &waited[0], &batch[0]) ?:
+		      run_stall_block(1, 0, &waited[1], &batch[1]);
+		bench_arm_stall.teardown();
+	}
+	while_waiting = NULL;
+	no_observer = false;
+	EXPECT(!err);
+	EXPECT(waited[0] * 10 >= batch[0] * 9);
+	EXPECT(waited[1] * 10 >= batch[0] * 9);
+	return NULL;
+}
+
 static const char *run_with_simulated_clock(const char *(*check)(void))
 {
 	const char *failed;
@@ -638,6 +725,7 @@ const struct test_case run_cases[] = {
 	{ "run_converts_cycles", check_cycles_ratio, NULL },
 	{ "observer_records_gaps", check_gaps_with_simulated_clock, NULL },
 	{ "progress_of_runs_is_shown", check_progress, NULL },
+	{ "observer_waits_as_long_as_a_batch", check_time_without_switch, NULL },
 };
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);
