@@ -23,6 +23,7 @@ SDT_PROBE_DEFINE1(test, , , hot, "int");
 SDT_PROVIDER_DEFINE(few);
 SDT_PROBE_DEFINE(few, , , untyped);
 SDT_PROBE_DEFINE5(few, , , five, "int", "int", "int", "int", "int");
+SDT_PROBE_DEFINE6(few, , , six, "int", "int", "int", "int", "int", "int");
 SDT_PROBE_DEFINE1(few, , , padded, "char *");
 
 static struct {
@@ -261,6 +262,7 @@ static noinline void hit_sites_with_missing_args(int n, const char *text)
 	SDT_PROBE(few, , , five, n, n + 1, n + 2, n + 3, NULL);
 	SDT_PROBE(few, , , five, 0, 0, 0, 0, 0);
 	SDT_PROBE(few, , , untyped, 0, 0, 0, 0, n + 4);
+	SDT_PROBE6(few, , , six, n, n + 1, n + 2, n + 3, n + 4, n + 5);
 }
 
 static noinline void hit_dtrace_probe(int n, const char *text)
@@ -282,6 +284,7 @@ static const struct {
 	{ 4, { 40, 41, 42, 43 } },
 	{ 1 },
 	{ 5, { 0, 0, 0, 0, 44 } },
+	{ 6, { 40, 41, 42, 43, 44, 45 } },
 };
 
 static const char few_text[] = "text";
