@@ -207,10 +207,22 @@ const char *sdt_functions_of_inlined_copies(void)
 	sdt_inlined_two(2);
 	EXPECT(seen[0].calls == 1 && seen[1].calls == 1 && seen[1].last.args[0] == 2);
 	EXPECT(sdt_hit_ip(&seen[0].last) != sdt_hit_ip(&seen[1].last));
+	EXPECT(!sdt_detach("sdt_inlined_one:inlined", record_hit, &first));
+	EXPECT(!sdt_detach("sdt_inlined_two:inlined", record_hit, &second));
+	/* Each copy gets only its own handler, also if both copies have a handler in common. */
+	EXPECT(!sdt_attach("inlined", record_hit, &first));
+	EXPECT(!sdt_attach("sdt_inlined_one:inlined", record_hit, &first));
+	EXPECT(!sdt_attach("sdt_inlined_two:inlined", record_hit, &second));
+	memset(seen, 0, sizeof(seen));
+	sdt_inlined_one(3);
+	EXPECT(seen[0].calls == 2 && !seen[1].calls);
+	sdt_inlined_two(4);
+	EXPECT(seen[0].calls == 3 && seen[1].calls == 1 && seen[1].last.args[0] == 4);
+	memset(seen, 0, sizeof(seen));
 	/* A pattern matches the module named in the probe's definition, not the site's module. */
 	EXPECT(!sdt_attach("given::named", record_hit, &first));
 	hit_named(7);
-	EXPECT(seen[0].calls == 2 && seen[0].last.args[0] == 7);
+	EXPECT(seen[0].calls == 1 && seen[0].last.args[0] == 7);
 	return NULL;
 }
 
