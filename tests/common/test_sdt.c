@@ -401,7 +401,7 @@ const char *sdt_promotes_breakpoints(void)
 const char *sdt_switches_others_off(void)
 {
 	const u8 *other;
-	int off, on, again;
+	int off, on, again, back, leave;
 	u8 *site;
 
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
@@ -416,8 +416,11 @@ const char *sdt_switches_others_off(void)
 	hit_named(2);
 	/* The site with the breakpoint stays enabled. */
 	again = sdt_detach("named", record_hit, &second);
+	/* After the site had a handler again, another failure to disable it is reported. */
+	back = sdt_attach("none", record_hit, &second);
+	leave = sdt_detach("none", record_hit, &second);
 	EXPECT(!test_remove_breakpoint());
-	EXPECT(off && !on && !again);
+	EXPECT(off && !on && !again && !back && leave == off);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 1);
 	EXPECT(site[0] == 0x2e && other[0] == 0x0f);
 	hit_probe_none();
