@@ -36,6 +36,7 @@
 #include "pure.h"
 #include "readers.h"
 #include "runs.h"
+#include "sdt_attach.h"
 #include "sdt_types.h"
 #include "start.h"
 #include "tables.h"
@@ -102,6 +103,7 @@ static const struct {
 	{ format_cases, &format_nr_cases },
 	{ layout_cases, &layout_nr_cases },
 	{ sdt_types_cases, &sdt_types_nr_cases },
+	{ sdt_attach_cases, &sdt_attach_nr_cases },
 	{ words_cases, &words_nr_cases },
 	{ test_cases, &test_nr_cases },
 	{ protocol_cases, &protocol_nr_cases },

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Tests of memory for the handlers of SDT sites: an allocation fails, or memory is freed. */
+#include <errno.h>
+#include <malloc.h>
+#include <string.h>
+
+#include <linux/kernel.h>
+
+#include <kmarkers/sdt.h>
+
+#include "sdt_attach.h"
+
+/* Upper limit of the number of allocations that one operation makes. */
+#define FAR	1000
+#define ALL	"attach:::*"
+
+SDT_PROVIDER_DEFINE(attach);
+SDT_PROBE_DEFINE1(attach, , , first, "int");
+SDT_PROBE_DEFINE1(attach, , , second, "int");
+SDT_PROBE_DEFINE1(attach, , , trapped, "int");
+
+/* The number of calls of a handler, whose private data is the address of the number. */
+static unsigned int calls[3];
+static unsigned int evaluated;
+
+static void count_call(void *private, const struct sdt_hit *hit)
+{
+	++*(unsigned int *)private;
+}
+
+static int count_evaluation(void)
+{
+	return ++evaluated;
+}
+
+static noinline void hit_sites(void)
+{
+	SDT_PROBE1(attach, , , first, count_evaluation());
+	SDT_PROBE1(attach, , , second, count_evaluation());
+	SDT_PROBE_FLAVOUR(breakpoint, attach, , , trapped, 1);
+}
+
+/*
+ * Hit each site once.  Return true if so many sites with a jump are enabled, and if each handler was
+ * called the given number of times.  A disabled jump does not evaluate the arguments of its site.
+ */
+static bool hit_and_check_calls(unsigned int enabled, unsigned int first, unsigned int second,
+				unsigned int third)
+{
+	memset(calls, 0, sizeof(calls));
+	evaluated = 0;
+	hit_sites();
+	return evaluated == enabled && calls[0] == first && calls[1] == second &&
+	       calls[2] == third;
+}
+
+/*
+ * Attach a handler to all sites while one allocation after another fails.  After each failure, the
+ * numbers of enabled jumps and of calls of the other handlers must be the given ones.
+ */
+static const char *attach_without_memory(unsigned int enabled, unsigned int second,
+					 unsigned int third)
+{
+	bool failed = true;
+	unsigned int nth;
+	int err;
+
+	for (nth = 1; nth < FAR && failed; nth++) {
+		test_fail_nth_allocation(nth);
+		err = sdt_attach(ALL, count_call, &calls[0]);
+		failed = test_has_allocation_failed();
+		test_stop_failing();
+		EXPECT(err == (failed ? -ENOMEM : 0));
+		if (failed) {
+			EXPECT(hit_and_check_calls(enabled, 0, second, third));
+			EXPECT(sdt_detach(ALL, count_call, &calls[0]) == -ENOENT);
+		}
+	}
+	EXPECT(nth > 3 && nth < FAR);
+	EXPECT(hit_and_check_calls(2, 3, second, third));
+	EXPECT(!sdt_detach(ALL, count_call, &calls[0]));
+	EXPECT(hit_and_check_calls(enabled, 0, second, third));
+	return NULL;
+}
+
+/* Check that a handler is attached to all matching sites or, without memory, to none of them. */
+static const char *check_attach_without_memory(void)
+{
+	const char *failed;
+
+	EXPECT(!test_prepare_failing());
+	failed = attach_without_memory(0, 0, 0);
+	if (failed)
+		return failed;
+	EXPECT(!sdt_attach("first", count_call, &calls[1]));
+	failed = attach_without_memory(1, 1, 0);
+	if (failed)
+		return failed;
+	EXPECT(!sdt_attach("trapped", count_call, &calls[2]));
+	failed = attach_without_memory(1, 1, 1);
+	if (failed)
+		return failed;
+	EXPECT(!sdt_attach("second", count_call, &calls[1]));
+	return attach_without_memory(2, 2, 1);
+}
+
+#define TIMES		100
+#define MOST_BYTES	4096
+
+static int attach_and_detach_repeatedly(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	for (i = 0; i < TIMES && !err; i++)
+		err = sdt_attach(ALL, count_call, &calls[0]) ?:
+		      sdt_attach("first", count_call, &calls[1]) ?:
+		      sdt_detach(ALL, count_call, &calls[0]) ?:
+		      sdt_detach("first", count_call, &calls[1]);
+	return err;
+}
+
+/* Check that the memory for handlers is freed after they are detached. */
+static const char *check_freed_memory(void)
+{
+	size_t before;
+
+	EXPECT(!attach_and_detach_repeatedly());
+	before = mallinfo2().uordblks;
+	EXPECT(!attach_and_detach_repeatedly());
+	EXPECT(mallinfo2().uordblks < before + MOST_BYTES);
+	return NULL;
+}
+
+static void clean_up(void)
+{
+	unsigned int i;
+
+	test_stop_failing();
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		sdt_detach(ALL, count_call, &calls[i]);
+		sdt_detach("first", count_call, &calls[i]);
+		sdt_detach("second", count_call, &calls[i]);
+		sdt_detach("trapped", count_call, &calls[i]);
+	}
+	sdt_synchronize();
+}
+
+const struct test_case sdt_attach_cases[] = {
+	{ "sdt_attaches_to_none_without_memory", check_attach_without_memory, clean_up },
+	{ "sdt_leaves_no_memory", check_freed_memory, clean_up },
+};
+
+const unsigned int sdt_attach_nr_cases = ARRAY_SIZE(sdt_attach_cases);
