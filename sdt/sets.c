@@ -113,7 +113,7 @@ void sdt_revert_handler_set(struct sdt_state *state)
 
 	if (!set)
 		return;
-	if (set == grown_from_none || (set->from && set->from->grown == set))
+	if (set == grown_from_none || set->from)
 		sdt_assign_handler_set(state, set->from);
 }
 
