@@ -393,7 +393,7 @@ static const char *check_barriers(void)
 	return NULL;
 }
 
-#define OBJECTS		6
+#define OBJECTS		12
 /* So large that free() unmaps the object, whatever objects were freed before. */
 #define OBJECT_BYTES	(64UL << 20)
 #define PAGE_BYTES	4096UL
@@ -425,6 +425,44 @@ static unsigned int free_object_later(unsigned int number)
 	return left;
 }
 
+static pthread_barrier_t section;
+
+static void *stay_in_section(void *unused)
+{
+	rcu_read_lock();
+	pthread_barrier_wait(&section);
+	pthread_barrier_wait(&section);
+	rcu_read_unlock();
+	return NULL;
+}
+
+/*
+ * Free three objects, the first @number: one while the older of two readers is in its section, one
+ * while both are, and one while none is.  This thread is the older reader if @is_older is true.
+ */
+static void free_objects_of_two_readers(unsigned int number, bool is_older, unsigned int *left)
+{
+	pthread_t reader;
+
+	pthread_barrier_init(&section, NULL, 2);
+	if (is_older) {
+		rcu_read_lock();
+		left[number] = free_object_later(number);
+	}
+	pthread_create(&reader, NULL, stay_in_section, NULL);
+	pthread_barrier_wait(&section);
+	if (!is_older) {
+		left[number] = free_object_later(number);
+		rcu_read_lock();
+	}
+	left[number + 1] = free_object_later(number + 1);
+	rcu_read_unlock();
+	pthread_barrier_wait(&section);
+	pthread_join(reader, NULL);
+	left[number + 2] = free_object_later(number + 2);
+	pthread_barrier_destroy(&section);
+}
+
 /*
  * Check that each object is freed by the first call after its grace period: at once without a
  * reader, and otherwise with all other objects that no reader uses.
@@ -446,11 +484,15 @@ static const char *check_freed_objects(void)
 	left[4] = free_object_later(4);
 	rcu_read_unlock();
 	left[5] = free_object_later(5);
+	free_objects_of_two_readers(6, false, left);
+	free_objects_of_two_readers(9, true, left);
 	EXPECT(!left[0] && !left[1]);
 	EXPECT(left[2] == 1 << 2);
 	EXPECT(left[3] == 1 << 3);
 	EXPECT(left[4] == (1 << 3 | 1 << 4));
 	EXPECT(!left[5]);
+	for (i = 6; i < OBJECTS; i += 3)
+		EXPECT(left[i] == 1U << i && left[i + 1] == 3U << i && !left[i + 2]);
 	return NULL;
 }
 
