@@ -99,11 +99,8 @@ class Watch:
         if not self._silence:
             return None
         self._begin_inspection_series(0.0)
-        finding = None
-        while finding is None and len(self.inspections) < INSPECTIONS:
-            finding = self._inspect_once()
-            if not self.inspections:
-                break
+        # A series without a finding ends without inspections: a new series has begun.
+        while (finding := self._inspect_once()) is None and self.inspections:
             time.sleep(0.05)
         return finding
 
