@@ -12,9 +12,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import rawdata
-from kmtools.analyse import location, stats, verdicts
+from kmtools.analyse import lateness, location, stats, verdicts
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.grade import Evidence, grade_evidence
+from kmtools.analyse.lateness import NOT_LATE, Lateness
 from kmtools.analyse.rows import divide_by_baseline
 from kmtools.analyse.slopes import (
     Slope,
@@ -24,7 +25,7 @@ from kmtools.analyse.slopes import (
     fit_slopes_of_samples,
     subtract_baseline,
 )
-from kmtools.analyse.stats import Interval
+from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.verdicts import (
     DIFFERS,
     EQUIVALENT,
@@ -483,6 +484,76 @@ def test_note_has_the_reason_of_a_missing_interval(blocks: int, layouts: int, no
     group = make_group(noise=noise)
     verdict = SLOWER if blocks == 64 else UNRESOLVED
     assert verdicts.judge_variant(group, "x", difference) == (verdict, note)
+
+
+@pytest.mark.parametrize(
+    ("variant", "verdict"),
+    [("x", UNRESOLVED), ("x-clone", UNRESOLVED), ("none-clone", SLOWER), ("clone", UNRESOLVED)],
+)
+@pytest.mark.parametrize(("noise", "sign"), [((-0.5, 0.3), 1), ((-0.1, 0.5), -1)])
+def test_noise_floor_is_not_applied_to_the_clone_it_comes_from(
+    variant: str, verdict: str, noise: tuple[float, float], sign: int
+) -> None:
+    """A difference of 0.4 exceeds the margin of 0.25, but not the noise floor of 0.5; a difference
+    of 0.6 exceeds both."""
+    floor = Interval(*noise)
+    group = make_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
+    for size, expected in ((0.4, verdict), (0.6, SLOWER)):
+        ends = Interval(*sorted((sign * (size - 0.1), sign * (size + 0.1))))
+        difference = verdicts.Difference([], sign * size, ends, ends, ends)
+        said = expected if sign > 0 else MIRRORED.get(expected, expected)
+        assert verdicts.judge_variant(group, variant, difference) == (said, "")
+
+
+BY_LAYOUTS = "code layouts differ, and more time does not help"
+
+
+@pytest.mark.parametrize(
+    ("wide", "endless", "note"),
+    [
+        ((-0.1, 0.9), None, ""),
+        ((-0.1, 0.9), (0.0, 0.8), BY_LAYOUTS),
+        ((-0.1, 0.9), (0.1, 0.7), ""),
+        # An endless run has no noise floor; here, this floor is 0.5.
+        ((0.3, 0.5), (0.3, 0.5), ""),
+        ((0.3, 0.5), (0.0, 0.5), BY_LAYOUTS),
+        ((-0.1, 0.25), (0.0, 0.25), ""),
+    ],
+)
+def test_row_that_an_endless_run_leaves_unresolved_has_a_note(
+    wide: tuple[float, float], endless: tuple[float, float] | None, note: str
+) -> None:
+    """The difference is 0.4, or -0.4."""
+    floor = Interval(-0.5, 0.1)
+    group = make_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
+    for turn in (Interval, lambda lo, hi: Interval(-hi, -lo)):
+        ends = turn(*wide)
+        delta = 0.4 if turn is Interval else -0.4
+        later = turn(*endless) if endless else None
+        difference = verdicts.Difference([], delta, ends, ends, ends, (), later)
+        assert verdicts.judge_variant(group, "x", difference) == (UNRESOLVED, note)
+        resolved = replace(difference, delta=1.5 * delta, wide=turn(0.5, 0.7))
+        assert verdicts.judge_variant(group, "x", resolved)[1] == ""
+
+
+def test_notes_of_a_row_are_in_a_fixed_order() -> None:
+    """A row of counts has only the note about its counts."""
+    one, left_out = Interval(-0.1, 0.9), Interval(0.1, 0.9)
+    noise = verdicts.Difference([], 0.0, Interval(0, 0), one, one)
+    late = Lateness(share=0.5)
+    group = make_group(noise=noise, late={"x": late, "y": NOT_LATE})
+    series = [Slope(block, 0, 2, 1) for block in range(8)]
+    difference = verdicts.Difference(series, 0.4, one, one, None, ("a", "b"), one, 0.8, left_out)
+    words = lateness.describe_late_windows({}, late)
+    over = "mean over time +0.8 TSC cycles: some blocks cost more than usual"
+    for variant, parts in (("x", (over, words)), ("y", (over,)), ("z", (over,))):
+        note = "; ".join(("a", "b", BY_LAYOUTS, *parts, "one layout only"))
+        assert verdicts.judge_variant(group, variant, difference) == (UNRESOLVED, note)
+    exact = replace(group, tier=ICOUNT)
+    counted = (UNRESOLVED, "blocks disagree: -0.1 to +0.9 instructions")
+    assert verdicts.judge_variant(exact, "x", difference) == counted
+    none = verdicts.Difference([], 0.0, UNBOUNDED, UNBOUNDED, None)
+    assert verdicts.judge_variant(exact, "y", none) == (UNRESOLVED, "too few blocks")
 
 
 @pytest.mark.parametrize(
