@@ -15,12 +15,13 @@ import pytest
 from kmtools.analyse.rows import SHARE, Row, RowName
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
-from kmtools.measure.rundir import make_tiers, read_env
+from kmtools.measure.rundir import RunError, make_tiers, read_env
 from kmtools.measure.samples import (
     GAP,
     LOOP,
     PART,
     ROUNDS,
+    SAMPLE_COLUMNS,
     SWITCH,
     Sample,
     read_samples,
@@ -179,6 +180,32 @@ def test_fleet_reads_the_same_rows_from_parquet(tmp_path: Path) -> None:
             shutil.copy(run / "env.json", target)
         folder = tmp_path / "packed"
     assert outs[0].read_text() == outs[1].read_text()
+
+
+def test_message_about_a_parquet_file_names_this_file(tmp_path: Path) -> None:
+    """The row of the invalid sample would be the third line of samples.csv."""
+    duckdb = pytest.importorskip("duckdb", reason="duckdb is missing: scripts/setup --fleet")
+    from kmtools.analyse import parquet  # noqa: PLC0415  parquet needs duckdb
+
+    tier, path = make_tier(), tmp_path / "it's*.parquet"
+    sample = make_switch_sample("x", SWITCH, 5, unit=tier.unit)
+    parquet.write_parquet([sample], path)
+    assert parquet.load_parquet(path, [tier]) == [sample]
+
+    def explain_refusal() -> str:
+        with pytest.raises(RunError) as refusal:
+            parquet.load_parquet(path, [tier])
+        return str(refusal.value)
+
+    parquet.write_parquet([sample._replace(variant="")], path)
+    assert explain_refusal() == f"{path}:3: benchmark or variant is empty"
+    place = parquet.quote_sql_literal(str(path))
+    with duckdb.connect() as engine:
+        engine.execute(f"COPY (SELECT 5 AS value) TO {place} (FORMAT parquet)")
+    assert explain_refusal() == f"{path}: its columns are not {', '.join(SAMPLE_COLUMNS)}"
+    path.write_text("none")
+    said = explain_refusal()
+    assert said.startswith(f"{path}: ") and "0.parquet" not in said and "\n" not in said
 
 
 def test_invalid_run_is_not_exported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
