@@ -750,6 +750,25 @@ def test_interval_of_a_change_equals_a_computation_by_hand(
 
 
 @pytest.mark.parametrize(
+    ("varied", "steady", "half"),
+    [
+        # The standard error is 1/10 of the mean, and Student's t is 12.706 for one degree of
+        # freedom; it is 1/10 / sqrt(3), with 4.303 for two degrees.
+        ((9, 11), (10, 10, 10), 127.06),
+        ((9, 10, 11), (10, 10), 24.84),
+        ((9, 10, 11), (10, 10, 10, 10), 24.84),
+    ],
+)
+def test_interval_has_the_degrees_of_freedom_of_the_row_that_varies(
+    varied: Sequence[float], steady: Sequence[float], half: float
+) -> None:
+    for values in ((varied, steady), (steady, varied)):
+        a, b = map(make_timed_row, values)
+        percent, interval, _ = changes.compute_relative_change(a, b, 0.05)
+        assert percent == pytest.approx(0) and interval.half_width == pytest.approx(half, abs=0.01)
+
+
+@pytest.mark.parametrize(
     ("percent", "text"),
     [
         *((None, "-"), (math.nan, "-"), (math.inf, "?"), (-math.inf, "?"), (0.0, "+0.00 %")),
