@@ -158,7 +158,7 @@ def test_shell_loads_dependencies_before_modules_of_the_user(
 ) -> None:
     """The welcome text names the tracers that were fetched, and the last module of the user."""
     monkeypatch.setenv("TERM", "xterm")
-    fake_shell.clients = [Path("/c/one.ko"), Path("/c/two.ko")]
+    fake_shell.clients = [Path("/c/one.ko"), Path("/c/two.ko"), Path("/b/last.ko")]
     fake_shell.dependencies = [Path("/d/usbcore.ko")]
     fake_shell.tracers = {Path("/t/perf"): "/usr/bin/perf", Path("/t/tc"): "/usr/bin/trace-cmd"}
     request = replace(REQUEST, additions=[(Path("/x"), "/y")])
@@ -166,7 +166,7 @@ def test_shell_loads_dependencies_before_modules_of_the_user(
     out, err = capsys.readouterr()
     assert "lab shell: building /c, /b\n" in out and err == ""
     assert fake_shell.request.settings == {
-        "OWN": "/own/usbcore.ko /own/one.ko /own/two.ko",
+        "OWN": "/own/usbcore.ko /own/one.ko /own/two.ko /own/last.ko",
         "SIZE": "43 132",
         "TERMINAL": "xterm",
     }
@@ -174,11 +174,12 @@ def test_shell_loads_dependencies_before_modules_of_the_user(
         (Path("/d/usbcore.ko"), "/own/usbcore.ko"),
         (Path("/c/one.ko"), "/own/one.ko"),
         (Path("/c/two.ko"), "/own/two.ko"),
+        (Path("/b/last.ko"), "/own/last.ko"),
         (Path("/t/perf"), "/usr/bin/perf"),
         (Path("/t/tc"), "/usr/bin/trace-cmd"),
         (Path("/x"), "/y"),
     ]
-    assert "    lsmod                                  # two is loaded\n" in fake_shell.welcome
+    assert "    lsmod                                  # last is loaded\n" in fake_shell.welcome
     assert "echo '* trace' >markers/control" in fake_shell.welcome
     assert fake_shell.welcome.endswith("\ntrace-cmd, perf are here.\n\n")
 
