@@ -113,6 +113,23 @@ def test_endless_data_from_a_machine_is_refused(
     assert not (tmp_path / "run").exists()
 
 
+def test_missing_ssh_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fetch, "SSH", ("/none/ssh", "-T"))
+    assert main(["collect", str(tmp_path / "run"), "--from=metal=ssh://host"]) == 2
+    assert capsys.readouterr().err == "collect: /none/ssh is not installed\n"
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("size", [999, 1000])
+def test_machine_may_send_up_to_the_size_limit(monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(fetch, "MOST_BYTES", 1000)
+    script = f"head -c {size} /dev/zero; echo it fails >&2; exec >&-; sleep 0.05; exit 3\n"
+    found = fetch.run_shell_script(["sh"], script.encode())
+    assert found == (3, bytes(size), ["it fails"])
+
+
 def make_archive(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
     """Make a tar archive of samples; change() modifies its members."""
     raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0")
