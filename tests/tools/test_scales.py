@@ -133,11 +133,23 @@ def test_width_of_a_text_counts_wide_letters() -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "shown"),
-    [(58.0, "abcdefghij"), (57.9, "abcde…hij"), (40.6, "abcd…ij"), (1, "ab…ij")],
+    ("text", "room", "shown"),
+    [
+        ("abcdefghij", 58.0, "abcdefghij"),
+        ("abcdefghij", 57.9, "abcde…hij"),
+        ("abcdefghij", 40.6, "abcd…ij"),
+        ("abcdefghij", 1, "ab…ij"),
+        # Wide letters are 9.7 wide, the other letters and "…" 5.8.
+        ("mmmmmmWWWWWW", 70.0, "mmmm…WW"),
+        ("mmmmmmWWWWWW", 64.1, "mmmm…WW"),
+        ("mmmmmmWWWWWW", 63.9, "mmm…WW"),
+        ("mmmmmmefghij", 63.9, "mmmm…hij"),
+    ],
 )
-def test_text_is_shortened_to_its_room_or_to_five_letters(room: float, shown: str) -> None:
-    assert look.shorten_to_width("abcdefghij", room, 10) == shown
+def test_text_is_shortened_to_its_room_or_to_five_letters(
+    text: str, room: float, shown: str
+) -> None:
+    assert look.shorten_to_width(text, room, 10) == shown
 
 
 def test_text_is_wrapped_at_ten_letters_or_more() -> None:
