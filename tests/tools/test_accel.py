@@ -397,6 +397,23 @@ def test_description_of_a_guest_under_kvm_says_whether_the_host_is_emulated(
     assert (described["accel"], described["emulated"]) == ("kvm", below == accel.EMULATOR)
 
 
+@pytest.mark.parametrize(
+    ("script", "version"),
+    [("echo QEMU 7.2 $1; echo Copyright", "QEMU 7.2 --version"), ("true", "unknown")],
+)
+def test_version_of_an_emulator_is_its_first_line(script: str, version: str) -> None:
+    command = ("sh", "-c", script, "sh")
+    assert emulator._make_emulator(command, {}) == emulator.Emulator(command, {}, version)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [(("/none/qemu",), "No such file"), (("false",), "exit status 1")]
+)
+def test_emulator_that_does_not_run_is_named(command: tuple[str, ...], said: str) -> None:
+    with pytest.raises(UnableError, match=f"^{command[0]} cannot be run: .*{said}"):
+        emulator._make_emulator(command, {})
+
+
 def test_kvm_guest_sees_the_caches_of_its_host() -> None:
     options = emulator.make_accelerator_options("kvm", "vm", 2)
     assert "host,host-cache-info=on" in options

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,6 +33,20 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
     assert read_run_entry(run) == {"quick": False, "missing": []}
     assert (machine.local / "latest").resolve() == run
     assert {path.name for path in (run / "raw").iterdir()} == set(TIERS)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["/none/make"], "a step failed: /none/make: No such file or directory"),
+        (["sh", "-c", "exit $CODE"], "a step failed: exit code 7"),
+    ],
+)
+def test_failed_step_is_named(command: Sequence[str], said: str) -> None:
+    with pytest.raises(FailedError) as failed:
+        bench.run_measuring_step(command, "a step", {"CODE": "7"})
+    assert str(failed.value) == said
+    bench.run_measuring_step(["true"], "a step")
 
 
 @pytest.fixture

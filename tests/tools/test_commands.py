@@ -432,6 +432,27 @@ def test_figure_of_rates_has_a_known_format(
     assert found == ["svg chart of ['costs']"] * drawn
 
 
+@pytest.mark.parametrize(
+    ("tools", "missing"), [((), "gcc"), (("objdump",), "gcc"), (("gcc",), "objdump")]
+)
+def test_missing_program_to_measure_sizes_of_sites_is_named(
+    tools: Sequence[str],
+    missing: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in tools:
+        (tmp_path / name).write_text("#!/bin/sh\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert main(["sites"]) == UNABLE
+    said = capsys.readouterr().err
+    assert (
+        said.startswith("sites: sizes of sites need gcc and objdump: ") and f"'{missing}'" in said
+    )
+
+
 def test_sizes_of_sites_are_a_table(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -501,6 +501,14 @@ def test_reason_of_a_refused_machine_is_its_first_and_last_line(
     assert (found.paths, found.refusals, found.unreadable) == ({}, {"m": reason}, {})
 
 
+def test_unreadable_reason_of_a_refused_machine_is_named(tmp_path: Path) -> None:
+    link = tmp_path / "m" / "refused"
+    link.parent.mkdir()
+    link.symlink_to("none")
+    reason = f"{link}: No such file or directory"
+    assert machines.find_runs(tmp_path).refusals == {"m": reason}
+
+
 def test_machine_without_a_description_is_unknown() -> None:
     assert machines.read_machine("m", {}) == machines.Machine("m", *["unknown"] * 3)
     cpu = {"model_name": "x\x07", "microcode": "0x1"}

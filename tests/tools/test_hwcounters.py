@@ -87,6 +87,18 @@ def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, said: str) 
     assert f"{raw / 'counters'}{said}" in str(refused.value)
 
 
+def test_unreadable_counter_file_is_named(tmp_path: Path) -> None:
+    folder, binary, long = (tmp_path / name for name in ("folder", "binary", "long"))
+    folder.mkdir()
+    binary.write_bytes(b"\xff\n")
+    long.write_text("x" * 200_000)
+    for path, said in ((folder, "Is a dir"), (binary, "'utf-8' codec"), (long, "field larger")):
+        with pytest.raises(RunError) as refused:
+            hwcounters.read_counted_events(path)
+        assert str(refused.value).startswith(f"{path}: {said}")
+    assert hwcounters.read_counted_events(tmp_path / "none") == {}
+
+
 @pytest.mark.parametrize(
     "wrong", ["x", [1], [["a", "b", "c", "many", 1]], {"a": 1}, [["a", "b", "c", 10**400, 1]]]
 )

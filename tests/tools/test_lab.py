@@ -4,6 +4,7 @@ boots."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
@@ -743,6 +744,17 @@ def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:
         with pytest.raises(UnableError, match="is used by another boot; wait for its end"):
             boot_with_fake_qemu(laboratory, "finish 0")
     assert log.read_text() == "of the first boot"
+
+
+def test_full_disk_is_reported_before_the_boot(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(archive: Path, *_: object) -> None:
+        raise OSError(errno.ENOSPC, "Full", str(archive))
+
+    monkeypatch.setattr("kmtools.lab.initramfs.write_initramfs", refuse)
+    with pytest.raises(UnableError, match=r"^cannot write (.*/initramfs): \1: Full; make room "):
+        boot_with_fake_qemu(laboratory, "finish 0")
 
 
 def test_boot_without_an_exit_status_fails(laboratory: Path) -> None:

@@ -281,6 +281,20 @@ def test_unresolved_rows_are_shown_first_if_not_all_fit(
     assert texts[-1] == "4 of 6 rows resolved" + (f"; {hidden} not shown" if hidden else "")
 
 
+def test_samples_of_a_process_become_rows_unless_they_are_malformed(tmp_path: Path) -> None:
+    rows = LiveVerdicts("native")
+    rows.add_process_samples(tmp_path, 1)
+    raw = rawdata.write_tier(tmp_path / "raw", 24, 1, rawdata.BENCHES[:1])
+    (file,) = raw.glob("*.csv")
+    text = file.read_text()
+    file.write_text(text[:-5])
+    rows.add_process_samples(raw, 1)
+    assert rows.rows == {}
+    file.write_text(text)
+    rows.add_process_samples(raw, 1)
+    assert {name for name, _ in rows.rows} == {rawdata.BENCHES[0].name}
+
+
 def test_row_says_measured_once_the_guest_measures_the_next_benchmark() -> None:
     rows = LiveVerdicts("vm")
     for name in ("empty-loop", "empty-loop", "memcpy-4096"):
