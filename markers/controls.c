@@ -175,7 +175,7 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
 	int bucket, err = 0;
 
 	lockdep_assert_held(&controls.lock);
-	names = kvcalloc(controls.nr + 1, sizeof(*names), GFP_KERNEL);
+	names = kvcalloc(controls.nr, sizeof(*names), GFP_KERNEL);
 	if (!names)
 		return -ENOMEM;
 	hash_for_each(controls.names, bucket, control, node)
@@ -237,7 +237,7 @@ static void apply_rules_to_new_names(const struct module *module,
 	lockdep_assert_held(&controls.lock);
 	if (list_empty(&marker_rules))
 		return;
-	names = kvcalloc(controls.nr + 1, sizeof(*names), GFP_KERNEL);
+	names = kvcalloc(controls.nr, sizeof(*names), GFP_KERNEL);
 	if (!names) {
 		pr_warn("new module: no memory to apply '%s' commands to its markers; write them to markers/control again\n",
 			command->word);
