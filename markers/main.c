@@ -104,7 +104,8 @@ static int register_module_markers(struct module *module)
 				   &markers);
 	if (err)
 		return err;
-	if (!stubs.chunks && !markers.chunks)
+	/* A file with stubs has markers, too: DEFINE_MARKER() makes both. */
+	if (!markers.chunks)
 		return patcher_check_tables(module, needs);
 	return refuse_markers_in_init_text(module, &markers) ?: marker_stubs_add(module, &stubs) ?:
 	       marker_tables_add(module, &markers) ?: marker_files_add_directories(module);
