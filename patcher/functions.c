@@ -67,10 +67,9 @@ static int resolve_core_function(const char *name, struct kmarkers_extent *exten
  */
 int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 {
+	/* In kernels with ENDBR, ftrace looks for its instruction behind the ENDBR, too. */
 	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
 
-	if (err == -EINVAL)
-		err = ftrace_set_filter_ip(ops, addr + KMARKERS_ENDBR_LEN, 0, 0);
 	return err && err != -ENOMEM ? -EPERM : err;
 }
 
