@@ -149,7 +149,7 @@ static bool has_recorded(const struct program *program, unsigned long calls, u64
 
 const char *raw_calls_programs(void)
 {
-	const struct marker_typed *typed = &__typed_marker_test_typed;
+	struct marker_typed *typed = &__typed_marker_test_typed;
 
 	EXPECT(find_raw_event("test_typed")->num_args == 3);
 	EXPECT(find_raw_event("test_typed_noargs")->num_args == 0);
@@ -158,6 +158,8 @@ const char *raw_calls_programs(void)
 	hit_marker(1);
 	EXPECT(!attach_program("test_typed", store_5_args, &programs[0]));
 	EXPECT(wait_until_connected(typed, true) && typed->direct);
+	/* Connecting a connected marker has no effect. */
+	EXPECT(!marker_raw_switch(typed, true) && typed->raw->wanted && typed->raw->connected);
 	hit_marker(1ULL << 40);
 	EXPECT(has_recorded(&programs[0], 1, 1ULL << 40));
 	EXPECT(!attach_program("test_typed", store_5_args, &programs[1]));
@@ -168,6 +170,7 @@ const char *raw_calls_programs(void)
 	EXPECT(programs[0].calls == 2 && has_recorded(&programs[1], 2, 4));
 	EXPECT(!detach_program("test_typed", store_5_args, &programs[1]));
 	EXPECT(wait_until_connected(typed, false) && !typed->marker.state__imv);
+	EXPECT(!marker_raw_switch(typed, false) && !typed->raw->connected);
 	hit_marker(5);
 	EXPECT(programs[0].calls == 2 && programs[1].calls == 2);
 	return NULL;
