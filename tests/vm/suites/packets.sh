@@ -39,6 +39,11 @@ marker_hits() {
 	sed -n 's/^hits //p' "$debugfs/markers/$1/stats"
 }
 
+# run_kmlive_with_few_files: run both benchmarks while kmlive may have 16 open files
+run_kmlive_with_few_files() {
+	sh -c "ulimit -n 16 && exec /kmlive 1 1 /tmp/macro macro-ping macro-hackbench"
+}
+
 # test_packets_sites: check that a ping hits a site 4 times: a ping has two packets, each of which
 # is sent and received
 test_packets_sites() {
@@ -97,13 +102,17 @@ test_packets() {
 	refused "packets-live refuses an unknown variant" "Invalid argument" put nothing "$packets"
 	refused "kmlive refuses an unknown benchmark" "no benchmark named 'macro-nothing'" \
 		/kmlive 1 1 /tmp macro-nothing
+	for words in "1 1 /tmp" "0 1 /tmp macro-ping" "100001 1 /tmp macro-ping" "attach 1 1"; do
+		# shellcheck disable=SC2086 # they are words
+		refused "kmlive refuses the arguments '$words'" "^usage: kmlive BLOCKS SEED DIR" /kmlive $words
+	done
 	mkdir -p /tmp/macro
 	if [ ! -e /proc/sys/net/ipv4 ] || [ ! -e /proc/net/netfilter ]; then
 		test_packets_lacking
 		return
 	fi
 	refused "kmlive refuses a variant whose code does not run" "variant absent: the hook ran 0 times in 64 operations" run_kmlive_without_hooks
-	try "kmlive measures both benchmarks with packets" /kmlive 1 1 /tmp/macro macro-ping macro-hackbench
+	try "kmlive measures both benchmarks with packets, with few open files" run_kmlive_with_few_files
 	same "4 sites are executed in a ping and none without a hook" "$(print_hits_per_variant macro-ping)" "4 4 4 4 4 4 0 "
 	same "2 sites are executed in a message and none without a hook" "$(print_hits_per_variant macro-hackbench)" \
 		"2 2 2 2 2 2 2 2 2 2 2 0 "
