@@ -156,6 +156,8 @@ test_sdt_hot() {
 	try "a hot site is promoted" within 20 is_promoted
 	try "a site that is no longer hot is demoted" within 20 is_demoted
 	put 0 /sys/module/kmarkers_sdt/parameters/promote_after
+	! within 2 is_promoted
+	result $? "a hot site is not promoted while promote_after is 0"
 	put "trapped -count" "$sdt/control"
 }
 
