@@ -230,6 +230,31 @@ is_preempted() {
 	return "$code"
 }
 
+# print_memory_kib: print the size of all objects that the kernel cannot reclaim, and of its mapped
+# areas, in KiB
+print_memory_kib() {
+	awk '/^SUnreclaim:|^VmallocUsed:/ { sum += $2 } END { print sum }' /proc/meminfo
+}
+
+# grows_less_than KIB COMMAND...: run COMMAND once, and then four times; succeeds if the kernel's
+# memory grows by less than KIB KiB in the four times. Try up to three times, because the kernel
+# may also keep memory for later. If the kernel has kmemleak, which reports leaks at the end, do
+# nothing: the debugging of such kernels frees memory late.
+grows_less_than() {
+	[ ! -e /sys/kernel/debug/kmemleak ] || return 0
+	kib=$1
+	shift
+	"$@" || return
+	for _ in 1 2 3; do
+		memory=$(print_memory_kib)
+		"$@" && "$@" && "$@" && "$@" || return
+		grown=$(($(print_memory_kib) - memory))
+		echo "# the kernel's memory has grown by $grown KiB"
+		[ "$grown" -ge "$kib" ] || return 0
+	done
+	return 1
+}
+
 load_core() {
 	for module in $core; do
 		insmod "/modules/$module.ko" || return 1

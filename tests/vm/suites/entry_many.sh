@@ -154,6 +154,19 @@ test_many_gaps() {
 	result $kept "a switch interrupts another CPU for at most twice as long as IPIs alone"
 }
 
+# reload_many: load and unload the module
+reload_many() {
+	insmod /modules/kmarkers_test_entry_many.ko && rmmod kmarkers_test_entry_many
+}
+
+# The counts of the module take 8 bytes for each record, which is 320 KB or more, and its other
+# tables half as much each.
+test_many_freed() {
+	put "kmarkers_test_entry_many: count" "$many_dir/control"
+	try "a module with counted functions leaves no tables when it unloads" grows_less_than 500 reload_many
+	put "kmarkers_test_entry_many: -count" "$many_dir/control"
+}
+
 test_many_against_ftrace() {
 	if ! [ -r "$tracing/available_filter_functions" ]; then
 		skip "20000 functions are compared with the kernel's ftrace" "this kernel has no function tracer"
@@ -193,4 +206,5 @@ test_entry_many() {
 	same "each of 20000 functions is disabled" "$(count_functions_in_state off 2)" "$many_entries"
 	test_many_against_ftrace
 	try "the module with 20000 recorded functions unloads" rmmod kmarkers_test_entry_many
+	test_many_freed
 }

@@ -48,6 +48,11 @@ many_events() {
 	find "$tracing"/events/kmarkers -maxdepth 1 -name 'many_*' | wc -l
 }
 
+# switch_many_on_and_off: count the hits of all names, then disable them
+switch_many_on_and_off() {
+	put "many_* count" "$markers"/control && put "many_* none" "$markers"/control
+}
+
 test_many() {
 	start=$(cut -d. -f1 /proc/uptime)
 	try "the module with ten thousand markers loads" insmod /modules/kmarkers_test_many.ko
@@ -69,6 +74,8 @@ test_many() {
 	same "all markers are off after none" "$(count_markers_in_state off)" "$many"
 	hit_many 1
 	same "no marker counts hits while it is off" "$(count_names_with_hits 2)" "$sampled"
+
+	try "commands for all names leave no memory behind" grows_less_than 150 switch_many_on_and_off
 
 	check_command_for_all_names "many_00?[0-4] trace" 3
 	same "50 markers are on after trace for a part of the names" "$(count_markers_in_state on)" 50
