@@ -117,6 +117,20 @@ test_held_by_two() {
 	result $? "the event without references is removed with the last module"
 }
 
+# The commands trace and -trace switch an event that is held and an event that is not held.
+test_held_commands() {
+	insmod /modules/kmarkers_test_fields.ko
+	hold_event kmarkers.fd_request "\$sector"
+	try "a command enables an event that is held and another event" put "fd_[ra]* trace" "$control_parameter"
+	expect_records "each hit has a record while the event that is held is enabled" fd_request "request 10" $((10 * cpus))
+	expect_records "each hit has a record while the other event is enabled" fd_array "array 10" $((10 * cpus))
+	try "a command disables both events" put "fd_[ra]* -trace" "$control_parameter"
+	same "both events are disabled" "$(cat "$own"/fd_request/enable "$own"/fd_array/enable | tr '\n' ' ')" "0 0 "
+	expect_records "no hit has a record while the event that is held is disabled" fd_request "request 10" 0
+	release_event
+	rmmod kmarkers_test_fields
+}
+
 test_held_sdt() {
 	insmod /modules/kmarkers_test_sdt.ko
 	put "tsdt:::io-start event" "$sdt_control"
@@ -279,6 +293,7 @@ test_references() {
 		test_held_function
 		test_held_module
 		test_held_by_two
+		test_held_commands
 		test_held_while_switched
 		test_held_sdt
 		test_held_source
