@@ -59,6 +59,8 @@ test_trace() {
 	try "the event is enabled by trace" trace_on ev_plain
 	same "the event is on in tracefs after trace" "$(cat "$event"/enable)" 1
 	same "enable reads 1 after trace" "$(cat "$markers"/ev_plain/enable)" 1
+	grep -qx "kmarkers:ev_plain" "$tracing"/available_events
+	result $? "the event has its system after trace"
 	same "probe shows the probe of the event" "$(cat "$markers"/ev_plain/probe)" "kmarkers_event_probe [kmarkers_events] 1"
 	hit plain
 	same "the trace shows name and text of a hit" "$(print_trace_texts)" "ev_plain: number 42 text abc"
@@ -67,6 +69,8 @@ test_trace() {
 	hit "plain 1000"
 	same "every hit is traced once after trace was written twice" "$(print_trace_texts | wc -l)" 1000
 	try "the event is disabled by none" put none "$markers"/ev_plain/probe
+	grep -qx "kmarkers:ev_plain" "$tracing"/available_events
+	result $? "the event has its system after none"
 	clear_trace
 	hit plain
 	same "no hit is traced after none was written to probe" "$(print_trace_texts)" ""
