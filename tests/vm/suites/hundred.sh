@@ -55,6 +55,38 @@ test_hundred_hurry() {
 	same "no event is enabled after the reload" "$(cat "$own"/many_0*/enable | sort -u)" 0
 }
 
+# write_to_waiting_event TEXT FILE: write TEXT to FILE of an event of the module that was unloaded,
+# and set $waiting to the event. The event still waits for its removal. If it is removed meanwhile,
+# try the next one. Return the error of the write in $said.
+write_to_waiting_event() {
+	for waiting in "$own"/many_[1-9]???; do
+		said=$( (put "$1" "$waiting/$2") 2>&1) && return
+		case $said in
+		*"No such file"* | *"nonexistent directory"*) ;;
+		*) return 1 ;;
+		esac
+	done
+	echo "# no event waits for its removal"
+	return 1
+}
+
+waiting_event_is_gone() {
+	[ ! -e "$waiting" ]
+}
+
+# An event that waits for its removal cannot be enabled. If a trigger enables it nevertheless, it
+# exists until the trigger is removed.
+test_hundred_waiting() {
+	! write_to_waiting_event 1 enable && [ "${said#*No such device}" != "$said" ]
+	result $? "an event that waits for its removal cannot be enabled"
+	try "a trigger is added to an event that waits for its removal" write_to_waiting_event traceon trigger
+	cat "$list" >/dev/null
+	[ -e "$waiting" ]
+	result $? "the event with the trigger exists after all others are removed"
+	put "!traceon" "$waiting"/trigger
+	try "the event is removed within 10 s after its trigger" within 10 waiting_event_is_gone
+}
+
 # The module unloads and loads while its events still wait for removal, because the events of ten
 # thousand other names are removed before them. Only one event, which was enabled, is removed by the
 # kernel itself when the module unloads. The module unloads a second time before this event is added
@@ -67,6 +99,7 @@ test_hundred_queue() {
 	result $? "the module is reloaded while events of the other module are removed"
 	[ "$(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" -gt 0 ]
 	result $? "events of the other module still exist after the reload"
+	test_hundred_waiting
 	same "finally the events are exactly the names of the module" \
 		"$(count_settled_events) $(find "$own" -maxdepth 1 -name 'many_????' | wc -l)" "100 0"
 	for event in "$own"/many_0??; do
