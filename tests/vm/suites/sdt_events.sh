@@ -54,6 +54,18 @@ test_sdt_event_requests() {
 	result $? "no probe is an event after both requests are withdrawn"
 }
 
+# The event of a marker is enabled while a probe becomes an event, and while it is withdrawn.
+test_sdt_event_beside_marker() {
+	tick=$tracing/events/kmarkers/example_tick
+	insmod /modules/example_client.ko
+	put 1 "$tick/enable"
+	try "a probe is requested while the event of a marker is enabled" put "tsdt:::io-start event" "$sdt_files/control"
+	try "the request is withdrawn while the event of a marker is enabled" put "tsdt:::io-start -event" "$sdt_files/control"
+	same "the event of the marker stays enabled" "$(cat "$tick/enable")" 1
+	put 0 "$tick/enable"
+	rmmod example_client
+}
+
 test_sdt_event_records() {
 	put "tsdt:::io-start event" "$sdt_files/control"
 	same "fields have the types of the arguments" \
@@ -176,9 +188,31 @@ test_sdt_event_waits() {
 	result $? "no event is left after all requests are withdrawn"
 }
 
+# read_requests_repeatedly: read the list of requests until /tmp/reading is removed
+read_requests_repeatedly() {
+	while [ -e /tmp/reading ]; do
+		cat "$sdt_files/control" >/dev/null
+	done
+}
+
+# The line of a request has the number of matching sites, which takes long to count.
+test_sdt_event_readers() {
+	: >/tmp/reading
+	read_requests_repeatedly &
+	turns=0
+	while [ $turns -lt 10 ] && put "many:::none* event" "$sdt_files/control" &&
+		put "many:::none* -event" "$sdt_files/control"; do
+		turns=$((turns + 1))
+	done
+	rm /tmp/reading
+	wait
+	same "requests are added and withdrawn while their list is read" $turns 10
+}
+
 test_sdt_event_many() {
 	sdt_many=$tracing/events/sdt_many
 	insmod /modules/kmarkers_test_sdt_many.ko
+	test_sdt_event_readers
 	try "a command requests a thousand probes as events" put "many:::p0* event" "$sdt_files/control"
 	same "a thousand probes are events" "$(find "$sdt_many" -mindepth 1 -maxdepth 1 -type d | wc -l)" 1000
 	put 1 "$sdt_many/p0042/enable"
@@ -262,6 +296,7 @@ test_sdt_event_forms() {
 test_sdt_events() {
 	must insmod /modules/kmarkers_test_sdt.ko || return
 	test_sdt_event_requests
+	test_sdt_event_beside_marker
 	test_sdt_event_records
 	test_sdt_event_uses
 	test_sdt_event_breakpoints
