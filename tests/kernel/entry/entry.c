@@ -7,6 +7,8 @@
  *	te_many_returns	is called once; has several return statements and a 128-bit result
  *	te_recurse	is called four times
  *	te_cold		is called once, and is in another section than the others
+ *	te_split	is called once; has an exit in the separate part te_split.cold, unless the
+ *			compiler makes no tail calls
  *	te_plain	is called once, and is not recorded
  *
  * and the results are checked: the parameter wrong is the number of wrong results.
@@ -33,6 +35,15 @@ static noinline __cold unsigned long te_cold(unsigned long value)
 {
 	barrier();
 	return value ^ 1;
+}
+
+/* The compiler moves the tail call of a cold function to te_split.cold. */
+static noinline __noclone __used unsigned long te_split(unsigned long value)
+{
+	if (value == ULONG_MAX)
+		return te_cold(value);
+	barrier();
+	return value + 2;
 }
 
 static noinline __noclone unsigned long te_leaf(unsigned long a, unsigned long b, unsigned long c,
@@ -83,6 +94,7 @@ static void te_pass_once(unsigned long i)
 	te_expect(te_recurse(3) == 4);
 	te_expect(te_plain(i) == (int)i + 1);
 	te_expect(te_cold(i) == (i ^ 1));
+	te_expect(te_split(i) == i + 2);
 	te_expect(both == (i % 2 ? (unsigned __int128)21 << 64 | 21 : (unsigned __int128)i << 64));
 }
 

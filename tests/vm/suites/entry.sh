@@ -153,7 +153,7 @@ count_matching_names() {
 # Names are sorted, and only those with the literal beginning of a pattern are compared with it.
 test_entry_names() {
 	for pattern in te_leaf "te_leaf*" "te_l*" "te_*f" "te_*" "t*" "te_cold" "te_cold*" "te_cold.*" "te_col?" \
-		"te_[!l]*" "te_[lt]e*" "?e_leaf" "*_leaf" "*leaf*" "**" "te_pass" "te_pass*" "te_pass_o*" "te\_leaf" \
+		"te_s*" "te_split.*" "te_split.c*" "te_[!l]*" "te_[lt]e*" "?e_leaf" "*_leaf" "*leaf*" "**" "te_pass" "te_pass*" "te_pass_o*" "te\_leaf" \
 		te_lea te_leaff "a*" "zz*" "~*" "?"; do
 		put "$pattern count" "$entry/control"
 		same "$pattern matches the functions that it matches in the shell" \
