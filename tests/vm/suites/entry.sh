@@ -211,6 +211,24 @@ test_entry_stuck() {
 	same "no recorded function returned a wrong result with a kprobe" "$(cat "$te/wrong")" 0
 }
 
+# A function that could not be disabled because of a kprobe is disabled by the next removal of a
+# rule, also if this rule is for another module, and if functions were enabled meanwhile.
+test_entry_stuck_retried() {
+	for meanwhile in "" "te_tail count"; do
+		put "kmarkers_test_entry:te_leaf:entry count" "$entry/control"
+		put 1 "$te/kprobes"
+		put "kmarkers_test_entry:te_leaf:entry -count" "$entry/control" 2>/dev/null
+		same "stats shows the function with a kprobe as stuck${meanwhile:+ before $meanwhile}" "$(entry_stat stuck)" 1
+		[ ! "$meanwhile" ] || put "$meanwhile" "$entry/control"
+		put 0 "$te/kprobes"
+		put "example_entry: count" "$entry/control"
+		put "example_entry: -count" "$entry/control"
+		entry_lists "kmarkers_test_entry:te_leaf:entry off - "
+		result $? "the removal of a rule for another module disables the function${meanwhile:+ after $meanwhile}"
+	done
+	put "te_tail -count" "$entry/control"
+}
+
 # waits_again COUNT: succeeds if more than COUNT log lines say that kmarkers_entry waits for a
 # kprobe
 waits_again() {
@@ -431,6 +449,7 @@ test_entry() {
 	test_entry_patterns
 	test_entry_names
 	test_entry_parameter
+	test_entry_stuck_retried
 	test_entry_stuck
 	test_entry_left_alone
 	test_entry_in_init
