@@ -102,9 +102,9 @@ test_bench_offline() {
 }
 
 # attach_and_kill_shell FILE: start a shell that attaches BPF programs, writes their kprobes to
-# FILE, and kills itself
+# FILE, and kills itself. /tmp/skipped gets the names of the programs that are not attached.
 attach_and_kill_shell() {
-	sh -c "/kmlive attach \$\$ >/tmp/keeper && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
+	sh -c "/kmlive attach \$\$ >/tmp/keeper 2>/tmp/skipped && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
 	[ -s "$1" ]
 }
 
@@ -125,6 +125,48 @@ test_bench_attach() {
 	result $? "an unknown process ID leaves no BPF program attached"
 	try "BPF programs are attached for a shell" attach_and_kill_shell /tmp/attached
 	try "BPF programs are detached when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
+	if [ -r /sys/kernel/btf/vmlinux ]; then
+		lacks "SKIP peer-bpf-fentry: No such file" /tmp/skipped
+		result $? "the function of peer-bpf-fentry is found in the types of the kernel"
+	else
+		skip "the function of peer-bpf-fentry is found in the types of the kernel" "this kernel has no BTF"
+	fi
+}
+
+# run_one_block GROUP: measure one block of the benchmark; succeeds if the run ends
+run_one_block() {
+	put 1 "$bench"/config/blocks && put "start $1" "$bench"/control && within 60 not_running
+}
+
+# peers_are_registered: succeeds if the kernel lists a kprobe for each variant with a kprobe in
+# /tmp/peers, the summary of peers-enabled, and an ftrace client for the variant with ftrace
+peers_are_registered() {
+	[ "$(grep -c "called_[a-z0-9_]*+.*kmarkers_bench" "$kprobes")" = "$(grep -c "^kprobe-" /tmp/peers)" ] &&
+		{ lacks "^ftrace-hook " /tmp/peers || grep -q "^called_ftrace " "$tracing"/enabled_functions; }
+}
+
+# no_peer_is_registered: succeeds if the kernel lists neither a kprobe nor an ftrace client in
+# functions of kmarkers_bench
+no_peer_is_registered() {
+	! grep -q kmarkers_bench "$kprobes" && ! grep -q "^called_" "$tracing"/enabled_functions 2>/dev/null
+}
+
+# test_bench_peers: check that the kprobes and the ftrace client that the benchmark peers-enabled
+# measures are registered while it runs, and only then.
+test_bench_peers() {
+	kprobes=/sys/kernel/debug/kprobes/list
+	try "a block of peers-enabled is measured" run_one_block peers-enabled
+	same "status shows that peers-enabled is done" "$(cut -d' ' -f1 "$bench"/status)" "done"
+	try "peers-enabled leaves no kprobe and no ftrace client registered" no_peer_is_registered
+	cp "$bench"/peers-enabled/summary /tmp/peers
+	put 100000 "$bench"/config/blocks
+	put "start peers-enabled" "$bench"/control
+	try "kprobes and the ftrace client are registered while peers-enabled runs" within 20 peers_are_registered
+	same "peers-enabled was still running then" "$(cut -d' ' -f1 "$bench"/status)" running
+	put stop "$bench"/control
+	try "no kprobe and no ftrace client is left when peers-enabled is stopped" no_peer_is_registered
+	[ ! -d "$bench"/peer-kprobe-optimised ] || run_one_block peer-kprobe-optimised
+	try "peer-kprobe-optimised leaves no kprobe registered" no_peer_is_registered
 }
 
 test_bench() {
@@ -201,6 +243,7 @@ test_bench() {
 	grep -q "^arm-stall,stop-machine-stall," "$bench"/arm-stall/samples
 	result $? "arm-stall measures the stall of stop_machine()"
 	try "kmarkers_bench_sites unloads" rmmod kmarkers_bench_sites
+	test_bench_peers
 	try "control takes reset" put reset "$bench"/control
 	same "reset removes the samples" "$(grep -c '^empty-loop,' "$bench"/empty-loop/samples)" 0
 }
