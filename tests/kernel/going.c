@@ -6,7 +6,9 @@
  *
  *	hold		name of the module to hold; an empty line releases it
  *	held		1 while a module is held
- *	perf		ID of a trace event for which to open a perf event; 0 closes it
+ *	perf		ID of a trace event for which to open a perf event on CPU 0; 0 closes it
+ *	perf_record	the last record that perf got, if it is of the marker fd_request: its fields,
+ *			and the number of bytes behind them
  *	foreign_ops	number of module parameters whose kernel_param_ops are in another module
  */
 #include <linux/compiler.h>
@@ -22,6 +24,7 @@
 #include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
+#include <linux/trace_events.h>
 
 static char hold[MODULE_NAME_LEN];
 module_param_string(hold, hold, sizeof(hold), 0600);
@@ -97,6 +100,32 @@ static const struct kernel_param_ops foreign_ops = { .get = get_foreign_ops };
 module_param_cb(foreign_ops, &foreign_ops, NULL, 0400);
 
 static struct perf_event *open_event;
+static char perf_record[80];
+module_param_string(perf_record, perf_record, sizeof(perf_record), 0400);
+
+/* The record of a hit of the marker fd_request, whose last field is the place of a string. */
+struct request_record {
+	struct trace_entry entry;
+	unsigned long sector;
+	u32 bytes;
+	u16 name, name_bytes;
+};
+
+/* Store the text of a perf record, unless a field is behind the end of the record. */
+static void store_perf_record(struct perf_event *event, struct perf_sample_data *sample,
+			      struct pt_regs *regs)
+{
+	const struct request_record *record = sample->raw->frag.data;
+	unsigned int size = sample->raw->frag.size, end;
+
+	end = size < sizeof(*record) ? size + 1 : record->name + record->name_bytes;
+	if (end > size)
+		snprintf(perf_record, sizeof(perf_record), "%u bytes are too few", size);
+	else
+		snprintf(perf_record, sizeof(perf_record), "sector %lu bytes %u name %s, then %u",
+			 record->sector, record->bytes, (const char *)record + record->name,
+			 size - end);
+}
 
 static void close_perf_event(void)
 {
@@ -113,6 +142,7 @@ static int set_perf(const char *value, const struct kernel_param *param)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_TRACEPOINT, .size = sizeof(attr), .sample_period = 1,
+		.sample_type = PERF_SAMPLE_RAW,
 	};
 	struct perf_event *event;
 	int err = kstrtou64(value, 0, &attr.config);
@@ -122,7 +152,7 @@ static int set_perf(const char *value, const struct kernel_param *param)
 	close_perf_event();
 	if (!attr.config)
 		return 0;
-	event = perf_event_create_kernel_counter(&attr, 0, NULL, NULL, NULL);
+	event = perf_event_create_kernel_counter(&attr, 0, NULL, store_perf_record, NULL);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	open_event = event;

@@ -265,6 +265,12 @@ test_held_by_perf() {
 	[ -e "$own"/fd_request/enable ]
 	result $? "the module has its events after its init function has succeeded"
 	try "perf opens an event" put "$(cat "$own"/fd_request/id)" "$references_going"/perf
+	# perf adds 4 bytes to a record, and then needs a multiple of 8. Without padding the records
+	# end behind the name, with 29 and 28 bytes, or 8 more in a kernel with PREEMPT_RT.
+	hit_fields "request 1"
+	same "perf gets a record with 7 bytes of padding" "$(cat "$references_going"/perf_record)" "sector 0 bytes 512 name even, then 7"
+	hit_fields "request 2"
+	same "perf gets a record without padding" "$(cat "$references_going"/perf_record)" "sector 1 bytes 512 name odd, then 0"
 	refused "the module of an event that perf has opened cannot be unloaded" "temporarily unavailable" rmmod kmarkers_test_fields
 	insmod /modules/kmarkers_test_fields_again.ko
 	try "another module with the event unloads meanwhile" rmmod kmarkers_test_fields_again
