@@ -19,6 +19,7 @@
  *					thread takes and releases text_mutex
  *	nothing				make requests that each have a missing or wrong field;
  *					all must fail
+ *	records				look for records of a kind that no module has
  *	site FUNCTION OFFSET LEN	register a site and unregister it
  *	bytes ADDRESS LEN		answer: the bytes in memory
  *	scan ADDRESS LEN VALUE MASK	answer: offsets of the bytes b with (b & MASK) == VALUE
@@ -47,6 +48,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include <kmarkers/patcher.h>
 #include <kmarkers/redirect.h>
 
 #include "core_test.h"
@@ -281,6 +283,19 @@ static int make_incomplete_requests(char **words)
 	return 0;
 }
 
+/* Return 0 if no records are found, also if the span had other contents before. */
+static int find_no_records(char **words)
+{
+	struct kmarkers_span span;
+	int err;
+
+	memset(&span, 0xff, sizeof(span));
+	err = patcher_find_records(THIS_MODULE, "no_kind", NULL, sizeof(struct patcher_site), &span);
+	if (!err && (span.first || span.end || span.bytes || span.chunks))
+		err = -EPROTO;
+	return err;
+}
+
 static int register_and_unregister_site(char **words)
 {
 	static const char owner[] = "test_core";
@@ -313,6 +328,7 @@ static const struct command {
 	{ "detour-race", 2, repeat_detour_race },
 	{ "forget-race", 3, repeat_unregister_race },
 	{ "nothing", 1, make_incomplete_requests },
+	{ "records", 1, find_no_records },
 	{ "site", 4, register_and_unregister_site },
 	{ "bytes", 3, core_show_bytes },
 	{ "scan", 5, core_find_bytes },

@@ -176,6 +176,44 @@ patcher_stat() {
 	sed -n "s/^$1 //p" "$debugfs"/patcher/stats
 }
 
+# hashes_are_freed: succeeds if the trace shows the release of each hash of ftrace whose allocation it
+# shows. /tmp/hashes collects both, because the trace may lose old records.
+hashes_are_freed() {
+	sed -n 's/.* \(kmalloc\): call_site=[a-z_]*ftrace_hash+[^ ]* ptr=\([^ ]*\).*/\1 \2/p
+		s/.* \(kfree\): .* ptr=\([^ ]*\).*/\1 \2/p' "$tracing"/trace >>/tmp/hashes
+	awk '$1 == "kmalloc" { held[$2] = 1 }
+		$1 == "kfree" { delete held[$2] }
+		END { for (hash in held) exit 1 }' /tmp/hashes
+}
+
+# check_filters_are_freed NAME COMMAND...: a test that passes if each hash that the command allocates
+# is freed, some of them after a grace period. ftrace keeps the functions of a filter in a hash.
+check_filters_are_freed() {
+	name=$1
+	shift
+	: >/tmp/hashes
+	echo >"$tracing"/trace
+	put 1 "$tracing"/events/kmem/kfree/enable
+	put 1 "$tracing"/events/kmem/kmalloc/enable
+	"$@"
+	code=$?
+	put 0 "$tracing"/events/kmem/kmalloc/enable
+	# Each look at the trace adds records to it, so there are only a few.
+	freed=1
+	for _ in 1 2 3 4 5; do
+		hashes_are_freed && freed=0 && break
+		sleep 0.5
+	done
+	put 0 "$tracing"/events/kmem/kfree/enable
+	echo >"$tracing"/trace
+	if ! grep -q "^kmalloc" /tmp/hashes; then
+		skip "$name" "the trace of this kernel names no hash of ftrace"
+		return
+	fi
+	[ "$code" -eq 0 ] && [ "$freed" -eq 0 ]
+	result $? "$name"
+}
+
 # expedite_grace_periods 0/1: with 1, expedite RCU grace periods; with 0, stop that. A kernel with
 # PREEMPT_RT sets rcu_normal at boot, which has to be cleared first.
 expedite_grace_periods() {

@@ -42,6 +42,7 @@ test_names() {
 	refused "a redirect of a call that the function does not make is refused" "No such file" command_core redirect "$getppid" vfs_read
 	refused "a site of no length is refused" "Invalid" command_core site "$getppid" 0 0
 	try "the module's checks of incomplete requests succeed" command_core nothing
+	try "no records are found of a kind that no module has" command_core records
 	refused "a site longer than any instruction is refused" "Invalid" command_core site "$getppid" 0 12
 	# Line 1: entry code; line 2: noinstr functions; line 3: notrace functions and assembly;
 	# line 4: functions that run before the breakpoint handler.
@@ -287,6 +288,10 @@ test_claims() {
 	same "the list of sites has the same owners and numbers as at first" "$(print_site_owners)" "$before"
 }
 
+detour_and_undetour() {
+	command_core detour "$getppid" && command_core undetour
+}
+
 test_detour() {
 	bytes=$(ask_core bytes "$(address "$getppid")" 16)
 	try "a function gets a detour" command_core detour "$getppid"
@@ -299,6 +304,7 @@ test_detour() {
 	result $? "the function without a detour does not return the detour's value"
 	same "the function without a detour has its former bytes" "$(ask_core bytes "$(address "$getppid")" 16)" "$bytes"
 	refused "a second removal of the detour is refused" "Invalid" command_core undetour
+	check_filters_are_freed "a detour that is removed leaves no filter of ftrace" detour_and_undetour
 	try "two threads install one detour at the same time" command_core detour-race "$getppid"
 	same "the function has its former bytes after two threads" "$(ask_core bytes "$(address "$getppid")" 16)" "$bytes"
 	try "the kernel has the symbol memset" in_kernel memset
