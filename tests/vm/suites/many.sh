@@ -3,6 +3,8 @@
 # A module with ten thousand markers, and commands that switch all of them.
 # shellcheck source=tests/vm/lib_events.sh
 . /tests/lib_events.sh
+# shellcheck source=tests/vm/lib_core.sh
+. /tests/lib_core.sh
 
 many=10000
 # Pattern of the names whose files are read. For slow kernels, the host sets a pattern with fewer
@@ -53,6 +55,30 @@ switch_many_on_and_off() {
 	put "many_* count" "$markers"/control && put "many_* none" "$markers"/control
 }
 
+# print_site_in_bucket N: print the offset of a site in the function pass_0 whose kprobe the kernel
+# would keep in bucket N of its hash table. The hash of an address has 6 bits.
+print_site_in_bucket() {
+	start=$(sed -n 's/^\([0-9a-f]*\) . pass_0[[:space:]]\[kmarkers_test_many\]$/\1/p' /proc/kallsyms)
+	sed -n 's/^immediate pass_0+\(0x[0-9a-f]*\)\/.* \[kmarkers_test_many\] .*/\1/p' "$debugfs"/patcher/sites |
+		while read -r offset; do
+			[ $(((0x$start + offset) * 0x61c8864680b583eb >> 58 & 63)) -eq "$1" ] || continue
+			echo "$offset"
+			break
+		done
+}
+
+# A kprobe keeps its site from being changed, in whichever bucket of the kernel's table it is.
+test_many_kprobes() {
+	for bucket in 0 1 62 63; do
+		try "a kprobe in bucket $bucket is registered on a site" \
+			add_probe held kmarkers_test_many:pass_0 "$(print_site_in_bucket $bucket)"
+		refused "the markers of a function with a kprobe in bucket $bucket are not switched on" "busy" \
+			put "many_0* count" "$markers"/control
+		remove_probe held
+		put "many_0* none" "$markers"/control
+	done
+}
+
 test_many() {
 	start=$(cut -d. -f1 /proc/uptime)
 	try "the module with ten thousand markers loads" insmod /modules/kmarkers_test_many.ko
@@ -61,6 +87,7 @@ test_many() {
 	same "each name is a trace event" "$(many_events)" "$many"
 	# This write makes the kernel allocate its trace buffer at full size.
 	put 0 "$tracing"/events/kmarkers/many_0000/enable
+	test_many_kprobes
 	sites=$(patcher_stat sites)
 	check_command_for_all_names "many_* count" 3
 	same "'many_* count' switches every site" $(($(patcher_stat sites) - sites)) "$many"
