@@ -22,6 +22,7 @@
 #include <linux/kernel.h>
 #include <linux/kprobes.h>
 #include <linux/kthread.h>
+#include <linux/linkage.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
 #include <linux/smp.h>
@@ -45,6 +46,30 @@ static noinline __noclone __used unsigned long te_split(unsigned long value)
 	barrier();
 	return value + 2;
 }
+
+/*
+ * A function in init text.  The records of functions in other text that follow in this file come
+ * behind its records.
+ */
+static noinline __noclone unsigned long __init te_early(unsigned long value)
+{
+	barrier();
+	return value + 1;
+}
+
+/*
+ * A function with a record behind the end of the table: kmarkers_entry must not read this record.
+ */
+asm(".pushsection .text\n"
+	"	.type te_behind, @function\n"
+	"te_behind:\n"
+	"	.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+	"	" ASM_RET "\n"
+	"	.size te_behind, . - te_behind\n"
+	".popsection\n"
+	".pushsection .discard_kmarkers_entry, 3, \"aw\", @progbits\n"
+	"	.long te_behind - ., 0\n"
+	".popsection\n");
 
 static noinline __noclone unsigned long te_leaf(unsigned long a, unsigned long b, unsigned long c,
 				      unsigned long d, unsigned long e, unsigned long f)
@@ -277,6 +302,7 @@ static int __init te_init(void)
 	unsigned long end = jiffies + 60 * HZ;
 
 	te_pass_once(0);
+	te_expect(te_early(1) == 2);
 	while (READ_ONCE(te_stay_in_init) && time_before(jiffies, end))
 		msleep(20);
 	return 0;

@@ -14,8 +14,10 @@ test_entry_list() {
 	result $? "the list shows the entry of a function"
 	entry_lists "kmarkers_test_entry:te_leaf:exit off - 0 te_leaf@+0x"
 	result $? "the list shows the exit of a function"
-	lacks ":te_init:\|:init_module:\|:?:\|:te_plain:" "$entry/list"
+	lacks ":te_init:\|:te_early:\|:init_module:\|:?:\|:te_plain:" "$entry/list"
 	result $? "the list shows no function in init text or in the file left to ftrace"
+	grep -q " te_behind[[:space:]]" /proc/kallsyms && lacks ":te_behind:" "$entry/list"
+	result $? "the list shows no function whose record is behind the end of the table"
 	grep -q " te_exit[[:space:]]" /proc/kallsyms
 	result $? "the test module has an exit function"
 	lacks ":te_exit:\|:cleanup_module:" "$entry/list"
@@ -368,7 +370,7 @@ test_entry_removal() {
 	try "kmarkers_entry loads while its client is loaded" insmod /modules/kmarkers_entry.ko
 	entry_lists "kmarkers_test_entry:te_leaf:entry off - 0 "
 	result $? "the list shows functions of a module loaded before kmarkers_entry"
-	lacks ":te_init:\|:init_module:\|:?:" "$entry/list"
+	lacks ":te_init:\|:te_early:\|:init_module:\|:?:" "$entry/list"
 	result $? "the list shows no function in init text that was freed"
 	same "no recorded function returned a wrong result while kmarkers_entry was unloaded" "$(cat "$te/wrong")" 0
 	try "the client unloads" rmmod kmarkers_test_entry
