@@ -63,6 +63,11 @@ test_attach() {
 	write_control "*read* none"
 	write_control "detach vfs_read"
 	write_control "detach read_again"
+	check_filters_are_freed "a marker that is detached leaves no filter of ftrace" attach_and_detach
+}
+
+attach_and_detach() {
+	write_control "attach vfs_read" && write_control "detach vfs_read"
 }
 
 # print_hits NAME: print the number of hits that the probe count has counted
@@ -323,13 +328,15 @@ ev_plain trace 1"
 	same "patterns apply again when the module is loaded again" "$(print_hits ev_plain) $(cat "$markers/ev_plain/enable")" "2 1"
 	try "-count of the same pattern removes it" write_control "ev_pl* -count"
 	same "the name that the removed pattern matches is not counted" "$(hit "plain 1"; print_hits ev_plain)" 2
-	write_control "ev_long count"
+	try "count is accepted for a pattern that matches a marker" write_control "ev_lon* count"
+	! logged "ev_lon\*: matches no marker"
+	result $? "the log does not say that this pattern matches no marker"
 	refused "a pattern that cannot be applied is refused" "Invalid argument" write_control "ev_* trace"
 	write_control "late_* -trace"
 	write_control "detach late_open"
 	same "control lists the patterns that are left" "$(print_patterns)" "ev_plain trace 1
 late_* count 0
-ev_long count 1"
+ev_lon* count 1"
 	try "'* none' removes all patterns" write_control "* none"
 	same "control lists no pattern" "$(print_patterns)" ""
 	same "'* none' disables all names" "$(cat "$markers/ev_plain/enable")" 0
@@ -339,10 +346,31 @@ ev_long count 1"
 	write_control "late_* count"
 }
 
+# While a module runs its init function, it has names of markers, but no trace events yet. A pattern
+# that matches them must not be applied to them when another module is loaded.
+test_patterns_during_init() {
+	write_control "fd_request trace"
+	write_control "ev_plain trace"
+	insmod /modules/kmarkers_test_fields.ko wait=1 &
+	try "a module with a name that a pattern matches runs its init function" \
+		within 10 [ -e /sys/module/kmarkers_test_fields/parameters/wait ]
+	try "another module with a name that a pattern matches loads meanwhile" insmod /modules/kmarkers_test_events.ko
+	! logged "trace event fd_request does not exist\|failed for this new marker"
+	result $? "the log names no marker whose event cannot be enabled"
+	same "the trace event of the other module is enabled" "$(cat "$tracing"/events/kmarkers/ev_plain/enable)" 1
+	put 0 /sys/module/kmarkers_test_fields/parameters/wait
+	wait
+	same "the trace event of the first module is enabled after its init function" \
+		"$(cat "$tracing"/events/kmarkers/fd_request/enable)" 1
+	write_control "* none"
+	rmmod kmarkers_test_fields kmarkers_test_events
+}
+
 test_functions() {
 	# This write makes the kernel allocate its trace buffer at full size.
 	put 0 "$tracing"/events/sched/sched_switch/enable
 	test_patterns
+	test_patterns_during_init
 	insmod /modules/kmarkers_test_events.ko
 	insmod /modules/example_client.ko
 	test_attach

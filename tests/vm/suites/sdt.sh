@@ -54,6 +54,8 @@ test_sdt_parameter() {
 		refused "the parameter control refuses '$wrong'" "Invalid argument" put "$wrong" "$parameter"
 	done
 	try "the parameter control accepts count" put "tsdt_read:io-start count" "$parameter"
+	! logged "tsdt_read:io-start: matches no site"
+	result $? "the log does not say that a pattern with a site matches none"
 	put 2 "$tsdt/pass"
 	sdt_lists "tsdt:kmarkers_test_sdt:tsdt_read:io-start on jump 1 5 "
 	result $? "the parameter control enabled the site"

@@ -39,8 +39,14 @@ test_sdt_event_requests() {
 	done
 	refused "-event is refused for a pattern that was not requested" "No such file" put "tsdt:::io-start -event" "$sdt_files/control"
 	try "a command requests a probe as an event" put "tsdt:::io-start event" "$sdt_files/control"
+	! logged "tsdt:::io-start: matches no site"
+	result $? "the log does not say that a requested pattern with a site matches none"
 	group_is "io__start "
 	result $? "the requested probe is an event"
+	try "a command requests a probe that no module has" put "tsdt:::nowhere event" "$sdt_files/control"
+	logged "sdt: pattern tsdt:::nowhere: matches no site yet; applies"
+	result $? "the log says that a requested pattern matches no site yet"
+	put "tsdt:::nowhere -event" "$sdt_files/control"
 	refused "a second request of the same pattern is refused" "busy" put "tsdt:::io-start event" "$sdt_files/control"
 	try "the parameter control accepts a request for a single site of the probe" \
 		put "tsdt_read:io-start event" /sys/module/kmarkers_sdt/parameters/control
