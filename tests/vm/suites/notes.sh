@@ -186,11 +186,27 @@ notes_traced() {
 	same_lines /tmp/traced /tmp/wanted_traced
 }
 
+# print_wrong_commands: print each bpftrace command in /tmp/bpftrace whose format or arguments are
+# not as many as the values in the hits of its note
+print_wrong_commands() {
+	awk 'NR == FNR { values[$1] = NF - 1; next }
+		{
+			name = format = arguments = $0
+			sub(/.*printf\("/, "", name)
+			sub(/_[0-9].*/, "", name)
+			sub(/\\n".*/, "", format)
+			sub(/.*\\n"/, "", arguments)
+			if (gsub(/%ll[du]/, "", format) != values[name] || gsub(/, /, "", arguments) != values[name])
+				print
+		}' /tmp/wanted /tmp/bpftrace
+}
+
 test_notes_definitions() {
 	for level in $levels; do
 		list_notes_of_level "$level" "bpftrace -e 'kprobe" >/tmp/bpftrace
 		sites=$(grep -c "^tnotes:kmarkers_test_notes:${level}_" "$debugfs/sdt/list")
 		same "$level: each note has a definition for bpftrace" "$(wc -l </tmp/bpftrace)" "$sites"
+		same "$level: each definition for bpftrace prints all arguments of the note" "$(print_wrong_commands)" ""
 		try "$level: kprobe_events accepts the definitions" define_notes "$level"
 		# An SDT note with an argument at the sum of two registers has no definition.
 		# Whether the notes "indexed" have such arguments depends on the compiler.
