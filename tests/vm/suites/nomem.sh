@@ -105,6 +105,41 @@ test_entry_without_memory() {
 	rmmod kmarkers_test_entry
 }
 
+# Kprobes of SDT notes are registered one by one, and unregistered in one batch, or one by one if
+# there is no memory for the batch.
+test_sdt_without_memory() {
+	must insmod /modules/kmarkers_test_sdt.ko || return
+	must insmod /modules/kmarkers_test_notes_only.ko || return
+	list=$debugfs/sdt/list
+	undo=$debugfs/sdt/control
+	write_without_memory "tsdt:::* count" "$undo" "tsdt:::* -count"
+	write_without_memory "tonly:::* count" "$undo" "tonly:::* -count"
+	nth=1
+	left=0
+	right=0
+	without=0
+	while [ "$left" -eq 0 ] && [ $nth -lt 100 ]; do
+		# After a refused write the note is still counted.
+		put "tonly:::* count" "$undo" 2>/dev/null
+		{
+			put $nth "$fail_at"
+			put "tonly:::* -count" "$undo"
+			code=$?
+			read -r left <"$fail_at" || left=1
+			stop_failing
+		} 2>/tmp/said
+		state="probed note 1"
+		[ $code -ne 0 ] || state="off note 0"
+		grep -q "^tonly:.*:passed $state " "$list" && right=$((right + 1))
+		[ $code -ne 0 ] || [ "$left" -ne 0 ] || without=$((without + 1))
+		nth=$((nth + 1))
+	done
+	same "a refused write changes no note, any other disables it" $right $((nth - 1))
+	[ $without -gt 0 ] && [ $nth -lt 100 ]
+	result $? "a note is disabled although memory runs out"
+	rmmod kmarkers_test_notes_only kmarkers_test_sdt
+}
+
 test_nomem() {
 	loaded kmarkers_test || must insmod /modules/kmarkers_test.ko || return
 	must insmod /modules/kmarkers_test_events.ko || return
@@ -135,6 +170,7 @@ test_nomem() {
 	same "the list of markers is the same as before all refusals" "$(cat "$list")" "$all"
 	test_core_without_memory
 	test_entry_without_memory
+	test_sdt_without_memory
 	expedite_grace_periods 0
 	rmmod kmarkers_test_events
 	rmmod kmarkers_test
