@@ -18,6 +18,24 @@ lock_down() {
 	grep -q "\[integrity\]" "$lockdown" || put integrity "$lockdown"
 }
 
+# print_files MODE: print the files in /tmp/modes that have this mode. Instead of the names of markers,
+# values and benchmarks, print a star.
+print_files() {
+	sed -n "s:^$1 $debugfs/::p" /tmp/modes |
+		sed 's:^\(markers\|bench\)/[^/]*/:\1/*/:; s:/values/.*:/values/*:; s:/[a-z]*-live:/*-live:' |
+		sort -u | tr '\n' ' '
+}
+
+# Under lockdown, a file in debugfs can be read only if its mode has no write permission.
+test_modes() {
+	find "$debugfs" -type f -exec stat -c '%a %n' {} + >/tmp/modes
+	same "root alone can write the files of commands and settings" "$(print_files 600)" \
+		"bench/*-live bench/*/blocks bench/*/cpu bench/*/seed bench/control entry/control immediate/values/* markers/*/enable markers/*/probe markers/control sdt/control "
+	same "root alone can read all other files" "$(print_files 400)" \
+		"bench/*/samples bench/*/summary bench/env bench/hits bench/status entry/list entry/stats immediate/list markers/*/stats markers/list patcher/sites patcher/stats sdt/list sdt/notes "
+	same "no file has another mode" "$(grep -v "^[46]00 " /tmp/modes)" ""
+}
+
 test_control_parameter() {
 	refused "the debugfs file markers/control cannot be written" "Operation not permitted" put "fd_request count" "$debugfs"/markers/control
 	try "the parameter control of markers accepts count" put "fd_* count" "$control_parameter"
@@ -101,6 +119,7 @@ test_lockdown() {
 	must insmod /modules/example_profile.ko || return
 	must insmod /modules/kmarkers_test_sdt.ko || return
 	try "kmarkers_test_fields loads before the lockdown" insmod /modules/kmarkers_test_fields.ko
+	test_modes
 	if ! lock_down; then
 		skip "operations under lockdown" "this kernel has none"
 		rmmod kmarkers_test_fields kmarkers_test_sdt example_profile
