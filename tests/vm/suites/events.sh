@@ -119,6 +119,23 @@ test_count() {
 	put none "$markers"/ev_twice/probe
 }
 
+# The page tables of a module's text must be walked with interrupts off, because the kernel frees a
+# page table after an IPI to every CPU. In the trace, d or D means that interrupts were off.
+test_table_walk() {
+	if ! put vmalloc_to_page "$tracing"/set_ftrace_filter 2>/dev/null || ! put function "$tracing"/current_tracer 2>/dev/null; then
+		skip "page tables are walked with interrupts off" "this kernel has no function tracer"
+		return
+	fi
+	clear_trace
+	put count "$markers"/ev_plain/probe
+	put none "$markers"/ev_plain/probe
+	grep ": vmalloc_to_page <-" "$tracing"/trace >/tmp/walks
+	put nop "$tracing"/current_tracer
+	put "" "$tracing"/set_ftrace_filter
+	[ -s /tmp/walks ] && lacks "\] [^dD].*: vmalloc_to_page" /tmp/walks
+	result $? "page tables are walked with interrupts off"
+}
+
 test_formats() {
 	for marker in noargs integers strings pointers bad_strings endless long twice wide_argument; do
 		try "trace is enabled for ev_$marker" trace_on ev_$marker
@@ -292,6 +309,7 @@ test_events() {
 	test_names_have_files
 	test_trace
 	test_count
+	test_table_walk
 	test_formats
 	test_contexts
 	test_bad_writes
