@@ -102,10 +102,17 @@ test_bench_offline() {
 }
 
 # attach_and_kill_shell FILE: start a shell that attaches BPF programs, writes their kprobes to
-# FILE, and kills itself. /tmp/skipped gets the names of the programs that are not attached.
+# FILE, and kills itself. What is not attached is in /tmp/unattached; /tmp/fentry lists the function
+# with a program at its entry.
 attach_and_kill_shell() {
-	sh -c "/kmlive attach \$\$ >/tmp/keeper 2>/tmp/skipped && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1; kill -KILL \$\$"
+	sh -c "/kmlive attach \$\$ >/tmp/keeper 2>/tmp/unattached && grep kmarkers_bench_bpf_kprobe /sys/kernel/debug/kprobes/list >$1
+		grep '^int_sqrt ' $tracing/enabled_functions >/tmp/fentry; kill -KILL \$\$"
 	[ -s "$1" ]
+}
+
+# fentry_is_missing: succeeds if no program is at the entry of the function
+fentry_is_missing() {
+	lacks "^int_sqrt " "$tracing"/enabled_functions
 }
 
 # test_bench_attach: check that kmlive attaches BPF programs only for an existing process, and that
@@ -124,13 +131,15 @@ test_bench_attach() {
 	lacks kmarkers_bench_bpf_kprobe $probes
 	result $? "an unknown process ID leaves no BPF program attached"
 	try "BPF programs are attached for a shell" attach_and_kill_shell /tmp/attached
-	try "BPF programs are detached when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
-	if [ -r /sys/kernel/btf/vmlinux ]; then
-		lacks "SKIP peer-bpf-fentry: No such file" /tmp/skipped
-		result $? "the function of peer-bpf-fentry is found in the types of the kernel"
+	if [ -e /sys/kernel/btf/vmlinux ] && [ -r "$tracing"/enabled_functions ]; then
+		same "every BPF program is attached" "$(cat /tmp/unattached)" ""
+		[ -s /tmp/fentry ]
+		result $? "a BPF program is attached to the entry of a function"
+		try "this program is detached when the shell is killed" within 20 fentry_is_missing
 	else
-		skip "the function of peer-bpf-fentry is found in the types of the kernel" "this kernel has no BTF"
+		skip "a BPF program is attached to the entry of a function" "this kernel has no types for BPF"
 	fi
+	try "BPF programs are detached when their shell is killed" within 20 lacks kmarkers_bench_bpf_kprobe $probes
 }
 
 # run_one_block GROUP: measure one block of the benchmark; succeeds if the run ends
@@ -169,12 +178,29 @@ test_bench_peers() {
 	try "peer-kprobe-optimised leaves no kprobe registered" no_peer_is_registered
 }
 
+# print_env NAME: print the value with that name in bench/env
+print_env() {
+	sed -n "s/^$1=//p" "$bench"/env
+}
+
+test_bench_env() {
+	same "env begins with the machine and the settings" "$(sed 's/=.*//' "$bench"/env | head -n 11 | tr '\n' ' ')" \
+		"kernel cpu_model microcode cpus tsc_khz hypervisor emulated cycles blocks cpu seed "
+	same "env has the release of the kernel" "$(print_env kernel)" "$(uname -r)"
+	same "env has the model of the CPU" "$(print_env cpu_model)" "$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)"
+	same "env has the number of CPUs" "$(print_env cpus)" "$(grep -c "^processor" /proc/cpuinfo)"
+	same "env has the settings" "$(print_env blocks) $(print_env cpu) $(print_env seed)" "100 0 1"
+	lacks "^lacks:" "$bench"/env
+	result $? "env names no benchmark that cannot be measured before the first run"
+}
+
 test_bench() {
 	must load_bench || return
 	bench=$debugfs/bench
 	[ -s /sys/module/kmarkers_bench/version ] && [ -s /sys/module/kmarkers_bench/srcversion ]
 	result $? "kmarkers_bench has a version and a hash of its sources"
 	test_bench_attach
+	test_bench_env
 	same "status is idle before the first run" "$(cut -d' ' -f1 "$bench"/status)" idle
 	for word in nothing "start nothing" "stop now" "start stop" "" "empty-loop start"; do
 		refused "control refuses '$word'" "Invalid argument" put "$word" "$bench"/control
