@@ -45,8 +45,6 @@ static int measure_session_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], must_stop_measuring);
 
-	if (err && err != -EINTR)
-		return err;
 	return bench_session.err ?: bench_check_markers_disabled("benchmark run failed") ?: err;
 }
 
