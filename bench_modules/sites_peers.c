@@ -46,11 +46,15 @@ static struct static_key own_keys[OWN_KEYS] __used;
 /* The code of the static keys' sites.  This function is never called. */
 static noinline __used notrace void contain_static_key_sites(void)
 {
-	asm volatile(SHARED_SITES(1, 0)
+	asm volatile("sites_shared_keys:\n"
+		     SHARED_SITES(1, 0)
 		     SHARED_SITES(10, 1)
 		     SHARED_SITES(100, 2)
 		     SHARED_SITES(1000, 3)
 		     SHARED_SITES(10000, 4)
+		     ".if . - sites_shared_keys - 5 * " __stringify(OWN_KEYS) "\n"
+		     ".error \"shared_keys[] has another number of sites than own_keys[]\"\n"
+		     ".endif\n"
 		     ".set sites_key, 0\n"
 		     ".rept " __stringify(OWN_KEYS) "\n"
 		     KEY_SITE("own_keys + sites_key")
