@@ -159,11 +159,11 @@ reload_many() {
 	insmod /modules/kmarkers_test_entry_many.ko && rmmod kmarkers_test_entry_many
 }
 
-# The counts of the module take 8 bytes for each record, which is 320 KB or more, and its other
+# The counts of the module take 8 bytes for each record, which is 160 KB or more, and its other
 # tables half as much each.
 test_many_freed() {
 	put "kmarkers_test_entry_many: count" "$many_dir/control"
-	try "a module with counted functions leaves no tables when it unloads" grows_less_than 500 reload_many
+	try "a module with counted functions leaves no tables when it unloads" grows_less_than 300 reload_many
 	put "kmarkers_test_entry_many: -count" "$many_dir/control"
 }
 

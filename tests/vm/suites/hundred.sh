@@ -56,35 +56,48 @@ test_hundred_hurry() {
 }
 
 # write_to_waiting_event TEXT FILE: write TEXT to FILE of an event of the module that was unloaded,
-# and set $waiting to the event. The event still waits for its removal. If it is removed meanwhile,
-# try the next one. Return the error of the write in $said.
+# and set $waiting to the event, which still waits for its removal, and $said to the error of the
+# write. If the event is removed meanwhile, try the next one. Leave out the event $held. Fails with
+# 2 if no event is left.
 write_to_waiting_event() {
 	for waiting in "$own"/many_[1-9]???; do
+		[ "$waiting" != "$held" ] || continue
 		said=$( (put "$1" "$waiting/$2") 2>&1) && return
 		case $said in
 		*"No such file"* | *"nonexistent directory"*) ;;
 		*) return 1 ;;
 		esac
 	done
-	echo "# no event waits for its removal"
-	return 1
+	return 2
 }
 
-waiting_event_is_gone() {
-	[ ! -e "$waiting" ]
+held_event_is_gone() {
+	[ ! -e "$held" ]
 }
 
 # An event that waits for its removal cannot be enabled. If a trigger enables it nevertheless, it
 # exists until the trigger is removed.
 test_hundred_waiting() {
-	! write_to_waiting_event 1 enable && [ "${said#*No such device}" != "$said" ]
+	held=
+	write_to_waiting_event traceon trigger
+	code=$?
+	if [ $code = 2 ]; then
+		# Skip as many results as there are otherwise.
+		for what in "gets a trigger" "cannot be enabled" "stays because of a trigger" "is removed after its trigger"; do
+			skip "an event that waits for its removal $what" "this kernel has removed all events"
+		done
+		return
+	fi
+	result $code "an event that waits for its removal gets a trigger"
+	held=$waiting
+	write_to_waiting_event 1 enable
+	[ $? = 2 ] || [ "${said#*No such device}" != "$said" ]
 	result $? "an event that waits for its removal cannot be enabled"
-	try "a trigger is added to an event that waits for its removal" write_to_waiting_event traceon trigger
 	cat "$list" >/dev/null
-	[ -e "$waiting" ]
-	result $? "the event with the trigger exists after all others are removed"
-	put "!traceon" "$waiting"/trigger
-	try "the event is removed within 10 s after its trigger" within 10 waiting_event_is_gone
+	[ -e "$held" ]
+	result $? "an event that waits for its removal stays because of a trigger"
+	put "!traceon" "$held"/trigger
+	try "the event is removed within 10 s after its trigger" within 10 held_event_is_gone
 }
 
 # The module unloads and loads while its events still wait for removal, because the events of ten
