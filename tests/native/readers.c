@@ -279,7 +279,8 @@ static noinline int set_value_to_seven(void)
 static void *set_value(void *result)
 {
 	*(int *)result = set_value_to_seven();
-	pthread_testcancel();
+	/* If the value was set before the other thread forks, wait to be cancelled. */
+	pause();
 	return NULL;
 }
 
