@@ -93,8 +93,10 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 						       const struct patcher_poke *pokes,
 						       unsigned int nr, bool compact)
 {
-	const struct patcher_compact_site *compact_sites = table->compact + first;
-	const struct patcher_site *sites = table->sites + first, *site = &table->alike;
+	/* Of the two arrays, a table has one: nothing is added to a null pointer. */
+	const struct patcher_compact_site *compact_sites = compact ? table->compact + first : NULL;
+	const struct patcher_site *sites = compact ? NULL : table->sites + first;
+	const struct patcher_site *site = &table->alike;
 	unsigned long addr;
 	unsigned int i;
 
