@@ -43,6 +43,19 @@ undo_write() {
 	done
 }
 
+# put_without_memory N TEXT FILE: write TEXT to FILE while allocation N fails. Set $code to the exit
+# code, and $left to the number of allocations that were not yet made. The commands must not fork or
+# open other files, which would allocate.
+put_without_memory() {
+	{
+		put "$1" "$fail_at"
+		put "$2" "$3"
+		code=$?
+		read -r left <"$fail_at" || left=1
+		stop_failing
+	} 2>/tmp/said
+}
+
 # write_without_memory TEXT FILE UNDO: write TEXT to FILE repeatedly, while allocation n fails, for
 # every $step-th n. A refused write must change neither the contents of $list nor which events are
 # enabled. After a write that succeeds in spite of the failure, UNDO is written to $undo: lines,
@@ -53,14 +66,7 @@ write_without_memory() {
 	odd=0
 	save_list before
 	while [ $nth -lt 300 ]; do
-		# Commands in this block must not fork or open other files, which would allocate.
-		{
-			put $nth "$fail_at"
-			put "$1" "$2"
-			code=$?
-			read -r left <"$fail_at" || left=1
-			stop_failing
-		} 2>/tmp/said
+		put_without_memory $nth "$1" "$2"
 		[ "$left" -eq 0 ] || break
 		if [ $code -eq 0 ]; then
 			# The write succeeded although an allocation failed.
@@ -121,13 +127,7 @@ test_sdt_without_memory() {
 	while [ "$left" -eq 0 ] && [ $nth -lt 100 ]; do
 		# After a refused write the note is still counted.
 		put "tonly:::* count" "$undo" 2>/dev/null
-		{
-			put $nth "$fail_at"
-			put "tonly:::* -count" "$undo"
-			code=$?
-			read -r left <"$fail_at" || left=1
-			stop_failing
-		} 2>/tmp/said
+		put_without_memory $nth "tonly:::* -count" "$undo"
 		state="probed note 1"
 		[ $code -ne 0 ] || state="off note 0"
 		grep -q "^tonly:.*:passed $state " "$list" && right=$((right + 1))
