@@ -136,8 +136,8 @@ def print_accelerator(tests: Sequence[Test], suite_request: SuiteRequest) -> Non
         for test in tests
     )
     if boots and catalogue.find_unpacked_kernel(kernel):
-        said = machine.find_usable_accel(kernel, print_step).boot_message
-        print(f"kernel {kernel}: {said.removeprefix('vm: ')}", flush=True)
+        found = machine.find_usable_accel(kernel, print_step)
+        print(f"kernel {kernel}: {found.description}", flush=True)
 
 
 def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:

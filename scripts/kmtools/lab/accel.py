@@ -64,9 +64,14 @@ class Accel:
     why: str = ""
 
     @property
+    def description(self) -> str:
+        """The accelerator and, if it is not KVM, the reason."""
+        return f"emulated: {self.why}" if self.why else "under KVM"
+
+    @property
     def boot_message(self) -> str:
-        """The line printed before a boot: the accelerator and, if it is not KVM, the reason."""
-        return f"vm: emulated: {self.why}" if self.why else "vm: under KVM"
+        """The line printed before a boot."""
+        return f"vm: {self.description}"
 
 
 @dataclass(frozen=True)
