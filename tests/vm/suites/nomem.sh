@@ -68,7 +68,7 @@ write_without_memory() {
 	while [ $nth -lt 300 ]; do
 		put_without_memory $nth "$1" "$2"
 		[ "$left" -eq 0 ] || break
-		if [ $code -eq 0 ]; then
+		if [ "$code" -eq 0 ]; then
 			# The write succeeded although an allocation failed.
 			undo_write "$3"
 			save_list before
@@ -129,9 +129,9 @@ test_sdt_without_memory() {
 		put "tonly:::* count" "$undo" 2>/dev/null
 		put_without_memory $nth "tonly:::* -count" "$undo"
 		state="probed note 1"
-		[ $code -ne 0 ] || state="off note 0"
+		[ "$code" -ne 0 ] || state="off note 0"
 		grep -q "^tonly:.*:passed $state " "$list" && right=$((right + 1))
-		[ $code -ne 0 ] || [ "$left" -ne 0 ] || without=$((without + 1))
+		[ "$code" -ne 0 ] || [ "$left" -ne 0 ] || without=$((without + 1))
 		nth=$((nth + 1))
 	done
 	same "a refused write changes no note, any other disables it" $right $((nth - 1))
