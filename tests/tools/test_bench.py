@@ -4,15 +4,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from fakebench import TIERS, Machine, read_run_entry, read_tiers
+from kmtools.base import processes
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import ROOT
-from kmtools.lab import userspace
+from kmtools.lab import accel, userspace
 from kmtools.measure import bench, benchrun, guest
 from kmtools.report import report
 
@@ -63,42 +64,111 @@ def built_modules(tmp_path: Path) -> list[str]:
     return sorted(names)
 
 
-def test_running_kernel_is_measured_with_the_modules_of_this_tree(
-    machine: Machine,
-    built_modules: list[str],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    """bench.sh gets the settings of the run, copies of the modules and an empty folder. Its samples
-    are kept if it succeeds; what a failed measurement has written is removed by the next. The
-    command that resumes the run asks before it loads modules."""
-    settings: list[str] = []
-    failed = FailedError("it broke")
+class RunningKernel:
+    """Replaces bench.sh in the running kernel by a function that stores the settings of each call
+    in `settings`, writes simulated samples, and prints `lines`. The call number `failing`, counted
+    from 1, fails with exit code 1."""
 
-    def run_program(words: list[object], _: str, env: Mapping[str, str] | None = None) -> None:
-        if env is None:
-            machine.run_program(words)
-            return
+    def __init__(
+        self, machine: Machine, built_modules: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        self.machine, self.built_modules = machine, built_modules
+        self.settings: list[str] = []
+        self.lines = ["bench: running loop 3/8"]
+        self.failing = 0
+        monkeypatch.setattr(processes, "run_program", self.run_program)
+
+    def run_program(
+        self, words: list[object], env: Mapping[str, str], read_line: Callable[[str], None]
+    ) -> int:
         assert words == ["sh", guest.GUEST_JOB]
-        assert sorted(path.name for path in Path(env["MODULES"]).iterdir()) == built_modules
+        assert sorted(path.name for path in Path(env["MODULES"]).iterdir()) == self.built_modules
         assert list(Path(env["RESULTS"]).iterdir()) == []
-        settings.append(Path(env["CONFIG"]).read_text())
+        self.settings.append(Path(env["CONFIG"]).read_text())
         (Path(env["RESULTS"]) / "half.csv").touch()
-        machine.record_step("metal")
-        machine.trouble["raw"] = lambda raw: (raw / "half.csv").unlink()
-        machine.record_step("raw", Path(env["RESULTS"]))
+        for line in self.lines:
+            read_line(line)
+        if len(self.settings) == self.failing:
+            return 1
+        self.machine.trouble["raw"] = lambda raw: (raw / "half.csv").unlink()
+        self.machine.record_step("raw", Path(env["RESULTS"]))
+        return 0
 
-    monkeypatch.setattr(bench, "run_measuring_step", run_program)
-    machine.trouble["metal"] = failed
+
+@pytest.fixture
+def running_kernel(
+    machine: Machine, built_modules: list[str], monkeypatch: pytest.MonkeyPatch
+) -> RunningKernel:
+    """Return a running kernel that is not emulated, and can be measured."""
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda: False)
+    return RunningKernel(machine, built_modules, monkeypatch)
+
+
+def test_running_kernel_is_measured_with_the_modules_of_this_tree(
+    machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """bench.sh gets the settings of the run, copies of the modules and an empty folder, 16 times
+    with a seed of its own: the rows are resolved then. What a failed measurement has written is
+    not used. The command that resumes the run asks before it loads modules; the resumed run
+    repeats no complete module load."""
+    running_kernel.failing = 3
+    running_kernel.lines = ["bench: running loop 3/8", "insmod: cannot insert x.ko"]
     assert machine.run_bench("--host", "--blocks", "7", "--seed", "5") == 1
     (run,) = machine.list_runs()
-    assert f"make bench-host RESUME={run.name}\n" in capsys.readouterr().err
-    machine.trouble.clear()
+    said = capsys.readouterr().err
+    assert f"make bench-host RESUME={run.name}\n" in said
+    why = "bench: running loop 3/8; insmod: cannot insert x.ko"
+    assert f"metal not measured: the benchmark in the running kernel failed: {why}\n" in said
+    running_kernel.failing = 0
     assert machine.run_bench("--host", "--resume", run.name) == 0
     live = "getppid-quiet getppid-pressure macro-ping macro-hackbench"
-    assert settings == [f"blocks 7\nseed 5\nlive 7 {live}\n"] * 2
+    wanted = [f"blocks 7\nseed {seed}\nlive 7 {live}\n" for seed in (5, 6, 7, *range(7, 21))]
+    assert running_kernel.settings == wanted
     assert read_tiers(run) == ["native", "metal"]
     assert {path.name for path in (run / "raw").iterdir()} == {"native", "metal"}
+    loads = {path.name for path in (run / "raw" / "metal").iterdir()}
+    assert loads == {f"process-{number}" for number in range(1, 17)}
+    env = (run / "raw" / "metal" / "process-16" / "env").read_text()
+    assert env.endswith("\nplanned_processes=16\nlooks=1\n")
+
+
+def test_reason_of_a_refusal_in_the_running_kernel_is_printed(
+    machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running_kernel.failing = 1
+    running_kernel.lines = ["a", "bench: not measured: no benchmark matches", "b"]
+    assert machine.run_bench("--host", "--tiers", "metal") == 1
+    why = "the benchmark in the running kernel failed: no benchmark matches\n"
+    assert f"bench: metal not measured: {why}" in capsys.readouterr().err
+
+
+def test_exit_code_is_printed_if_nothing_was_said_in_the_running_kernel(
+    machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running_kernel.failing, running_kernel.lines = 1, []
+    assert machine.run_bench("--host", "--tiers", "metal") == 1
+    assert "the running kernel failed: exit code 1\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("emulated", "words", "loads"),
+    [(True, (), 2), (True, ("--quick",), 2), (False, ("--quick",), 2), (False, (), 16)],
+)
+def test_running_kernel_of_an_emulated_machine_is_measured_twice(
+    emulated: bool,
+    words: Sequence[str],
+    loads: int,
+    machine: Machine,
+    running_kernel: RunningKernel,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The env file says how many module loads were planned."""
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda: emulated)
+    assert machine.run_bench("--host", "--tiers", "metal", *words) == 0
+    assert len(running_kernel.settings) == loads
+    (run,) = machine.list_runs()
+    env = (run / "raw" / "metal" / "process-1" / "env").read_text()
+    assert f"planned_processes={loads}\n" in env
 
 
 def test_missing_module_is_reported_before_the_running_kernel_is_measured(

@@ -8,7 +8,8 @@ import os
 import re
 import subprocess
 from argparse import ArgumentTypeError
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -73,54 +74,119 @@ def test_baseline_and_clone_are_measured_with_chosen_variants(machine: Machine) 
     assert {line.split(",")[4] for line in lines} == {"none", "none-clone"}
 
 
-@pytest.mark.parametrize(
-    ("accelerator", "emulated", "times"), [("tcg", True, 1), ("kvm", True, 1), ("kvm", False, 20)]
-)
-def test_guest_under_kvm_measures_more_blocks(
+@pytest.mark.parametrize(("accelerator", "emulated"), [("tcg", True), ("kvm", True)])
+def test_emulated_test_kernel_is_booted_once(
     machine: Machine,
     monkeypatch: pytest.MonkeyPatch,
     accelerator: str,
     emulated: bool,
-    times: int,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The line that names the accelerator comes before the benchmarks."""
-    told: dict[str, dict[str, Any]] = {}
+    """The line that names the accelerator comes before the benchmarks. A test kernel that counts
+    instructions is booted once, too."""
+    told, usual = measure_two_guests(machine, monkeypatch, accelerator, emulated, capsys)
+    assert {tier: len(calls) for tier, calls in told.items()} == {"vm": 1, "icount": 1}
+    assert usual == "1 to 2 minutes"
+    assert told["vm"][0]["memory"] == 1024
+    assert told["vm"][0]["live"] == LiveBenchmarks(8, ["getppid-quiet", "getppid-pressure"])
+    assert told["vm"][0]["more_env_lines"] == ""
+    (run,) = machine.list_runs()
+    assert not list((run / "raw").rglob("process-*"))
+
+
+def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each boot has a seed of its own. The first look is after 16 boots, and the samples of this
+    test have no noise. The live benchmarks are those of a real processor."""
+    told, usual = measure_two_guests(machine, monkeypatch, "kvm", False, capsys)
+    assert [words["seed"] for words in told["vm"]] == [*range(1, 17)]
+    assert len(told["icount"]) == 1 and told["icount"][0]["memory"] == 1024
+    assert usual == "5 minutes"
+    live = ["getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench"]
+    for words in told["vm"]:
+        assert words["memory"] == 3072 and words["live"] == LiveBenchmarks(8, live)
+        assert words["more_env_lines"] == "planned_processes=16\nlooks=1\n"
+    (run,) = machine.list_runs()
+    boots = {path.name for path in (run / "raw" / "vm").iterdir()}
+    assert boots == {f"process-{number}" for number in range(1, 17)}
+    assert not list((run / "raw" / "icount").glob("process-*"))
+    lines = (run / "samples.csv").read_text().splitlines()[2:]
+    assert {line.split(",")[2] for line in lines if line.startswith("vm")} == {
+        str(number) for number in range(1, 17)
+    }
+
+
+def measure_two_guests(
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    accelerator: str,
+    emulated: bool,
+    capsys: pytest.CaptureFixture[str],
+) -> tuple[dict[str, list[dict[str, Any]]], str]:
+    """Measure the tiers vm and icount, with the accelerator `accelerator` on a machine that is
+    `emulated`. Return the arguments of each call of measure_in_test_kernel() by tier, and the usual
+    time of vm that was printed."""
+    told: dict[str, list[dict[str, Any]]] = defaultdict(list)
 
     def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
-        told[tier] = words
+        told[tier].append(words)
         machine.record_step(tier, Path(str(places[2])))
 
     found = Accel(accelerator, "" if accelerator == "kvm" else "a reason")
     monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: found)
-    monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: emulated)
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda: emulated)
     monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
-    quick = "half a minute"
-    for words in (("--quick",), ()):
-        planned = (bench.QUICK if words else bench.FULL)["vm"]
-        assert machine.run_bench("--tiers", "vm,icount", *words) == 0
-        assert told["vm"]["blocks"] == planned * times
-        assert told["icount"]["blocks"] == (bench.QUICK if words else bench.FULL)["icount"]
-        assert told["vm"]["memory"] == (1024 if times == 1 else 3072)
-        assert told["icount"]["memory"] == 1024
-        assert told["vm"]["seconds"] == (900 if times == 1 else 1800)
-        assert told["icount"]["seconds"] == 900
-        said = capsys.readouterr().out
-        assert said.count(f"           {found.boot_message}\n") == 1
-        assert said.index(found.boot_message) < said.index("vm: booting")
-        usual = "several minutes" if times > 1 else "1 to 2 minutes"
-        assert f"vm: booting 6.1 and measuring in it (usually {quick if words else usual})" in said
-        assert f"icount: booting 6.1 and measuring in it (usually {quick})" in said
-    live = ("getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench")
-    assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
-    assert told["vm"]["live"].blocks == bench.FULL["vm live"] * times
-    for blocks in (7, bench.FULL["vm"]):
-        assert machine.run_bench("--tiers", "vm", "--blocks", str(blocks)) == 0
-        assert told["vm"]["blocks"] == told["vm"]["live"].blocks == blocks
-        assert told["vm"]["live"].benchmarks == list(live[:2] if times == 1 else live)
-        assert told["vm"]["seconds"] == (900 if times == 1 else 1800)
-        assert "vm: booting 6.1 and measuring in it\n" in capsys.readouterr().out
+    assert machine.run_bench("--tiers", "vm,icount") == 0
+    for tier, calls in told.items():
+        assert {words["blocks"] for words in calls} == {bench.FULL[tier]}
+    said = capsys.readouterr().out
+    assert said.count(f"           {found.boot_message}\n") == 1
+    assert said.index(found.boot_message) < said.index("vm: booting")
+    assert "icount: booting 6.1 and measuring in it (usually half a minute)" in said
+    usual = re.search(r"vm: booting 6.1 and measuring in it \(usually (.*)\)", said)
+    assert usual is not None
+    return told, usual[1]
+
+
+@pytest.mark.parametrize(
+    ("words", "boots", "blocks", "live", "usual"),
+    [
+        (("--quick",), 2, 8, 4, " (usually half a minute)"),
+        (("--blocks", "7"), 16, 7, 7, ""),
+        (("--blocks", "24", "--quick"), 2, 24, 24, ""),
+    ],
+)
+def test_options_apply_to_each_boot_under_kvm(
+    words: Sequence[str],
+    boots: int,
+    blocks: int,
+    live: int,
+    usual: str,
+    machine: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A quick run boots twice, without looks, and measures few benchmarks."""
+    told: list[dict[str, Any]] = []
+
+    def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
+        told.append(words)
+        machine.record_step(tier, Path(str(places[2])))
+
+    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda: False)
+    assert machine.run_bench("--tiers", "vm", *words) == 0
+    assert len(told) == boots
+    for one in told:
+        assert (one["blocks"], one["live"].blocks) == (blocks, live)
+        assert len(one["live"].benchmarks) == 4
+        quick = [*bench.QUICK_GUEST_BENCHMARKS, *one["live"].benchmarks]
+        assert [*one["benchmarks"]] == (quick if "--quick" in words else [])
+        assert ("looks=1" in one["more_env_lines"]) == ("--quick" not in words)
+    assert f"vm: booting 6.1 and measuring in it{usual}\n" in capsys.readouterr().out
 
 
 def test_whole_program_is_refused_in_an_emulated_test_kernel(
@@ -138,7 +204,7 @@ def test_whole_program_is_refused_in_an_emulated_test_kernel(
         assert machine.run_bench("--tiers", "vm", *words) == 0
         assert "macro-ping" not in capsys.readouterr().out
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
-    monkeypatch.setattr(accel, "are_instructions_emulated", lambda _: False)
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda: False)
     assert machine.run_bench("--tiers", "vm", "--benchmarks", "macro-*") == 0
     assert "vm" in machine.done and "not measured" not in capsys.readouterr().out
 
@@ -180,7 +246,7 @@ def test_live_benchmarks_are_chosen_for_their_tiers() -> None:
         plan = bench.make_run_plan(["vm", "icount"], "6.1", 1, quick, {"benchmarks": wanted})
         run = benchrun.Run(Path("nowhere"), plan)
         return bench.Bench(run, print, Events(None), None, lambda _: None).select_live_benchmarks(
-            tier
+            tier, wanted
         )
 
     assert select_live(False, "icount", []) == LiveBenchmarks(4, ["macro-ping", "macro-hackbench"])

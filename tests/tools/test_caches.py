@@ -142,8 +142,11 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(guest, "boot", record_memory)
     where = ("vm", "6.1", tmp_path, tmp_path / "raw")
     guest.measure_in_test_kernel(*where, blocks=1, seed=1)
-    guest.measure_in_test_kernel(*where, blocks=1, seed=1, memory=3072)
+    assert not (tmp_path / "raw" / "env").exists()
+    (tmp_path / "results" / "env").write_text("kernel=k\n")
+    guest.measure_in_test_kernel(*where, blocks=1, seed=1, memory=3072, more_env_lines="a=1\n")
     assert asked == [1024, 3072]
+    assert (tmp_path / "raw" / "env").read_text() == "kernel=k\na=1\n"
 
 
 def test_each_process_has_its_own_folder_for_logs(

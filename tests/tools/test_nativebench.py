@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import rawdata
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.measure import choice, collect, disturbance, native, samples
+from kmtools.measure import choice, clusters, collect, disturbance, native, samples
 
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
@@ -161,7 +161,7 @@ def test_no_process_starts_that_would_exceed_the_budget(
         now[0] += 10
 
     monkeypatch.setattr(native, "run_kmbench", run_process)
-    monkeypatch.setattr(native, "now", lambda: now[0])
+    monkeypatch.setattr(clusters, "now", lambda: now[0])
     for name, budget, processes in (("a", 5, 1), ("b", 29, 2), ("c", 30, 3), ("d", 500, 9)):
         native.measure_processes(kmbench / name, blocks=1, processes=9, seed=1, budget=budget)
         assert len(list((kmbench / name).glob("process-*"))) == processes
@@ -291,7 +291,7 @@ def test_end_by_the_time_limit_is_told(kmbench: Path, monkeypatch: pytest.Monkey
     shown: list[tuple[float, float, str]] = []
 
     def run_process(part: Path, words: list[object], show: Any, more: str, *rest: Any) -> None:
-        assert more == f"planned_processes=3\n{native.STEERED_ENV_LINE}"
+        assert more == f"planned_processes=3\n{clusters.STEERED_ENV_LINE}"
         assert words == ["--blocks", 4, "--seed", 5 + int(part.name[-1]) - 1, "b"]
         assert rest[1] == 640.0
         show(0, 4, "b")
@@ -300,7 +300,7 @@ def test_end_by_the_time_limit_is_told(kmbench: Path, monkeypatch: pytest.Monkey
         part.mkdir()
 
     monkeypatch.setattr(native, "run_kmbench", run_process)
-    monkeypatch.setattr(native, "now", lambda: clock[0])
+    monkeypatch.setattr(clusters, "now", lambda: clock[0])
     for name, budget in (("a", 19), ("b", 29)):
         clock[0] = 0
         done = native.measure_processes(

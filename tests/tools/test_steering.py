@@ -14,6 +14,7 @@ from kmtools.analyse import location, steering, stopping, verdicts
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.steering import Steering
 from kmtools.measure import collect, native
+from kmtools.measure.clusters import STEERED_ENV_LINE, Steer
 from kmtools.measure.run_cache import RunCache
 from kmtools.measure.samples import RAW_COLUMNS, Sample
 from kmtools.method import estimators, noises
@@ -61,9 +62,7 @@ def events() -> list[tuple[str, dict[str, Any]]]:
 
 
 @pytest.fixture
-def steer(
-    monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]
-) -> native.Steer:
+def steer(monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]) -> Steer:
     """Return a Steer for a measurement whose processes are simulated."""
 
     def run_process(part: Path, words: list[object], _: object, more: str, *__: object) -> None:
@@ -72,11 +71,11 @@ def steer(
     monkeypatch.setattr(native, "run_kmbench", run_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
-    return Steering(16, RunCache(), tell, said.append)
+    return Steering("native", 16, RunCache(), tell, said.append)
 
 
 def test_a_benchmark_ends_when_its_rows_are_resolved(
-    tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
+    tmp_path: Path, steer: Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     raw = tmp_path / "native"
     done = native.measure_processes(raw, blocks=16, processes=40, seed=1, steer=steer)
@@ -96,7 +95,7 @@ def test_a_benchmark_ends_when_its_rows_are_resolved(
     assert (found["plain", "x"].outside, found["close", "y"].outside) == (0.03, 0.01)
 
 
-def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: native.Steer) -> None:
+def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: Steer) -> None:
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["margin"], **words) == 16
@@ -105,14 +104,14 @@ def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: native.St
     assert found["w"].verdict == verdicts.DIFFERS
 
 
-def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: native.Steer) -> None:
+def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: Steer) -> None:
     raw = tmp_path / "native"
     words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
     assert native.measure_processes(raw, benchmarks=["plain"], **words) == 16
 
 
 def test_layout_effects_do_not_prolong_a_benchmark(
-    tmp_path: Path, steer: native.Steer, events: list[tuple[str, dict[str, Any]]]
+    tmp_path: Path, steer: Steer, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     """If only more code layouts could resolve a row, more processes are useless, and the run ends.
     The row is unresolved, with a note."""
@@ -139,16 +138,14 @@ def test_noisy_row_may_be_resolved_by_more_time() -> None:
         assert (location.estimate_location(x, process, layout).endless is not None) == known
 
 
-def test_resumed_run_repeats_the_same_interim_evaluations(
-    tmp_path: Path, steer: native.Steer
-) -> None:
+def test_resumed_run_repeats_the_same_interim_evaluations(tmp_path: Path, steer: Steer) -> None:
     """A resumed run evaluates its rows after the same numbers of processes as before the
     interruption."""
     raw = tmp_path / "native"
     parts = raw.with_name("native.parts")
     for number in range(18):
         name = ["plain", "close"] if number < 16 else ["close"]
-        write_process(parts / f"process-{number + 1}", number + 1, name, native.STEERED_ENV_LINE)
+        write_process(parts / f"process-{number + 1}", number + 1, name, STEERED_ENV_LINE)
     assert native.measure_processes(raw, blocks=16, processes=20, seed=1, steer=steer) == 20
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 20}
@@ -170,7 +167,7 @@ def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
     at_16, at_64 = (steering.forecast_detectable_difference(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
-    half = 0.1 * (stopping.PILOT_PROCESSES / 16) ** 0.5
+    half = 0.1 * (stopping.PILOT_CLUSTERS / 16) ** 0.5
     outside = stopping.get_look_error_probability(16)
     wanted = verdicts.compute_smallest_detectable_difference(
         Interval(-half, half), clone.margin, outside
@@ -188,7 +185,7 @@ def test_no_difference_is_forecast_from_a_pilot_that_is_too_short(lacking: dict[
     assert steering.forecast_detectable_difference(short, 16) is None
     for results in ([clone, short], [short]):
         steering.report_detectable_differences(
-            results, 16, lambda event, **parts: events.append((event, parts)), lines.append
+            results, "vm", 16, lambda event, **parts: events.append((event, parts)), lines.append
         )
     assert [(event, [*parts["detectable"]]) for event, parts in events] == [
         ("pilot", ["b"]),
@@ -253,9 +250,9 @@ def test_look_prints_how_many_rows_are_resolved(
     """A line and an event are written after 32 processes, and nothing after 31 or 33."""
     events: list[tuple[str, dict[str, Any]]] = []
     lines: list[str] = []
-    monkeypatch.setattr(steering, "compute_results_of_first_processes", lambda *_: results)
+    monkeypatch.setattr(steering, "compute_results_of_first_clusters", lambda *_: results)
     steer = Steering(
-        64, RunCache(), lambda event, **parts: events.append((event, parts)), lines.append
+        "native", 64, RunCache(), lambda event, **parts: events.append((event, parts)), lines.append
     )
     assert [steer(Path("x"), processes) for processes in (31, 32, 33)] == [None, ["d"], None]
     assert lines == [said]
@@ -263,7 +260,13 @@ def test_look_prints_how_many_rows_are_resolved(
     resolved = int(said.split()[3])
     assert event == (
         "look",
-        {"processes": 32, "rows": len(results), "resolved": resolved, "unresolved": ["d"]},
+        {
+            "tier": "native",
+            "processes": 32,
+            "rows": len(results),
+            "resolved": resolved,
+            "unresolved": ["d"],
+        },
     )
 
 
@@ -281,13 +284,14 @@ def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> No
         lines: list[str] = []
         given = [make_result("e", "x"), *(one for one in clones[:3] + clones[3:][: count - 3])]
         steering.report_detectable_differences(
-            given, 16, lambda _, events=events, **parts: events.append(parts), lines.append
+            given, "metal", 16, lambda _, events=events, **parts: events.append(parts), lines.append
         )
         assert lines == [
-            "pilot: 16 processes will find (in four of five runs) differences of 0.5 TSC cycles in"
-            f" d, {middle}, 3 in e"
+            "pilot: 16 module loads will find (in four of five runs) differences of 0.5 TSC cycles"
+            f" in d, {middle}, 3 in e"
         ]
-        assert events[0]["processes"] == 16 and events[0]["detectable"]["a"] == 1.235
+        assert events[0]["tier"] == "metal" and events[0]["processes"] == 16
+        assert events[0]["detectable"]["a"] == 1.235
 
 
 @pytest.mark.parametrize(("processes", "outside"), [(16, 0.03), (17, 0.01)])

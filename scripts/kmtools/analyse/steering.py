@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Decides at interim analyses of a run in user space which benchmarks are measured further.
+"""Decides at interim analyses of a run on a real CPU which benchmarks are measured further.
 
 A benchmark is measured until more time would resolve none of its rows, or until the time limit.
-stopping.py defines after how many processes an interim analysis (look) is made. Benchmarks that
-measure how long it takes to switch sites have no verdicts; they are measured until the first look.
+stopping.py defines after how many clusters (processes, boots or module loads, see clusters.py) an
+interim analysis (look) is made. Benchmarks that measure how long it takes to switch sites have no
+verdicts; they are measured until the first look.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from kmtools.analyse import stopping, verdicts
 from kmtools.analyse.linearity import NOT_ON_A_LINE
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import LIMITED_BY_LAYOUTS, UNRESOLVED, Result
+from kmtools.measure.clusters import NOUNS
 from kmtools.measure.run_cache import RunCache
 
 # A function that writes an event or prints a line.
@@ -37,9 +39,12 @@ class InterimLook:
     rows: int
 
 
-def compute_results_of_first_processes(cache: RunCache, raw: Path, processes: int) -> list[Result]:
-    """Compute the results from the samples of the first `processes` processes in a raw folder."""
-    data = cache.reader.load("native", raw, processes)
+def compute_results_of_first_clusters(
+    cache: RunCache, tier: str, raw: Path, clusters: int
+) -> list[Result]:
+    """Compute the results of a tier from the samples of the first `clusters` clusters in its raw
+    folder."""
+    data = cache.reader.load(tier, raw, clusters)
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 
@@ -53,80 +58,92 @@ def make_interim_look(results: Sequence[Result]) -> InterimLook:
     return InterimLook(names, len(still), len(still) - len(more), len(judged))
 
 
-def forecast_detectable_difference(clone: Result, processes: int) -> float | None:
-    """Return the smallest difference that `processes` processes can detect with a probability of
-    verdicts.POWER. All processes are assumed to be as noisy as the first few processes, the pilot.
-    `clone` is the result of an A/A clone in the pilot. More processes reduce only the variance over
+def forecast_detectable_difference(clone: Result, clusters: int) -> float | None:
+    """Return the smallest difference that `clusters` clusters can detect with a probability of
+    verdicts.POWER. All clusters are assumed to be as noisy as the first few clusters, the pilot.
+    `clone` is the result of an A/A clone in the pilot. More clusters reduce only the variance over
     time, not the variance over code layouts. Return None if the pilot is too short."""
     if clone.time_ci is None or clone.margin is None or math.isinf(clone.time_ci.half_width):
         return None
     over_layouts = clone.layout_ci.half_width if clone.layout_ci else 0.0
-    over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT_PROCESSES / processes)
+    over_time = clone.time_ci.half_width * math.sqrt(stopping.PILOT_CLUSTERS / clusters)
     half = math.hypot(over_time, over_layouts)
-    outside = stopping.get_look_error_probability(processes)
+    outside = stopping.get_look_error_probability(clusters)
     return verdicts.compute_smallest_detectable_difference(
         Interval(-half, half), clone.margin, outside
     )
 
 
 def report_detectable_differences(
-    results: Sequence[Result], processes: int, write_event: Report, print_line: Report
+    results: Sequence[Result], tier: str, clusters: int, write_event: Report, print_line: Report
 ) -> None:
-    """Report the smallest differences that the run can detect by `processes` processes: write an
-    event with `write_event`, and print a line with `print_line`."""
+    """Report the smallest differences that the tier `tier` can detect by `clusters` clusters: write
+    an event with `write_event`, and print a line with `print_line`."""
     found: dict[str, float] = {}
     for clone in (r for r in results if r.is_clone):
-        smallest = forecast_detectable_difference(clone, processes)
+        smallest = forecast_detectable_difference(clone, clusters)
         if smallest is not None:
             found[clone.benchmark] = round(smallest, 3)
-    write_event("pilot", processes=processes, detectable=found)
+    write_event("pilot", tier=tier, processes=clusters, detectable=found)
     if not found:
         return
     ordered = sorted(found, key=lambda name: found[name])
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     unit = results[0].unit
     print_line(
-        f"pilot: {processes} processes will find (in four of five runs) differences of"
+        f"pilot: {clusters} {NOUNS[tier][1]} will find (in four of five runs) differences of"
         f" {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g} in"
         f" {high}"
     )
 
 
 class Steering:
-    """Chooses the benchmarks of the next process after each process of a run in user space."""
+    """Chooses the benchmarks of the next cluster after each cluster of a tier."""
 
     def __init__(
-        self, planned: int, cache: RunCache, write_event: Report, print_line: Callable[[str], Any]
+        self,
+        tier: str,
+        planned: int,
+        cache: RunCache,
+        write_event: Report,
+        print_line: Callable[[str], Any],
     ) -> None:
-        """Store the planned number of processes and the cache of the run's samples and results;
-        `write_event` writes events, `print_line` prints lines."""
+        """Store the tier, the planned number of clusters and the cache of the run's samples and
+        results; `write_event` writes events, `print_line` prints lines."""
+        self._tier = tier
         self._planned = planned
         self._cache = cache
         self._write_event = write_event
         self._print_line = print_line
 
-    def __call__(self, raw: Path, processes: int) -> list[str] | None:
-        """Return the benchmarks of the next process, after `processes` processes have ended. None
+    def __call__(self, raw: Path, clusters: int) -> list[str] | None:
+        """Return the benchmarks of the next cluster, after `clusters` clusters have ended. None
         means the same benchmarks as before. An empty list means that more time would resolve no
         row."""
-        if processes == stopping.PILOT_PROCESSES:
-            found = compute_results_of_first_processes(self._cache, raw, processes)
-            report_detectable_differences(found, self._planned, self._write_event, self._print_line)
-        if processes not in stopping.LOOKS:
+
+        def compute_results() -> list[Result]:
+            return compute_results_of_first_clusters(self._cache, self._tier, raw, clusters)
+
+        if clusters == stopping.PILOT_CLUSTERS:
+            report_detectable_differences(
+                compute_results(), self._tier, self._planned, self._write_event, self._print_line
+            )
+        if clusters not in stopping.LOOKS:
             return None
-        look = make_interim_look(compute_results_of_first_processes(self._cache, raw, processes))
+        look = make_interim_look(compute_results())
         resolved = look.rows - look.open_rows
         self._write_event(
             "look",
-            processes=processes,
+            tier=self._tier,
+            processes=clusters,
             rows=look.rows,
             resolved=resolved,
             unresolved=list(look.unresolved),
         )
-        placed = look.limited_rows
+        placed, nouns = look.limited_rows, NOUNS[self._tier][1]
         why = "layouts differ, or windows are not on a line"
-        rest = f"; more processes do not resolve {placed}: {why}" if placed else ""
+        rest = f"; more {nouns} do not resolve {placed}: {why}" if placed else ""
         self._print_line(
-            f"after {processes} processes {resolved} of {look.rows} rows are resolved{rest}"
+            f"after {clusters} {nouns} {resolved} of {look.rows} rows are resolved{rest}"
         )
         return list(look.unresolved)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Group-sequential stopping: when a run in user space is analysed, and the confidence level of each
+"""Group-sequential stopping: when a run on a real CPU is analysed, and the confidence level of each
 analysis.
 
 If each look (interim analysis) had an error of 5 %, a run that ends as soon as its rows are
@@ -19,24 +19,24 @@ from collections.abc import Iterable, Mapping
 
 from kmtools.measure.samples import Sample
 
-# The number of processes of a benchmark at each look (interim analysis), and the error probability
-# that the look spends. The first look is at 16 processes, because short disturbances should be over
-# by then.
+# The number of clusters (processes, boots or module loads, see clusters.py) of a benchmark at each
+# look (interim analysis), and the error probability that the look spends. The first look is at 16
+# clusters, because short disturbances should be over by then.
 LOOKS = {16: 0.03, 32: 0.01, 64: 0.01}
-# The number of processes from which the detectable differences of the whole run are forecast.
-PILOT_PROCESSES = 2
-MOST_PROCESSES = max(LOOKS)
-# The key in the env file of a process that was measured with looks (interim analyses).
+# The number of clusters from which the detectable differences of the whole run are forecast.
+PILOT_CLUSTERS = 2
+MOST_CLUSTERS = max(LOOKS)
+# The key in the env file of a cluster that was measured with looks (interim analyses).
 LOOKS_KEY = "looks"
 
 
-def get_look_error_probability(processes: int) -> float:
-    """Return the error probability of the intervals of a benchmark after `processes` processes: the
+def get_look_error_probability(clusters: int) -> float:
+    """Return the error probability of the intervals of a benchmark after `clusters` clusters: the
     error probability that the next look spends."""
     for look, part in LOOKS.items():
-        if processes <= look:
+        if clusters <= look:
             return part
-    return LOOKS[MOST_PROCESSES]
+    return LOOKS[MOST_CLUSTERS]
 
 
 def choose_error_probability(

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from kmtools.base.paths import ROOT
 
@@ -26,26 +26,33 @@ def run_program(
     log: Path | None = None,
     env: Mapping[str, str] | None = None,
     seconds: float | None = None,
+    read_line: Callable[[str], None] | None = None,
 ) -> int:
     """Run a program to its end; return its exit code. Raises TimeoutExpired after `seconds`.
 
-    The output is appended to `log`, by default written to the output of this process. `env` is
-    added to the environment. The program runs in a session of its own. When the program has ended,
-    all processes that are left in this session are ended.
+    The output is appended to `log`, by default written to the output of this process. If
+    `read_line` is given, it is called with each line of the output instead; then there is no limit
+    of time. `env` is added to the environment. The program runs in a session of its own. When the
+    program has ended, all processes that are left in this session are ended.
     """
     with contextlib.ExitStack() as stack:
-        out = stack.enter_context(log.open("a")) if log else None
+        out: Any = stack.enter_context(log.open("a")) if log else None
+        out = subprocess.PIPE if read_line else out
         process = subprocess.Popen(
             [str(word) for word in words],
             cwd=ROOT,
             stdin=subprocess.DEVNULL,
             stdout=out,
-            stderr=out,
+            stderr=subprocess.STDOUT if read_line else out,
             env={**os.environ, **(env or {})},
             start_new_session=True,
         )
         _running.add(process)
         try:
+            if read_line:
+                assert process.stdout is not None
+                for line in stack.enter_context(process.stdout):
+                    read_line(line.decode(errors="replace").strip())
             return process.wait(seconds)
         finally:
             _end_session(process)

@@ -213,16 +213,18 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--blocks",
         type=choice.parse_blocks,
-        help="number of blocks of each benchmark in each process (default: depends on the "
-        "environment of measurement, or tier); in a block each variant is measured once at each "
-        "loop count",
+        help="number of blocks of each benchmark in each process, boot or module load (default: "
+        "depends on the environment of measurement, or tier); in a block each variant is measured "
+        "once at each loop count",
     )
     parser.add_argument(
         "--budget",
         type=choice.parse_budget,
         metavar="TIME",
-        help="time limit of the measurement in user space, such as 90s or 5m; a process that would "
-        f"exceed the limit is not started (default: {measuring.BUDGET_SECONDS}s)",
+        help="time limit of the measurement in each environment (tier) on a real CPU, such as 90s "
+        "or 5m; a process, boot or module load that would exceed the limit is not started "
+        f"(default: {measuring.BUDGET_SECONDS}s in user space, "
+        f"{measuring.KERNEL_BUDGET_SECONDS}s in a kernel)",
     )
     own = parser.add_mutually_exclusive_group()
     own.add_argument(
@@ -401,14 +403,14 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
 
 
 def make_duration_steering() -> measuring.Steering | None:
-    """Return the object that decides how long to measure in user space; None if numpy is not
+    """Return the object that decides how long to measure on a real CPU; None if numpy is not
     installed."""
     if not reporting.has_package("numpy"):
         return None
     from kmtools.analyse import stopping
     from kmtools.analyse.steering import Steering
 
-    return measuring.Steering(Steering, stopping.MOST_PROCESSES)
+    return measuring.Steering(Steering, stopping.MOST_CLUSTERS)
 
 
 def print_missing_tiers(run: benchrun.Run) -> None:

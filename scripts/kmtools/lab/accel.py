@@ -273,8 +273,13 @@ def read_hypervisor_name() -> bytes | None:
     return name.raw.rstrip(b"\0")
 
 
+def is_machine_emulated() -> bool:
+    """Return True if this machine runs under QEMU's emulator. If the hypervisor is unknown, return
+    True, too, so that no emulated time is taken for a real one."""
+    return read_hypervisor_name() in (EMULATOR, None)
+
+
 def are_instructions_emulated(accelerator: str) -> bool:
     """Return True if the instructions of a test kernel are emulated: `accelerator` is not KVM, or
-    this machine itself runs under QEMU's emulator. If the hypervisor is unknown, return True, too,
-    so that no emulated time is taken for a real one."""
-    return accelerator != "kvm" or read_hypervisor_name() in (EMULATOR, None)
+    this machine itself is emulated."""
+    return accelerator != "kvm" or is_machine_emulated()

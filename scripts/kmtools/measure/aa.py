@@ -52,7 +52,9 @@ def measure_run(run_number: int, plan: RunSettings, steering: Steering) -> colle
                 *plan.unlisted,
             ],
             budget=plan.budget,
-            steer=steering.begin(FULL["processes"], cache, ignore_progress, ignore_progress),
+            steer=steering.begin(
+                "native", FULL["processes"], cache, ignore_progress, ignore_progress
+            ),
             say=ignore_progress,
         )
         return cache.reader.load("native", raw)

@@ -16,7 +16,6 @@ from typing import Any, Protocol
 
 from kmtools.base import processes
 from kmtools.base.errors import OBSTACLES, FailedError, UnableError, explain_error, require_root
-from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import INDENT
 from kmtools.lab import accel, catalogue, kernels, userspace
@@ -24,6 +23,7 @@ from kmtools.lab.build import build_modules
 from kmtools.lab.machine import find_usable_accel
 from kmtools.measure import benchmark_names, benchrun, caches, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
+from kmtools.measure.clusters import Show, Steer, make_env_lines, measure_clusters
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
 
@@ -31,27 +31,32 @@ from kmtools.measure.run_cache import RunCache
 DEFAULT_TIERS = ("native", "vm", "icount")
 GUEST_TIERS = ("vm", "icount")
 
-# The number of blocks that a full run measures in each tier. Each of `processes` processes measures
-# `native` blocks. On the real CPU, these numbers give intervals that are a fraction of a cycle
-# wide. `vm` has the fewest blocks from which location.py computes an interval, because emulated
-# times show only orders of magnitude; under KVM it has more, see KVM_BLOCK_FACTOR. `icount` needs
-# two blocks, whose exact counts must agree.
+# The number of blocks that a full run measures in each tier. On a real CPU, a tier is measured in
+# clusters (processes, boots or module loads, see clusters.py). Each cluster measures this number of
+# blocks, and there are `processes` clusters, or as many as interim analyses ask for. `vm` has the
+# fewest blocks from which location.py computes an interval, because an emulated test kernel is
+# booted once, and its times show only orders of magnitude. `icount` needs two blocks, whose exact
+# counts must agree.
 # Live benchmarks (see LIVE) run a program against the kernel's own code. `vm live` is small,
 # because emulated ticks of live benchmarks mean nothing, and 20 blocks took half of the run time of
 # the test kernel.
 FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
-    "icount live": 4, "metal": 2000, "metal live": 200,
+    "icount live": 4, "metal": 24, "metal live": 8,
 }  # fmt: skip
-# A test kernel under KVM measures cycles of the real CPU. So it measures KVM_BLOCK_FACTOR times as
-# many blocks as FULL says, and the same live benchmarks as the tier metal.
-KVM_BLOCK_FACTOR = 20
+# The number of module loads that the tier metal measures in an emulated machine, where more would
+# give no better numbers.
+EMULATED_MODULE_LOADS = 2
 # The numbers of blocks of a run with --quick, which measures for at most 90 seconds. In a test
-# kernel, a quick run measures only QUICK_GUEST_BENCHMARKS, none of which is slow.
-QUICK = FULL | {"native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0}
-# The default time limit of the measurement in user space; make bench then takes five minutes,
-# if the test kernel is emulated.
-BUDGET_SECONDS = 150
+# kernel, a quick run measures only QUICK_GUEST_BENCHMARKS, none of which is slow, and the live
+# benchmarks.
+QUICK = FULL | {
+    "native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0,
+    "metal": 8, "metal live": 4,
+}  # fmt: skip
+# The default time limits of the measurement in user space, and in a kernel on a real CPU. With the
+# first, make bench takes five minutes if the test kernel is emulated.
+BUDGET_SECONDS, KERNEL_BUDGET_SECONDS = 150, 300
 # The live benchmarks of each tier. An emulated `vm` has no whole programs (MACRO), because emulated
 # times could not be compared with published times; under KVM, `vm` has the live benchmarks of the
 # tier metal. `icount` has no GETPPID, because getppid-pressure
@@ -65,6 +70,12 @@ QUICK_GUEST_BENCHMARKS = (
     "cold-branch",
     "getppid-copy-quiet",
 )
+
+
+# A function that measures in a kernel once. Its arguments are the tier, the folder for the samples,
+# the seed, the patterns of benchmarks (all if empty), a function that shows the progress, and lines
+# to append to the env file.
+MeasureKernel = Callable[[str, Path, int, Sequence[str], Show, str], None]
 
 
 def run_measuring_step(
@@ -108,13 +119,14 @@ class LiveView(Protocol):
 
 @dataclass(frozen=True)
 class Steering:
-    """The interim analyses of a run that measures in user space, in at most `most` processes.
+    """The interim analyses of a run on a real CPU, which measures at most `most` clusters
+    (processes, boots or module loads, see clusters.py) of each tier.
 
-    The arguments of `begin` are the planned number of processes, the RunCache, a function that
-    writes an event, and a function that writes a line.
+    The arguments of `begin` are the tier, the planned number of clusters, the RunCache, a function
+    that writes an event, and a function that writes a line.
     """
 
-    begin: Callable[[int, RunCache, Callable[..., None], Callable[[str], None]], native.Steer]
+    begin: Callable[[str, int, RunCache, Callable[..., None], Callable[[str], None]], Steer]
     most: int
 
 
@@ -130,8 +142,8 @@ class Bench:
         make_live_view: Callable[[str], LiveView | None],
     ) -> None:
         """Store the arguments. `show` prints the table of a measured tier. If `steering` is None,
-        the number of processes in user space is fixed. `make_live_view` returns the live view of a
-        tier for a terminal, or None to show only a line of progress."""
+        the number of clusters is fixed. `make_live_view` returns the live view of a tier for a
+        terminal, or None to show only a line of progress."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -160,12 +172,7 @@ class Bench:
         self.progress.begin_step("native: measuring on the real CPU")
         plan = self.run.plan
         program = Path(plan.program) if plan.program else native.KMBENCH
-        processes, steer = plan.amounts["processes"], None
-        if self.steering is not None and not plan.quick:
-            steer = self.steering.begin(
-                processes, self.cache, self.events.write_event, self.print_step_line
-            )
-            processes = self.steering.most
+        processes, steer = self.begin_steering("native")
         rows = self.make_live_view("native")
         with self.progress.show_rows(rows.render_terminal_lines if rows else None):
             native.measure_processes(
@@ -184,6 +191,17 @@ class Bench:
                 ended=rows.add_process_samples if rows else None,
                 say=self.print_step_line,
             )
+
+    def begin_steering(self, tier: str) -> tuple[int, Steer | None]:
+        """Return the largest number of clusters of a tier on a real CPU, and the function that
+        decides after each cluster what the next one measures; None if the number is fixed."""
+        planned = self.run.plan.amounts["processes"]
+        if self.steering is None or self.run.plan.quick:
+            return planned, None
+        steer = self.steering.begin(
+            tier, planned, self.cache, self.events.write_event, self.print_step_line
+        )
+        return self.steering.most, steer
 
     def print_step_line(self, text: str) -> None:
         """Print a line about the current step."""
@@ -228,6 +246,9 @@ class Bench:
         )
         if tier == "vm" and not self.real_guest:
             self.check_chosen_macro_benchmarks()
+        if self.is_real_kernel(tier):
+            self.measure_kernel_clusters(tier, self.boot_and_measure)
+            return
         rows = self.make_live_view(tier)
 
         def show(done: float, total: float, benchmark: str) -> None:
@@ -235,27 +256,70 @@ class Bench:
                 rows.set_current_benchmark(benchmark)
             self.progress.show_completed_share(done, total, benchmark)
 
+        raw, patterns = self.run.get_raw_folder(tier), self.select_kernel_benchmark_patterns()
         with self.progress.show_rows(rows.render_terminal_lines if rows else None):
-            guest.measure_in_test_kernel(
-                tier,
-                plan.kernel,
-                self.modules,
+            self.boot_and_measure(tier, raw, plan.seed, patterns, show)
+
+    def boot_and_measure(
+        self,
+        tier: str,
+        raw: Path,
+        seed: int,
+        benchmarks: Sequence[str],
+        show: Show,
+        more_env_lines: str = "",
+    ) -> None:
+        """Boot the test kernel of the plan once, and measure the benchmarks that match a pattern in
+        `benchmarks`."""
+        plan = self.run.plan
+        guest.measure_in_test_kernel(
+            tier,
+            plan.kernel,
+            self.modules,
+            raw,
+            blocks=plan.amounts[tier],
+            seed=seed,
+            live=self.select_live_benchmarks(tier, benchmarks),
+            benchmarks=benchmarks,
+            memory=self.choose_memory(tier),
+            external_modules=self.own,
+            show=show,
+            more_env_lines=more_env_lines,
+        )
+
+    def measure_kernel_clusters(self, tier: str, measure: MeasureKernel) -> None:
+        """Measure the tier `tier` in a kernel on a real CPU with the function `measure`, in several
+        boots or module loads. Interim analyses decide how many."""
+        plan = self.run.plan
+        clusters, steer = self.begin_steering(tier)
+        if not self.is_real_kernel(tier):
+            clusters, steer = min(clusters, EMULATED_MODULE_LOADS), None
+        more = make_env_lines(min(clusters, plan.amounts["processes"]), steer is not None)
+        rows = self.make_live_view(tier)
+
+        def measure_cluster(part: Path, number: int, chosen: Sequence[str], show: Show) -> None:
+            measure(tier, part, plan.seed + number - 1, chosen, show, more)
+
+        with self.progress.show_rows(rows.render_terminal_lines if rows else None):
+            measure_clusters(
                 self.run.get_raw_folder(tier),
-                blocks=plan.amounts[tier] * self.get_block_count_factor(tier),
-                seed=plan.seed,
-                live=self.select_live_benchmarks(tier),
+                measure_cluster,
+                tier=tier,
+                clusters=clusters,
                 benchmarks=self.select_kernel_benchmark_patterns(),
-                seconds=guest.TIMEOUT_SECONDS * (2 if self.is_real_guest(tier) else 1),
-                memory=self.choose_memory(tier),
-                external_modules=self.own,
-                show=show,
+                budget=plan.budget or KERNEL_BUDGET_SECONDS,
+                show=self.progress.show_completed_share,
+                ended=rows.add_process_samples if rows else None,
+                steer=steer,
+                say=self.print_step_line,
             )
 
     def select_kernel_benchmark_patterns(self) -> Sequence[str]:
         """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
         all."""
         plan = self.run.plan
-        return plan.benchmarks or (QUICK_GUEST_BENCHMARKS if plan.quick and not plan.module else ())
+        quick = (*QUICK_GUEST_BENCHMARKS, *LIVE["metal"]) if plan.quick and not plan.module else ()
+        return plan.benchmarks or quick
 
     def get_usual_time(self, tier: str) -> str:
         """Return the usual time of a tier in a test kernel as text; "" if the user chose the number
@@ -264,34 +328,29 @@ class Bench:
             return ""
         if tier != "vm" or self.run.plan.quick:
             return "half a minute"
-        return "several minutes" if self.real_guest else "1 to 2 minutes"
+        return "5 minutes" if self.real_guest else "1 to 2 minutes"
 
-    def is_real_guest(self, tier: str) -> bool:
-        """Return True if a tier (measurement environment) is a test kernel on the real CPU: `vm`
-        under KVM."""
+    def is_real_kernel(self, tier: str) -> bool:
+        """Return True if a tier (measurement environment) is a kernel on a real CPU: `vm` under
+        KVM, or `metal`, unless this machine itself is emulated."""
+        if tier == "metal":
+            return not accel.is_machine_emulated()
         return tier == "vm" and self.real_guest
-
-    def get_block_count_factor(self, tier: str) -> int:
-        """Return the factor by which the planned number of blocks of a tier (measurement
-        environment) is multiplied: KVM_BLOCK_FACTOR for `vm` under KVM, unless the user chose the
-        number of blocks; else 1."""
-        return KVM_BLOCK_FACTOR if self.is_real_guest(tier) and not self.run.plan.blocks else 1
 
     def choose_memory(self, tier: str) -> int:
         """Return the memory of a test kernel in MiB. Under KVM, the memory depends on the size of
         the last-level cache; under emulation, it is USUAL_MEMORY."""
-        real = self.is_real_guest(tier)
+        real = self.is_real_kernel(tier)
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
-    def select_live_benchmarks(self, tier: str) -> guest.LiveBenchmarks:
-        """Return the live benchmarks to measure in a tier, and the number of their blocks. Live
-        benchmarks are programs that call the kernel's own code."""
+    def select_live_benchmarks(self, tier: str, patterns: Sequence[str]) -> guest.LiveBenchmarks:
+        """Return the live benchmarks of a tier that match a pattern in `patterns` (all if it is
+        empty), and the number of their blocks. Live benchmarks are programs that call the kernel's
+        own code."""
         plan = self.run.plan
-        blocks = plan.amounts.get(f"{tier} live", 0) * self.get_block_count_factor(tier)
-        live = () if plan.module else LIVE["metal" if self.is_real_guest(tier) else tier]
-        wanted = [
-            name for name in live if benchmark_names.matches_any_pattern(name, plan.benchmarks)
-        ]
+        blocks = plan.amounts.get(f"{tier} live", 0)
+        live = () if plan.module else LIVE["metal" if self.is_real_kernel(tier) else tier]
+        wanted = [name for name in live if benchmark_names.matches_any_pattern(name, patterns)]
         return (
             guest.LiveBenchmarks(blocks, wanted) if blocks and wanted else guest.NO_LIVE_BENCHMARKS
         )
@@ -312,25 +371,30 @@ class Bench:
 
     def measure_metal(self) -> None:
         """Load the modules into the running kernel, measure in it and unload them."""
-        plan, release = self.run.plan, os.uname().release
-        self.progress.begin_step(f"metal: measuring in the running kernel {release}")
-        raw = self.run.get_raw_folder("metal")
-        partial = raw.with_name("metal.partial")
-        shutil.rmtree(partial, ignore_errors=True)
+        self.progress.begin_step(f"metal: measuring in the running kernel {os.uname().release}")
+        modules = copy_built_modules(ROOT / "build" / "modules" / "host")
         config = ROOT / "build" / "bench-host.conf"
-        words = guest.make_guest_settings(
-            plan.amounts["metal"], plan.seed, self.select_live_benchmarks("metal"), plan.benchmarks
-        )
-        partial.mkdir(parents=True)
-        config.write_text(words, encoding="ascii")
-        roots = {
-            "MODULES": str(copy_built_modules(ROOT / "build" / "modules" / "host")),
-            "RESULTS": str(partial),
-            "CONFIG": str(config),
-            "KMLIVE": str(guest.KMLIVE),
-        }
-        run_measuring_step(["sh", guest.GUEST_JOB], "the benchmark in the running kernel", roots)
-        sync_and_rename_directory(partial, raw)
+
+        def load_and_measure(
+            tier: str,
+            raw: Path,
+            seed: int,
+            benchmarks: Sequence[str],
+            show: Show,
+            more_env_lines: str,
+        ) -> None:
+            words = guest.make_guest_settings(
+                self.run.plan.amounts[tier],
+                seed,
+                self.select_live_benchmarks(tier, benchmarks),
+                benchmarks,
+            )
+            config.write_text(words, encoding="ascii")
+            guest.measure_in_running_kernel(
+                modules, config, raw, show=show, more_env_lines=more_env_lines
+            )
+
+        self.measure_kernel_clusters("metal", load_and_measure)
 
     def try_step(self, tiers: Sequence[str], method_name: str, *arguments: str) -> bool:
         """Call the method of this object with the name `method_name` and the arguments `arguments`.

@@ -1,21 +1,25 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Runs the benchmarks inside a test kernel and copies their samples to the host."""
+"""Runs the benchmarks inside a test kernel and copies their samples to the host, or runs them in
+the running kernel."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from kmtools.base import processes
 from kmtools.base.errors import FailedError
 from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import TIME_UP, print_failure
 from kmtools.measure.caches import USUAL_MEMORY
+from kmtools.measure.clusters import Show
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
@@ -24,11 +28,10 @@ TIMEOUT_SECONDS = 900.0
 EXTERNAL_MODULES_DIR = "/own"
 # The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
+# The number of last lines of the job in the running kernel that are kept for an error message.
+KEPT_LINES = 20
 # The line with the reason that the guest prints if it measures nothing.
 REFUSED = re.compile(r"bench: not measured: (.+)")
-
-# A function that shows progress: the windows done, the windows planned, and the benchmark.
-Show = Callable[[float, float, str], None]
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,7 @@ def measure_in_test_kernel(
     seconds: float = TIMEOUT_SECONDS,
     memory: int = USUAL_MEMORY,
     show: Show | None = None,
+    more_env_lines: str = "",
 ) -> None:
     """Boot the test kernel `kernel`, run benchmarks in it, and write the samples and the files env
     and vm.json to the folder `raw`.
@@ -105,7 +109,9 @@ def measure_in_test_kernel(
     `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code; if the
     program does not exist, live benchmarks are not measured. If `external_modules` is given, only
     the benchmarks of the modules in this folder are measured. `seconds` is the time limit for
-    booting and measuring, `memory` the size of the guest's memory in MiB. After a panic, a hang or
+    booting and measuring, `memory` the size of the guest's memory in MiB. `show` is called with the
+    windows done, the windows planned, and the benchmark. `more_env_lines` are appended to the file
+    env. After a panic, a hang or
     a warning in the kernel log, keep no samples and raise FailedError. Each call writes logs to its
     own folder, so that several calls can run at the same time; the folder is kept only after a
     failure.
@@ -145,5 +151,47 @@ def measure_in_test_kernel(
         shutil.rmtree(stale, ignore_errors=True)
     shutil.copytree(result.results, partial)
     shutil.copy(out / "vm.json", partial / "vm.json")
+    append_text(partial / "env", more_env_lines)
     sync_and_rename_directory(partial, raw)
     shutil.rmtree(out, ignore_errors=True)
+
+
+def append_text(path: Path, text: str) -> None:
+    """Append text to a file. A file that does not exist is not created."""
+    if text and path.is_file():
+        with path.open("a", encoding="utf-8") as stream:
+            stream.write(text)
+
+
+def measure_in_running_kernel(
+    modules: Path, config: Path, raw: Path, *, show: Show | None = None, more_env_lines: str = ""
+) -> None:
+    """Load the modules in the folder `modules` into the running kernel, run benchmarks, unload the
+    modules, and write the samples and the file env to the folder `raw`.
+
+    `config` is a file with the text of make_guest_settings(). `show` and `more_env_lines` are as in
+    measure_in_test_kernel(). After an error, keep no samples and raise FailedError.
+    """
+    partial = raw.with_name(f"{raw.name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    env = {
+        "MODULES": str(modules),
+        "RESULTS": str(partial),
+        "CONFIG": str(config),
+        "KMLIVE": str(KMLIVE),
+    }
+    refusals: list[str] = []
+    last_lines: deque[str] = deque(maxlen=KEPT_LINES)
+    read_line = make_guest_line_reader(show, refusals)
+
+    def keep_line(line: str) -> None:
+        last_lines.append(line)
+        read_line(line)
+
+    code = processes.run_program(["sh", GUEST_JOB], env=env, read_line=keep_line)
+    if code:
+        why = "; ".join(refusals or last_lines) or f"exit code {code}"
+        raise FailedError(f"the benchmark in the running kernel failed: {why}")
+    append_text(partial / "env", more_env_lines)
+    sync_and_rename_directory(partial, raw)

@@ -1,14 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the benchmarks in user space, in several processes one after the other.
 
-The kernel and the allocator choose the pages of a process when the process starts. The choice of
-pages can make two pieces of code differ by a few cycles for as long as the process runs. A single
-process would show such a difference with a narrow interval; several processes show how much it
-varies. Each process writes its samples to a folder; collect.py joins the blocks of all processes to
-one series.
-
-The samples of completed processes are kept, so that an interrupted run resumes with the next
-process.
+clusters.py says why there are several processes.
 """
 
 from __future__ import annotations
@@ -19,7 +12,6 @@ import re
 import selectors
 import shutil
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +23,8 @@ from typing import IO
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
-from kmtools.measure import disturbance, rundir
+from kmtools.measure import clusters, disturbance
+from kmtools.measure.clusters import Show, Steer, measure_clusters
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 # The exit code of kmbench if no benchmark can be measured on this machine.
@@ -55,15 +48,6 @@ KEPT_LINES = 20
 # The largest number of times that a process is measured. The process is measured again if the
 # machine was suspended during the measurement.
 MAX_ATTEMPTS = 3
-
-# A function that shows progress: the done part, the total, and the text to show.
-Show = Callable[[float, float, str], None]
-# A function that receives the folder of the processes and the number of completed processes. It
-# returns the benchmarks that the next process measures: None for the same as the last process, or
-# an empty sequence to end the run.
-Steer = Callable[[Path, int], Sequence[str] | None]
-# The line in env which says that interim analyses (looks) decided when the run ended.
-STEERED_ENV_LINE = "looks=1\n"
 
 
 @contextmanager
@@ -237,7 +221,7 @@ def measure_processes(
     show: Show | None = None,
     ended: Callable[[Path, int], None] | None = None,
     steer: Steer | None = None,
-    say: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True),
+    say: Callable[[str], None] = clusters.print_to_stderr,
     program: Path | None = None,
     planned: int | None = None,
 ) -> int:
@@ -247,49 +231,29 @@ def measure_processes(
 
     The first process chooses the CPU. Because the cores of a machine may differ, each later process
     uses the CPU of the process before it, unless another CPU is idler. The n-th process has seed
-    `seed` + n - 1. Processes that an earlier call completed are not run again. The first process is
-    always run. A later process is not started if all processes would take more than `budget`
-    seconds; the estimate for a process is the time of the process before it. After each process,
-    `ended` is called with the folder and the number of the process, then `steer`. `say` prints a
-    line. `program` replaces kmbench. The env file says that `planned` processes are planned, by
-    default `processes`. Return the number of completed processes. Raise FailedError if a process
-    fails, UnableError if no benchmark can be measured on this machine.
+    `seed` + n - 1. `program` replaces kmbench. The env file says that `planned` processes are
+    planned, by default `processes`. measure_clusters() describes the other arguments. Return the
+    number of completed processes. Raise FailedError if a process fails, UnableError if no benchmark
+    can be measured on this machine.
     """
-    directory = raw.with_name(f"{raw.name}.parts")
-    directory.mkdir(parents=True, exist_ok=True)
-    parts = [directory / f"process-{number + 1}" for number in range(processes)]
-    began = last = now()
-    took = 0.0
-    for number, part in enumerate(parts):
-        done = number
-        if number and not part.is_dir() and last + took - began > budget:
-            say(f"native: the time limit was reached after {number} process{'es' * (number > 1)}")
-            break
+    more = clusters.make_env_lines(planned or processes, steer is not None)
+    hangs = HANG_SECONDS + HANG_SECONDS_PER_BLOCK * blocks
 
-        def show_progress(done: int, total: int, name: str, number: int = number) -> None:
-            if show is not None:
-                text = f"process {number + 1} of {processes}, {name}"
-                counted, every = number * total + done, processes * total
-                show(max(counted, every * min(1.0, (now() - began) / budget)), every, text)
+    def measure_process(part: Path, number: int, chosen: Sequence[str], show_part: Show) -> None:
+        words = ["--blocks", blocks, "--seed", seed + number - 1, *chosen]
+        cpu = find_measured_cpu(clusters.get_cluster_folder(part.parent, number - 1))
+        repeat_if_suspended(
+            partial(run_kmbench, part, words, show_part, more, program, hangs, cpu, say), say
+        )
 
-        if not part.is_dir():
-            words = ["--blocks", blocks, "--seed", seed + number, *benchmarks]
-            more = f"{rundir.PROCESSES}={planned or processes}\n"
-            more += "" if steer is None else STEERED_ENV_LINE
-            hangs = HANG_SECONDS + HANG_SECONDS_PER_BLOCK * blocks
-            cpu = find_measured_cpu(parts[number - 1]) if number else None
-            repeat_if_suspended(
-                partial(run_kmbench, part, words, show_progress, more, program, hangs, cpu, say),
-                say,
-            )
-        if ended is not None:
-            ended(part, number + 1)
-        done = number + 1
-        following = steer(directory, done) if steer is not None else None
-        if following is not None:
-            benchmarks = following
-            if not benchmarks:
-                break
-        last, took = now(), now() - last
-    sync_and_rename_directory(directory, raw)
-    return done
+    return measure_clusters(
+        raw,
+        measure_process,
+        clusters=processes,
+        benchmarks=benchmarks,
+        budget=budget,
+        show=show,
+        ended=ended,
+        steer=steer,
+        say=say,
+    )

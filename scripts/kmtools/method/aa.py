@@ -50,7 +50,7 @@ def measure_run_with_verdicts(
 ) -> tuple[collect.RawDir, list[Result]]:
     """Measure a run; `number` sets the seeds. Return the samples of the run, and the results with
     the verdicts that a report shows."""
-    loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST_PROCESSES))
+    loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST_CLUSTERS))
     results = compute_results(loaded.rows, [loaded.tier])
     return loaded, grade.withhold_verdicts({}, [loaded.tier], results)
 

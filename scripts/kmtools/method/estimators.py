@@ -150,7 +150,7 @@ def score_estimator_on_stopped_runs(kind: str, runs: int) -> Score:
     inside, wrong = dict.fromkeys(truths, 0), dict.fromkeys(truths, 0)
     halves, errors = [], []
     for seed in range(runs):
-        run = simulate_run(kind, seed, stopping.MOST_PROCESSES)
+        run = simulate_run(kind, seed, stopping.MOST_CLUSTERS)
         looks = InterimLocations(run, get_clock_step(kind))
         for truth in truths:
             found, verdict = find_resolving_look(looks, truth)

@@ -2,9 +2,9 @@
 """Shows the verdicts of a tier (measurement environment) while it is measured: a row for each
 benchmark and variant.
 
-The verdicts are computed by the rules of verdicts.py, from the processes that have ended; the final
-report uses the samples of all processes. The computation takes place between two processes, when no
-window is timed.
+The verdicts are computed by the rules of verdicts.py, from the clusters (processes, boots or module
+loads) that have ended; the final report uses the samples of all clusters. The computation takes
+place between two clusters, when no window is timed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kmtools.analyse import corecycles, location, result_kinds, stats, stopping,
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline_variant, fit_slopes_of_samples
 from kmtools.base.errors import FailedError
 from kmtools.measure import collect
+from kmtools.measure.clusters import NOUNS
 from kmtools.measure.rundir import Tier
 from kmtools.measure.samples import LOOP, Sample
 from kmtools.report.table import COLOURS, format_amount
@@ -130,7 +131,8 @@ class LiveVerdicts:
         """Return lines, each with its colour code: a heading, the rows that fit on the screen, and
         the number of measured or resolved rows. The rows of dormant sites are first."""
         if not self.rows:
-            return [("", ""), ("Rows come when the first process has ended.", "2")]
+            noun = NOUNS.get(self.tier, NOUNS["vm"])[0]
+            return [("", ""), (f"Rows come when the first {noun} has ended.", "2")]
         order = sorted(
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.find_result_kind(*key))
         )

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Repeats the measurement of a tier (environment of measurement) on a real CPU, until more time
+would resolve no row, or until the time limit.
+
+The pages of the measured code are chosen when a process starts, when a kernel boots or when modules
+are loaded. They can make two pieces of code differ by a few cycles until the next start. So the
+blocks after one start are a cluster in the statistical sense: a single cluster would show such a
+difference with a narrow interval, and several clusters show how much it varies. The column
+`process` of samples.csv is the number of the cluster.
+
+Each cluster writes its samples to a folder; collect.py joins the blocks of all clusters to one
+series. The samples of completed clusters are kept, so that an interrupted run resumes with the next
+cluster.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from time import monotonic as now
+
+from kmtools.base.files import sync_and_rename_directory
+from kmtools.measure import rundir
+
+# The name of a cluster in each tier, and the plural.
+NOUNS = {
+    "native": ("process", "processes"),
+    "vm": ("boot", "boots"),
+    "metal": ("module load", "module loads"),
+}
+
+# A function that shows progress: the done part, the total, and the text to show.
+Show = Callable[[float, float, str], None]
+# A function that measures a cluster. Its arguments are the folder for the samples, the number of
+# the cluster (counted from 1), the benchmarks (all if empty), and a function that shows the
+# progress within the cluster.
+Measure = Callable[[Path, int, Sequence[str], Show], None]
+# A function that receives the folder of the clusters and the number of completed clusters. It
+# returns the benchmarks that the next cluster measures: None for the same as the last cluster, or
+# an empty sequence to end the run.
+Steer = Callable[[Path, int], Sequence[str] | None]
+# The line in env which says that interim analyses (looks) decided when the run ended.
+STEERED_ENV_LINE = "looks=1\n"
+
+
+def make_env_lines(planned: int, steered: bool) -> str:
+    """Return the lines that are appended to the env file of each cluster: the planned number of
+    clusters, and whether interim analyses (looks) decide when the run ends."""
+    return f"{rundir.PROCESSES}={planned}\n{STEERED_ENV_LINE if steered else ''}"
+
+
+def get_cluster_folder(directory: Path, number: int) -> Path:
+    """Return the folder of the cluster `number`, counted from 1, in the folder `directory`."""
+    return directory / f"process-{number}"
+
+
+def print_to_stderr(text: str) -> None:
+    """Print a line to the standard error output."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def measure_clusters(
+    raw: Path,
+    measure: Measure,
+    *,
+    tier: str = "native",
+    clusters: int,
+    benchmarks: Sequence[str] = (),
+    budget: float = math.inf,
+    show: Show | None = None,
+    ended: Callable[[Path, int], None] | None = None,
+    steer: Steer | None = None,
+    say: Callable[[str], None] = print_to_stderr,
+) -> int:
+    """Measure at most `clusters` clusters of the tier `tier` with the function `measure`. Each
+    cluster has a folder in `raw`.
+
+    Clusters that an earlier call completed are not measured again. The first cluster is always
+    measured. A later cluster is not started if all clusters would take more than `budget` seconds;
+    the estimate for a cluster is the time of the cluster before it. After each cluster, `ended` is
+    called with the folder and the number of the cluster, then `steer`. `show` shows the progress,
+    and `say` prints a line. Return the number of completed clusters.
+    """
+    noun, plural = NOUNS[tier]
+    directory = raw.with_name(f"{raw.name}.parts")
+    directory.mkdir(parents=True, exist_ok=True)
+    began = last = now()
+    took = 0.0
+    done = 0
+    for number in range(1, clusters + 1):
+        part = get_cluster_folder(directory, number)
+        if done and not part.is_dir() and last + took - began > budget:
+            say(f"{tier}: the time limit was reached after {done} {plural if done > 1 else noun}")
+            break
+
+        def show_progress(some: float, total: float, name: str, number: int = number) -> None:
+            if show is not None:
+                text = f"{noun} {number} of {clusters}, {name}"
+                counted, every = (number - 1) * total + some, clusters * total
+                show(max(counted, every * min(1.0, (now() - began) / budget)), every, text)
+
+        if not part.is_dir():
+            measure(part, number, benchmarks, show_progress)
+        if ended is not None:
+            ended(part, number)
+        done = number
+        following = steer(directory, done) if steer is not None else None
+        if following is not None:
+            benchmarks = following
+            if not benchmarks:
+                break
+        last, took = now(), now() - last
+    sync_and_rename_directory(directory, raw)
+    return done

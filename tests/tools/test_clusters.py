@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of measurements in clusters: processes, boots and module loads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from kmtools.base import processes
+from kmtools.measure import clusters
+from kmtools.measure.clusters import Show, get_cluster_folder, measure_clusters
+from kmtools.report.resolving import LiveVerdicts
+
+
+class Clock:
+    """A simulated clock, and clusters that take ten seconds each. `calls` has the number and the
+    benchmarks of each measured cluster."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = 0.0
+        self.calls: list[tuple[int, list[str]]] = []
+        self.said: list[str] = []
+        self.shown: list[tuple[float, float, str]] = []
+        monkeypatch.setattr(clusters, "now", lambda: self.now)
+
+    def measure(self, part: Path, number: int, benchmarks: Sequence[str], show: Show) -> None:
+        self.calls.append((number, [*benchmarks]))
+        show(1, 4, "loop")
+        part.mkdir()
+        self.now += 10
+
+    def show(self, done: float, total: float, text: str) -> None:
+        self.shown.append((done, total, text))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("tier", "budget", "said"),
+    [
+        ("native", 29, "native: the time limit was reached after 2 processes"),
+        ("vm", 29, "vm: the time limit was reached after 2 boots"),
+        ("vm", 19, "vm: the time limit was reached after 1 boot"),
+        ("metal", 29, "metal: the time limit was reached after 2 module loads"),
+        ("metal", 5, "metal: the time limit was reached after 1 module load"),
+    ],
+)
+def test_cluster_is_named_by_its_tier(
+    tier: str, budget: float, said: str, tmp_path: Path, clock: Clock
+) -> None:
+    done = measure_clusters(
+        tmp_path / "raw",
+        clock.measure,
+        tier=tier,
+        clusters=9,
+        budget=budget,
+        show=clock.show,
+        say=clock.said.append,
+    )
+    assert clock.said == [said] and f"after {done} " in said
+    noun = clusters.NOUNS[tier][0]
+    assert [text for *_, text in clock.shown] == [
+        f"{noun} {number} of 9, loop" for number in range(1, done + 1)
+    ]
+    assert LiveVerdicts(tier).render_terminal_lines(80, 24)[1][0] == (
+        f"Rows come when the first {noun} has ended."
+    )
+
+
+def test_progress_is_the_share_of_clusters_or_of_the_time(tmp_path: Path, clock: Clock) -> None:
+    """Whichever is more: of 4 clusters one and a quarter is 5 of 16; after 20 of 40 seconds half of
+    the run is over."""
+    measure_clusters(tmp_path / "a", clock.measure, clusters=4, show=clock.show, budget=1000)
+    assert clock.shown == [
+        (1 + 4 * number, 16, f"process {number + 1} of 4, loop") for number in range(4)
+    ]
+    clock.shown.clear()
+    clock.now = 0
+    measure_clusters(tmp_path / "b", clock.measure, clusters=16, show=clock.show, budget=40)
+    assert [done / total for done, total, _ in clock.shown] == [1 / 64, 0.25, 0.5, 0.75]
+
+
+def test_steering_chooses_the_benchmarks_and_the_end(tmp_path: Path, clock: Clock) -> None:
+    """Complete clusters are not measured again, but steering sees them."""
+    ended: list[tuple[str, int]] = []
+    answers: dict[int, list[str] | None] = {2: ["b"], 4: []}
+    directory = tmp_path / "raw.parts"
+    get_cluster_folder(directory, 1).mkdir(parents=True)
+    done = measure_clusters(
+        tmp_path / "raw",
+        clock.measure,
+        tier="vm",
+        clusters=9,
+        benchmarks=["a", "b"],
+        ended=lambda part, number: ended.append((part.name, number)),
+        steer=lambda folder, number: answers.get(number) if folder == directory else [],
+    )
+    assert done == 4
+    assert clock.calls == [(2, ["a", "b"]), (3, ["b"]), (4, ["b"])]
+    assert ended == [(f"process-{number}", number) for number in range(1, 5)]
+    assert sorted(path.name for path in (tmp_path / "raw").iterdir()) == [
+        f"process-{number}" for number in range(1, 5)
+    ]
+    assert not directory.exists()
+
+
+def test_each_line_of_a_program_is_read() -> None:
+    """Both outputs are read, also a last line without its end and bytes that are no UTF-8."""
+    lines: list[str] = []
+    script = "echo a; echo ' b ' >&2; printf '\\377\\n'; echo $WORD; printf c; exit 3"
+    code = processes.run_program(["sh", "-c", script], env={"WORD": "w"}, read_line=lines.append)
+    assert (code, lines) == (3, ["a", "b", "\ufffd", "w", "c"])
+
+
+def test_program_is_ended_if_reading_its_lines_fails() -> None:
+    lines: list[str] = []
+
+    def read_line(line: str) -> None:
+        lines.append(line)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        processes.run_program(["sh", "-c", "echo $$; exec sleep 600"], read_line=read_line)
+    assert not Path("/proc", lines[0]).exists()
