@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base import processes
-from kmtools.measure import clusters
+from kmtools.measure import clusters, rundir
 from kmtools.measure.clusters import Show, get_cluster_folder, measure_clusters
 from kmtools.report.resolving import LiveVerdicts
 
@@ -62,7 +62,7 @@ def test_cluster_is_named_by_its_tier(
         say=clock.said.append,
     )
     assert clock.said == [said] and f"after {done} " in said
-    noun = clusters.NOUNS[tier][0]
+    noun = rundir.CLUSTER_NOUNS[tier][0]
     assert [text for *_, text in clock.shown] == [
         f"{noun} {number} of 9, loop" for number in range(1, done + 1)
     ]

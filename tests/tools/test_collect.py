@@ -415,13 +415,16 @@ def test_missing_tiers_are_named_once_for_each_reason() -> None:
             {**entry, "tier": "native", "processes": 3},
             {**entry, "tier": "vm", "env": {"planned_processes": "many"}, "processes": 1},
             {**entry, "env": None, "processes": 1},
+            {**entry, "tier": "vm", "processes": 2},
             entry,
         ],
     }
+    vm = "vm: 2 of 4 planned boots measured before the time limit; --budget sets it."
     late = "native: 3 of 4 planned processes measured before the time limit; --budget sets it."
     assert rundir.list_warnings(env) == [
         rundir.QUICK,
         late,
+        vm,
         "Not measured: vm and icount, because no.",
         "Not measured: native, because x.",
         "To measure the rest: make bench RESUME=y",

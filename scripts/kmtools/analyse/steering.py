@@ -19,8 +19,8 @@ from kmtools.analyse import stopping, verdicts
 from kmtools.analyse.linearity import NOT_ON_A_LINE
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import LIMITED_BY_LAYOUTS, UNRESOLVED, Result
-from kmtools.measure.clusters import NOUNS
 from kmtools.measure.run_cache import RunCache
+from kmtools.measure.rundir import CLUSTER_NOUNS
 
 # A function that writes an event or prints a line.
 Report = Callable[..., None]
@@ -91,8 +91,8 @@ def report_detectable_differences(
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     unit = results[0].unit
     print_line(
-        f"pilot: {clusters} {NOUNS[tier][1]} will find (in four of five runs) differences of"
-        f" {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g} in"
+        f"pilot: {clusters} {CLUSTER_NOUNS[tier][1]} will find (in four of five runs) differences"
+        f" of {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g} in"
         f" {high}"
     )
 
@@ -140,7 +140,7 @@ class Steering:
             resolved=resolved,
             unresolved=list(look.unresolved),
         )
-        placed, nouns = look.limited_rows, NOUNS[self._tier][1]
+        placed, nouns = look.limited_rows, CLUSTER_NOUNS[self._tier][1]
         why = "layouts differ, or windows are not on a line"
         rest = f"; more {nouns} do not resolve {placed}: {why}" if placed else ""
         self._print_line(

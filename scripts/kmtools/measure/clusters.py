@@ -24,13 +24,6 @@ from time import monotonic as now
 from kmtools.base.files import sync_and_rename_directory
 from kmtools.measure import rundir
 
-# The name of a cluster in each tier, and the plural.
-NOUNS = {
-    "native": ("process", "processes"),
-    "vm": ("boot", "boots"),
-    "metal": ("module load", "module loads"),
-}
-
 # A function that shows progress: the done part, the total, and the text to show.
 Show = Callable[[float, float, str], None]
 # A function that measures a cluster. Its arguments are the folder for the samples, the number of
@@ -83,7 +76,7 @@ def measure_clusters(
     called with the folder and the number of the cluster, then `steer`. `show` shows the progress,
     and `say` prints a line. Return the number of completed clusters.
     """
-    noun, plural = NOUNS[tier]
+    noun, plural = rundir.CLUSTER_NOUNS[tier]
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
     began = last = now()

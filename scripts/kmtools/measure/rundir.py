@@ -20,6 +20,13 @@ TIERS = ("native", "metal", "vm", "icount")
 # The tiers that are measured on the machine itself, and not in a guest.
 HOST_TIERS = ("native", "metal")
 
+# The name of a cluster (see clusters.py) in each tier that may have several, and the plural.
+CLUSTER_NOUNS = {
+    "native": ("process", "processes"),
+    "vm": ("boot", "boots"),
+    "metal": ("module load", "module loads"),
+}
+
 # Prefix of an env key that names a benchmark or variant which could not be measured.
 LACKS = "lacks:"
 # Prefix of an env key whose value is the number of times that one operation executes the sites of a
@@ -31,7 +38,7 @@ LAYOUTS = "layouts:"
 # Prefix of an env key of a benchmark with a time limit. The value of the key is the planned number
 # of blocks of each process, and the limit: "8 blocks in 40 s".
 PLANNED = "planned:"
-# The env key with the planned number of processes.
+# The env key with the planned number of clusters.
 PROCESSES = "planned_processes"
 
 UNIT_TSC = "TSC cycles"
@@ -173,17 +180,18 @@ def list_unmeasured_benchmarks(tiers: Sequence[Tier]) -> list[str]:
     ]
 
 
-def list_missing_processes(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
-    """Return a sentence for each tier (or only for `tier`) that has fewer processes than planned,
-    because the time limit ended the measurement."""
+def list_missing_clusters(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
+    """Return a sentence for each tier (or only for `tier`) that has fewer clusters (processes,
+    boots or module loads) than planned, because the time limit ended the measurement."""
     lines = []
     for entry in env.get("tiers", ()):
         stored = (entry.get("env") or {}).get(PROCESSES, "0")
         planned = int(stored) if stored.isdecimal() else 0
         done = entry.get("processes") or planned
         if done < planned and tier in (None, entry["tier"]):
+            nouns = CLUSTER_NOUNS.get(entry["tier"], CLUSTER_NOUNS["native"])[1]
             lines.append(
-                f"{entry['tier']}: {done} of {planned} planned processes measured before the time"
+                f"{entry['tier']}: {done} of {planned} planned {nouns} measured before the time"
                 " limit; --budget sets it."
             )
     return lines
@@ -192,7 +200,7 @@ def list_missing_processes(env: Mapping[str, Any], tier: str | None = None) -> l
 def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     """Return the warnings to print before the results of a run, or of its tier `tier`."""
     lines = [QUICK] if is_quick_run(env) else []
-    lines += list_missing_processes(env, tier)
+    lines += list_missing_clusters(env, tier)
     if tier or not (missing := describe_missing_tiers(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]

@@ -17,8 +17,7 @@ from kmtools.analyse import corecycles, location, result_kinds, stats, stopping,
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline_variant, fit_slopes_of_samples
 from kmtools.base.errors import FailedError
 from kmtools.measure import collect
-from kmtools.measure.clusters import NOUNS
-from kmtools.measure.rundir import Tier
+from kmtools.measure.rundir import CLUSTER_NOUNS, Tier
 from kmtools.measure.samples import LOOP, Sample
 from kmtools.report.table import COLOURS, format_amount
 
@@ -131,7 +130,7 @@ class LiveVerdicts:
         """Return lines, each with its colour code: a heading, the rows that fit on the screen, and
         the number of measured or resolved rows. The rows of dormant sites are first."""
         if not self.rows:
-            noun = NOUNS.get(self.tier, NOUNS["vm"])[0]
+            noun = CLUSTER_NOUNS.get(self.tier, CLUSTER_NOUNS["vm"])[0]
             return [("", ""), (f"Rows come when the first {noun} has ended.", "2")]
         order = sorted(
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.find_result_kind(*key))
