@@ -58,13 +58,14 @@ test_hundred_hurry() {
 # write_to_waiting_event TEXT FILE: write TEXT to FILE of an event of the module that was unloaded,
 # and set $waiting to the event, which still waits for its removal, and $said to the error of the
 # write. If the event is removed meanwhile, try the next one. Leave out the event $held. Fails with
-# 2 if no event is left.
+# 2 if no event is left. In eventfs (v6.6), a directory may exist for a moment without its files, and
+# the shell, which would create the file, is refused with EACCES.
 write_to_waiting_event() {
 	for waiting in "$own"/many_[1-9]???; do
 		[ "$waiting" != "$held" ] || continue
 		said=$( (put "$1" "$waiting/$2") 2>&1) && return
 		case $said in
-		*"No such file"* | *"nonexistent directory"*) ;;
+		*"No such file"* | *"nonexistent directory"* | *"Permission denied"*) ;;
 		*) return 1 ;;
 		esac
 	done
@@ -89,10 +90,13 @@ test_hundred_waiting() {
 		return
 	fi
 	result $code "an event that waits for its removal gets a trigger"
+	[ $code = 0 ] || echo "# the write to $waiting/trigger failed: $said"
 	held=$waiting
 	write_to_waiting_event 1 enable
-	[ $? = 2 ] || [ "${said#*No such device}" != "$said" ]
+	code=$?
+	[ $code = 2 ] || [ "${said#*No such device}" != "$said" ]
 	result $? "an event that waits for its removal cannot be enabled"
+	echo "# the write to $waiting/enable ended with $code: $said"
 	cat "$list" >/dev/null
 	[ -e "$held" ]
 	result $? "an event that waits for its removal stays because of a trigger"
