@@ -87,7 +87,8 @@ def test_emulated_test_kernel_is_booted_once(
     told, usual = measure_two_guests(machine, monkeypatch, accelerator, emulated, capsys)
     assert {tier: len(calls) for tier, calls in told.items()} == {"vm": 1, "icount": 1}
     assert usual == "1 to 2 minutes"
-    assert told["vm"][0]["memory"] == 1024
+    assert told["vm"][0]["memory"] == 1024 and told["vm"][0]["seconds"] == 900
+    assert told["vm"][0]["accelerator"] is None
     assert told["vm"][0]["live"] == LiveBenchmarks(8, ["getppid-quiet", "getppid-pressure"])
     assert told["vm"][0]["more_env_lines"] == ""
     (run,) = machine.list_runs()
@@ -106,6 +107,7 @@ def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
     live = ["getppid-quiet", "getppid-pressure", "macro-ping", "macro-hackbench"]
     for words in told["vm"]:
         assert words["memory"] == 3072 and words["live"] == LiveBenchmarks(8, live)
+        assert words["accelerator"] == "kvm" and words["seconds"] == 1800
         assert words["more_env_lines"] == "planned_processes=16\nlooks=1\n"
     (run,) = machine.list_runs()
     boots = {path.name for path in (run / "raw" / "vm").iterdir()}
@@ -136,7 +138,7 @@ def measure_two_guests(
     found = Accel(accelerator, "" if accelerator == "kvm" else "a reason")
     monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: found)
-    monkeypatch.setattr(accel, "is_machine_emulated", lambda: emulated)
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: emulated)
     monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
     assert machine.run_bench("--tiers", "vm,icount") == 0
     for tier, calls in told.items():
@@ -156,6 +158,7 @@ def measure_two_guests(
         (("--quick",), 2, 8, 4, " (usually half a minute)"),
         (("--blocks", "7"), 16, 7, 7, ""),
         (("--blocks", "24", "--quick"), 2, 24, 24, ""),
+        (("--budget", "1h"), 16, 24, 8, ""),
     ],
 )
 def test_options_apply_to_each_boot_under_kvm(
@@ -177,7 +180,7 @@ def test_options_apply_to_each_boot_under_kvm(
 
     monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
-    monkeypatch.setattr(accel, "is_machine_emulated", lambda: False)
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
     assert machine.run_bench("--tiers", "vm", *words) == 0
     assert len(told) == boots
     for one in told:
@@ -187,6 +190,26 @@ def test_options_apply_to_each_boot_under_kvm(
         assert [*one["benchmarks"]] == (quick if "--quick" in words else [])
         assert ("looks=1" in one["more_env_lines"]) == ("--quick" not in words)
     assert f"vm: booting 6.1 and measuring in it{usual}\n" in capsys.readouterr().out
+
+
+def test_chosen_variants_choose_the_benchmarks_of_a_kernel(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The names are those of benchmarks.csv. Otherwise the looks would go on for rows that are not
+    kept."""
+    told: list[dict[str, Any]] = []
+
+    def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
+        told.append(words)
+        machine.record_step(tier, Path(str(places[2])))
+
+    names = {"a": ["none", "x"], "b": ["none", "y"], "getppid-quiet": ["none", "x"]}
+    monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: names)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    for words, wanted in (((), ["a", "getppid-quiet"]), (("--benchmarks", "get*,b"), None)):
+        assert machine.run_bench("--tiers", "vm", "--variants", "x*", *words) == 0
+        assert told[-1]["benchmarks"] == (wanted or ["getppid-quiet"])
+        assert told[-1]["live"].benchmarks == ["getppid-quiet"]
 
 
 def test_whole_program_is_refused_in_an_emulated_test_kernel(
@@ -204,7 +227,7 @@ def test_whole_program_is_refused_in_an_emulated_test_kernel(
         assert machine.run_bench("--tiers", "vm", *words) == 0
         assert "macro-ping" not in capsys.readouterr().out
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
-    monkeypatch.setattr(accel, "is_machine_emulated", lambda: False)
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
     assert machine.run_bench("--tiers", "vm", "--benchmarks", "macro-*") == 0
     assert "vm" in machine.done and "not measured" not in capsys.readouterr().out
 
@@ -228,7 +251,7 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
     assert machine.run_bench(*words) == 0
     assert told["native"]["benchmarks"] == ["loop"]
     assert (told["native"]["blocks"], told["native"]["budget"]) == (12, 120)
-    assert told["vm"]["benchmarks"] == told["icount"]["benchmarks"] == ["lo*", "other"]
+    assert told["vm"]["benchmarks"] == told["icount"]["benchmarks"] == ["loop"]
     assert (told["vm"]["blocks"], told["icount"]["blocks"]) == (12, 12)
     assert told["vm"]["live"] == told["icount"]["live"] == NO_LIVE_BENCHMARKS
     assert machine.run_bench("--benchmarks", "getppid-*,loop", "--tiers", "vm") == 0

@@ -12,8 +12,9 @@ import pytest
 from fakebench import TIERS, Machine, read_run_entry, read_tiers
 from kmtools.base import files
 from kmtools.base.errors import UnableError
-from kmtools.lab import catalogue
-from kmtools.measure import benchrun, collect
+from kmtools.lab import accel, catalogue
+from kmtools.lab.accel import Accel
+from kmtools.measure import bench, benchrun, collect, guest
 
 
 @pytest.fixture
@@ -155,6 +156,33 @@ def test_resuming_with_another_kernel_build_is_refused(
     assert machine.run_bench("--resume", run.name) == 2
     assert "is 6.1.0-next now" in capsys.readouterr().err
     assert "icount" not in machine.done and read_tiers(run) == ["native", "vm"]
+
+
+def test_boots_of_two_kernel_builds_are_not_combined(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run under KVM that was interrupted after two boots is not resumed with another build."""
+    boots = 0
+
+    def measure_in_kernel(tier: str, *places: object, **_: object) -> None:
+        nonlocal boots
+        boots += 1
+        if boots == 3:
+            raise KeyboardInterrupt
+        machine.record_step(tier, Path(str(places[2])))
+
+    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
+    monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
+    assert machine.run_bench("--tiers", "vm") == 130
+    (run,) = machine.list_runs()
+    machine.release = "6.1.0-next"
+    assert machine.run_bench("--resume", run.name) == 2
+    assert "is 6.1.0-next now" in capsys.readouterr().err
+    assert boots == 3
+    machine.release = "6.1.0-test"
+    assert machine.run_bench("--resume", run.name) == 0
+    assert boots == 17
 
 
 def test_resuming_an_unknown_or_broken_run_is_refused(

@@ -90,6 +90,7 @@ def test_steering_chooses_the_benchmarks_and_the_end(tmp_path: Path, clock: Cloc
     answers: dict[int, list[str] | None] = {2: ["b"], 4: []}
     directory = tmp_path / "raw.parts"
     get_cluster_folder(directory, 1).mkdir(parents=True)
+    (directory / "process-9.partial").mkdir()
     done = measure_clusters(
         tmp_path / "raw",
         clock.measure,

@@ -294,6 +294,33 @@ def write_two_raws(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
     return raws
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({}, ""),
+        ({"kernel": "6.1-other"}, "kernel is 6.1-other, but 6.1-test in process-1"),
+        ({"emulated": "1"}, "emulated is True, but False in process-1"),
+    ],
+)
+def test_clusters_of_two_environments_are_refused(
+    words: dict[str, str], said: str, tmp_path: Path
+) -> None:
+    """A boot that fell back to an emulator, or that had another kernel, is not joined with others."""
+    raw = tmp_path / "vm"
+    for number in (1, 2, 3):
+        own = words if number == 3 else {}
+        rawdata.write_tier(raw / f"process-{number}", 2, 7, [LOOP], emulated="0", kernel="6.1-test")
+        env = raw / f"process-{number}" / "env"
+        for key, value in own.items():
+            text = re.sub(f"^{key}=.*$", f"{key}={value}", env.read_text(), flags=re.M)
+            env.write_text(text)
+    if said:
+        with pytest.raises(RunError, match=f"process-3: {said}"):
+            collect.load_raw_folder("vm", raw)
+    else:
+        assert len(collect.load_raw_folder("vm", raw).rows) == 36
+
+
 ONE = "cpu_model=A\nmicrocode=1\nkernel=6.9\n"
 
 

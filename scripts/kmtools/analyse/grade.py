@@ -34,7 +34,7 @@ from kmtools.analyse.verdicts import (
     Result,
 )
 from kmtools.measure import disturbance, rundir
-from kmtools.measure.rundir import Tier
+from kmtools.measure.rundir import CLUSTER_NOUNS, Tier
 
 # Shares of flagged windows among the timed windows: above MANY_FLAGS the grade is fair, above
 # TOO_MANY_FLAGS it is poor.
@@ -172,7 +172,8 @@ def check_clock_rate(evidence: Evidence) -> Reason | None:
         return None
     if evidence.tier.emulated or spread <= STEADY_RATE:
         return None
-    words = f"a clock whose rate differed by {100 * spread:.1f} % from one process to another"
+    noun = CLUSTER_NOUNS.get(evidence.tier.tier, CLUSTER_NOUNS["native"])[0]
+    words = f"a clock whose rate differed by {100 * spread:.1f} % from one {noun} to another"
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 

@@ -92,8 +92,8 @@ def report_detectable_differences(
     unit = results[0].unit
     print_line(
         f"pilot: {clusters} {CLUSTER_NOUNS[tier][1]} will find (in four of five runs) differences"
-        f" of {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g} in"
-        f" {high}"
+        f" of {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g}"
+        f" in {high}"
     )
 
 

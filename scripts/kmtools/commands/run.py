@@ -165,13 +165,14 @@ def add_table_command(parser: ArgumentParser) -> Run:
 
 def add_bench_command(parser: ArgumentParser) -> Run:
     """Measures in user space on the real CPU (tier native) and prints the result; then downloads a
-    stock kernel and boots it twice: to measure times (tier vm), and under an emulator that counts
-    instructions (tier icount). With --host it boots no test kernel, but measures in user space and
-    inside the running kernel (tier metal). README.md describes what the numbers of each tier mean.
-    The run is stored in results/local/<date>/; results/local/latest points to it once all tiers are
-    measured. If a tier cannot be measured on this machine, its name and the reason are printed, and
-    the others are measured; --resume measures the missing ones later. Exit codes: 0 all measured, 1
-    a step failed, 2 a tier could not be measured here, 130 interrupted."""
+    stock kernel and boots it: to measure times (tier vm; under KVM in many boots), and under an
+    emulator that counts instructions (tier icount). With --host it boots no test kernel, but
+    measures in user space and inside the running kernel (tier metal). README.md describes what the
+    numbers of each tier mean. The run is stored in results/local/<date>/; results/local/latest
+    points to it once all tiers are measured. If a tier cannot be measured on this machine, its name
+    and the reason are printed, and the others are measured; --resume measures the missing ones
+    later. Exit codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here, 130
+    interrupted."""
     parser.add_argument("--kernel", help="test kernel: a name in kernels.txt (default: the first)")
     parser.add_argument(
         "--seed", type=choice.parse_seed, help="seed of the random order of variants (default: 1)"

@@ -273,10 +273,11 @@ def read_hypervisor_name() -> bytes | None:
     return name.raw.rstrip(b"\0")
 
 
-def is_machine_emulated() -> bool:
+def is_machine_emulated(unknown: bool = True) -> bool:
     """Return True if this machine runs under QEMU's emulator. If the hypervisor is unknown, return
-    True, too, so that no emulated time is taken for a real one."""
-    return read_hypervisor_name() in (EMULATOR, None)
+    `unknown`: by default True, so that no emulated time is taken for a real one."""
+    name = read_hypervisor_name()
+    return unknown if name is None else name == EMULATOR
 
 
 def are_instructions_emulated(accelerator: str) -> bool:

@@ -49,14 +49,14 @@ FULL = {
 EMULATED_MODULE_LOADS = 2
 # The numbers of blocks of a run with --quick, which measures for at most 90 seconds. In a test
 # kernel, a quick run measures only QUICK_GUEST_BENCHMARKS, none of which is slow, and the live
-# benchmarks.
+# benchmarks; in the running kernel, too.
 QUICK = FULL | {
     "native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0,
     "metal": 8, "metal live": 4,
 }  # fmt: skip
 # The default time limits of the measurement in user space, and in a kernel on a real CPU. With the
 # first, make bench takes five minutes if the test kernel is emulated.
-BUDGET_SECONDS, KERNEL_BUDGET_SECONDS = 150, 300
+BUDGET_SECONDS, KERNEL_BUDGET_SECONDS, QUICK_KERNEL_BUDGET_SECONDS = 150, 300, 45
 # The live benchmarks of each tier. An emulated `vm` has no whole programs (MACRO), because emulated
 # times could not be compared with published times; under KVM, `vm` has the live benchmarks of the
 # tier metal. `icount` has no GETPPID, because getppid-pressure
@@ -100,6 +100,10 @@ def build_kmbench() -> None:
         if why := userspace.find_compiler_obstacle():
             raise UnableError(f"kmbench cannot be built: {why}") from None
         raise
+
+
+def ignore_line(_: str) -> None:
+    """Ignore a line that was printed before."""
 
 
 class LiveView(Protocol):
@@ -281,7 +285,9 @@ class Bench:
             seed=seed,
             live=self.select_live_benchmarks(tier, benchmarks),
             benchmarks=benchmarks,
+            seconds=guest.TIMEOUT_SECONDS * (2 if self.is_real_kernel(tier) else 1),
             memory=self.choose_memory(tier),
+            accelerator="kvm" if self.is_real_kernel(tier) else None,
             external_modules=self.own,
             show=show,
             more_env_lines=more_env_lines,
@@ -307,7 +313,8 @@ class Bench:
                 tier=tier,
                 clusters=clusters,
                 benchmarks=self.select_kernel_benchmark_patterns(),
-                budget=plan.budget or KERNEL_BUDGET_SECONDS,
+                budget=plan.budget
+                or (QUICK_KERNEL_BUDGET_SECONDS if plan.quick else KERNEL_BUDGET_SECONDS),
                 show=self.progress.show_completed_share,
                 ended=rows.add_process_samples if rows else None,
                 steer=steer,
@@ -316,15 +323,19 @@ class Bench:
 
     def select_kernel_benchmark_patterns(self) -> Sequence[str]:
         """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
-        all."""
+        all. If the user chose variants, return the names of the benchmarks that have one."""
         plan = self.run.plan
+        if plan.variants and not plan.module:
+            names = benchmark_names.read_benchmark_names({benchmark_names.KERNEL})
+            fit = benchmark_names.select_names(names, plan.benchmarks, plan.variants)
+            return fit or plan.benchmarks
         quick = (*QUICK_GUEST_BENCHMARKS, *LIVE["metal"]) if plan.quick and not plan.module else ()
         return plan.benchmarks or quick
 
     def get_usual_time(self, tier: str) -> str:
         """Return the usual time of a tier in a test kernel as text; "" if the user chose the number
-        of blocks, on which the time depends."""
-        if self.run.plan.blocks:
+        of blocks or the time limit, on which the time depends."""
+        if self.run.plan.blocks or (self.run.plan.budget and self.is_real_kernel(tier)):
             return ""
         if tier != "vm" or self.run.plan.quick:
             return "half a minute"
@@ -334,7 +345,8 @@ class Bench:
         """Return True if a tier (measurement environment) is a kernel on a real CPU: `vm` under
         KVM, or `metal`, unless this machine itself is emulated."""
         if tier == "metal":
-            return not accel.is_machine_emulated()
+            # The kernel's env file, not this result, decides whether ticks are called cycles.
+            return not accel.is_machine_emulated(unknown=False)
         return tier == "vm" and self.real_guest
 
     def choose_memory(self, tier: str) -> int:
@@ -391,7 +403,12 @@ class Bench:
             )
             config.write_text(words, encoding="ascii")
             guest.measure_in_running_kernel(
-                modules, config, raw, show=show, more_env_lines=more_env_lines
+                modules,
+                config,
+                raw,
+                show=show,
+                more_env_lines=more_env_lines,
+                say=self.print_step_line if seed == self.run.plan.seed else ignore_line,
             )
 
         self.measure_kernel_clusters("metal", load_and_measure)

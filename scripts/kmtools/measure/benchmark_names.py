@@ -45,6 +45,17 @@ def matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, one) for one in patterns)
 
 
+def select_names(names: Names, benchmarks: Sequence[str], variants: Sequence[str]) -> list[str]:
+    """Return the benchmarks in `names` that match a pattern in `benchmarks` and have a variant that
+    matches a pattern in `variants`."""
+    return [
+        name
+        for name, own in names.items()
+        if matches_any_pattern(name, benchmarks)
+        and any(matches_any_pattern(variant, variants) for variant in own)
+    ]
+
+
 def check_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:

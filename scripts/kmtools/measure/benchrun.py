@@ -47,9 +47,10 @@ class Plan:
     plan.
 
     `benchmarks` and `variants` are patterns; an empty list selects all. `blocks` is the number of
-    blocks that the user chose, or 0. `budget` is the time limit of the measurement in user space in
-    seconds, 0 for the default. `program` is the path of an external program with benchmarks,
-    `module` the source folder of an external module with benchmarks; either may be empty.
+    blocks that the user chose, or 0. `budget` is the time limit of the measurement in each tier on
+    a real CPU in seconds, 0 for the default. `program` is the path of an external program with
+    benchmarks, `module` the source folder of an external module with benchmarks; either may be
+    empty.
     """
 
     tiers: Sequence[str]
@@ -127,6 +128,12 @@ class Run:
         its samples is missing."""
         return self.get_raw_folder(tier).is_dir()
 
+    def has_samples_of_tier(self, tier: str) -> bool:
+        """Return True if a tier was measured to the end, or if at least one of its clusters
+        (processes, boots or module loads) was."""
+        parts = self.get_raw_folder(f"{tier}.parts")
+        return self.is_measured(tier) or any(parts.glob("process-*/env"))
+
     def rename_refused_samples(self, tier: str) -> Path:
         """Rename the folder of a tier whose samples cannot be used, so
         that the tier is measured again; return the new path."""
@@ -156,7 +163,7 @@ class Run:
         samples were measured before."""
         if release == self.release:
             return
-        if self.release and any(self.is_measured(tier) for tier in ("vm", "icount")):
+        if self.release and any(self.has_samples_of_tier(tier) for tier in ("vm", "icount")):
             raise UnableError(
                 f"kernel {self.plan.kernel} is {release} now, and run {self.path.name} has measured"
                 f" {self.release}; start a new run"

@@ -98,12 +98,7 @@ def select_matching_benchmarks(
             process.kill()
     there = parse_benchmark_list("\n".join(lines))
     benchmark_names.check_patterns_match(there, benchmarks, variants, "user space")
-    fit = [name for name in there if benchmark_names.matches_any_pattern(name, benchmarks)]
-    return [
-        name
-        for name in fit
-        if any(benchmark_names.matches_any_pattern(one, variants) for one in there[name])
-    ]
+    return benchmark_names.select_names(there, benchmarks, variants)
 
 
 def select_samples_of_variants(samples: Iterable[Sample], patterns: Sequence[str]) -> list[Sample]:

@@ -16,6 +16,7 @@ cluster.
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -79,6 +80,9 @@ def measure_clusters(
     noun, plural = rundir.CLUSTER_NOUNS[tier]
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
+    # If the kernel crashed while it was measured, a partial folder is left.
+    for stale in directory.glob("*.partial"):
+        shutil.rmtree(stale, ignore_errors=True)
     began = last = now()
     took = 0.0
     done = 0

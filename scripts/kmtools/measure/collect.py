@@ -2,11 +2,11 @@
 """Merges the raw files of one or more tiers (measurement environments) into a run directory.
 
 A raw directory holds one CSV per benchmark, a file `env` of key=value lines and, for virtual
-machines, vm.json. The directory may instead hold a folder process-N for each measuring process,
-with a CSV per benchmark and `env`. All files are validated before an output file is written; an
-error names the broken or truncated file and the line. The run directory receives samples.csv and
-env.json. If no tier is missing, the link `latest` beside the run directory is then switched to the
-run.
+machines, vm.json. The directory may instead hold a folder process-N with these files for each
+cluster (process, boot or module load, see clusters.py). All files are validated before an output
+file is written; an error names the broken or truncated file and the line. The run directory
+receives samples.csv and env.json. If no tier is missing, the link `latest` beside the run directory
+is then switched to the run.
 """
 
 from __future__ import annotations
@@ -76,6 +76,19 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
         raise RunError(f"{path / 'env'}: no kernel= line")
     emulated = rundir.is_emulated(tier, env, vm)
     return rundir.Tier(tier, str(kernel), rundir.get_tier_unit(tier, emulated), emulated, env, vm)
+
+
+def require_same_environment(name: str, tier: rundir.Tier, parts: Sequence[Path]) -> None:
+    """Raise RunError if a folder in `parts` was measured in another kernel than `tier`, which is
+    the tier in the first folder, or if only one of both was emulated."""
+    for part in parts[1:]:
+        other = read_raw_tier(name, part)
+        for what, here, there in (
+            ("kernel", other.kernel, tier.kernel),
+            ("emulated", other.emulated, tier.emulated),
+        ):
+            if here != there:
+                raise RunError(f"{part}: {what} is {here}, but {there} in {parts[0].name}")
 
 
 def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
@@ -148,6 +161,7 @@ class Reader:
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: CSV files both in it and in folders of processes")
         tier = read_raw_tier(name, parts[0])
+        require_same_environment(name, tier, parts)
         counted = disturbance.sum_disturbance_counters(
             [read_key_values(part / "env") for part in parts]
         )

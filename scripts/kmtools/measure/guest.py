@@ -19,7 +19,7 @@ from kmtools.base.paths import ROOT
 from kmtools.lab.machine import Request, boot
 from kmtools.lab.result import TIME_UP, print_failure
 from kmtools.measure.caches import USUAL_MEMORY
-from kmtools.measure.clusters import Show
+from kmtools.measure.clusters import Show, print_to_stderr
 
 GUEST_JOB = ROOT / "scripts" / "guest" / "bench.sh"
 KMLIVE = ROOT / "build" / "native" / "kmlive"
@@ -28,8 +28,10 @@ TIMEOUT_SECONDS = 900.0
 EXTERNAL_MODULES_DIR = "/own"
 # The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
-# The number of last lines of the job in the running kernel that are kept for an error message.
-KEPT_LINES = 20
+# The number of last lines of the job in the running kernel that are printed after a failure.
+PRINTED_LINES = 20
+# The word in a line of the job about something that is not measured.
+SKIP = "SKIP "
 # The line with the reason that the guest prints if it measures nothing.
 REFUSED = re.compile(r"bench: not measured: (.+)")
 
@@ -100,6 +102,7 @@ def measure_in_test_kernel(
     external_modules: Path | None = None,
     seconds: float = TIMEOUT_SECONDS,
     memory: int = USUAL_MEMORY,
+    accelerator: str | None = None,
     show: Show | None = None,
     more_env_lines: str = "",
 ) -> None:
@@ -109,11 +112,11 @@ def measure_in_test_kernel(
     `live` names the benchmarks that `program` (kmlive) measures in the kernel's own code; if the
     program does not exist, live benchmarks are not measured. If `external_modules` is given, only
     the benchmarks of the modules in this folder are measured. `seconds` is the time limit for
-    booting and measuring, `memory` the size of the guest's memory in MiB. `show` is called with the
-    windows done, the windows planned, and the benchmark. `more_env_lines` are appended to the file
-    env. After a panic, a hang or
-    a warning in the kernel log, keep no samples and raise FailedError. Each call writes logs to its
-    own folder, so that several calls can run at the same time; the folder is kept only after a
+    booting and measuring, `memory` the size of the guest's memory in MiB, `accelerator` the
+    accelerator; by default the best usable one. `show` is called with the windows done, the windows
+    planned, and the benchmark. `more_env_lines` are appended to the file env. After a panic, a hang
+    or a warning in the kernel log, keep no samples and raise FailedError. Each call writes logs to
+    its own folder, so that several calls can run at the same time; the folder is kept only after a
     failure.
     """
     out = ROOT / "build" / "vm" / f"bench-{tier}-{os.getpid()}"
@@ -137,6 +140,7 @@ def measure_in_test_kernel(
         additions=[(config, "/bench.conf"), *further],
         timeout=seconds,
         memory=memory,
+        accel=accelerator,
     )
     refusals: list[str] = []
     result = boot(request, make_guest_line_reader(show, refusals))
@@ -164,13 +168,20 @@ def append_text(path: Path, text: str) -> None:
 
 
 def measure_in_running_kernel(
-    modules: Path, config: Path, raw: Path, *, show: Show | None = None, more_env_lines: str = ""
+    modules: Path,
+    config: Path,
+    raw: Path,
+    *,
+    show: Show | None = None,
+    more_env_lines: str = "",
+    say: Callable[[str], None] = print_to_stderr,
 ) -> None:
     """Load the modules in the folder `modules` into the running kernel, run benchmarks, unload the
     modules, and write the samples and the file env to the folder `raw`.
 
     `config` is a file with the text of make_guest_settings(). `show` and `more_env_lines` are as in
-    measure_in_test_kernel(). After an error, keep no samples and raise FailedError.
+    measure_in_test_kernel(). `say` prints the lines about what is not measured. After an error,
+    print the last lines of the job, keep no samples and raise FailedError.
     """
     partial = raw.with_name(f"{raw.name}.partial")
     shutil.rmtree(partial, ignore_errors=True)
@@ -182,16 +193,19 @@ def measure_in_running_kernel(
         "KMLIVE": str(KMLIVE),
     }
     refusals: list[str] = []
-    last_lines: deque[str] = deque(maxlen=KEPT_LINES)
+    last_lines: deque[str] = deque(maxlen=PRINTED_LINES)
     read_line = make_guest_line_reader(show, refusals)
 
     def keep_line(line: str) -> None:
         last_lines.append(line)
+        if SKIP in line:
+            say(line)
         read_line(line)
 
     code = processes.run_program(["sh", GUEST_JOB], env=env, read_line=keep_line)
     if code:
-        why = "; ".join(refusals or last_lines) or f"exit code {code}"
+        print_to_stderr("\n".join(last_lines))
+        why = [*last_lines, *refusals][-1] if last_lines else f"exit code {code}"
         raise FailedError(f"the benchmark in the running kernel failed: {why}")
     append_text(partial / "env", more_env_lines)
     sync_and_rename_directory(partial, raw)
