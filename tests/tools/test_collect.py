@@ -305,7 +305,7 @@ def write_two_raws(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
 def test_clusters_of_two_environments_are_refused(
     words: dict[str, str], said: str, tmp_path: Path
 ) -> None:
-    """A boot that fell back to an emulator, or that had another kernel, is not joined with others."""
+    """A boot that fell back to an emulator, or that had another kernel, is refused."""
     raw = tmp_path / "vm"
     for number in (1, 2, 3):
         own = words if number == 3 else {}
