@@ -172,7 +172,7 @@ def check_clock_rate(evidence: Evidence) -> Reason | None:
         return None
     if evidence.tier.emulated or spread <= STEADY_RATE:
         return None
-    noun = CLUSTER_NOUNS.get(evidence.tier.tier, CLUSTER_NOUNS["native"])[0]
+    noun = CLUSTER_NOUNS[evidence.tier.tier][0]
     words = f"a clock whose rate differed by {100 * spread:.1f} % from one {noun} to another"
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 

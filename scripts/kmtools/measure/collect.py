@@ -78,14 +78,13 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
     return rundir.Tier(tier, str(kernel), rundir.get_tier_unit(tier, emulated), emulated, env, vm)
 
 
-def require_same_environment(name: str, tier: rundir.Tier, parts: Sequence[Path]) -> None:
-    """Raise RunError if a folder in `parts` was measured in another kernel than `tier`, which is
-    the tier in the first folder, or if only one of both was emulated."""
-    for part in parts[1:]:
-        other = read_raw_tier(name, part)
+def require_same_environment(tiers: Sequence[rundir.Tier], parts: Sequence[Path]) -> None:
+    """Raise RunError if a folder in `parts` was measured in another kernel than the first folder,
+    or if only one of both was emulated. `tiers` has the description in each folder."""
+    for part, tier in zip(parts, tiers, strict=True):
         for what, here, there in (
-            ("kernel", other.kernel, tier.kernel),
-            ("emulated", other.emulated, tier.emulated),
+            ("kernel", tier.kernel, tiers[0].kernel),
+            ("emulated", tier.emulated, tiers[0].emulated),
         ):
             if here != there:
                 raise RunError(f"{part}: {what} is {here}, but {there} in {parts[0].name}")
@@ -160,13 +159,11 @@ class Reader:
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
             raise RunError(f"{path}: CSV files both in it and in folders of processes")
-        tier = read_raw_tier(name, parts[0])
-        require_same_environment(name, tier, parts)
-        counted = disturbance.sum_disturbance_counters(
-            [read_key_values(part / "env") for part in parts]
-        )
-        raw, blocks, done = self._known.pop(name, (RawDir(tier, path), Counter[str](), 0))
-        raw.tier, raw.path = replace(tier, env={**tier.env, **counted}), path
+        tiers = [read_raw_tier(name, part) for part in parts]
+        require_same_environment(tiers, parts)
+        counted = disturbance.sum_disturbance_counters([tier.env for tier in tiers])
+        raw, blocks, done = self._known.pop(name, (RawDir(tiers[0], path), Counter[str](), 0))
+        raw.tier, raw.path = replace(tiers[0], env={**tiers[0].env, **counted}), path
         raw.counted = hwcounters.merge_counted_events(parts)
         with samples.pause_gc():
             for number, part in enumerate(parts[done:], done + 1):

@@ -20,11 +20,12 @@ TIERS = ("native", "metal", "vm", "icount")
 # The tiers that are measured on the machine itself, and not in a guest.
 HOST_TIERS = ("native", "metal")
 
-# The name of a cluster (see clusters.py) in each tier that may have several, and the plural.
+# The name of a cluster (see clusters.py) in each tier, and the plural.
 CLUSTER_NOUNS = {
     "native": ("process", "processes"),
     "vm": ("boot", "boots"),
     "metal": ("module load", "module loads"),
+    "icount": ("boot", "boots"),
 }
 
 # Prefix of an env key that names a benchmark or variant which could not be measured.
@@ -189,7 +190,7 @@ def list_missing_clusters(env: Mapping[str, Any], tier: str | None = None) -> li
         planned = int(stored) if stored.isdecimal() else 0
         done = entry.get("processes") or planned
         if done < planned and tier in (None, entry["tier"]):
-            nouns = CLUSTER_NOUNS.get(entry["tier"], CLUSTER_NOUNS["native"])[1]
+            nouns = CLUSTER_NOUNS[entry["tier"]][1]
             lines.append(
                 f"{entry['tier']}: {done} of {planned} planned {nouns} measured before the time"
                 " limit; --budget sets it."
