@@ -250,17 +250,26 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     assert found.returncode == 0 and "PATTERN" in found.stdout
 
 
+def use_cpu_time(*argv: str | Path) -> float:
+    """Run a program and return the CPU time that it used, in seconds."""
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return used.ru_utime + used.ru_stime
+
+
 def test_help_takes_little_cpu_time() -> None:
-    """The fastest of seven runs of `kmarkers --help` takes at most 0.15 s of CPU time. CPU time
-    depends less on the load of the machine than elapsed time."""
+    """`kmarkers --help` takes at most seven times the CPU time of Python alone, which is about
+    three times here. Both run in turn, and the fastest of nine runs is compared: a limit in
+    seconds also measures what else the machine runs. Importing numpy takes it above the limit."""
     python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
-    seconds = []
-    for _ in range(7):
-        process = subprocess.Popen(
-            [python, ROOT / "scripts" / "kmarkers", "--help"], stdout=subprocess.DEVNULL
+    pairs = [
+        (
+            use_cpu_time(python, ROOT / "scripts" / "kmarkers", "--help"),
+            use_cpu_time(python, "-c", "pass"),
         )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0
-        seconds.append(used.ru_utime + used.ru_stime)
-    assert min(seconds) <= 0.15
+        for _ in range(9)
+    ]
+    printed, alone = (min(seconds) for seconds in zip(*pairs, strict=True))
+    assert printed <= 7 * alone, f"{printed:.3f} s, and Python alone {alone:.3f} s"

@@ -211,7 +211,7 @@ def test_missing_firmware_file_is_reported(laboratory: Path, steps: Steps) -> No
 def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> None:
     script = f'echo "OVMF: {secureboot.REFUSAL}." >"$console"; exec sleep 1000'
     result = boot_under_secure_boot(laboratory, script, signed=False, until=secureboot.REFUSAL)
-    assert result.seconds < 15
+    assert result.seconds < 300
     assert result.exit_code is None
     assert check.judge_firmware_refusal(result).passed == 1
 
