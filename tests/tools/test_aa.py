@@ -20,6 +20,7 @@ from kmtools.analyse.verdicts import Result, compute_results
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
+from kmtools.measure import aa as measuring
 from kmtools.measure import collect, native, neighbour
 from kmtools.measure.aa import RunSettings
 from kmtools.method import aa, estimators, independent, judges, neighbours
@@ -57,6 +58,19 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
             aa.HOTTEST_LOOPS
         )
     assert len(seeds) == len(set(seeds)) > 2
+
+
+def test_kmbench_is_built_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a new clone, each test that measures runs builds kmbench first. If it cannot be built,
+    nothing is measured."""
+
+    def refuse_to_build() -> None:
+        raise UnableError("no compiler")
+
+    monkeypatch.setattr(measuring, "build_kmbench", refuse_to_build)
+    monkeypatch.setattr(native, "measure_processes", pytest.fail)
+    with pytest.raises(UnableError, match="no compiler"):
+        aa.measure_results(1, PLAN)
 
 
 @pytest.mark.long

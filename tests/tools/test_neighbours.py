@@ -21,7 +21,7 @@ from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import DIFFERS, EQUIVALENT, SLOWER, UNRESOLVED, WITHHELD, Result
 from kmtools.cli import main
 from kmtools.measure import aa as measuring
-from kmtools.measure import bench, collect, neighbour
+from kmtools.measure import collect, neighbour
 from kmtools.measure.samples import LOOP, Sample
 from kmtools.method import aa, neighbours, selftest
 from verdictrows import CORE, make_result, make_tier
@@ -68,7 +68,6 @@ def run_check_neighbours(
         plans.append(plan)
         return collect.RawDir(make_tier(), tmp_path, [WINDOW]), results
 
-    monkeypatch.setattr(bench, "build_kmbench", lambda: None)
     monkeypatch.setattr(aa, "measure_run_with_verdicts", return_results)
     code = main(["check", "neighbours", "-o", "runs=2", *words])
     assert {plan.unlisted for plan in plans} == {("planted",)}
@@ -189,7 +188,6 @@ def test_findings_of_each_run_have_seeds_of_their_own(
         asked.append((number, plan.neighbour))
         return collect.RawDir(make_tier(), tmp_path, windows), results
 
-    monkeypatch.setattr(bench, "build_kmbench", lambda: None)
     monkeypatch.setattr(aa, "measure_run_with_verdicts", measure)
     plan = measuring.RunSettings(64, 12)
     assert neighbours.judge_neighbours(["busy", "memory"], 3, plan, tmp_path / "f.json")

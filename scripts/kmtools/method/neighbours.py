@@ -22,7 +22,6 @@ from pathlib import Path
 
 from kmtools.analyse.verdicts import EQUIVALENT, TIMED_VERDICTS, WITHHELD, Result
 from kmtools.base.files import write_file_atomically
-from kmtools.measure import bench
 from kmtools.measure.aa import RunSettings
 from kmtools.method import aa, selftest
 from kmtools.report import marker_cost
@@ -130,7 +129,6 @@ def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: P
     """Measure `runs` runs by the plan `plan` with each neighbour process of `kinds`; print the
     findings, and write them to the JSON file `file` after each run. Return False if the runs with a
     neighbour process miss a limit."""
-    bench.build_kmbench()
     found: list[Findings] = []
     for number in range(1, runs + 1):
         # Measure one run with each neighbour in each round, so that a change of the machine over
