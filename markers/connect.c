@@ -24,7 +24,7 @@
 #include "stubs.h"
 #include "switch.h"
 
-/* Publish @array, or NULL, to those markers of a name that have the format of the name. */
+/* Publish @array, or NULL, to the markers that have both the name and the format of @entry. */
 static void publish_probes(struct marker_entry *entry, struct probe_array *array)
 {
 	struct marker *marker;

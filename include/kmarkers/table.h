@@ -53,7 +53,7 @@ struct kmarkers_chunk {
  * @first: the first record
  * @end: end of the last record
  * @bytes: size of all records in bytes
- * @chunks: number of heads, one for each translation unit
+ * @chunks: number of chunks, each of which holds the records of one translation unit
  */
 struct kmarkers_span {
 	void *first;

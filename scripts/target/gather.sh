@@ -8,7 +8,7 @@
 
 bench=${1-/sys/kernel/debug/kmarkers/bench}
 if ! [ -r "$bench/env" ]; then
-	echo "$bench/env cannot be read: as root, load the modules and measure" >&2
+	echo "$bench/env cannot be read: load the modules and run the benchmarks, then run this script again, all as root" >&2
 	exit 1
 fi
 state=$(cat "$bench/status")

@@ -85,7 +85,7 @@ static void set_errno(void *private, const struct sdt_hit *hit)
 }
 
 /* Check that errno is restored after a breakpoint whose handler has changed errno. */
-static const char *check_errno_of_breakpoint(void)
+static const char *check_breakpoints_keep_errno(void)
 {
 	unsigned int before = called;
 
@@ -100,7 +100,7 @@ static const char *check_errno_of_breakpoint(void)
 
 const struct test_case errno_cases[] = {
 	{ "errno_kept_by_first_hits", check_errno_of_first_hits, NULL },
-	{ "errno_kept_by_breakpoints", check_errno_of_breakpoint, NULL },
+	{ "errno_kept_by_breakpoints", check_breakpoints_keep_errno, NULL },
 };
 
 const unsigned int errno_nr_cases = ARRAY_SIZE(errno_cases);

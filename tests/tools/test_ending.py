@@ -229,7 +229,7 @@ def test_child_process_survives_a_closed_pipe() -> None:
 def test_write_error_on_stdout_is_reported(run: Path, name: str) -> None:
     """A closed or full standard output gives an error message of one line."""
     done = run_in_shell(run, name, ">&-")
-    said = f"{name}: standard output is closed: > /dev/null discards the output\n"
+    said = f"{name}: standard output is closed; to discard the output, redirect it to /dev/null\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
     done = run_in_shell(run, name, "> /dev/full")
     assert done.returncode == 2

@@ -166,13 +166,15 @@ def switch_to(folder: Path, word: str) -> str:
     return f"echo {word} >{shlex.quote(str(folder / 'state'))}"
 
 
-def list_words(folder: Path, on: str, off: str, *more: str) -> list[str]:
-    """Return the words of a command line that measures in two states."""
+def make_macro_command(folder: Path, on: str, off: str, *more: str) -> list[str]:
+    """Return the arguments of kmarkers for measuring in two states."""
     return ["macro", "--times", str(folder / "t"), "--on", on, "--off", off, *more]
 
 
 def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = list_words(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "make", "x y")
+    words = make_macro_command(
+        clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "make", "x y"
+    )
     assert main(words) == 0
     said = capsys.readouterr()
     head, row, margin = said.out.splitlines()
@@ -195,22 +197,22 @@ def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixtu
 
 def test_other_switches_need_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     off, on = switch_to(clock, "off"), switch_to(clock, "on")
-    assert main(list_words(clock, on, off, "--runs", "1", "--", "true")) == 0
+    assert main(make_macro_command(clock, on, off, "--runs", "1", "--", "true")) == 0
     before = (clock / "t").read_bytes()
-    assert main(list_words(clock, f"{on} ", off, "--runs", "1", "--", "true")) == 2
+    assert main(make_macro_command(clock, f"{on} ", off, "--runs", "1", "--", "true")) == 2
     assert "name the new measurement with --label" in capsys.readouterr().err
     assert (clock / "t").read_bytes() == before
     more = ["--label", "other", "--runs", "1", "--", "true"]
-    assert main(list_words(clock, f"{on} ", off, *more)) == 0
+    assert main(make_macro_command(clock, f"{on} ", off, *more)) == 0
     assert capsys.readouterr().out.splitlines()[2].startswith("other ")
 
 
 def test_other_command_needs_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     off, on = switch_to(clock, "off"), switch_to(clock, "on")
     words = ["--label", "one", "--runs", "1", "--"]
-    assert main(list_words(clock, on, off, *words, "true")) == 0
+    assert main(make_macro_command(clock, on, off, *words, "true")) == 0
     before = (clock / "t").read_bytes()
-    assert main(list_words(clock, on, off, *words, "true", "2")) == 2
+    assert main(make_macro_command(clock, on, off, *words, "true", "2")) == 2
     assert "one was recorded in" in capsys.readouterr().err
     assert (clock / "t").read_bytes() == before
 
@@ -225,7 +227,7 @@ def test_rounds_are_kept_if_the_terminal_is_gone(
 
     monkeypatch.setattr("kmtools.measure.rounds.Progress.close", fail_to_close)
     off, on = switch_to(clock, "off"), switch_to(clock, "on")
-    assert main(list_words(clock, on, off, "--runs", "1", "--", "true")) == 0
+    assert main(make_macro_command(clock, on, off, "--runs", "1", "--", "true")) == 0
     assert [one.round for one in macro.load_times(clock / "t")] == [1, 1]
 
 
@@ -234,7 +236,7 @@ def test_times_of_kernels_and_rounds_share_a_file(
 ) -> None:
     (clock / "t").write_text("label,boot,kernel,seconds\nlock,1,6.1,2.000000\n")
     off, on = switch_to(clock, "off"), switch_to(clock, "on")
-    assert main(list_words(clock, on, off, "--runs", "1", "--", "true")) == 0
+    assert main(make_macro_command(clock, on, off, "--runs", "1", "--", "true")) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
     assert lines[3].startswith("true ")
@@ -250,7 +252,7 @@ def test_missing_numpy_is_reported_before_anything_is_measured(
 ) -> None:
     """Times of two states need numpy. Times of kernels need numpy only if the file also has times
     of two states."""
-    words = list_words(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "true")
+    words = make_macro_command(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "true")
     of_kernel = [*words[:3], "--label", "nop", "--runs", "1", "--", "true"]
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert main(words) == 2
@@ -309,7 +311,9 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
     """The command fails in the fourth round: the times of three rounds are kept."""
     count = "echo >>count; [ $(wc -l <count) -lt 9 ]"
     words = ["--", "sh", "-c", f"cd {shlex.quote(str(tmp_path))}; {count}"]
-    assert main(list_words(tmp_path, switch_to(tmp_path, "on"), switch_to(tmp_path, "off"), *words))
+    assert main(
+        make_macro_command(tmp_path, switch_to(tmp_path, "on"), switch_to(tmp_path, "off"), *words)
+    )
     assert "3 complete rounds were added" in capsys.readouterr().err
     assert [one.round for one in macro.load_times(tmp_path / "t")] == [1, 1, 2, 2, 3, 3]
     assert (tmp_path / "state").read_text() == "off\n"
@@ -341,7 +345,7 @@ def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals)
     off-command."""
     hang = "read now <state; [ $now = off ] || { touch reached; exec sleep 60; }"
     off = f"sleep 0.3; {switch_to(tmp_path, 'off')}; rm -f reached"
-    words = list_words(tmp_path, switch_to(tmp_path, "on"), off, "--", "sh", "-c", hang)
+    words = make_macro_command(tmp_path, switch_to(tmp_path, "on"), off, "--", "sh", "-c", hang)
     # Child processes inherit ignored signals, and pytest may have been started with SIGINT ignored.
     process = subprocess.Popen(
         ["env", "--default-signal", sys.executable, str(ROOT / "scripts/kmarkers"), *words],

@@ -496,7 +496,8 @@ def test_rows_have_room_for_caveats_and_labels() -> None:
 
 @pytest.mark.parametrize("narrow", [False, True])
 def test_chart_is_higher_with_a_legend(narrow: bool) -> None:
-    """The axes are 210 units high, with 22 above and 42 below. Each line of a legend has 20."""
+    """The axes are 210 units high, with 22 above and 42 below. Each line of a legend adds 20
+    units."""
     points = [(1.0, 7.0, 6.0, 8.0)]
     curves = [charts.Curve("abc", 0, points), charts.Curve("a", 1, points)]
     chart = charts.Chart("", "x", "y", curves)

@@ -58,7 +58,7 @@ def test_debugfs_files_are_collected(tmp_path: Path) -> None:
     [
         ("running x 1/2", "", "status says 'running x 1/2': the benchmarks have not ended"),
         ("idle", "", "the benchmarks have not ended"),
-        ("done", "env", "as root, load the modules and measure"),
+        ("done", "env", "load the modules and run the benchmarks, then run this"),
         ("done", "empty-loop/samples", "no CSV files"),
     ],
 )

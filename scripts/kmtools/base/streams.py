@@ -75,7 +75,9 @@ def prepare_streams() -> None:
     open_missing_streams()
     was = sys.stdout
     if was is None:
-        raise UnableError("standard output is closed: > /dev/null discards the output")
+        raise UnableError(
+            "standard output is closed; to discard the output, redirect it to /dev/null"
+        )
     if isinstance(was, io.TextIOWrapper):
         was.flush()
         sys.stdout = io.TextIOWrapper(

@@ -155,7 +155,7 @@ def check_clone_margins(clones: Sequence[Result]) -> bool:
     for one in beyond:
         print(f"{one.benchmark} {one.variant}: {one.delta:+.3f}, margin {one.margin:.3f}")
     print(
-        f"{len(beyond)} of {len(hot)} A/A clones in hot loops are beyond their margin (at most 0)"
+        f"{len(beyond)} of {len(hot)} A/A clones in hot loops are beyond their margin (allowed: 0)"
     )
     return not beyond
 

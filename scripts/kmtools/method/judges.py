@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from kmtools.analyse.verdicts import HOT_LOOPS
 from kmtools.measure import choice
 from kmtools.measure.aa import RunSettings
 from kmtools.measure.bench import BUDGET_SECONDS, FULL
@@ -34,7 +35,7 @@ DORMANT = (
 BURSTS_BLOCKS, RUNS, SIMULATIONS = 64, 20, 2000
 # The time limit of the measurement while a neighbour process runs, and the usual time of such a run
 # with its analysis, in seconds.
-NEIGHBOUR_SECONDS, NEIGHBOUR_USUAL = 12, 15.0
+NEIGHBOUR_SECONDS, NEIGHBOUR_USUAL = 60, 66.0
 
 
 def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
@@ -63,7 +64,7 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     runs = suite_request.get_number("runs", RUNS)
     budget = choice.parse_budget(suite_request.get_text("budget", f"{NEIGHBOUR_SECONDS}s"))
     blocks = suite_request.get_number("blocks", BURSTS_BLOCKS)
-    some = tuple(suite_request.get_words("benchmarks")) or neighbours.HEADLINE
+    some = tuple(suite_request.get_words("benchmarks")) or HOT_LOOPS
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
 
     def judge_runs_with_neighbours(log: Path) -> Tally:

@@ -2,8 +2,8 @@
 """Counts false and missing verdicts in whole runs with neighbour processes and fresh seeds.
 
 Each run measures the benchmark `planted`, whose costs are known (selftest.py), and the hot loops
-whose costs are on the first screen of a report, while a neighbour process of measure/neighbour.py
-runs. The run is analysed as for a report. For each neighbour:
+(verdicts.HOT_LOOPS), while a neighbour process of measure/neighbour.py runs. The run is analysed as
+for a report. For each neighbour:
 
 - No verdict about a row of `planted` may be false. The verdict may be unresolved or withheld.
 - No A/A clone may be slower or faster, or differ.
@@ -26,7 +26,6 @@ from kmtools.measure.aa import RunSettings
 from kmtools.method import aa, selftest
 from kmtools.report import marker_cost
 
-HEADLINE = ("density-one",)
 KINDS = ("memory", "busy", "bursts-same-cpu", "bursts-pinned")
 
 

@@ -328,7 +328,8 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
         caught = [f"{test} {how_it_ended}" for test in mutant.tests if test == running]
     if not caught and not result.ok:
         raise MutantError(
-            f"the run failed, but no test of the mutant: {result.reason}; {', '.join(failed)}"
+            f"the run failed, but none of the mutant's tests did: {result.reason}; failed tests:"
+            f" {', '.join(failed)}"
         )
     return caught
 
