@@ -4,15 +4,18 @@
 from __future__ import annotations
 
 import errno
+import json
 import shutil
 import subprocess
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NoReturn
 
 import pytest
 from fakelab import use_fake_qemu
-from kmtools.base.errors import UnableError
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.cli import main
 from kmtools.lab import catalogue, triage
 from kmtools.lab.accel import Accel
@@ -22,9 +25,11 @@ from kmtools.lab.result import Result
 from kmtools.lint import linters as lint
 from kmtools.runner import ktap, least, registry
 from kmtools.runner import suite as suites
+from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelpage, kernelsuite, matrix
+from kmtools.suites.kernelpage import KernelResults
 from kmtools.suites.kernelsuite import Outcome
 
 KTAP = "# suite: boot\nok 1 clean\n# suite: orders\nok 2 all\nok 3 some # SKIP no time\n"
@@ -472,3 +477,101 @@ def test_version_checks_outside_compat_are_found(
         "a.c:1: #if KERNEL_VERSION(6, 1, 0)",
         "include/compat/compat.h:6: no commit is cited: #if LINUX_VERSION_CODE < 2",
     ]
+
+
+@pytest.fixture
+def outdated(built: Path, monkeypatch: pytest.MonkeyPatch) -> KernelResults:
+    """Publish results of kernel 6.1 of which the suite `many` failed, `core` is missing, and
+    `typed` and `cases` have changed since. Return these results."""
+    for name, file in (("PAGE", "page.md"), ("KEPT", "kept"), ("STORE", "kernels.json")):
+        monkeypatch.setattr(kernelpage, name, built / file)
+    monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef")
+    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
+    monkeypatch.setattr(
+        kernelpage,
+        "find_last_suite_change",
+        lambda name: "2026-02-02" if name in ("typed", "cases") else "2026-01-01",
+    )
+    found = {name: Tally(1) for name in kernelpage.list_guest_suites() if name != "core"}
+    found["many"] = Tally(1, ["many: no"])
+    found["run"] = Tally(0, ["run: no"])
+    published = KernelResults("6.1", "6.1.9-1", "10.0", "2026-02-01", "01234567", found)
+    kernelpage.STORE.write_text(json.dumps([asdict(published)]))
+    return published
+
+
+def run_in_fake_guests(
+    monkeypatch: pytest.MonkeyPatch, version: str
+) -> tuple[list[list[str]], Callable[[], Tally]]:
+    """Replace test kernels by a function that passes each suite. Return the lists of the suites
+    that are run, and a function that runs the test `matrix` with missing=1 for kernel 6.1."""
+    seen: list[list[str]] = []
+
+    def pass_suites(kernel: str, out: Path, *, suite_lists: Sequence[list[str]]) -> Outcome:
+        seen.extend(suite_lists)
+        passed = {name: Tally(2) for names in suite_lists for name in names}
+        return Outcome(kernel, version, qemu="7.0", suites=passed | {"build": Tally(1)})
+
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", pass_suites)
+    monkeypatch.setattr(matrix, "ensure_kernel", lambda entry: SimpleNamespace(version=version))
+    request = SuiteRequest("named", "6.1", {"missing": "1"})
+
+    def run_matrix() -> Tally:
+        (suite,) = matrix.make_requested_suites(request, ["matrix"])
+        return suite.run(kernelpage.STORE.with_suffix(".log"))
+
+    return seen, run_matrix
+
+
+def test_only_suites_that_changed_are_repeated(
+    outdated: KernelResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With missing=1, suites run that failed, have no result, or changed later; with `cases` also
+    `modules`, which needs it. The other results stay, with their date and commit."""
+    seen, run_matrix = run_in_fake_guests(monkeypatch, outdated.version)
+    repeated = ["cases", "modules", "typed", "many", "core"]
+    assert not run_matrix().failed
+    assert [name for names in seen for name in names] == repeated
+    kernelpage.publish_kernel_results()
+    (now,) = kernelpage.read_published_results().values()
+    assert (now.date, now.commit) == ("2026-02-01", "01234567")
+    assert {*now.repeated} == {*repeated, "build"}
+    assert {name for name, tally in now.suites.items() if tally.passed == 2} == {*repeated}
+    assert not any(tally.failed for tally in now.suites.values())
+    assert not kernelpage.list_suites_to_repeat(now)
+    failed = kernelpage.judge_published_results({"6.1": now}).failed
+    assert not [why for why in failed if why.startswith("kernel 6.1 ")]
+    text = kernelpage.PAGE.read_text()
+    today = now.get_suite_date("core")
+    assert f"- run again on {today} at 89abcdef: cases, modules, typed, many, core, build" in text
+    with pytest.raises(UnableError, match="no suite has changed since"):
+        run_matrix()
+
+
+def test_suites_are_not_repeated_in_another_version_of_a_kernel(
+    outdated: KernelResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen, run_matrix = run_in_fake_guests(monkeypatch, "6.1.9-2")
+    with pytest.raises(FailedError, match=r"6\.1\.9-1, and this is 6\.1\.9-2: run all suites"):
+        run_matrix()
+    assert not seen and not kernelpage.KEPT.exists()
+
+
+def test_repeated_suites_of_uncommitted_trees_are_not_published(
+    outdated: KernelResults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, run_matrix = run_in_fake_guests(monkeypatch, outdated.version)
+    monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef-dirty")
+    run_matrix()
+    with pytest.raises(UnableError, match="of no commit"):
+        kernelpage.publish_kernel_results()
+
+
+def test_debug_kernels_run_the_wanted_suites_in_four_boots() -> None:
+    every = registry.read_guest_suites()
+    parts = kernelsuite.split_suites_for_debug_kernel(every)
+    assert len(parts) == 4
+    assert [name for part in parts for name in part] == [name for names in every for name in names]
+    assert kernelsuite.split_suites_for_debug_kernel([["nomem", "cases", "modules"]]) == [
+        ["cases", "modules"], ["nomem"],
+    ]  # fmt: skip

@@ -54,7 +54,8 @@ OPTIONS = {
     "cached": "1: minimal Debian systems use the test kernels that this machine has downloaded",
     "files": "number of C files of the module (default: 500)",
     "kinds": "kinds of simulated noise, or of neighbour processes (default: all)",
-    "missing": "1: processors: run only rows without a result; coverage: list unexecuted lines",
+    "missing": "1: processors: run only rows without a result; matrix, debug: run only suites that"
+    " changed after their result; coverage: list unexecuted lines",
     "model": "1: also run the model checker on mutants that it can check",
     "mutants": "names of mutants (default: all)",
     "no_kernel": "1: skip mutants that need a boot",

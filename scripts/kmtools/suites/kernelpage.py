@@ -3,8 +3,10 @@
 commit.
 
 `kmarkers check matrix` and `check debug` store their results in build/matrix/; `kmarkers publish
-kernels` moves them to results/kernels.json, and writes the page from this file. The test `kernels`
-fails if the published results lack a suite, or are older than the last change of a suite.
+kernels` moves them to results/kernels.json, and writes the page from this file. With the option
+missing, the two tests run only the suites that changed after the published results of a kernel, or
+that have no result or a failure; the published results of the other suites are kept. The test
+`kernels` fails if the published results lack a suite, or are older than the last change of a suite.
 """
 
 from __future__ import annotations
@@ -59,11 +61,12 @@ PAGE_HEAD = """\
 <!-- SPDX-License-Identifier: GPL-2.0-only -->
 # Kernels
 
-Each row is a kernel of `kernels.txt`, with the date and the commit of its last whole run. A cell is
-the result of all tests of a module: pass, fail, skip, or *not run* where any of its suites has no
-result. *together* are the build without a warning of the compiler, objtool or modpost, the orders
-of loading and unloading, and everything that needs several modules. The kernel's log is scanned
-after every test, and a test during which the kernel complained has failed.
+Each row is a kernel of `kernels.txt`, with the date and the commit of its last whole run. Suites
+that changed later were run again, as lines below the table say. A cell is the result of all tests
+of a module: pass, fail, skip, or *not run* where any of its suites has no result. *together* are
+the build without a warning of the compiler, objtool or modpost, the orders of loading and
+unloading, and everything that needs several modules. The kernel's log is scanned after every test,
+and a test during which the kernel complained has failed.
 
 Two features of newer processors were never run, because neither QEMU nor Bochs has them: FRED,
 which delivers breakpoints in another way, and INVLPGB. `make check-cet` runs indirect branch
@@ -74,8 +77,9 @@ preemption models.
 
 @dataclass
 class KernelResults:
-    """The test results of one kernel, with the date and the commit of the tested tree. The commit
-    ends with "-dirty" if there were uncommitted changes."""
+    """The test results of one kernel, with the date and the commit of the tree at the last whole
+    run. The commit ends with "-dirty" if there were uncommitted changes. `repeated` has the date
+    and the commit of each suite that was run again later."""
 
     kernel: str
     version: str
@@ -83,6 +87,16 @@ class KernelResults:
     date: str
     commit: str
     suites: dict[str, Tally] = field(default_factory=dict)
+    repeated: dict[str, list[str]] = field(default_factory=dict)
+
+    def get_suite_date(self, suite: str) -> str:
+        """Return the date of the last run of a suite."""
+        return self.repeated[suite][0] if suite in self.repeated else self.date
+
+    @property
+    def commits(self) -> set[str]:
+        """The commits of all results."""
+        return {self.commit, *(commit for _, commit in self.repeated.values())}
 
 
 def describe_commit() -> str:
@@ -110,6 +124,7 @@ def parse_kernel_results(fields: Mapping[str, object]) -> KernelResults:
 # The types of the fields in the JSON object of a kernel's results.
 SHAPE = {
     "kernel": str, "version": str, "qemu": str, "date": str, "commit": str, "suites": {"*": dict},
+    "repeated?": {"*": [str]},
 }  # fmt: skip
 
 
@@ -199,6 +214,20 @@ def describe_test_requirement(entry: Entry) -> str:
     return "a whole run"
 
 
+def list_repeated_suites(results: Iterable[KernelResults]) -> list[str]:
+    """Return a line for each date and commit at which suites were run again after the last whole
+    run, with the names of the suites and of the kernels."""
+    found: dict[tuple[str, ...], list[str]] = defaultdict(list)
+    for one in results:
+        for date, commit in sorted({(when, commit) for when, commit in one.repeated.values()}):
+            suites = [name for name, last in one.repeated.items() if last == [date, commit]]
+            found[date, commit, *suites].append(one.kernel)
+    return [
+        f"- run again on {date} at {commit}: {', '.join(suites)} (in {', '.join(kernels)})"
+        for (date, commit, *suites), kernels in found.items()
+    ]
+
+
 def list_missing_results(published: Mapping[str, KernelResults]) -> list[str]:
     """List the kernels that have no results, grouped by what one needs to test them: return lines
     with the text of describe_test_requirement() and the names of the kernels."""
@@ -218,7 +247,11 @@ def format_kernel_table(published: Mapping[str, KernelResults]) -> str:
     ]
     lines = ["| " + " | ".join(cells) + " |" for cells in (head, len(head) * ["---"], *body)]
     some = [published[entry.name] for entry in list_catalogue_kernels() if entry.name in published]
-    if said := [*list_failures_and_skips(some), *list_missing_results(published)]:
+    if said := [
+        *list_failures_and_skips(some),
+        *list_repeated_suites(some),
+        *list_missing_results(published),
+    ]:
         lines += ["", *said]
     return "\n".join(lines) + "\n"
 
@@ -239,9 +272,10 @@ def publish_kernel_results() -> None:
     if not news and not published:
         raise UnableError("there are no results to publish; run make check-matrix first")
     for one in news:
-        if not one.commit or one.commit.endswith("-dirty"):
-            why = f"the results of kernel {one.kernel} are of no commit ({one.commit or 'no git'})"
-            raise UnableError(f"{why}: run the tests in a clone without changes")
+        for commit in one.commits:
+            if not commit or commit.endswith("-dirty"):
+                why = f"the results of kernel {one.kernel} are of no commit ({commit or 'no git'})"
+                raise UnableError(f"{why}: run the tests in a clone without changes")
     published |= {one.kernel: one for one in news}
     ordered = [
         asdict(published[entry.name])
@@ -263,6 +297,18 @@ def find_last_suite_change(suite: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+def list_suites_to_repeat(one: KernelResults) -> list[str]:
+    """Return the suites that have no result in a kernel, or a failure, or that changed after the
+    results."""
+    return [
+        name
+        for name in list_guest_suites()
+        if name not in one.suites
+        or one.suites[name].failed
+        or find_last_suite_change(name) > one.get_suite_date(name)
+    ]
+
+
 def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
     """Check the published results. A kernel with the role "gates" must have results of all suites.
     No kernel's results may be older than the last change of one of its suites."""
@@ -276,7 +322,11 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
         absent = [name for name in days if name not in one.suites]
         gates = entry.role == "gates" and absent
         tally.add_result(not gates, f"kernel {entry.name} has no results of {', '.join(absent)}")
-        older = [name for name, day in days.items() if name in one.suites and day > one.date]
+        older = [
+            name
+            for name, day in days.items()
+            if name in one.suites and day > one.get_suite_date(name)
+        ]
         tally.add_result(not older, f"kernel {entry.name} ran before {', '.join(older)} changed")
     return tally
 

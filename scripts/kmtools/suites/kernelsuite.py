@@ -335,18 +335,23 @@ def build_and_run_suites(
             outcome.suites["unwatched"] = check_marker_without_rcu(
                 entry, modules, out / "unwatched", outcome
             )
-        for share in split_suites_for_debug_kernel() if entry.debug_kinds else suite_lists or [[]]:
+        lists = suite_lists or [[]]
+        if entry.debug_kinds:
+            lists = split_suites_for_debug_kernel(suite_lists or registry.read_guest_suites())
+        for share in lists:
             chosen = {**settings, "KMARKERS_SUITES": " ".join(share)} if share else settings
             log = out / f"boot-{share[0]}" if share else out / "boot"
             result = boot_and_run_job(entry, modules, log, outcome, "check.sh", chosen, time_factor)
             add_boot_results(result, outcome, chosen)
 
 
-def split_suites_for_debug_kernel() -> list[list[str]]:
-    """Return a list of suites for each of the four boots of a debug kernel, which is too slow to
-    run all suites in one boot."""
+def split_suites_for_debug_kernel(suite_lists: Sequence[list[str]]) -> list[list[str]]:
+    """Return a list of suites for each of the at most four boots of a debug kernel, which is too
+    slow to run all suites in one boot. `suite_lists` has the suites to run."""
+    wanted = {name for names in suite_lists for name in names}
     cut = [(names, len(names) // 2) for names in registry.read_guest_suites()]
-    return [part for names, half in cut for part in (names[:half], names[half:])]
+    parts = [part for names, half in cut for part in (names[:half], names[half:])]
+    return [some for part in parts if (some := [name for name in part if name in wanted])]
 
 
 def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> None:

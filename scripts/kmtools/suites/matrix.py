@@ -7,12 +7,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import align_table
+from kmtools.lab import catalogue
+from kmtools.lab.kernels import ensure_kernel
 from kmtools.runner import registry
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -23,6 +27,8 @@ from kmtools.suites.kernelsuite import Outcome
 
 # Usual times of all suites in a kernel, in seconds: in their short form and in their full length.
 SHORT_SECONDS, FULL_SECONDS = 450.0, 850.0
+# The usual time in seconds of what is done beside the suites: the build, a boot, the test `alarm`.
+OTHER_SECONDS = testkernel.BUILD_SECONDS + testkernel.BOOT_SECONDS + testkernel.ALARM_SECONDS
 # The suites that run in kernels with the role "gates". The suite `orders` does not run there,
 # because the orders in which modules can be loaded do not depend on the kernel.
 GATE_SUITES = [
@@ -112,16 +118,43 @@ def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def store_outcome(outcome: Outcome) -> None:
-    """Store the results of a kernel until they are published in Documentation/kernels.md."""
-    suites = outcome.suites
-    today = f"{datetime.now(UTC):%Y-%m-%d}"
-    kernelpage.store_kernel_results(
-        KernelResults(
-            outcome.kernel, outcome.version, shorten_qemu_version(outcome.qemu), today,
-            kernelpage.describe_commit(), suites,
-        )
+def store_outcome(outcome: Outcome, published: KernelResults | None = None) -> None:
+    """Store the results of a kernel until they are published in Documentation/kernels.md. If the
+    published results of the kernel are given, keep them for the suites that did not run now."""
+    today, commit = f"{datetime.now(UTC):%Y-%m-%d}", kernelpage.describe_commit()
+    found = KernelResults(
+        outcome.kernel, outcome.version, shorten_qemu_version(outcome.qemu), today, commit,
+        outcome.suites,
     )  # fmt: skip
+    if published:
+        # Without failures that belong to no suite, such as `run`: what failed has been run again.
+        kept = [name for name in kernelpage.list_guest_suites() if name in published.suites]
+        found = replace(
+            published,
+            suites={name: published.suites[name] for name in kept} | found.suites,
+            repeated=published.repeated | {name: [today, commit] for name in found.suites},
+        )
+    kernelpage.store_kernel_results(found)
+
+
+def run_missing_suites(kernel: str, names: Sequence[str], log: Path) -> Tally:
+    """Build the modules for a kernel and run the suites `names` in it. Store their results together
+    with the published results of the other suites. Raise FailedError if the published results are
+    of another version of the kernel."""
+    published = kernelpage.read_published_results()[kernel]
+    version = ensure_kernel(catalogue.find_entry(kernel)).version
+    if published.version != version:
+        raise FailedError(
+            f"the published results are of version {published.version}, and this is {version}:"
+            f" run all suites by make check-matrix K={kernel}"
+        )
+    outcome = kernelsuite.run_kernel_suites(
+        kernel, log.with_suffix(""), suite_lists=testkernel.split_suites_between_guests(names)
+    )
+    store_outcome(outcome, published)
+    log.write_text(format_outcome_table([outcome]))
+    kernelsuite.print_retries(outcome.retries)
+    return outcome.tally
 
 
 def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
@@ -147,24 +180,40 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     - `gates`: all kernels with the role "gates", except the requested or default kernel;
     - `matrix`: the requested kernel, by default all stock kernels;
     - `debug`: the requested kernel, by default all debug kernels.
+
+    With the option missing, `matrix` and `debug` run only the suites that list_suites_to_repeat()
+    returns. A kernel for which it returns none is left out.
     """
     listed = kernelpage.list_catalogue_kernels()
     default = testkernel.choose_kernel(suite_request)
-    chosen: dict[str, bool] = {}
+    published = kernelpage.read_published_results() if suite_request.get_flag("missing") else {}
+    # The function that runs the suites in a kernel, and the usual time in seconds.
+    chosen: dict[str, tuple[Callable[[Path], Tally], float]] = {}
     if "gates" in names:
         gates = [one.name for one in listed if one.role == "gates" and one.name != default]
-        chosen |= dict.fromkeys(gates, False)
+        chosen |= {
+            kernel: (partial(run_suites_in_kernel, kernel, False), SHORT_SECONDS)
+            for kernel in gates
+        }
     for name, debug in (("matrix", False), ("debug", True)):
-        if name in names:
-            of_kind = [one.name for one in listed if bool(one.debug_kinds) == debug]
-            chosen |= dict.fromkeys([default] if suite_request.kernel else of_kind, True)
+        if name not in names:
+            continue
+        of_kind = [one.name for one in listed if bool(one.debug_kinds) == debug]
+        for kernel in [default] if suite_request.kernel else of_kind:
+            if kernel not in published:
+                chosen[kernel] = partial(run_suites_in_kernel, kernel, True), FULL_SECONDS
+            elif repeat := kernelpage.list_suites_to_repeat(published[kernel]):
+                seconds = OTHER_SECONDS + testkernel.sum_suite_seconds(repeat)
+                chosen[kernel] = partial(run_missing_suites, kernel, repeat), seconds
+    if not chosen:
+        raise UnableError(f"no suite has changed since the results in {kernelpage.STORE}")
     return [
         Suite(
             f"kernel-{kernel}",
-            partial(run_suites_in_kernel, kernel, full),
+            run,
             f"the suites in kernel {kernel}",
             kernelsuite.make_boot_check(kernel),
-            FULL_SECONDS if full else SHORT_SECONDS,
+            usual,
         )
-        for kernel, full in chosen.items()
+        for kernel, (run, usual) in chosen.items()
     ]
