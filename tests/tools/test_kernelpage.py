@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -141,6 +143,12 @@ def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commi
     assert not (page_folder / "kernels.md").exists()
 
 
+def run_git(*words: str, cwd: Path) -> str:
+    """Run git in a directory, as a user with a name; return its output."""
+    name = ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgsign=false"]
+    return subprocess.check_output(["git", *name, *words], cwd=cwd, text=True)
+
+
 def judge_with_change(
     monkeypatch: pytest.MonkeyPatch, day: str, published: Sequence[KernelResults]
 ) -> Tally:
@@ -167,6 +175,41 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     assert judge_with_change(monkeypatch, "2026-11-26", gates[1:]).failed == [
         "kernel 6.1 was not run"
     ]
+
+
+def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A suite that changed on the day of the run, but later, is noticed, also before the change is
+    committed."""
+    folder = tmp_path / "suites"
+    folder.mkdir()
+    monkeypatch.setattr(kernelpage, "ROOT", tmp_path)
+    monkeypatch.setattr(registry, "GUEST_SUITES", folder)
+    run_git("init", "-q", cwd=tmp_path)
+    commits = []
+    for text in ("before", "after"):
+        (folder / "core.sh").write_text(text)
+        (folder / "many.sh").write_text("same")
+        run_git("add", "-A", cwd=tmp_path)
+        run_git("commit", "-qm", text, cwd=tmp_path)
+        commits.append(run_git("rev-parse", "HEAD", cwd=tmp_path).strip()[:8])
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+
+    def list_older_suites(commit: str) -> list[str]:
+        kernelpage.list_files_changed_since.cache_clear()
+        one = KernelResults("6.1", "6.1.1-1", "7.0", today, commit)
+        return [name for name in ("core", "many") if kernelpage.is_older_than_suite(one, name)]
+
+    assert [list_older_suites(commit) for commit in commits] == [["core"], []]
+    (folder / "many.sh").write_text("not committed")
+    assert list_older_suites(commits[1]) == ["many"]
+    one = KernelResults("6.1", "6.1.1-1", "7.0", today, commits[0])
+    one.repeated["core"] = [today, commits[1]]
+    assert not kernelpage.is_older_than_suite(one, "core")
+    # The date decides if git does not know the commit.
+    assert not list_older_suites("89abcdef")
+    kernelpage.list_files_changed_since.cache_clear()
 
 
 def test_committed_page_matches_published_results() -> None:

@@ -6,7 +6,7 @@ commit.
 kernels` moves them to results/kernels.json, and writes the page from this file. With the option
 missing, the two tests run only the suites that changed after the published results of a kernel, or
 that have no result or a failure; the published results of the other suites are kept. The test
-`kernels` fails if the published results lack a suite, or are older than the last change of a suite.
+`kernels` fails if the published results lack a suite, or if a suite has changed since its run.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from pathlib import Path
 
 from kmtools.base.errors import UnableError
@@ -88,10 +89,6 @@ class KernelResults:
     commit: str
     suites: dict[str, Tally] = field(default_factory=dict)
     repeated: dict[str, list[str]] = field(default_factory=dict)
-
-    def get_suite_date(self, suite: str) -> str:
-        """Return the date of the last run of a suite."""
-        return self.repeated[suite][0] if suite in self.repeated else self.date
 
     @property
     def commits(self) -> set[str]:
@@ -297,15 +294,41 @@ def find_last_suite_change(suite: str) -> str:
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
+@cache
+def list_files_changed_since(commit: str) -> frozenset[str] | None:
+    """Return the files in tests/vm/suites that differ from those of a commit; None if git does not
+    know the commit."""
+    words = [
+        "git",
+        "-C",
+        str(ROOT),
+        "diff",
+        "--name-only",
+        commit,
+        "--",
+        str(registry.GUEST_SUITES),
+    ]
+    done = capture_output(words)
+    return None if done.returncode else frozenset(done.stdout.split())
+
+
+def is_older_than_suite(one: KernelResults, suite: str) -> bool:
+    """Return True if a suite has changed since its last run in a kernel: since the commit of the
+    run, or if git does not know the commit, after the day of the run."""
+    date, commit = one.repeated.get(suite, (one.date, one.commit))
+    changed = list_files_changed_since(commit)
+    if changed is None:
+        return find_last_suite_change(suite) > date
+    return any(Path(file).stem == suite for file in changed)
+
+
 def list_suites_to_repeat(one: KernelResults) -> list[str]:
-    """Return the suites that have no result in a kernel, or a failure, or that changed after the
-    results."""
+    """Return the suites that have no result in a kernel, or a failure, or that changed after their
+    last run."""
     return [
         name
         for name in list_guest_suites()
-        if name not in one.suites
-        or one.suites[name].failed
-        or find_last_suite_change(name) > one.get_suite_date(name)
+        if name not in one.suites or one.suites[name].failed or is_older_than_suite(one, name)
     ]
 
 
@@ -313,19 +336,18 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
     """Check the published results. A kernel with the role "gates" must have results of all suites.
     No kernel's results may be older than the last change of one of its suites."""
     tally = Tally()
-    days = {name: find_last_suite_change(name) for name in list_guest_suites()}
     for entry in list_catalogue_kernels():
         one = published.get(entry.name)
         if one is None:
             tally.add_result(entry.role != "gates", f"kernel {entry.name} was not run")
             continue
-        absent = [name for name in days if name not in one.suites]
+        absent = [name for name in list_guest_suites() if name not in one.suites]
         gates = entry.role == "gates" and absent
         tally.add_result(not gates, f"kernel {entry.name} has no results of {', '.join(absent)}")
         older = [
             name
-            for name, day in days.items()
-            if name in one.suites and day > one.get_suite_date(name)
+            for name in list_guest_suites()
+            if name in one.suites and is_older_than_suite(one, name)
         ]
         tally.add_result(not older, f"kernel {entry.name} ran before {', '.join(older)} changed")
     return tally
