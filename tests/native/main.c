@@ -19,6 +19,7 @@
 #include <kmarkers/user.h>
 
 #include "../common/test.h"
+#include "buffers.h"
 #include "counters.h"
 #include "engine.h"
 #include "errnos.h"
@@ -100,6 +101,7 @@ static const struct {
 	{ operands_cases, &operands_nr_cases },
 	{ run_cases, &run_nr_cases },
 	{ group_cases, &group_nr_cases },
+	{ buffer_cases, &buffer_nr_cases },
 	{ format_cases, &format_nr_cases },
 	{ layout_cases, &layout_nr_cases },
 	{ sdt_types_cases, &sdt_types_nr_cases },

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Tests of the buffers of benchmarks: their sizes on machines with other caches and less memory,
+ * the memory that they take, and the lines that are read.
+ */
+#include <fcntl.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/errno.h>
+#include <linux/kernel.h>
+
+#include <kmarkers/hypervisor.h>
+
+#include "../../bench_modules/caches.h"
+#include "../../bench_modules/chunks.h"
+#include "../../bench_modules/ops.h"
+#include "../../bench_modules/walk.h"
+#include "buffers.h"
+
+#define PAGE_BYTES	4096UL
+#define MIB		(1ULL << 20)
+#define GIB		(1ULL << 30)
+
+/* The caches and the available memory that benchmarks find if @used is set. */
+static struct {
+	bool used;
+	u64 middle, last, available;
+} machine;
+
+void __real_bench_read_caches(struct bench_caches *caches);
+void __wrap_bench_read_caches(struct bench_caches *caches);
+
+void __wrap_bench_read_caches(struct bench_caches *caches)
+{
+	__real_bench_read_caches(caches);
+	if (!machine.used)
+		return;
+	caches->middle = machine.middle;
+	caches->last = machine.last;
+}
+
+u64 __real_bench_read_available_memory(void);
+u64 __wrap_bench_read_available_memory(void);
+
+u64 __wrap_bench_read_available_memory(void)
+{
+	u64 available = __real_bench_read_available_memory();
+
+	return machine.used ? machine.available : available;
+}
+
+/*
+ * Numbers of allocations and of freed ones; the number of the allocation that fails, counted from
+ * 1; and the chunks of the last allocation.
+ */
+static struct {
+	unsigned int nr, nr_freed, fail;
+	u8 **chunks;
+	unsigned int nr_chunks;
+} buffers;
+
+int __real_bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge);
+int __wrap_bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge);
+
+int __wrap_bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
+{
+	if (++buffers.nr == buffers.fail)
+		return -ENOMEM;
+	buffers.chunks = chunks;
+	buffers.nr_chunks = nr;
+	return __real_bench_alloc_chunks(chunks, nr, huge);
+}
+
+void __real_bench_free_chunks(u8 **chunks, unsigned int nr, bool huge);
+void __wrap_bench_free_chunks(u8 **chunks, unsigned int nr, bool huge);
+
+void __wrap_bench_free_chunks(u8 **chunks, unsigned int nr, bool huge)
+{
+	buffers.nr_freed++;
+	__real_bench_free_chunks(chunks, nr, huge);
+}
+
+static void simulate_machine(u64 middle, u64 last, u64 available)
+{
+	machine.used = true;
+	machine.middle = middle;
+	machine.last = last;
+	machine.available = available;
+}
+
+/* Let allocation number @nr fail, counted from 1; none if @nr is 0. */
+static void fail_allocation(unsigned int nr)
+{
+	memset(&buffers, 0, sizeof(buffers));
+	buffers.fail = nr;
+}
+
+static void clean_up(void)
+{
+	machine.used = false;
+	fail_allocation(0);
+}
+
+/*
+ * Check that the cold buffer is eight times as large as the last-level cache, rounded up to a power
+ * of two, but 16 to 512 MiB, and no larger than a quarter of the memory if it exceeds 16 MiB.
+ */
+static const char *check_size_of_cold_buffer(void)
+{
+	static const struct {
+		u64 last, available, bytes;
+	} sizes[] = {
+		{ MIB, GIB, 16 * MIB }, { 2 * MIB, GIB, 16 * MIB }, { 2 * MIB + 1, GIB, 32 * MIB },
+		{ 4 * MIB, GIB, 32 * MIB }, { 64 * MIB, 9 * GIB, 512 * MIB },
+		{ 64 * MIB + 1, 9 * GIB, 512 * MIB }, { 480 * MIB, 64 * GIB, 512 * MIB },
+		{ 64 * MIB, 2 * GIB, 512 * MIB }, { 64 * MIB, 2 * GIB - 1, 256 * MIB },
+		{ 64 * MIB, 128 * MIB, 32 * MIB }, { 64 * MIB, 128 * MIB - 1, 16 * MIB },
+		{ 64 * MIB, 0, 16 * MIB }, { MIB, 0, 16 * MIB },
+	};
+	u64 bytes, last;
+	unsigned int i;
+
+	if (kmarkers_is_emulated())
+		return "SKIP an emulated CPU has no caches";
+	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
+		simulate_machine(MIB, sizes[i].last, sizes[i].available);
+		fail_allocation(1);
+		EXPECT(bench_cold_branch.setup() == -ENOMEM);
+		EXPECT(bench_read_cold_buffer(&bytes, &last));
+		EXPECT(bytes == sizes[i].bytes && last == sizes[i].last);
+	}
+	return NULL;
+}
+
+/* Check that a setup that fails at its second buffer frees the first one. */
+static const char *check_setup_without_memory(void)
+{
+	if (kmarkers_is_emulated())
+		return "SKIP an emulated CPU has no caches";
+	simulate_machine(MIB, MIB, GIB);
+	fail_allocation(1);
+	EXPECT(bench_cold_branch_pages.setup() == -ENOMEM);
+	EXPECT(buffers.nr == 1 && !buffers.nr_freed);
+	fail_allocation(2);
+	EXPECT(bench_cold_branch_pages.setup() == -ENOMEM);
+	EXPECT(buffers.nr == 2 && buffers.nr_freed == 1);
+	return NULL;
+}
+
+/* Return the size in bytes that a file in /proc gives in KiB, or 0. */
+static s64 read_size(const char *path, const char *format)
+{
+	FILE *file = fopen(path, "r");
+	char line[128];
+	s64 kib = 0;
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, format, &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib << 10;
+}
+
+/* Sizes in bytes of the memory of this process. */
+struct memory {
+	s64 mapped, resident;
+};
+
+static struct memory read_memory(void)
+{
+	malloc_trim(0);
+	return (struct memory) {
+		read_size("/proc/self/status", "VmSize: %lld kB"),
+		read_size("/proc/self/smaps_rollup", "Rss: %lld kB"),
+	};
+}
+
+/* Return the lowest number that no file descriptor has. */
+static int find_free_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	close(fd);
+	return fd;
+}
+
+/*
+ * Check that a group's setup takes @bytes of memory, all of it resident, and that its teardown
+ * frees the memory.  An allocator of a sanitizer may keep freed memory and map more of it.
+ */
+static const char *check_memory_of_group(const struct bench_group *group, s64 bytes)
+{
+	int descriptor = find_free_descriptor(), err;
+	struct memory before = read_memory(), inside, after;
+
+	err = group->setup();
+	inside = read_memory();
+	if (!err)
+		group->teardown();
+	after = read_memory();
+	EXPECT(find_free_descriptor() == descriptor);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	EXPECT(after.mapped - before.mapped < bytes / 2);
+	EXPECT(err || inside.mapped - before.mapped < bytes / 2 * 3);
+#endif
+	if (err == -ENODEV)
+		return NULL;
+	EXPECT(!err && inside.resident - before.resident > bytes / 8 * 7);
+	return NULL;
+}
+
+static const char *check_memory_of_buffers(void)
+{
+	const char *failed;
+
+	if (!read_memory().resident)
+		return "SKIP the kernel has no file smaps_rollup";
+	if (kmarkers_is_emulated())
+		return "SKIP an emulated CPU has no caches";
+	simulate_machine(MIB + 1, 4 * MIB, GIB);
+	failed = check_memory_of_group(&bench_getppid_pressure, 1 << EVICT_ORDER) ?:
+		 check_memory_of_group(&bench_cold_icache_l3, 8 * MIB) ?:
+		 check_memory_of_group(&bench_cold_branch, 32 * MIB) ?:
+		 check_memory_of_group(&bench_cold_branch_pages, 64 * MIB);
+	/* The buffer of cold-icache-l3 is four times as large as L2, but at most 64 MiB. */
+	simulate_machine(33 * MIB, 4 * MIB, GIB);
+	return failed ?: check_memory_of_group(&bench_cold_icache_l3, 64 * MIB);
+}
+
+static const struct bench_variant *find_variant(const struct bench_group *group, const char *name)
+{
+	const struct bench_variant *variant = group->variants;
+
+	while (strcmp(variant->name, name))
+		variant++;
+	return variant;
+}
+
+/* Return the number of pages of a chunk that were read since madvise() dropped all pages. */
+static unsigned int count_read_pages(u8 *chunk)
+{
+	u8 pages[BENCH_CHUNK / PAGE_BYTES] = { 0 };
+	unsigned int i, nr = 0;
+
+	mincore(chunk, BENCH_CHUNK, pages);
+	for (i = 0; i < ARRAY_SIZE(pages); i++)
+		nr += pages[i] & 1;
+	return nr;
+}
+
+/*
+ * Check that cold-branch reads lines in all parts of its buffer: with as many readings as the
+ * buffer has pages, 63 % of the pages of each chunk are expected to be read.
+ */
+static const char *check_read_lines(void)
+{
+	const struct bench_variant *memory = find_variant(&bench_cold_branch, "memory");
+	unsigned int least = -1U, most = 0, i, nr;
+
+	simulate_machine(MIB, MIB, GIB);
+	EXPECT(!bench_cold_branch.setup());
+	for (i = 0; i < buffers.nr_chunks; i++)
+		madvise(buffers.chunks[i], BENCH_CHUNK, MADV_DONTNEED);
+	memory->op[0](buffers.nr_chunks * (BENCH_CHUNK / PAGE_BYTES));
+	for (i = 0; i < buffers.nr_chunks; i++) {
+		nr = count_read_pages(buffers.chunks[i]);
+		least = nr < least ? nr : least;
+		most = nr > most ? nr : most;
+	}
+	bench_cold_branch.teardown();
+	EXPECT(buffers.nr_chunks == 8);
+	EXPECT(least > BENCH_CHUNK / PAGE_BYTES / 2 && most < BENCH_CHUNK / PAGE_BYTES / 4 * 3);
+	return NULL;
+}
+
+const struct test_case buffer_cases[] = {
+	{ "buffers_are_as_large_as_caches_demand", check_size_of_cold_buffer, clean_up },
+	{ "buffers_without_memory_are_freed", check_setup_without_memory, clean_up },
+	{ "buffers_are_resident_until_they_are_freed", check_memory_of_buffers, clean_up },
+	{ "buffers_are_read_in_all_parts", check_read_lines, clean_up },
+};
+
+const unsigned int buffer_nr_cases = ARRAY_SIZE(buffer_cases);
