@@ -88,6 +88,7 @@ static const char *check_numbers(void)
 	EXPECT_AS_PRINTF("[%5d] [%-5d] [%05d] [%+d] [% d]", 1, 2, 3, 4, 5);
 	EXPECT_AS_PRINTF("[%*d] [%-*d] [%*d] [%.*d] [%.*d]", 6, 1, 6, 2, -6, 3, 4, 5, -1, 6);
 	EXPECT_AS_PRINTF("[%.3d] [%8.3d] [%-8.3x]", 1, 2, 3u);
+	EXPECT_AS_PRINTF("[%.0d] [%.d] [%6.0x] [%.*d]", 1, 2, 3u, 0, 4);
 	EXPECT_AS_PRINTF("%c%c", 'a', 'b');
 	EXPECT_AS_PRINTF("%d %d %d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6, 7, 8, 9);
 	return NULL;

@@ -66,6 +66,9 @@ static const char *check_field_names(void)
 		      "arg1 int 8 4 1, arg2 int 12 4 1, arg3 int 16 4 1, arg4 int 20 4 1");
 	EXPECT_FIELDS("__attribute__ %d _Bool %d _own %d",
 		      "arg1 int 8 4 1, arg2 int 12 4 1, _own int 16 4 1");
+	EXPECT_FIELDS("_ %d _1 %d _A %d _Z %d",
+		      "_ int 8 4 1, _1 int 12 4 1, arg3 int 16 4 1, arg4 int 20 4 1");
+	EXPECT_FIELDS("a\x80 %d b\xff %d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	EXPECT_FIELDS("gr\xc3\xb6\xc3\x9f" "e %d \xce\xb1" "b %d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	return NULL;
 }
@@ -350,6 +353,7 @@ static const char *check_unterminated_strings(void)
 	memcpy(end - 3, "xyz", 3);
 	EXPECT_PRINTED("xyz", "%s", end - 3);
 	EXPECT_PRINTED("xyz", "%.3s", end - 3);
+	EXPECT_PRINTED("z", "%s", end - 1);
 	EXPECT_PRINTED("(fault)", "%s", end);
 	EXPECT_PRINTED("", "%.0s", end);
 	munmap(two, page);
