@@ -355,6 +355,35 @@ static void drop_value_sites(void)
 	imv_unregister_module_sites(MODULE);
 }
 
+/* Check that setting a value changes the bytes of its variable, and no bytes behind them. */
+static const char *check_stored_bytes(void)
+{
+	static const struct {
+		u8 *start, *end;
+		u8 size;
+	} sites[] = {
+		{ tables_mov1, tables_mov4, 1 }, { tables_mov4, tables_mov8, 2 },
+		{ tables_mov4, tables_mov8, 4 }, { tables_mov8, tables_nop, 8 },
+	};
+	struct kmarkers_span span = {
+		.first = chunk.sites, .end = chunk.sites + 1, .bytes = sizeof(chunk.sites[0]),
+		.chunks = 1,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(sites); i++) {
+		unsigned int size = sites[i].size;
+
+		variable = ~0ULL;
+		fill_site(0, sites[i].start, sites[i].end, size);
+		EXPECT(!imv_add_table(MODULE, &span));
+		EXPECT(!set_variable(0, size));
+		EXPECT(variable == (size < 8 ? ~0ULL << 8 * size : 0));
+		imv_unregister_module_sites(MODULE);
+	}
+	return NULL;
+}
+
 /* The lengths of SDT sites in bytes, by flavour. */
 static const u8 sdt_lengths[] = {
 	[SDT_JUMP] = 7, [SDT_BREAKPOINT] = 7, [SDT_NOP] = 1, [SDT_SPLIT] = 3,
@@ -837,6 +866,7 @@ const struct test_case table_cases[] = {
 	{ "tables_with_changed_sites_keep_the_value", check_changed_sites, drop_value_sites },
 	{ "tables_with_changed_sites_and_no_handler", check_changed_site_without_handler,
 	  drop_value_sites },
+	{ "tables_of_reads_change_only_their_variable", check_stored_bytes, drop_value_sites },
 	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
 	{ "tables_of_sdt_sites_and_targets_in_other_functions", check_targets_of_functions,
 	  drop_grouped_sites },
