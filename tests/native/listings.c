@@ -54,6 +54,20 @@ static noinline int read_listed(void)
 	return imv_read(listed) + imv_read(listed);
 }
 
+/* Return true if each line of the list of values has another address: the addresses ascend. */
+static bool are_values_listed_once(void)
+{
+	const char *line = strchr(get_text(imv_list_show), '\n');
+	unsigned long last = 0, var;
+
+	for (; line && line[1]; line = strchr(line + 1, '\n')) {
+		if (sscanf(line + 1, "0x%lx ", &var) != 1 || var <= last)
+			return false;
+		last = var;
+	}
+	return last;
+}
+
 static const char *check_list_of_values(void)
 {
 	char line[80];
@@ -64,6 +78,7 @@ static const char *check_list_of_values(void)
 	EXPECT(!imv_set(listed, 1));
 	snprintf(line, sizeof(line), "0x%lx 4 0x1 1 program 2\n", (unsigned long)&listed__imv);
 	EXPECT(has_line(get_text(imv_list_show), line));
+	EXPECT(are_values_listed_once());
 	return NULL;
 }
 
@@ -255,6 +270,12 @@ static const char *check_update_counts_locked(void)
 		EXPECT(imv_get_update_count(&counted__imv[i]) == times[i] + 1);
 	imv_drop_update_counters(NULL);
 	EXPECT(!imv_get_update_count(&counted__imv[1]));
+	/* Five counters are added at once, although each value has two sites. */
+	EXPECT(!imv_add_update_counters(by_var, ARRAY_SIZE(by_var)));
+	imv_count_updates(changes, ARRAY_SIZE(changes));
+	for (i = 0; i < ARRAY_SIZE(times); i++)
+		EXPECT(imv_get_update_count(&counted__imv[i]) == 1);
+	imv_drop_update_counters(NULL);
 	return NULL;
 }
 
