@@ -391,6 +391,16 @@ static struct marker own_markers[OWN] = {
 	__MARKER_INIT(many_own, "%d", "third", MARKER_GENERIC, 1),
 };
 
+/* Read the state of the first own marker at a site, which is patched when the state changes. */
+static noinline u8 read_own_state(void)
+{
+	u8 value;
+
+	asm volatile(__IMV_SITE("movl $0, %k0", "1", "1", "0")
+		     : "=r" (value) : "i" (&own_markers[0].state__imv));
+	return value;
+}
+
 static s32 own_records[OWN];
 static bool own_added[OWN];
 
@@ -485,6 +495,29 @@ static const char *check_table_without_memory(void)
 		EXPECT(count_own_markers() == !failed && find_calling_markers() == !failed);
 	}
 	EXPECT(nth > 4 && nth < FAR);
+	return NULL;
+}
+
+/*
+ * Check that the sites of a table's markers are switched off when the table is unregistered, also
+ * if an allocation fails, so that they cannot be switched in one batch.
+ */
+static const char *check_dropped_table_without_memory(void)
+{
+	bool failed = true;
+	unsigned int nth;
+
+	EXPECT(!test_prepare_failing());
+	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
+	for (nth = 1; nth < FAR && failed; nth++) {
+		EXPECT(!add_own_table(0, NULL) && read_own_state());
+		test_fail_nth_allocation(nth);
+		drop_own_table(0);
+		failed = test_has_allocation_failed();
+		test_stop_failing();
+		EXPECT(!count_own_markers() && !find_calling_markers() && !read_own_state());
+	}
+	EXPECT(nth > 2 && nth < FAR);
 	return NULL;
 }
 
@@ -667,6 +700,8 @@ const struct test_case many_cases[] = {
 	{ "markers_probes_leave_arrays", check_removal_from_array, NULL },
 	{ "markers_arrays_have_room_for_twice_their_probes", check_capacities, NULL },
 	{ "markers_tables_without_memory", check_table_without_memory, clean_up_own_tables },
+	{ "markers_tables_leave_without_memory", check_dropped_table_without_memory,
+	  clean_up_own_tables },
 	{ "markers_of_ready_modules", check_ready_modules, clean_up_own_tables },
 	{ "markers_tables_leave_by_their_records", check_dropped_records, clean_up_own_tables },
 };
