@@ -2,8 +2,11 @@
 /* Tests of benchmark groups: valid and invalid groups, and block functions with wrong results. */
 #include <dirent.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <linux/errno.h>
@@ -131,6 +134,29 @@ static const char *check_bad_groups(void)
 	loops.name = "g";
 	loops.lacks = "a line\nblocks=1";
 	EXPECT(is_refused(&loops, "one line"));
+	return NULL;
+}
+
+/* Check that a group has 2 to BENCH_MAX_VARIANTS variants; 1 is enough for a block function. */
+static const char *check_numbers_of_variants(void)
+{
+	static struct bench_variant variants[BENCH_MAX_VARIANTS + 1];
+	static char names[ARRAY_SIZE(variants)][8];
+	struct bench_group loops = { .name = "g", .variants = variants }, own = own_group;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(variants); i++) {
+		snprintf(names[i], sizeof(names[i]), i == 1 ? "0-clone" : "%u", i);
+		variants[i] = (struct bench_variant) BENCH_ROW(names[i], return_loops);
+	}
+	own.variants = variants;
+	own_samples = 2;
+	for (i = 0; i <= ARRAY_SIZE(variants); i++) {
+		loops.nr_variants = own.nr_variants = i;
+		EXPECT(is_refused(&loops, "number of variants") == (i < 2 || i > BENCH_MAX_VARIANTS));
+		EXPECT(is_refused(&own, "number of variants") == (i < 1 || i > BENCH_MAX_VARIANTS));
+		EXPECT(i < 2 || i > BENCH_MAX_VARIANTS || !bench_find_group_error(&loops));
+	}
 	return NULL;
 }
 
@@ -353,6 +379,60 @@ static const char *check_evicted_code(void)
 	return NULL;
 }
 
+static unsigned int nr_readings;
+
+/* Emulate and count RDTSC, which raises SIGSEGV while this thread may not read the TSC. */
+static void count_reading(int sig, siginfo_t *info, void *context)
+{
+	static const u8 rdtsc[] = { 0x0f, 0x31 };
+	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
+
+	if (memcmp((void *)regs[REG_RIP], rdtsc, sizeof(rdtsc)))
+		abort();
+	regs[REG_RAX] = ++nr_readings;
+	regs[REG_RDX] = 0;
+	regs[REG_RIP] += sizeof(rdtsc);
+}
+
+/* Return how often a window of @loops passes reads the TSC, or 0 if that cannot be counted. */
+static unsigned int count_readings(const struct bench_variant *variant, u32 loops)
+{
+	struct sigaction counting = { .sa_sigaction = count_reading, .sa_flags = SA_SIGINFO };
+	struct sigaction before;
+
+	nr_readings = 0;
+	if (sigaction(SIGSEGV, &counting, &before))
+		return 0;
+	if (!prctl(PR_SET_TSC, PR_TSC_SIGSEGV)) {
+		variant->op[0](loops);
+		prctl(PR_SET_TSC, PR_TSC_ENABLE);
+	}
+	sigaction(SIGSEGV, &before, NULL);
+	return nr_readings;
+}
+
+/* Check that the hooks of profilers in function-entry read the TSC once per pass, others never. */
+static const char *check_profiling_hooks(void)
+{
+	unsigned int i, seen = 0;
+
+#ifdef __SANITIZE_THREAD__
+	return "SKIP ThreadSanitizer may read the TSC";
+#endif
+	if (!count_readings(&bench_function_entry.variants[0], 1))
+		return "SKIP the kernel cannot disable the TSC";
+	for (i = 0; i < bench_function_entry.nr_variants; i++) {
+		const struct bench_variant *variant = &bench_function_entry.variants[i];
+		bool profiles = strstr(variant->name, "count");
+
+		seen += profiles;
+		EXPECT(count_readings(variant, 1) == 2U + profiles);
+		EXPECT(count_readings(variant, 5) == 2U + 5 * profiles);
+	}
+	EXPECT(seen == 4);
+	return NULL;
+}
+
 /*
  * Check that every group of kmarkers satisfies the rules for groups of users' modules and programs.
  * The group of peers (other tracers) is an exception: it has no variants before peers are loaded.
@@ -433,12 +513,14 @@ const struct test_case group_cases[] = {
 	{ "run_accepts_all_own_groups", check_own_groups, NULL },
 	{ "run_trusts_no_block_function", check_wrong_block_function, NULL },
 	{ "run_refuses_bad_groups", check_bad_groups, NULL },
+	{ "run_limits_the_number_of_variants", check_numbers_of_variants, NULL },
 	{ "run_refuses_groups_that_lack_layouts", check_layouts_of_groups, NULL },
 	{ "run_refuses_bad_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
 	{ "run_knows_the_sizes_of_caches", check_cache_sizes, NULL },
 	{ "run_switches_the_first_sites", check_switching_of_sites, NULL },
 	{ "run_ends_the_observer_thread", check_observer_thread_on_two_cpus, NULL },
 	{ "run_evicts_code_in_cold_groups", check_evicted_code, NULL },
+	{ "run_reads_the_clock_in_hooks_of_profilers", check_profiling_hooks, NULL },
 };
 
 const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);

@@ -408,13 +408,46 @@ static const char *check_first_block(void)
 	return NULL;
 }
 
+/*
+ * Called by bench_let_tasks_run(): after blocks, and while bench_observer_read_gap() waits for an
+ * answer.
+ */
+static void (*while_waiting)(void);
+
+static unsigned int turns;
+
+static void count_turn(void)
+{
+	turns++;
+}
+
+/*
+ * Check that other tasks may run after the loop counts of each variant were chosen, and after each
+ * block, also of the warm-up.
+ */
+static const char *check_turns_of_other_tasks(void)
+{
+	static const struct bench_group fixed = {
+		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
+	};
+	struct bench_config config = { .blocks = 5, .seed = 5 };
+	struct bench_result result = { 0 };
+	int err;
+
+	EXPECT(!bench_alloc_result(&fixed, &config, &result));
+	turns = 0;
+	while_waiting = count_turn;
+	err = bench_run_group(&fixed, &result, never_stop);
+	while_waiting = NULL;
+	bench_free_result(&result);
+	EXPECT(!err && turns == 1 + BENCH_LAYOUTS + config.blocks);
+	return NULL;
+}
+
 #define CALIBRATION_NS	100000000
 
 static struct bench_watch watch;
 static u64 watch_ticks;
-
-/* Called while bench_observer_read_gap() waits for an answer. */
-static void (*while_waiting)(void);
 
 static void begin_watch(unsigned int timer_irqs)
 {
@@ -722,6 +755,7 @@ const struct test_case run_cases[] = {
 	{ "run_refuses_windows_that_are_long", check_long_windows, NULL },
 	{ "run_begins_at_least_one_block", check_first_block, NULL },
 	{ "run_flags_disturbed_windows", check_flags, NULL },
+	{ "run_lets_other_tasks_run", check_turns_of_other_tasks, NULL },
 	{ "run_converts_cycles", check_cycles_ratio, NULL },
 	{ "observer_records_gaps", check_gaps_with_simulated_clock, NULL },
 	{ "progress_of_runs_is_shown", check_progress, NULL },
