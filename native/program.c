@@ -92,7 +92,8 @@ static bool map_program_file(struct native_program *program, const char *path)
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &stat) && stat.st_size > 0)
+	/* mmap(2) fails for an empty file. */
+	if (!fstat(fd, &stat))
 		file = mmap(NULL, stat.st_size, PROT_READ, MAP_SHARED, fd, 0);
 	close(fd);
 	if (file == MAP_FAILED)

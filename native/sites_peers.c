@@ -12,12 +12,15 @@
 
 #define INSN		5
 #define PAGE_BYTES	4096UL
-#define REGION_BYTES	(((size_t)SITES_MOST * INSN + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1))
+#define REGION_BYTES	((size_t)SITES_MOST * INSN)
 #define ROUNDS		3
 
 static unsigned char *region;
 
-/* Map the first @bytes of the shared memory a second time, writable, as patcher_text_map() does. */
+/*
+ * Map the first @bytes of the shared memory a second time, writable, as patcher_text_map() does.
+ * The kernel rounds sizes up to pages.
+ */
 static unsigned char *map_writable_view(size_t bytes)
 {
 	unsigned char *view;
@@ -39,7 +42,7 @@ static unsigned char *map_writable_view(size_t bytes)
 
 int bench_store_batch_to_mapping(struct sites_stores *stores)
 {
-	size_t bytes = ((size_t)stores->nr * INSN + PAGE_BYTES - 1) & ~(PAGE_BYTES - 1);
+	size_t bytes = (size_t)stores->nr * INSN;
 	struct patcher_poke *pokes = stores->pokes;
 	unsigned char *view = map_writable_view(bytes);
 	u32 i;

@@ -65,8 +65,6 @@ static __always_inline int check_poke(const char *owner, struct patcher_poke *po
 {
 	const struct patcher_site *site;
 
-	if (!poke->len || poke->len > PATCHER_INSN_MAX)
-		return -EINVAL;
 	site = patcher_sites_find_next(cursor, (unsigned long)poke->addr);
 	if (!site)
 		return -ENOENT;
