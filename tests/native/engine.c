@@ -13,6 +13,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
+#include <linux/ptrace.h>
 #include <linux/rcupdate.h>
 
 #include <kmarkers/patcher.h>
@@ -22,8 +23,7 @@
 #include "../../patcher/sites.h"
 #include "../../patcher/text.h"
 #include "engine.h"
-
-#define INSN	5
+#include "protocol_stand.h"
 
 extern u8 engine_site[];
 
@@ -67,6 +67,7 @@ static int apply_change(const u8 *old, const u8 *new)
 
 static void clean_up(void)
 {
+	protocol_after_round = NULL;
 	can_wait = shadow_stack = false;
 	if (registered)
 		patcher_unregister(&table);
@@ -265,6 +266,39 @@ static const char *check_waits_for_tasks(void)
 	nr[2] = waits;
 	EXPECT(!errs[0] && !errs[1] && !errs[2]);
 	EXPECT(nr[0] == 0 && nr[1] == 1 && nr[2] == 1);
+	return NULL;
+}
+
+static unsigned int continued;
+
+/* Act as a thread that has executed the int3 of the site: count whether it continues behind it. */
+static void execute_int3_of_site(void)
+{
+	struct pt_regs regs = { .ip = (unsigned long)engine_site + 1 };
+
+	continued += patcher_handle_int3(&regs) && regs.ip == (unsigned long)engine_site + INSN;
+}
+
+/*
+ * Check that a thread that executes the int3 of a run, a site of several instructions, continues
+ * behind the run, whether the run is replaced by several instructions or by one.
+ */
+static const char *check_threads_continue_behind_runs(void)
+{
+	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
+	int errs[2];
+
+	prepare_table(PATCHER_SITE_RUN);
+	can_wait = true;
+	registered = !patcher_register(&table);
+	EXPECT(registered);
+	continued = 0;
+	protocol_after_round = execute_int3_of_site;
+	errs[0] = apply_change(nop, two);
+	errs[1] = apply_change(two, nop);
+	protocol_after_round = NULL;
+	EXPECT(!errs[0] && !errs[1]);
+	EXPECT(continued == 6);
 	return NULL;
 }
 
@@ -573,6 +607,7 @@ const struct test_case engine_cases[] = {
 	{ "engine_unregistering_waits", check_unregister_waits, clean_up },
 	{ "engine_runs_jump_behind_themselves", check_runs_that_jump, clean_up },
 	{ "engine_waits_for_tasks_inside_runs", check_waits_for_tasks, clean_up },
+	{ "engine_threads_continue_behind_runs", check_threads_continue_behind_runs, clean_up },
 	{ "engine_no_call_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
 	{ "engine_knows_the_text", check_text_of_program, NULL },
 	{ "engine_reads_no_other_pokes", check_batches_of_a_row, clean_up },

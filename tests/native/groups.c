@@ -21,7 +21,9 @@
 #include "../../bench_modules/ops.h"
 #include "../../bench_modules/run.h"
 #include "../../bench_modules/sites.h"
+#include "../../bench_modules/sites_peers.h"
 #include "groups.h"
+#include "mappings.h"
 #include "nomem.h"
 
 static bool never_stop(void)
@@ -288,6 +290,36 @@ static const char *check_switching_of_sites(void)
 	return NULL;
 }
 
+/* With this number of sites, the last byte of the last site is the first byte of a page. */
+#define SITES_AND_A_BYTE	3277
+
+/*
+ * Check that the steps of a batch can be measured one by one: that each call returns 0, gives each
+ * site an address of its own, and leaves no mapping.
+ */
+static const char *check_steps_of_a_batch(void)
+{
+	static struct patcher_poke pokes[SITES_AND_A_BYTE];
+	struct sites_stores stores = { pokes, SITES_AND_A_BYTE };
+	unsigned int i;
+	int nr;
+
+	for (i = 0; i < SITES_AND_A_BYTE; i++)
+		pokes[i].len = 5;
+	/* The first calls may allocate memory that later calls use. */
+	EXPECT(!bench_switch_sites_without_patcher(SITES_BY_HAND, 1, true));
+	EXPECT(count_mappings() > 0);
+	nr = count_mappings();
+	EXPECT(!bench_switch_sites_without_patcher(SITES_BY_HAND, 1, false));
+	EXPECT(!bench_store_batch_to_mapping(&stores));
+	EXPECT(count_mappings() == nr);
+	for (i = 1; i < SITES_AND_A_BYTE; i++)
+		EXPECT(pokes[i].alias == pokes[i - 1].alias + 5);
+	for (i = 0; i < SITES_BY_HAND; i++)
+		EXPECT(bench_switch_sites_without_patcher(i, 1, true) == -EINVAL);
+	return NULL;
+}
+
 /* Count the files of a folder whose names do not begin with a dot. */
 static unsigned int count_files(const char *path)
 {
@@ -518,6 +550,7 @@ const struct test_case group_cases[] = {
 	{ "run_refuses_bad_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
 	{ "run_knows_the_sizes_of_caches", check_cache_sizes, NULL },
 	{ "run_switches_the_first_sites", check_switching_of_sites, NULL },
+	{ "run_measures_steps_of_a_batch", check_steps_of_a_batch, NULL },
 	{ "run_ends_the_observer_thread", check_observer_thread_on_two_cpus, NULL },
 	{ "run_evicts_code_in_cold_groups", check_evicted_code, NULL },
 	{ "run_reads_the_clock_in_hooks_of_profilers", check_profiling_hooks, NULL },

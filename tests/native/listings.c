@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/seq_file.h>
@@ -20,7 +21,9 @@
 #include "../../immediate/tables.h"
 #include "../../immediate/updates.h"
 #include "../../patcher/register.h"
+#include "../../sdt/attach.h"
 #include "../../sdt/command.h"
+#include "../../sdt/count.h"
 #include "../../sdt/list.h"
 #include "listings.h"
 
@@ -236,6 +239,85 @@ static void clean_up_attachments(void)
 	sdt_synchronize();
 	free(text);
 	text = NULL;
+}
+
+SDT_PROBE_DEFINE0(list, , , twice);
+
+static noinline void hit_twice(void)
+{
+	SDT_PROBE0(list, , , twice);
+}
+
+static int show_attachments(struct seq_file *m, void *unused)
+{
+	return sdt_show_attachments(m, sdt_is_count_handler);
+}
+
+/*
+ * Check that a hit is counted once, although two counting patterns match its site.  Also check the
+ * list of attached handlers, which has no handlers of trace events.
+ */
+static const char *check_list_of_attachments(void)
+{
+	static const char lines[] =
+		"twice count 1\nnomem-* count 2\nlist:::twice count 1\nnomem-first 0x";
+
+	EXPECT(!strcmp(get_text(show_attachments), ""));
+	EXPECT(!run_sdt_command("twice count") && !run_sdt_command("nomem-* count"));
+	EXPECT(!run_sdt_command("list:::twice count"));
+	EXPECT(!sdt_attach("nomem-first", record_hit, &seen[0]));
+	EXPECT(!sdt_attach_event_handler("hit_twice:twice", "twice", "site %pS", record_hit,
+					 &seen[1]));
+	seen[1].nr = 0;
+	hit_twice();
+	EXPECT(seen[1].nr == 1);
+	EXPECT(has_line(get_text(sdt_list_show), "list:program:hit_twice:twice on jump 3 1 "));
+	EXPECT(!strncmp(get_text(show_attachments), lines, strlen(lines)));
+	/* This is the last line. */
+	EXPECT(strchr(text + strlen(lines), '\n') == text + strlen(text) - 1);
+	EXPECT(!strcmp(text + strlen(text) - 3, " 1\n"));
+	return NULL;
+}
+
+static void clean_up_lists_of_attachments(void)
+{
+	run_sdt_command("twice none");
+	run_sdt_command("nomem-* none");
+	run_sdt_command("list:::twice none");
+	sdt_detach("nomem-first", record_hit, &seen[0]);
+	sdt_detach("hit_twice:twice", record_hit, &seen[1]);
+	sdt_synchronize();
+	free(text);
+	text = NULL;
+}
+
+/* Attach and detach a handler; copy the messages on stderr to @said.  Return false on error. */
+static bool attach_and_read_messages(const char *pattern, char *said, size_t size)
+{
+	int saved = dup(STDERR_FILENO);
+	FILE *log = tmpfile();
+	bool done;
+
+	dup2(fileno(log), STDERR_FILENO);
+	done = !sdt_attach(pattern, record_hit, &seen[0]);
+	dup2(saved, STDERR_FILENO);
+	close(saved);
+	rewind(log);
+	said[fread(said, 1, size - 1, log)] = '\0';
+	fclose(log);
+	return done && !sdt_detach(pattern, record_hit, &seen[0]);
+}
+
+/* Check that a message names a pattern that matches no site, and that other patterns have none. */
+static const char *check_message_of_waiting_pattern(void)
+{
+	static const char waiting[] =
+		"kmarkers_sdt: pattern waits: matches no site yet; applies to modules loaded later\n";
+	char said[256];
+
+	EXPECT(attach_and_read_messages("nomem-first", said, sizeof(said)) && !*said);
+	EXPECT(attach_and_read_messages("waits", said, sizeof(said)) && !strcmp(said, waiting));
+	return NULL;
 }
 
 /* Values that are changed one by one, then all at once.  Each value has a count of changes. */
@@ -585,6 +667,9 @@ const struct test_case listing_cases[] = {
 	{ "sdt_lists_sites", check_list_of_sdt_sites, clean_up_results },
 	{ "sdt_attaches_to_all_sites_or_none", check_failed_attachments, clean_up_attachments },
 	{ "sdt_detaches_from_sites_that_stay_on", check_failed_detachments, clean_up_attachments },
+	{ "sdt_lists_attached_handlers", check_list_of_attachments, clean_up_lists_of_attachments },
+	{ "sdt_names_patterns_without_sites", check_message_of_waiting_pattern,
+	  clean_up_attachments },
 	{ "run_registers_all_probes_or_none", check_enabled_probes, clean_up_results },
 	{ "patcher_lists_sites", check_sites_of_value, clean_up_results },
 	{ "run_calls_setup_and_teardown", check_setup_and_teardown, clean_up_results },

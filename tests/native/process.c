@@ -364,26 +364,42 @@ static const char *check_foreign_traps(void)
 }
 
 /*
+ * Send SIGTRAP to a child that had set @handler for SIGTRAP before the library's handler was
+ * installed: by an int3 or by raise().  Return what reap_child() returns.
+ */
+static int trap_in_child(void (*handler)(int), bool by_int3)
+{
+	pid_t child = fork();
+
+	if (!child) {
+		signal(SIGTRAP, handler);
+		if (native_install_sigtrap(patcher_handle_int3))
+			_exit(1);
+		if (by_int3)
+			asm volatile("int3");
+		else
+			raise(SIGTRAP);
+		_exit(0);
+	}
+	return reap_child(child);
+}
+
+/*
  * Check a program that ignores SIGTRAP: after kmarkers_start(), raise(SIGTRAP) is still ignored,
  * but an int3 kills the program.
  */
 static const char *check_ignored_sigtrap(void)
 {
-	pid_t child = fork();
+	EXPECT(trap_in_child(SIG_IGN, false) == 0);
+	EXPECT(trap_in_child(SIG_IGN, true) == 128 + SIGTRAP);
+	return NULL;
+}
 
-	if (!child) {
-		signal(SIGTRAP, SIG_IGN);
-		_exit(native_install_sigtrap(patcher_handle_int3) || raise(SIGTRAP));
-	}
-	EXPECT(reap_child(child) == 0);
-	child = fork();
-	if (!child) {
-		signal(SIGTRAP, SIG_IGN);
-		native_install_sigtrap(patcher_handle_int3);
-		asm volatile("int3");
-		_exit(0);
-	}
-	EXPECT(reap_child(child) == 128 + SIGTRAP);
+/* Check that SIGTRAP kills a program that has no handler of its own. */
+static const char *check_default_sigtrap(void)
+{
+	EXPECT(trap_in_child(SIG_DFL, false) == 128 + SIGTRAP);
+	EXPECT(trap_in_child(SIG_DFL, true) == 128 + SIGTRAP);
 	return NULL;
 }
 
@@ -393,6 +409,7 @@ const struct test_case process_cases[] = {
 	{ "process_starts_once", check_second_start, NULL },
 	{ "process_passes_on_foreign_traps", check_foreign_traps, NULL },
 	{ "process_ignores_ignored_traps", check_ignored_sigtrap, NULL },
+	{ "process_ends_by_other_traps", check_default_sigtrap, NULL },
 	{ "process_fork_storm", check_forks, NULL },
 	{ "process_clone_is_refused", check_clone, NULL },
 	{ "process_closed_descriptors", check_closed_descriptors, NULL },

@@ -4,6 +4,8 @@
  * compared with the CPU, and the parser of benchmark commands with bad input.
  */
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -91,6 +93,37 @@ static const struct encoding unknown[] = {
 	{ { 0x80, 0xf0, 1 }, 3, 0 },		/* xor */
 	{ { 0xa9, 1, 2, 3, 4 }, 5, 0 },		/* test */
 };
+
+/*
+ * Decode the first @max bytes of an instruction, behind which no memory can be read.  @end is the
+ * end of the readable memory.
+ */
+static int decode_at_end(u8 *end, const struct encoding *e, unsigned int max,
+			 struct patcher_insn *insn)
+{
+	memcpy(end - max, e->bytes, max);
+	return patcher_insn_decode(end - max, max, insn);
+}
+
+static const char *check_decoder_at_end_of_memory(void)
+{
+	size_t page = sysconf(_SC_PAGESIZE);
+	u8 *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+	struct patcher_insn insn;
+	unsigned int i, max, wrong = 0;
+
+	EXPECT(memory != MAP_FAILED && !mprotect(memory + page, page, PROT_NONE));
+	for (i = 0; i < ARRAY_SIZE(known); i++)
+		for (max = 0; max <= known[i].len; max++)
+			wrong += decode_at_end(memory + page, &known[i], max, &insn) ?
+				 max == known[i].len : insn.len > max;
+	for (i = 0; i < ARRAY_SIZE(unknown); i++)
+		wrong += !decode_at_end(memory + page, &unknown[i], unknown[i].len, &insn);
+	munmap(memory, 2 * page);
+	EXPECT(!wrong);
+	return NULL;
+}
 
 static const char *check_decoder(void)
 {
@@ -395,6 +428,7 @@ static const char *check_commands(void)
 
 const struct test_case pure_cases[] = {
 	{ "insn_decodes_known_and_refuses_others", check_decoder, NULL },
+	{ "insn_decoder_reads_no_other_bytes", check_decoder_at_end_of_memory, NULL },
 	{ "insn_usual_as_decoded", check_common_instructions, NULL },
 	{ "insn_emulates_mov", check_emulated_mov, NULL },
 	{ "insn_emulates_jumps", check_emulated_jumps, NULL },

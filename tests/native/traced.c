@@ -2,10 +2,14 @@
 /*
  * Tests of kmarkers_start(), which moves the program's text, while the text contains breakpoints of
  * other programs: of uprobes, if this process may add uprobes, and of a debugger, by ptrace(2).
+ * Calls of uprobes, which only some kernels store, are also stored into a copy of the text.
  */
 #include <errno.h>
+#include <link.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,7 +20,9 @@
 #include <kmarkers/sdt.h>
 #include <kmarkers/user.h>
 
+#include "../../native/foreign.h"
 #include "../../native/peers/uprobes.h"
+#include "../../native/program.h"
 #include "process.h"
 #include "start.h"
 #include "traced.h"
@@ -218,9 +224,150 @@ static const char *check_under_debugger(void)
 	return NULL;
 }
 
+#define PAGE_BYTES	4096UL
+#define CALL_BYTES	5
+#define LONGER_NOP	10
+/* Address of the trampoline of uprobes, in the reach of calls from this program. */
+#define TRAMPOLINE	0x20000000UL
+
+static bool has_trampoline;
+
+/* Replace native_find_mapping_name(), with the option --wrap of the linker. */
+bool __real_native_find_mapping_name(unsigned long addr, char *name, size_t size);
+bool __wrap_native_find_mapping_name(unsigned long addr, char *name, size_t size);
+
+bool __wrap_native_find_mapping_name(unsigned long addr, char *name, size_t size)
+{
+	if (!has_trampoline || addr != TRAMPOLINE)
+		return __real_native_find_mapping_name(addr, name, size);
+	snprintf(name, size, "[uprobes-trampoline]");
+	return true;
+}
+
+extern u8 traced_longer_nop[], traced_short_nops[], traced_mov[];
+
+static __used noinline void contain_instructions(void)
+{
+	asm volatile("traced_longer_nop: .byte 0x66, 0x2e, 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0\n\t"
+		     "traced_short_nops: .byte 0x0f, 0x1f, 0, 0x66, 0x90\n\t"
+		     "traced_mov: .byte 0xb8, 0, 0, 0, 0" : : : "eax");
+}
+
+/* A copy of the program's text as it is in the file, and the address of its first byte. */
+static struct {
+	const u8 *file;
+	u8 *copy;
+	size_t size;
+	unsigned long start;
+	ElfW(Phdr) segment;
+} text;
+
+static bool copy_text_of_file(void)
+{
+	const struct native_program *program = native_get_program();
+	const struct dl_phdr_info *info = &program->info;
+	int i;
+
+	for (i = 0; i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_LOAD && info->dlpi_phdr[i].p_flags & PF_X)
+			text.segment = info->dlpi_phdr[i];
+	text.start = (info->dlpi_addr + text.segment.p_vaddr) & ~(PAGE_BYTES - 1);
+	text.file = (const u8 *)program->file + (text.segment.p_offset & ~(PAGE_BYTES - 1));
+	text.size = text.segment.p_filesz;
+	text.copy = malloc(text.size);
+	if (!program->file || !text.copy)
+		return false;
+	memcpy(text.copy, text.file, text.size);
+	/* Some linkers begin the text in the middle of a page. */
+	text.segment.p_vaddr += 0x123;
+	text.segment.p_offset += 0x123;
+	return true;
+}
+
+static void free_text(void)
+{
+	has_trampoline = false;
+	free(text.copy);
+	text.copy = NULL;
+}
+
+/*
+ * Store a call of the trampoline into the copy of the text, as a uprobe at @addr does, @before
+ * bytes behind @addr.  Return true if native_remove_breakpoints() restores the copy.  Otherwise,
+ * restore the copy, and set @changed if native_remove_breakpoints() has changed any byte.
+ */
+static bool is_call_removed(const u8 *addr, unsigned int before, bool *changed)
+{
+	s32 distance = TRAMPOLINE - ((unsigned long)addr + before + CALL_BYTES);
+	u8 *at = text.copy + ((unsigned long)addr - text.start), stored[LONGER_NOP];
+
+	/* The first instruction of a uprobe on a nop of 10 bytes: lea -128(%rsp), %rsp. */
+	memcpy(at, "\x48\x8d\x64\x24\x80", before);
+	at[before] = 0xe8;
+	memcpy(at + before + 1, &distance, sizeof(distance));
+	memcpy(stored, at, before + CALL_BYTES);
+	native_remove_breakpoints(text.copy, text.size, &text.segment);
+	if (!memcmp(text.copy, text.file, text.size))
+		return true;
+	*changed |= memcmp(stored, at, before + CALL_BYTES);
+	memcpy(at, text.file + (at - text.copy), before + CALL_BYTES);
+	*changed |= memcmp(text.copy, text.file, text.size);
+	return false;
+}
+
+/*
+ * Check that calls of the trampoline of uprobes are removed from a copy of the text, if each
+ * replaces one nop: the kernel replaces no other instructions.
+ */
+static const char *check_calls_of_uprobes(void)
+{
+	bool changed = false;
+
+	EXPECT(copy_text_of_file());
+	EXPECT(!is_call_removed(traced_long_nop, 0, &changed));
+	has_trampoline = true;
+	EXPECT(is_call_removed(traced_long_nop, 0, &changed));
+	EXPECT(is_call_removed(traced_longer_nop, LONGER_NOP - CALL_BYTES, &changed));
+	EXPECT(!is_call_removed(traced_short_nops, 0, &changed));
+	EXPECT(!is_call_removed(traced_mov, 0, &changed));
+	EXPECT(!changed);
+	return NULL;
+}
+
+/* Return true if the byte at @addr is in the mapping that check_mapping_names() makes. */
+static bool is_in_named_mapping(const u8 *addr)
+{
+	char name[64];
+
+	return native_find_mapping_name((unsigned long)addr, name, sizeof(name)) &&
+	       !strcmp(name, "/memfd:named (deleted)");
+}
+
+/* Check that the name of a mapping is found for its first and last byte, and for no byte beside. */
+static const char *check_mapping_names(void)
+{
+	u8 *pages = mmap(NULL, 3 * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	u8 *named = pages + PAGE_BYTES;
+	int file = memfd_create("named", 0);
+	bool found[4];
+
+	EXPECT(pages != MAP_FAILED && file >= 0);
+	EXPECT(mmap(named, PAGE_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == named);
+	found[0] = is_in_named_mapping(named - 1);
+	found[1] = is_in_named_mapping(named);
+	found[2] = is_in_named_mapping(named + PAGE_BYTES - 1);
+	found[3] = is_in_named_mapping(named + PAGE_BYTES);
+	munmap(pages, 3 * PAGE_BYTES);
+	close(file);
+	EXPECT(!found[0] && found[1] && found[2] && !found[3]);
+	return NULL;
+}
+
 const struct test_case traced_cases[] = {
 	{ "traced_by_uprobes", check_under_uprobes, NULL },
 	{ "traced_by_debugger", check_under_debugger, NULL },
+	{ "traced_calls_of_uprobes_are_not_copied", check_calls_of_uprobes, free_text },
+	{ "program_knows_the_names_of_mappings", check_mapping_names, NULL },
 };
 
 const unsigned int traced_nr_cases = ARRAY_SIZE(traced_cases);
