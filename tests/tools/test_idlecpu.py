@@ -113,15 +113,16 @@ def run_with_idle_cpus(
     later: tuple[int, int],
     *words: str | Path,
     columns: Columns = Columns(),
+    begin: int = 0,
     **env: str,
 ) -> subprocess.CompletedProcess[str]:
     """Run kmbench on a machine with two CPUs. `pilot` has the idle shares of the CPUs in percent
-    during ten ticks at the start, `later` during the next minute. `env` are further variables of
-    the environment."""
+    during ten ticks at the start, `later` during the next minute. At the beginning of this minute,
+    `begin` of its 6000 ticks have passed. `env` are further variables of the environment."""
     folder = library.parent
     write_stat(folder / "BEFORE", 0, pilot, columns)
     write_stat(folder / "AFTER", 10, pilot, columns)
-    write_stat(folder / "BEGIN", 0, later)
+    write_stat(folder / "BEGIN", begin, later)
     write_stat(folder / "LATER", 6000, later)
     names = ("BEFORE", "AFTER", "BEGIN", "LATER")
     return subprocess.run(
@@ -251,6 +252,17 @@ def test_kmbench_moves_to_an_idler_cpu_unless_one_was_named(
         new, old, used, idle = map(int, found[0])
         assert (new, old, idle) == (*ALLOWED, later[0]) and used > 90
         assert read_env_file(tmp_path / "raw")["cpu"] == str(new)
+
+
+@needs_two_cpus
+def test_times_before_the_first_block_do_not_count(stat_library: Path, tmp_path: Path) -> None:
+    """If other programs used the CPU only before the first block, kmbench stays on it."""
+    done = run_with_idle_cpus(
+        stat_library, (0, 100), (100, 0), "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+        begin=6000,
+    )  # fmt: skip
+    assert "no longer on CPU" not in done.stderr
+    assert read_env_file(tmp_path / "raw")["cpu"] == str(ALLOWED[1])
 
 
 @needs_two_cpus

@@ -353,6 +353,8 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
         (),
         ("run", "no-such-benchmark"),
         ("run", "start"),
+        ("run", "stop"),
+        ("run", "reset"),
         ("run", "-b", "0"),
         ("run", "-b", "100001"),
         ("run", "-b", "ten"),
@@ -435,10 +437,12 @@ def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
 def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
-    """The exit code is 1 for files that are smaller or larger than the output buffer."""
+    """The exit code is 1 for files that are smaller or larger than the output buffer. No further
+    benchmark is measured."""
     (tmp_path / name).symlink_to("/dev/full")
-    done = run_kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop")
+    done = run_kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop", "memcpy-4096")
     assert done.returncode == 1
+    assert "memcpy-4096" not in done.stderr
     assert f"{name.removesuffix('.csv')}: not written" in done.stderr
     assert Path("/dev/full").is_char_device()
 
