@@ -7,7 +7,8 @@
 #include "control.h"
 #include "groups.h"
 
-static int find_group_index(const char *name)
+/* Return the index of the benchmark named @name in bench_groups[], or -EINVAL. */
+int bench_find_group_index(const char *name)
 {
 	unsigned int i;
 
@@ -105,7 +106,7 @@ int bench_parse_command(char *text, enum bench_verb *verb, u64 *groups)
 			continue;
 		}
 		first = false;
-		group = find_group_index(word);
+		group = bench_find_group_index(word);
 		if (group < 0 || *verb != BENCH_START)
 			return -EINVAL;
 		*groups |= 1ULL << group;

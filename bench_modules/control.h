@@ -21,6 +21,7 @@ enum bench_config_item {
 
 extern const char *const bench_config_names[BENCH_CONFIG_ITEMS];
 
+int bench_find_group_index(const char *name);
 int bench_find_config_item(const char *word);
 bool bench_is_reserved_word(const char *word);
 int bench_parse_command(char *text, enum bench_verb *verb, u64 *groups);

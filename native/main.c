@@ -284,26 +284,19 @@ static void list_groups(void)
 	}
 }
 
-/* Parse benchmark names on the command line, by the parser of the debugfs file bench/control. */
 static int parse_group_names(char **names, int nr, u64 *groups)
 {
-	enum bench_verb verb;
-	int i;
+	int i, group;
 
 	*groups = nr ? 0 : native_get_default_groups();
 	for (i = 0; i < nr; i++) {
-		char *name = strdup(names[i]);
-		u64 one;
-
-		if (bench_parse_command(name, &verb, &one) || one & (one - 1) ||
-		    verb != BENCH_START) {
+		group = bench_find_group_index(names[i]);
+		if (group < 0) {
 			fprintf(stderr, "kmbench: no benchmark named '%s' (see kmbench list)\n",
 				names[i]);
-			free(name);
 			return -EINVAL;
 		}
-		*groups |= one;
-		free(name);
+		*groups |= 1ULL << group;
 	}
 	return 0;
 }

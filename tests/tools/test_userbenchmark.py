@@ -127,6 +127,18 @@ def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: 
         assert said in done.stderr
 
 
+@pytest.mark.parametrize("word", ["start", "stop", "reset", ""])
+def test_commands_of_the_kernel_are_no_names(tmp_path: Path, word: str) -> None:
+    """A program with a single benchmark refuses the words that the file bench/control accepts."""
+    source = tmp_path / "own.c"
+    source.write_text(f"{HEAD}{make_group()}\n{USE}")
+    program = build_program(source, tmp_path / "own")
+    words = ["run", "-b", "1", word]
+    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"kmbench: no benchmark named '{word}' (see kmbench list)\n"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
