@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 {
 	struct bench_config config = { .seed = 1 };
 	char path[PATH_MAX];
-	cpu_set_t one;
+	cpu_set_t one = { };
 	int err;
 
 	if (argc == 3 && !strcmp(argv[1], "attach"))
@@ -149,7 +149,6 @@ int main(int argc, char **argv)
 	}
 	config.blocks = atoi(argv[1]);
 	config.seed = strtoull(argv[2], NULL, 0);
-	CPU_ZERO(&one);
 	CPU_SET(0, &one);
 	sched_setaffinity(0, sizeof(one), &one);
 	snprintf(path, sizeof(path), "%s/live", argv[3]);

@@ -75,9 +75,8 @@ static cpu_set_t allowed_cpus;
 
 static int pin_thread_to_cpu(unsigned int cpu)
 {
-	cpu_set_t one;
+	cpu_set_t one = { };
 
-	CPU_ZERO(&one);
 	CPU_SET(cpu, &one);
 	return sched_setaffinity(0, sizeof(one), &one);
 }

@@ -54,11 +54,10 @@ int bench_observer_start(bool realtime)
 {
 	int cpu = find_observer_cpu(), err;
 	pthread_attr_t attr;
-	cpu_set_t set;
+	cpu_set_t set = { };
 
 	if (cpu < 0)
 		return cpu;
-	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	stop = false;
 	pthread_attr_init(&attr);
