@@ -302,17 +302,17 @@ static const char *check_steps_of_a_batch(void)
 	static struct patcher_poke pokes[SITES_AND_A_BYTE];
 	struct sites_stores stores = { pokes, SITES_AND_A_BYTE };
 	unsigned int i;
-	int nr;
+	int nr = 0;
 
 	for (i = 0; i < SITES_AND_A_BYTE; i++)
 		pokes[i].len = 5;
 	/* The first calls may allocate memory that later calls use. */
-	EXPECT(!bench_switch_sites_without_patcher(SITES_BY_HAND, 1, true));
-	EXPECT(count_mappings() > 0);
-	nr = count_mappings();
-	EXPECT(!bench_switch_sites_without_patcher(SITES_BY_HAND, 1, false));
-	EXPECT(!bench_store_batch_to_mapping(&stores));
-	EXPECT(count_mappings() == nr);
+	for (i = 0; i < 3; i++) {
+		nr = count_mappings();
+		EXPECT(!bench_switch_sites_without_patcher(SITES_BY_HAND, 1, true));
+		EXPECT(!bench_store_batch_to_mapping(&stores));
+	}
+	EXPECT(nr > 0 && count_mappings() == nr);
 	for (i = 1; i < SITES_AND_A_BYTE; i++)
 		EXPECT(pokes[i].alias == pokes[i - 1].alias + 5);
 	for (i = 0; i < SITES_BY_HAND; i++)
