@@ -79,7 +79,13 @@ class MechanismCost:
     def compute_cpu_percent(self, rate: float) -> float:
         """Return the share of a CPU, in percent, that the mechanism takes at `rate` events per
         second."""
-        return self.shown_ns * rate / 1e7
+        return compute_cpu_percent(self.shown_ns, rate)
+
+
+def compute_cpu_percent(ns: float, rate: float) -> float:
+    """Return the share of a CPU, in percent, that `ns` nanoseconds take at `rate` events per
+    second."""
+    return ns * rate / 1e7
 
 
 def read_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
@@ -172,7 +178,7 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
     least = min(own, key=lambda cost: cost.high)
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
     words = f"{state}, at {at}: {least.name} costs least, at most"
-    words += f" {format_share(least.high * rate / 1e7)} % of a CPU"
+    words += f" {format_share(compute_cpu_percent(least.high, rate))} % of a CPU"
     return words + (f"; not measurably costlier: {', '.join(same)}" if same else "")
 
 
@@ -257,6 +263,6 @@ def make_curve_points(cost: MechanismCost) -> list[tuple[float, float, float, fl
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]
     low = cost.shown_ns if cost.is_upper_limit else cost.low
     return [
-        (rate, cost.compute_cpu_percent(rate), low * rate / 1e7, cost.high * rate / 1e7)
+        (rate, *(compute_cpu_percent(ns, rate) for ns in (cost.shown_ns, low, cost.high)))
         for rate in rates
     ]
