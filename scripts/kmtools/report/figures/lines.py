@@ -92,9 +92,7 @@ def draw_curve(axes: Axes, curve: Curve) -> None:
     look.draw_line(axes, xs, [point[1] for point in curve.points], curve.look, 1.8, 3.0)
     for x, middle, low, high in curve.points:
         look.draw_line(axes, [x, x], [low, high], curve.look, 1.2, 3.2)
-        look.draw_mark(
-            axes, x, middle, look.MARKS[curve.look % len(look.MARKS)], curve.look, POINT_RADIUS
-        )
+        look.draw_mark(axes, x, middle, look.MARKS[curve.look], curve.look, POINT_RADIUS)
 
 
 def draw_curve_names(axes: Axes, chart: Chart) -> None:
@@ -133,7 +131,7 @@ def draw_legend(axes: Axes, chart: Chart, height: float) -> None:
     wide, left = axes.get_position().width * look.get_figure_width(figure), LEFT
     for number, curve in enumerate(chart.curves):
         y = 1 - (height + BELOW + LEGEND * number + 6) / height
-        shape, own = look.MARKS[curve.look % len(look.MARKS)], look.get_colour(curve.look)
+        shape, own = look.MARKS[curve.look], look.get_colour(curve.look)
         ring = shape == "ring"
         axes.plot(
             [(8 - left) / wide], [y], marker="o" if ring else shape, transform=axes.transAxes,
