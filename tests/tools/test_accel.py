@@ -421,8 +421,11 @@ def test_kvm_guest_sees_the_caches_of_its_host() -> None:
 
 
 def test_description_of_metal_tier_names_a_virtual_machine() -> None:
+    """User space has the same code on a virtual machine."""
     assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")
     said = sections.describe_tier(make_tier("metal", hypervisor="KVMKVMKVM"))
     assert said.startswith("The kernel that runs here, which is that of a virtual machine.")
+    said = sections.describe_tier(make_tier(hypervisor="KVMKVMKVM"))
+    assert said.startswith("The same code in user space on the real CPU.")
     said = sections.describe_tier(make_tier("metal", emulated=True, hypervisor="TCGTCGTCGTCG"))
     assert "virtual machine, emulated: its ticks are" in said

@@ -16,12 +16,19 @@ import nativeprograms
 import pages
 import pytest
 import rawdata
+from kmtools.analyse import result_kinds
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.summary import read_summary
-from kmtools.analyse.verdicts import SLOWER
+from kmtools.analyse.verdicts import NO_BASELINE, SLOWER
 from kmtools.cli import main
-from kmtools.measure.rundir import UNIT_INSTRUCTIONS, UNIT_TSC, RunError, read_env
-from kmtools.report import page
+from kmtools.measure.rundir import (
+    UNIT_EMULATED,
+    UNIT_INSTRUCTIONS,
+    UNIT_TSC,
+    RunError,
+    read_env,
+)
+from kmtools.report import page, sections
 from kmtools.report import reference as keeping
 from kmtools.report.markup import LEFT_OUT, escape_html
 from verdictrows import make_result, make_site_cost, make_tier
@@ -195,6 +202,65 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
     assert '<a href="#conditions">3 more reasons</a>' in short
     whole = page.render_grade_html(make_tier(), Grade(Level.POOR, reasons[:3]), 2)
     assert "reason 2" in whole and "<a" not in whole
+
+
+def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() -> None:
+    """Exactly a fifth is not more. Variants without windows have no share."""
+    results = [
+        make_result("a", "few", flagged=20, flags={"preempted": 15, "late": 5}),
+        make_result("b", "more", flagged=21, flags={"preempted": 21}),
+        make_result("b", "all", windows=3, flagged=3, flags={"preempted": 2, "late": 1}),
+        make_result("b", "more", flagged=100, flags={"late": 100}, tier="vm"),
+        make_result("c", "none", windows=0, verdict=NO_BASELINE),
+    ]
+    tiers = [
+        {"tier": "native", "kernel": "6.12", "env": {"lacks:d:v": "no <x>"}},
+        {"tier": "vm", "kernel": "6.12", "cycle_fields_dropped": 7},
+        {"tier": "vm", "kernel": "6.1", "cycle_fields_dropped": None},
+    ]
+    found = re.findall(
+        "<li>(.*?)</li>", page.render_excluded_section_html({"tiers": tiers}, results)
+    )
+    often = "more than a fifth of the windows is flagged, so the rest may not be typical."
+    assert found == [
+        "144 of 303 timed windows have a flag (106 late, 38 preempted) and are not used for"
+        " slopes; the tables count them for each variant. No other window was left out.",
+        f"native b: in 2 variants {often}",
+        f"vm b: in 1 variants {often}",
+        "Not measured: native, kernel 6.12: d v: no &lt;x&gt;.",
+        "Without an A/A clone, hence not compared: c.",
+        "7 core cycle counts reported by an emulated CPU were dropped.",
+    ]
+
+
+def test_parts_of_emulated_tiers_are_collapsed() -> None:
+    """The part of each tier has the costs of its sites, and no costs of other tiers or kernels."""
+    units = {
+        ("native", "6.12"): UNIT_TSC, ("native", "6.1"): UNIT_TSC, ("vm", "6.12"): UNIT_EMULATED,
+        ("icount", "6.12"): UNIT_INSTRUCTIONS,
+    }  # fmt: skip
+    results = [
+        make_result("nop-encodings", "nop", tier=tier, kernel=kernel, unit=unit)
+        for (tier, kernel), unit in units.items()
+    ]
+    sites = [
+        replace(
+            make_site_cost("density-full", f"site-{tier}-{kernel}", 0.5), tier=tier, kernel=kernel
+        )
+        for tier, kernel in units
+        if tier != "vm"
+    ]
+    env = {"tiers": [{"tier": tier, "kernel": kernel, "env": {}} for tier, kernel in units]}
+    run = sections.Page(env, results, [], sites)
+    text = sections.render_kind_section_html(run, result_kinds.DORMANT)
+    begin = r'(?:<details><summary>([^<]*)</summary>\n)?<div id="dormant-([^"]*)"'
+    _, *parts = re.split(begin, text)
+    assert dict(zip(parts[1::3], parts[::3])) == {
+        "native-6.1": None, "native-6.12": None, "vm": "vm, kernel 6.12: emulated ticks",
+        "icount": "icount, kernel 6.12: exact instructions",
+    }  # fmt: skip
+    own = [re.findall("site-([^<]*)<", body) for body in parts[2::3]]
+    assert own == [["native-6.1"], ["native-6.12"], [], ["icount-6.12"]]
 
 
 @pytest.mark.long
