@@ -21,7 +21,7 @@ from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure import rundir
 from kmtools.measure.samples import Sample, read_samples
-from kmtools.report import switchtable
+from kmtools.report import restable, switchtable
 
 COST = {"batched": 30, "one-by-one": 70_000, "static-key-one": 3_000}
 SIZES = (1, 100, 10_000)
@@ -413,6 +413,14 @@ def test_largest_number_of_rounds_is_that_of_any_size() -> None:
     ]
     assert switching.find_largest_round_count([make_point(BATCH, 1, 99), *points]) == 5
     assert switching.find_largest_round_count([make_point(BATCH, 1, 99)]) is None
+
+
+@pytest.mark.parametrize(
+    ("rounds", "outcome", "look"), [(3, "kept", "equivalent"), (4, "BROKEN", "slower")]
+)
+def test_outcome_of_a_limit_has_a_colour_on_the_page(rounds: int, outcome: str, look: str) -> None:
+    page = restable.render_limits_html([make_point(switching.ROUND_COUNT, 1, rounds)])
+    assert f'<td class="v {look}">{outcome}</td></tr>' in page and page.count("</tr>") == 2
 
 
 def test_unbounded_interval_of_a_switch_is_null_in_json() -> None:
