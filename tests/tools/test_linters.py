@@ -5,13 +5,16 @@ kernel's checkpatch.pl is extracted."""
 from __future__ import annotations
 
 import io
+import queue
 import tarfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from fakemirror import FakeMirror
 from kmtools.base.errors import FailedError, UnableError
+from kmtools.lab import cache
 from kmtools.lint import checkpatch, layers, linters, names
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -79,6 +82,27 @@ def test_checkpatch_is_extracted_once_from_the_kernel_source(
         assert len([each for each in mirror.log if each != "update"]) == downloads
         if missing:
             (folder / missing).unlink()
+
+
+def test_checkpatch_is_extracted_once_and_not_during_a_fetch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fetch of a kernel could remove the source package. Of two processes that wait, one extracts
+    the files."""
+    mirror = FakeMirror(tmp_path, monkeypatch)
+    source = make_kernel_source(CHECKPATCH_FILES)
+    mirror.add_package("linux-source-6.1", "1", "usr/src/linux-source-6.1.tar.xz", source)
+    waits: queue.Queue[str] = queue.Queue()
+    monkeypatch.setattr(cache, "print_step", waits.put)
+    with ThreadPoolExecutor(2) as pool:
+        with cache.hold_cache_lock("fetch"):
+            both = [pool.submit(checkpatch.ensure_checkpatch) for _ in range(2)]
+            for _ in both:
+                waits.get(timeout=20)
+            assert not (mirror.dir / "log").exists()
+        for one in both:
+            assert one.result(20).is_file()
+    assert mirror.log == ["update", "download"]
 
 
 def test_damaged_kernel_source_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

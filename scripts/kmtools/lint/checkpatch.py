@@ -100,9 +100,17 @@ def ensure_checkpatch() -> Path:
     """Return the path of checkpatch.pl. If the file is missing, extract it first."""
     tree = get_cache_dir() / "checkpatch"
     script = tree / FILES[0]
-    if all((tree / name).is_file() for name in FILES):
+
+    def is_extracted() -> bool:
+        return all((tree / name).is_file() for name in FILES)
+
+    if is_extracted():
         return script
-    with hold_cache_lock("checkpatch"):
+    # A fetch of a kernel of this suite uses the same lists, and removes downloaded packages.
+    with hold_cache_lock("checkpatch"), hold_cache_lock("fetch"):
+        # Look again: another process may have extracted the files while this process waited.
+        if is_extracted():
+            return script
         apt = PrivateApt(SUITE)
         apt.update_lists()
         (deb,) = apt.download_packages([PACKAGE])
@@ -113,7 +121,7 @@ def ensure_checkpatch() -> Path:
             for name in FILES:
                 (found,) = Path(scratch).glob(f"linux-source-*/scripts/{name}")
                 shutil.move(found, tree / name)
-        deb.unlink(missing_ok=True)
+        deb.unlink()
     return script
 
 
