@@ -12,9 +12,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from fakemirror import FakeMirror
+from fakemirror import ENTRY, NEW, FakeMirror
 from kmtools.base.errors import FailedError, UnableError
-from kmtools.lab import cache
+from kmtools.lab import cache, catalogue, unpack
 from kmtools.lint import checkpatch, layers, linters, names
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -133,6 +133,42 @@ def test_files_with_the_same_disabled_warnings_share_a_command(tmp_path: Path) -
     assert (tmp_path / "types").read_text() == (
         "bench_op\nmarker_probe_func\nmarker_typed_func\nva_list\n"
     )
+
+
+def test_checkpatch_checks_every_c_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Findings of all commands are returned, without empty lines."""
+    checked: list[str] = []
+
+    def run(words: list[str], tool: str) -> list[str]:
+        files = words[words.index("-f") + 1 :]
+        checked.extend(files)
+        return [f"{tool}: {files[0]}", "", " "]
+
+    monkeypatch.setattr(checkpatch, "ensure_checkpatch", lambda: tmp_path / "checkpatch.pl")
+    monkeypatch.setattr(linters, "run_tool", run)
+    names = ("base/a.c", "base/a.h", "patcher/main.c", "scripts/a.py", "native/a.S")
+    found = linters.run_checkpatch(linters.Sources([Path(name) for name in names]))
+    assert checked == ["base/a.c", "base/a.h", "patcher/main.c"]
+    assert found == ["checkpatch: base/a.c", "checkpatch: patcher/main.c"]
+
+
+def test_packages_for_linters_are_unpacked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tree for linters has sparse and perl, and no package of the kernel. The kernel itself is
+    that of the test kernel."""
+    mirror = FakeMirror(tmp_path, monkeypatch)
+    for name in linters.LINT_TOOLS:
+        mirror.add_package(name, "1", f"usr/bin/{name}")
+    monkeypatch.setattr(catalogue, "find_entry", lambda name: ENTRY)
+    kernel = linters.prepare_lint_kernel()
+    assert (kernel.name, kernel.release, kernel.suite) == ("k", NEW, "s-lint")
+    tree = unpack.get_suite_dir(kernel.suite)
+    programs = {path.name for path in (tree / "usr/bin").iterdir() if path.is_file()}
+    assert programs == {"make", *linters.LINT_TOOLS}
+    assert not (tree / f"usr/src/linux-{NEW}").exists()
+    asked = mirror.log
+    assert linters.prepare_lint_kernel() == kernel and mirror.log == asked
 
 
 @pytest.mark.parametrize(
