@@ -365,9 +365,13 @@ def test_instructions_are_emulated_if_the_hypervisor_is_tcg(
         assert accel.are_instructions_emulated("tcg") and accel.are_instructions_emulated("bochs")
 
 
-def test_hypervisor_name_is_read_by_cpuid() -> None:
+def test_hypervisor_name_is_read_by_cpuid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CPUID is executed if the flags name a hypervisor, and then the result is never unknown."""
     flagged = " hypervisor" in Path("/proc/cpuinfo").read_text()
     assert (accel.read_hypervisor_name() != b"") is flagged
+    monkeypatch.setattr(accel, "CPU_INFO", tmp_path / "cpuinfo")
+    (tmp_path / "cpuinfo").write_text("flags : fpu hypervisor\n")
+    assert accel.read_hypervisor_name() is not None
 
 
 def test_hypervisor_is_unknown_if_no_page_may_be_executable(

@@ -102,6 +102,8 @@ def test_missing_svm_or_module_is_named(laboratory: Path, monkeypatch: pytest.Mo
     assert find_obstacle() == (
         "QEMU 10 lacks a feature: TCG doesn't support requested feature: svm"
     )
+    write_fake_qemu(laboratory, f"{WHOLE}kill -SEGV $$\n", monkeypatch)
+    assert find_obstacle() == "QEMU 10 lacks a feature: exit code -11"
     cache = get_cache_dir()
     with monkeypatch.context() as hidden:
         hidden.setattr(hostguest, "HIDDEN", (str(cache.resolve()),))

@@ -4,6 +4,7 @@ boots."""
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import gzip
 import io
@@ -16,12 +17,13 @@ import sys
 import tarfile
 import termios
 import tty
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from fakelab import boot_with_fake_qemu
+from fakelab import boot_with_fake_qemu, use_fake_qemu
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import hold_lock
 from kmtools.lab import (
@@ -733,6 +735,26 @@ def test_successful_job_passes(laboratory: Path) -> None:
     assert described["emulated"] is True
     assert "nonce" not in described["cmdline"]
     assert described["settings"] == {"KMARKERS_ORDERS": "", "KMARKERS_CYCLES": "5"}
+
+
+@pytest.mark.parametrize("rate", [0.0, 5.0])
+def test_nmis_are_sent_during_a_boot_that_requests_them(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch, rate: float
+) -> None:
+    asked: list[tuple[object, ...]] = []
+
+    @contextlib.contextmanager
+    def inject_nmis(path: Path, *words: object) -> Iterator[None]:
+        asked.append((path.name, *words))
+        yield
+        asked.append(("end",))
+
+    monkeypatch.setattr(machine, "inject_nmis", inject_nmis)
+    kernel = catalogue.get_default_kernel_name()
+    out = laboratory / "out"
+    with use_fake_qemu(laboratory, "finish 0"):
+        assert machine.boot(Request(kernel, laboratory / "job", out, accel="tcg", nmi=rate)).ok
+    assert asked == ([("nmi", rate, out / "status.log"), ("end",)] if rate else [])
 
 
 def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:
