@@ -71,6 +71,17 @@ def test_refused_kernel_leaves_no_files(
     assert sorted((laboratory / "cache" / "kernels").iterdir()) == before
 
 
+def test_missing_compiler_comes_with_the_first_kernel_of_its_suite(laboratory: Path) -> None:
+    names: dict[str, str] = {}
+    for entry in catalogue.load_kernels():
+        names.setdefault(entry.suite, entry.name)
+    assert len(names) > 1
+    for suite, first in names.items():
+        said = f"^the compiler of {suite} is not unpacked; run: scripts/kmarkers lab fetch {first}$"
+        with pytest.raises(UnableError, match=said):
+            added.check_added_kernel("x", [], suite)
+
+
 def test_error_names_missing_headers(system: Path) -> None:
     (system / "usr" / "src" / "headers-9.9" / "Makefile").unlink()
     with pytest.raises(UnableError, match=r"the headers of 9\.9-strange are missing"):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ def test_missing_option_is_reported() -> None:
         ("CONFIG_A=y\nCONFIG_B=y\n", "CONFIG_A=y\nCONFIG_B=y\n", False),
     ],
 )
-def test_debug_kernel_is_built_again_for_other_options(
+def test_debug_kernel_is_built_again_for_other_options_or_another_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_for: str, final: str, usable: bool
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
@@ -44,6 +45,8 @@ def test_debug_kernel_is_built_again_for_other_options(
     (tree / "boot/config-1-k").write_text(final)
     entry = Entry("k", "suite", "linux-source-1", "emulator", "debug:kasan")
     assert (debugkernel.find_complete_kernel(entry) is not None) == usable
+    for image in ("linux-source-0", "linux-source-2"):
+        assert debugkernel.find_complete_kernel(replace(entry, image=image)) is None
 
 
 DEBUG_KERNELS = [entry for entry in catalogue.load_kernels() if entry.debug_kinds]

@@ -194,14 +194,23 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
-def test_package_lists_with_a_future_date_are_renewed(mirror: FakeMirror) -> None:
+@pytest.mark.parametrize(
+    ("ahead", "renewed"),
+    [(-3500, False), (-3700, True), (60, True), (1 - time.time(), True)],
+    ids=["young", "old", "future", "1970"],
+)
+def test_package_lists_are_renewed_after_an_hour_or_if_their_date_is_wrong(
+    mirror: FakeMirror, ahead: float, renewed: bool
+) -> None:
+    """The date of the lists is `ahead` seconds after the present. A clock that was wrong gives a
+    date in the future, or in 1970."""
     apt = PrivateApt("s")
     apt.update_lists()
-    ahead = time.time() + 86400
-    os.utime(apt.dir / "updated", (ahead, ahead))
+    date = time.time() + ahead
+    os.utime(apt.dir / "updated", (date, date))
     apt.update_lists()
     apt.update_lists()
-    assert mirror.log == ["update", "update"]
+    assert mirror.log == ["update"] * (1 + renewed)
 
 
 def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
