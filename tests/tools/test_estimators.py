@@ -9,7 +9,7 @@ import re
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -936,3 +936,105 @@ def test_regular_disturbances_add_their_cost_to_their_share_of_the_blocks() -> N
     pairs = np.take_along_axis(found["pairs-4"], order, axis=1).reshape(500, 32, 4)
     assert [*np.unique(pairs)] == [0, 4] and (pairs == pairs[:, :, :1]).all()
     assert (pairs > 0).mean() == pytest.approx(0.1, abs=0.01)
+
+
+@pytest.mark.parametrize("kind", ["normal", "skewed", "modal", "tailed"])
+def test_midmean_of_independent_noise_is_zero(kind: str) -> None:
+    x = noises.KINDS[kind](np.random.default_rng(21), 400_000)
+    assert location.compute_midmean(x) == pytest.approx(0, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("changed", "slack", "missed"),
+    [
+        ({}, 0, ""),
+        ({"covered": 0.9299}, 0, "covers less than 93%"),
+        ({"covered": 0.854}, 3, ""),
+        ({"covered": 0.853}, 3, "covers less than 93%"),
+        ({"width": 1.5001}, 0, "wider than 1.5 times the oracle's"),
+        ({"width": 1.724}, 3, ""),
+        ({"width": 1.726}, 3, "wider than 1.5 times the oracle's"),
+        ({"width": math.nan}, 0, ""),
+        ({"false": 0.0501}, 0, "more than 5% falsely slower or faster"),
+        ({"false": 0.115}, 3, ""),
+        ({"false": 0.116}, 3, "more than 5% falsely slower or faster"),
+        ({"kind": "stepping"}, 0, ""),
+        ({"half_width": 9.0, "bias": 9.0}, 0, ""),
+        ({"kind": "stepping", "half_width": 9.0, "bias": 9.0, "stopped": True}, 0, ""),
+        ({"kind": "stepping", "half_width": 0.201}, 9, "does not resolve a fifth of a clock step"),
+        ({"kind": "stepping", "bias": 0.101}, 9, "does not resolve a fifth of a clock step"),
+        ({"kind": "stepping", "bias": -0.101}, 9, "does not resolve a fifth of a clock step"),
+    ],
+)
+def test_score_of_100_runs_may_miss_a_limit_by_its_tolerance(
+    changed: dict[str, Any], slack: float, missed: str
+) -> None:
+    """The standard deviation of a share of 93 % or 5 % in 100 runs is 2.55 % or 2.18 %; of one half
+    it is 5 %. The resolution of a stepping clock is only required of runs of fixed length, and has
+    no tolerance."""
+    score = estimators.Score("normal", 100, 0.93, 1.5, 0.05, 0.1, 0.2)
+    assert "; ".join(replace(score, **changed).list_missed_limits(slack)) == missed
+
+
+def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The true differences are zero, the margin and the negative margin. In ten runs, their
+    intervals miss them 1, 3 and 2 times, and 2, 0 and 4 verdicts are false. Their estimates are
+    0.1, 0.2 and 0.6 too large, with intervals of ± 1, ± 2 and ± 3."""
+    expected = {
+        0.0: (1, 2, 0.1, 1.0),
+        estimators.MARGIN: (3, 0, 0.2, 2.0),
+        -estimators.MARGIN: (2, 4, 0.6, 3.0),
+    }
+    simulated: list[tuple[str, int, int]] = []
+    looked: list[float] = []
+
+    def find(_looks: object, truth: float) -> tuple[SimpleNamespace, str]:
+        number = looked.count(truth)
+        looked.append(truth)
+        misses, false, error, half = expected[truth]
+        middle = truth + (half + 0.01 if number < misses else 0)
+        interval = Interval(middle - half, middle + half)
+        verdict = ("slower", "faster")[number % 2] if number < false else "equivalent"
+        return SimpleNamespace(value=truth + error, interval=interval), verdict
+
+    monkeypatch.setattr(estimators, "simulate_run", lambda *words: simulated.append(words))
+    monkeypatch.setattr(estimators, "find_resolving_look", find)
+    score = estimators.score_estimator_on_stopped_runs("normal", 10)
+    assert {str(truth) for truth in looked} == {"0.0", "0.25", "-0.25"} and len(looked) == 30
+    assert simulated == [("normal", seed, 64) for seed in range(10)]
+    assert (score.kind, score.runs, score.stopped) == ("normal", 10, True)
+    assert math.isnan(score.width)
+    found = (score.covered, score.false, score.bias, score.half_width)
+    assert found == pytest.approx((0.7, 0.4, 0.3, 2.0))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_score_of_windows_is_that_of_the_worst_variant(
+    monkeypatch: pytest.MonkeyPatch, sign: int
+) -> None:
+    """In five runs, the interval of the variant `large` misses the true cost once, and those of the
+    other two variants twice. The verdict of a variant without an added cost is false once."""
+
+    def simulate(truths: dict[str, float], seed: int) -> dict[str, frequency.AddedCost]:
+        found = {}
+        for number, (name, truth) in enumerate(truths.items()):
+            missed = seed < (1 if name == "large" else 2)
+            lo = truth + (0.01 if missed else -1)
+            value = truth + sign * 0.1 * number
+            verdict = "slower" if name == "large" or (name == "base-clone" and seed == 3) else ""
+            found[name] = frequency.AddedCost(value, lo, lo + 2 * (number + 1), verdict)
+        return found
+
+    for module, name in (
+        (frequency, "simulate_added_costs"), (latewindows, "simulate_costs_of_late_windows")
+    ):  # fmt: skip
+        truths = {key: truth for key, truth in module.TRUTH.items() if key != "base"}
+        monkeypatch.setattr(module, name, lambda seed, _, truths=truths: simulate(truths, seed))
+    score = estimators.score_estimator_on_changing_frequency("frequency-rare", 50)
+    found = (score.covered, score.false, score.bias, score.half_width)
+    assert found == pytest.approx((0.6, 0.2, 0.2 * sign, 3.0)) and score.runs == 5
+    score = estimators.score_estimator_on_disturbance("late-long-10%", 125)
+    found = (score.covered, score.false, score.bias, score.half_width)
+    assert found == pytest.approx((0.6, 0.2, 0.1 * sign, 2.0)) and score.runs == 5
