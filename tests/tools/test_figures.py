@@ -167,6 +167,30 @@ def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: 
         assert places.max() - places.min() + 1 == pytest.approx(18, abs=2)
 
 
+@pytest.mark.parametrize(("width", "high"), [(WIDE, 2 * 2 * 24), (NARROW, 2 * 2 * 22)])
+def test_noise_is_shaded_behind_all_rows_in_a_picture(width: int, high: int) -> None:
+    """The noise covers half of the axis, and the height of both rows. A unit has 2 pixels. In a
+    narrow figure the names are between the rows, and the axis ends 6 units from each edge."""
+    rows = [make_row(name, value=0.9, lo=0.9, hi=0.9, words="") for name in "ab"]
+    panel = Panel("", "", Scale(-1.0, 1.0), rows, noise=0.5)
+    found = find_pixels(draw_picture(panel, width), (0xE2, 0xE6, 0xEA))
+    margins = costs.measure_margins([panel], width - 24)
+    wide = width - 24 - (2 * canvas.EDGE if width == NARROW else sum(margins))
+    assert len({*found[0]}) == pytest.approx(high, abs=4)
+    assert found[1].max() - found[1].min() == pytest.approx(wide, abs=3)
+
+
+def test_dots_of_a_margin_are_5_units_apart_in_a_picture() -> None:
+    """The dots are black, on 10 rows of 24 units. A unit has 2 pixels."""
+    rows = [make_row("", value=0.0, lo=0.0, hi=0.0, words="") for _ in range(10)]
+    panel = Panel("", "", Scale(-1.0, 1.0), rows, margin=0.5)
+    picture = draw_picture(panel, WIDE)[: 2 * (12 + 24 + 240)].max(axis=2)
+    left, right = costs.measure_margins([panel], WIDE - 24)
+    margin = round(2 * (12 + left + 0.75 * (WIDE - 24 - left - right)))
+    dark = picture[:, margin - 2 : margin + 3].min(axis=1) < 0.7
+    assert np.count_nonzero(dark[1:] & ~dark[:-1]) == pytest.approx(240 / 5, abs=1)
+
+
 def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
     """The points of the legend are left of the axes: 8 units from the edge of the figure, which is
     12 units from that of the picture. They are 7 units wide, and 20 units below each other. A unit
