@@ -193,7 +193,7 @@ STYLES = {
     "no colon, then an unknown parameter": (b"nothing\naxes.colour: red\n", "Missing colon"),
     "no text": (bytes(range(128, 256)), "is no style of matplotlib"),
     "too large a font": (b"font.size: 1e9\n", "font.size is 1e+09, not from 3 to 36"),
-    "too many pixels": (b"savefig.dpi: 1e6\n", "a picture would be too large"),
+    "too many pixels": (b"savefig.dpi: 1e4\n", "a picture would be too large"),
 }
 
 
