@@ -12,6 +12,7 @@ import pytest
 from fakebench import TIERS, Machine, read_run_entry, read_tiers
 from kmtools.base import files
 from kmtools.base.errors import UnableError
+from kmtools.cli import main
 from kmtools.lab import accel, catalogue
 from kmtools.lab.accel import Accel
 from kmtools.measure import bench, benchrun, collect, guest
@@ -57,6 +58,19 @@ def test_run_killed_at_any_step_can_be_resumed(machine: Machine, step: str) -> N
     assert machine.list_runs() == runs and read_tiers(runs[0]) == list(TIERS)
     assert read_run_entry(runs[0])["missing"] == []
     assert (machine.local / "latest").resolve() == runs[0]
+
+
+def test_samples_of_a_run_are_collected_again(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without further options, `kmarkers collect` reads all measured tiers of the run."""
+    assert machine.run_bench() == 0
+    (run,) = machine.list_runs()
+    samples = (run / "samples.csv").read_text()
+    (run / "samples.csv").unlink()
+    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    assert main(["collect", str(run)]) == 0
+    assert (run / "samples.csv").read_text() == samples and read_tiers(run) == list(TIERS)
 
 
 def truncate_samples(raw: Path) -> None:
