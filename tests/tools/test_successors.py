@@ -12,6 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 from kmtools.analyse import published, summary
+from kmtools.base.errors import FailedError
+from kmtools.base.paths import ROOT
 from kmtools.measure import objects
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_GUEST, UNIT_TSC
 from kmtools.report.figures import thenandnow
@@ -188,3 +190,33 @@ def test_size_of_a_site_is_the_growth_by_16_copies(
     }  # fmt: skip
     assert site.code == "0 <f0>:\n 1a: ret\n\n5 <f0.cold>:\n 5: ud2"
     assert (tmp_path / "sdt-nop-17.c").read_text().count("void f") == 17
+
+
+def test_recorded_function_entries_are_those_of_all_shared_sources(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An entry has 8 bytes. Sources with variants of benchmarks are not compiled, and a source
+    without functions has no table of entries. A source that does not compile is named."""
+    tables = {
+        "base/a.c": "  3 .text  00000040\n  4 __mcount_loc 00000018  0\n",
+        "base/b.c": "  3 .data  00000040\n",
+        "native/c.c": "  4 __mcount_loc 00000100  0\n",
+    }
+    compiled: list[str] = []
+
+    def capture(words: list[object], *_: object) -> SimpleNamespace:
+        if words[0] == "make":
+            return SimpleNamespace(stdout="\n".join(["bench_modules/ops_x.c", *tables]))
+        if words[0] == "gcc":
+            compiled.append(str(Path(str(words[-1])).relative_to(ROOT)))
+            assert "-mrecord-mcount" in words and Path(str(words[-2])).parent.is_dir()
+            return SimpleNamespace(returncode=int(not tables), stderr=" no header\n")
+        return SimpleNamespace(stdout=tables[compiled[-1]])
+
+    monkeypatch.setattr("kmtools.base.processes.capture_output", capture)
+    assert objects.count_recorded_function_entries() == 3 + 32
+    assert compiled == [*tables]
+    tables.clear()
+    monkeypatch.setattr(objects, "VARIANT_SOURCES", "none")
+    with pytest.raises(FailedError, match=r"^bench_modules/ops_x\.c does not compile: no header$"):
+        objects.count_recorded_function_entries()
