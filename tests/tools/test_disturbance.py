@@ -141,8 +141,11 @@ def test_counters_are_read_in_seconds(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("grown", "suspended"), [(0.4, False), (0.5, False), (0.75, True)])
 def test_time_asleep_above_half_a_second_is_a_suspend(grown: float, suspended: bool) -> None:
-    before = CounterSnapshot(0.0, {}, {}, CHILDREN, 20.0)
-    assert disturbance.was_suspended(before, replace(before, asleep=20.0 + grown)) is suspended
+    """The time asleep before the first snapshot does not count."""
+    for asleep in (0.25, 20.0):
+        before = CounterSnapshot(0.0, {}, {}, CHILDREN, asleep)
+        after = replace(before, asleep=asleep + grown)
+        assert disturbance.was_suspended(before, after) is suspended
 
 
 def test_counters_are_written_with_two_decimals_and_all_digits() -> None:

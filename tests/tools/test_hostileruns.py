@@ -306,6 +306,7 @@ def test_unreadable_directory_is_reported(
         ("now", True, True),
         ("1970-01-01T00:00:09Z", True, False),
         ("1970-01-01T00:00:09Z", False, True),
+        ("2999-01-01T00:00:00Z", True, False),
         ("2999-01-01T00:00:00Z", False, False),
         ("soon", True, False),
     ],

@@ -103,6 +103,22 @@ def test_invalid_host_is_refused(
     assert "names no host" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("source", "words", "folder"),
+    [
+        ("debugfs", ["sh", "-s"], fetch.DEBUGFS),
+        ("/a b", ["sh", "-s"], "/a b"),
+        ("ssh://host", [*fetch.SSH, "host", "sh -s"], fetch.DEBUGFS),
+        ("ssh://host/", [*fetch.SSH, "host", "sh -s"], fetch.DEBUGFS),
+        ("ssh://me@host:23/x", [*fetch.SSH, "-p", "23", "-l", "me", "host", "sh -s"], "/x"),
+    ],
+)
+def test_source_of_samples_is_debugfs_or_a_folder(
+    source: str, words: list[str], folder: str
+) -> None:
+    assert fetch.parse_sample_source(source) == (words, folder)
+
+
 def test_endless_data_from_a_machine_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
