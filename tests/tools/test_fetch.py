@@ -4,6 +4,7 @@ attempt."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import time
@@ -14,7 +15,13 @@ import pytest
 from fakemirror import BROKEN, CHANGED, ENTRY, FULL, NEW, NO_SUITE, NOT_FOUND, OLD, FakeMirror
 from kmtools.base.errors import UnableError
 from kmtools.lab import cache, catalogue, kernels, unpack
-from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt, make_fetch_error
+from kmtools.lab.apt import (
+    FetchError,
+    ListedFile,
+    NotOnMirrorError,
+    PrivateApt,
+    make_fetch_error,
+)
 
 
 @pytest.fixture
@@ -191,7 +198,28 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     other = (mirror.dir / name).read_bytes().replace(f"image-{NEW}".encode(), b"X" * 19)
     (apt.archives / name).write_bytes(other)
     assert (apt.archives / name).stat().st_size == (mirror.dir / name).stat().st_size
+    (path,) = apt.download_packages([f"linux-image-{NEW}"])
+    assert path.read_bytes() == (mirror.dir / name).read_bytes()
     assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
+
+
+@pytest.mark.parametrize(
+    ("digest", "complete"),
+    [
+        (f"SHA256:{hashlib.sha256(b'abc').hexdigest()}", True),
+        (f"SHA256:{hashlib.sha256(b'abd').hexdigest()}", False),
+        ("MD5Sum:0", True),
+        ("SHA512:0", True),
+        ("", True),
+    ],
+)
+def test_only_sha256_digests_are_compared(tmp_path: Path, digest: str, complete: bool) -> None:
+    """A file with another digest is removed, a file with another size is not."""
+    path = tmp_path / "a.deb"
+    assert not ListedFile(3, digest).is_complete(path)
+    path.write_text("abc")
+    assert not ListedFile(4, digest).is_complete(path) and path.exists()
+    assert ListedFile(3, digest).is_complete(path) is path.exists() is complete
 
 
 @pytest.mark.parametrize(
