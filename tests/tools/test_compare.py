@@ -658,6 +658,22 @@ def test_baselines_are_judged_only_on_request() -> None:
     assert SLOWER in {c.verdict for c in changes.compare_rows(rows, more, wholes=True)}
 
 
+def test_noise_floor_of_a_benchmark_is_not_that_of_its_baseline() -> None:
+    """The clone changes by 5 %, which is the noise floor of the shares alone: a baseline that
+    costs 2 % more is slower."""
+    row = make_timed_row([1.0] * 3)
+    baseline = replace(row, name=RowName("native", "b", "none"), kind=WHOLE)
+    clone = replace(row, name=RowName("native", "b", "none-clone"))
+    rows = [baseline, clone, row]
+    more = [
+        replace(one, values=one.values * factor)
+        for one, factor in zip(rows, (1.02, 1.05, 1.02), strict=True)
+    ]
+    found = changes.compare_rows(rows, more, wholes=True)
+    assert [change.verdict for change in found] == [SLOWER, SLOWER, UNRESOLVED]
+    assert [change.floor for change in found] == [None, *[pytest.approx(5)] * 2]
+
+
 def test_change_of_the_clone_is_the_noise_floor() -> None:
     """The change of a variant is unresolved if the clone of the baseline changes as much."""
     rows = [row for row in load_reference_rows() if row.name.benchmark == "memcpy-4096"]

@@ -188,6 +188,36 @@ def test_nonlinear_costs_of_passes_are_reported(
 
 
 @pytest.mark.parametrize(
+    ("cost", "bend", "noted"),
+    [
+        # The largest permitted bend is 5 % of the cost of a site, or a margin of 0.0625.
+        (10.0, 0.4, False),
+        (10.0, 0.6, True),
+        (-10.0, 0.4, False),
+        (-10.0, 0.6, True),
+        (1.0, 0.06, False),
+        (1.0, 0.065, True),
+    ],
+)
+def test_bend_must_exceed_the_margin_and_a_twentieth_of_the_cost(
+    cost: float, bend: float, noted: bool
+) -> None:
+    """Each of the sites three and four costs `bend` more, or less, than each of the first two."""
+    for more in (bend, -bend):
+        passes = {"none": 100.0, "j-2": 100 + 2 * cost, "j-4": 100 + 4 * cost + 2 * more}
+        results = [
+            make_result(
+                "density-full", name, None if name == "none" else 0.0,
+                slopes=[Slope(n, n % 4, round(1000 * value), 1000, n // 8) for n in range(64)],
+            )
+            for name, value in passes.items()
+        ]  # fmt: skip
+        tier = Tier("native", "6.12", UNIT_TSC, False, {}, {})
+        (found,) = density.compute_all_site_costs(results, [tier])
+        assert (f"costs {cost:.3g} from 0 to 2, " in found.note) == (found.note != "") == noted
+
+
+@pytest.mark.parametrize(
     ("changed", "numbers"),
     [
         ({}, (1.25, 0.5, 2.0, 1.875, 0.625, 15.625)),

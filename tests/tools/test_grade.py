@@ -333,6 +333,12 @@ def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
     assert loud[2].note == f"{reason}; next: run it again on a quieter machine"
 
 
+def test_benchmarks_with_a_fair_grade_keep_their_verdicts() -> None:
+    rows, virtual = make_rows("b"), make_tier(hypervisor="KVMKVMKVM")
+    assert grade_results(virtual, {}, rows).level == Level.FAIR
+    assert withhold_verdicts({}, [virtual], rows) == rows
+
+
 def test_emulated_ticks_have_no_verdicts() -> None:
     one = make_tier("vm", emulated=True)
     rows = withhold_verdicts({}, [one], make_rows("b", tier="vm"))

@@ -70,6 +70,12 @@ def test_slope_of_two_points_is_exact() -> None:
     assert Fraction(*fit_line([(3, 0), (10, 1)])) == Fraction(1, 7)
 
 
+def test_slope_of_two_points_in_any_order_has_a_denominator_above_zero() -> None:
+    """A denominator below zero would make a cost of zero minus zero, which tables would show."""
+    assert fit_line([(3000, 9090), (1000, 5090)]) == (4000, 2000)
+    assert fit_line([(3000, 90), (1000, 90)]) == fit_line([(1000, 90), (3000, 90)]) == (0, 2000)
+
+
 def test_slope_of_more_points_is_least_squares() -> None:
     points = [(1, 3), (2, 4), (4, 9), (8, 10)]
     expected = np.polyfit([1.0, 2.0, 4.0, 8.0], [3.0, 4.0, 9.0, 10.0], 1)[0]
