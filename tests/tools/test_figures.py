@@ -518,6 +518,14 @@ def test_results_get_differences_from_their_reference_variants() -> None:
     assert [bool(one.distribution) for one in add_data("getppid-quiet")] == [False, True, True]
 
 
+def test_whole_programs_and_totals_have_no_reference_variant() -> None:
+    """A published rate of pings, and a cost that was published as a total, are no differences."""
+    found = figuredata.find_reference_variants()
+    assert found["marker-enabled", "varargs-empty-probe"] == {"register-args-empty-probe"}
+    assert not [name for name in found if name[0].startswith("macro-")]
+    assert ("empty-loop", "none") not in found
+
+
 @pytest.mark.parametrize(
     ("value", "said"),
     [(None, "–"), ("", "–"), (0, "0"), (False, "False"), ("<a&\"'", "&lt;a&amp;&quot;&#x27;")],

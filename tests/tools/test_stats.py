@@ -186,7 +186,9 @@ def test_shares_are_divided_by_the_baseline_of_the_same_block() -> None:
     ]
 
 
-@pytest.mark.parametrize(("n", "rank"), [(5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)])
+@pytest.mark.parametrize(
+    ("n", "rank"), [(0, 0), (1, 0), (5, 0), (6, 1), (9, 2), (20, 6), (50, 18), (100, 40)]
+)
 def test_sign_test_ranks_match_published_tables(n: int, rank: int) -> None:
     assert stats.compute_sign_test_rank(n) == rank
 

@@ -56,7 +56,7 @@ def find_reference_variants() -> ReferenceVariants:
     names = read_successors()
     found: ReferenceVariants = defaultdict(set)
     for then in read_published_numbers():
-        if then.delta is None or then.over is None or then.is_whole_program:
+        if then.over is None or then.is_whole_program:
             continue
         over = names.get((then.source, then.over), [])
         for benchmark, variant in names.get((then.source, f"{then.benchmark}:{then.variant}"), []):

@@ -213,7 +213,7 @@ def split_into_two_groups(values: Floats) -> NDArray[np.bool_] | None:
     most of the variance."""
     ordered, n = np.sort(values), len(values)
     total = float(np.sum((values - values.mean()) ** 2))
-    if total == 0:
+    if not total:
         return None
     below = np.arange(1, n)
     gap = np.cumsum(ordered)[:-1] - below * ordered.mean()

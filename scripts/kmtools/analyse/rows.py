@@ -115,7 +115,7 @@ def make_timed_row(
         process, processes if processes > 1 else MOST_STRETCHES
     )
     effects, values, spread = location.estimate_batch_locations(x, layout, parts)
-    if 0 < step <= spread:
+    if step and step <= spread:
         # The blocks vary by more than a step of the clock. So after dithering (adding a fraction of
         # a step to each value) the step does not limit the precision of the mean.
         effects, values, _ = location.estimate_batch_locations(

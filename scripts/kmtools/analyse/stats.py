@@ -86,7 +86,7 @@ def compute_sign_test_rank(n: int) -> int:
     """Return the largest k such that the k-th smallest and k-th largest of n independent values
     enclose the median with a probability of at least 95 %; 0 if n is below 6."""
     tail, cumulative = (1 - CONFIDENCE) / 2, 0.0
-    for k in range(n // 2 + 1):
+    for k in range(n):
         log_p = math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) - n * math.log(2)
         cumulative += math.exp(log_p)
         if cumulative > tail:

@@ -167,7 +167,9 @@ def compute_time_per_further_site(
 
 def divide_if_known(dividend: float | None, divisor: float | None) -> float | None:
     """Return `dividend` / `divisor`; None if either is None, or if `divisor` is not above zero."""
-    return dividend / divisor if dividend is not None and divisor and divisor > 0 else None
+    if dividend is None or divisor is None or divisor <= 0:
+        return None
+    return dividend / divisor
 
 
 def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None:
