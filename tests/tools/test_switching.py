@@ -416,10 +416,13 @@ def test_largest_number_of_rounds_is_that_of_any_size() -> None:
 
 
 @pytest.mark.parametrize(
-    ("rounds", "outcome", "look"), [(3, "kept", "equivalent"), (4, "BROKEN", "slower")]
+    ("rounds", "low", "outcome", "look"),
+    [(3, 3, "kept", "equivalent"), (4, 4, "BROKEN", "slower"), (4, 2, "unresolved", "unresolved")],
 )
-def test_outcome_of_a_limit_has_a_colour_on_the_page(rounds: int, outcome: str, look: str) -> None:
-    page = restable.render_limits_html([make_point(switching.ROUND_COUNT, 1, rounds)])
+def test_outcome_of_a_limit_has_a_colour_on_the_page(
+    rounds: int, low: int, outcome: str, look: str
+) -> None:
+    page = restable.render_limits_html([make_point(switching.ROUND_COUNT, 1, rounds, low, rounds)])
     assert f'<td class="v {look}">{outcome}</td></tr>' in page and page.count("</tr>") == 2
 
 

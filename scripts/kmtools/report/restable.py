@@ -11,7 +11,7 @@ import numpy as np
 from kmtools.analyse import result_kinds, stats
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.layouts import compute_offset_in_cache_line
-from kmtools.analyse.switching import SwitchPoint
+from kmtools.analyse.switching import BROKEN, UNRESOLVED, SwitchPoint
 from kmtools.analyse.verdicts import FEWER, MORE, Result
 from kmtools.base.text import use_minus_signs
 from kmtools.measure.hwcounters import Counted, Key
@@ -220,7 +220,7 @@ def render_sites_html(costs: Sequence[SiteCost]) -> str:
 def render_limits_html(points: Sequence[SwitchPoint]) -> str:
     """Return the table of the limits for switching times."""
     heads, rows = switchtable.make_limit_rows(points)
-    looks = ["equivalent" if row[-1] == "kept" else "slower" for row in rows]
+    looks = [{"kept": "equivalent", BROKEN: "slower"}.get(row[-1], UNRESOLVED) for row in rows]
     cells = [
         [*map(escape_html, row[:-1]), f'<span class="{look}">{escape_html(row[-1])}</span>']
         for row, look in zip(rows, looks, strict=True)
