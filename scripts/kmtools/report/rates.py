@@ -263,6 +263,11 @@ def make_curve_points(cost: MechanismCost) -> list[tuple[float, float, float, fl
     rates = [10.0**power for power in range(int(math.log10(MOST_RATE)) + 1)]
     low = cost.shown_ns if cost.is_upper_limit else cost.low
     return [
-        (rate, *(compute_cpu_percent(ns, rate) for ns in (cost.shown_ns, low, cost.high)))
+        (
+            rate,
+            cost.compute_cpu_percent(rate),
+            compute_cpu_percent(low, rate),
+            compute_cpu_percent(cost.high, rate),
+        )
         for rate in rates
     ]
