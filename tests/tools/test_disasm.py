@@ -178,7 +178,7 @@ def test_comparison_needs_a_number_of_the_type_of_the_value(
                 "-Werror",
                 "-c",
                 "-o",
-                "/dev/null",
+                tmp_path / "compare.o",
                 source,
             ],
             check=False,
