@@ -227,10 +227,14 @@ static const char *check_under_debugger(void)
 #define PAGE_BYTES	4096UL
 #define CALL_BYTES	5
 #define LONGER_NOP	10
-/* Address of the trampoline of uprobes, in the reach of calls from this program. */
-#define TRAMPOLINE	0x20000000UL
+/*
+ * Distance from the end of a call to the trampoline of uprobes.  None of its bytes is an int3, which
+ * would be taken for a breakpoint.
+ */
+#define DISTANCE	0x10101010
 
 static bool has_trampoline;
+static unsigned long trampoline;
 
 /* Replace native_find_mapping_name(), with the option --wrap of the linker. */
 bool __real_native_find_mapping_name(unsigned long addr, char *name, size_t size);
@@ -238,7 +242,7 @@ bool __wrap_native_find_mapping_name(unsigned long addr, char *name, size_t size
 
 bool __wrap_native_find_mapping_name(unsigned long addr, char *name, size_t size)
 {
-	if (!has_trampoline || addr != TRAMPOLINE)
+	if (!has_trampoline || addr != trampoline)
 		return __real_native_find_mapping_name(addr, name, size);
 	snprintf(name, size, "[uprobes-trampoline]");
 	return true;
@@ -255,11 +259,11 @@ static __used noinline void contain_instructions(void)
 
 /* A copy of the program's text as it is in the file, and the address of its first byte. */
 static struct {
+	ElfW(Phdr) segment;
 	const u8 *file;
 	u8 *copy;
 	size_t size;
 	unsigned long start;
-	ElfW(Phdr) segment;
 } text;
 
 static bool copy_text_of_file(void)
@@ -298,9 +302,10 @@ static void free_text(void)
  */
 static bool is_call_removed(const u8 *addr, unsigned int before, bool *changed)
 {
-	s32 distance = TRAMPOLINE - ((unsigned long)addr + before + CALL_BYTES);
+	s32 distance = DISTANCE;
 	u8 *at = text.copy + ((unsigned long)addr - text.start), stored[LONGER_NOP];
 
+	trampoline = (unsigned long)addr + before + CALL_BYTES + DISTANCE;
 	/* The first instruction of a uprobe on a nop of 10 bytes: lea -128(%rsp), %rsp. */
 	memcpy(at, "\x48\x8d\x64\x24\x80", before);
 	at[before] = 0xe8;
