@@ -295,12 +295,8 @@ static const char *check_batch_without_membarrier(void)
 
 static int change_without_mprotect(void)
 {
-	int nr;
+	int nr = count_mappings();
 
-	/* The first changes may leave mappings of a sanitizer. */
-	if (!is_value_usable())
-		return 1;
-	nr = count_mappings();
 	if (!is_value_usable() || count_mappings() != nr || refuse_syscall(SYS_mprotect, EPERM))
 		return 1;
 	return is_change_refused(-ENOMEM) && count_mappings() == nr ? 0 : 2;
@@ -311,6 +307,9 @@ static const char *check_batch_without_mprotect(void)
 {
 	pid_t child;
 
+#ifdef __SANITIZE_ADDRESS__
+	return "SKIP the sanitizer makes mappings of its own";
+#endif
 	EXPECT(count_mappings() > 0);
 	child = fork();
 	if (!child)
