@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <linux/kernel.h>
 #include <linux/seq_file.h>
@@ -26,6 +25,7 @@
 #include "../../sdt/count.h"
 #include "../../sdt/list.h"
 #include "listings.h"
+#include "process.h"
 
 static char *text;
 static size_t text_size;
@@ -294,17 +294,12 @@ static void clean_up_lists_of_attachments(void)
 /* Attach and detach a handler; copy the messages on stderr to @said.  Return false on error. */
 static bool attach_and_read_messages(const char *pattern, char *said, size_t size)
 {
-	int saved = dup(STDERR_FILENO);
-	FILE *log = tmpfile();
+	struct capture capture;
 	bool done;
 
-	dup2(fileno(log), STDERR_FILENO);
+	begin_capture(&capture);
 	done = !sdt_attach(pattern, record_hit, &seen[0]);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	rewind(log);
-	said[fread(said, 1, size - 1, log)] = '\0';
-	fclose(log);
+	end_capture(&capture, said, size);
 	return done && !sdt_detach(pattern, record_hit, &seen[0]);
 }
 

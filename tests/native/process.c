@@ -87,6 +87,22 @@ int reap_child(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+void begin_capture(struct capture *capture)
+{
+	capture->saved = dup(STDERR_FILENO);
+	capture->log = tmpfile();
+	dup2(fileno(capture->log), STDERR_FILENO);
+}
+
+void end_capture(struct capture *capture, char *said, size_t size)
+{
+	dup2(capture->saved, STDERR_FILENO);
+	close(capture->saved);
+	rewind(capture->log);
+	said[fread(said, 1, size - 1, capture->log)] = '\0';
+	fclose(capture->log);
+}
+
 static int change_value(u64 to)
 {
 	return imv_set(value, to) || imv_read(value) != to;

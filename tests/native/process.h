@@ -3,6 +3,7 @@
 #ifndef TESTS_NATIVE_PROCESS_H
 #define TESTS_NATIVE_PROCESS_H
 
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "../common/test.h"
@@ -16,5 +17,14 @@ unsigned long get_foreign_trap_count(void);
 
 /* Wait for a child.  Return the exit code, 128 + SIGNAL if a signal ended the child, or -1. */
 int reap_child(pid_t child);
+
+/* What is written to stderr between begin_capture() and end_capture(), which copies it to @said. */
+struct capture {
+	FILE *log;
+	int saved;
+};
+
+void begin_capture(struct capture *capture);
+void end_capture(struct capture *capture, char *said, size_t size);
 
 #endif /* TESTS_NATIVE_PROCESS_H */

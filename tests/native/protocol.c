@@ -22,6 +22,7 @@
 
 #include "../../sdt/promote.h"
 #include "mappings.h"
+#include "process.h"
 #include "protocol.h"
 #include "protocol_stand.h"
 
@@ -465,17 +466,13 @@ static unsigned int count_messages_of_promotion(void)
 {
 	char said[4096] = "";
 	unsigned int others = 0;
-	FILE *log = tmpfile();
-	int err, saved = dup(STDERR_FILENO);
+	struct capture capture;
 	const char *more;
+	int err;
 
-	dup2(fileno(log), STDERR_FILENO);
+	begin_capture(&capture);
 	err = sdt_promote_hot_sites(0);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	rewind(log);
-	said[fread(said, 1, sizeof(said) - 1, log)] = '\0';
-	fclose(log);
+	end_capture(&capture, said, sizeof(said));
 	more = strstr(said, " more sites of SDT probes could not be ");
 	while (more && more > said && more[-1] != ' ')
 		more--;
