@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from gitrepo import run_git
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.report import handbook
 
@@ -60,13 +61,9 @@ def test_theme_of_the_handbook_imports_nothing(
 
 
 def test_handbook_of_a_checkout_has_only_tracked_files(tree: Path) -> None:
-    def run_git(*words: str) -> None:
-        names = ["-c", "user.name=a", "-c", "user.email=a@b.example"]
-        subprocess.run(["git", *names, *words], cwd=tree, check=True, capture_output=True)
-
-    run_git("init", "-q")
-    run_git("add", "Documentation/one.md")
-    run_git("commit", "-qm", "text")
+    run_git(tree, "init", "-q")
+    run_git(tree, "add", "Documentation/one.md")
+    run_git(tree, "commit", "-qm", "text")
     (tree / "Documentation/untracked.md").write_text("text\n")
     assert handbook.find_tracked_files("Documentation/*.md") == [Path("Documentation/one.md")]
     commit = handbook.describe_commit()

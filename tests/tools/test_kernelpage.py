@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from gitrepo import run_git
 from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue
 from kmtools.lab.catalogue import Entry
@@ -143,12 +143,6 @@ def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commi
     assert not (page_folder / "kernels.md").exists()
 
 
-def run_git(*words: str, cwd: Path) -> str:
-    """Run git in a directory, as a user with a name; return its output."""
-    name = ["-c", "user.name=a", "-c", "user.email=a@b.invalid", "-c", "commit.gpgsign=false"]
-    return subprocess.check_output(["git", *name, *words], cwd=cwd, text=True)
-
-
 def judge_with_change(
     monkeypatch: pytest.MonkeyPatch, day: str, published: Sequence[KernelResults]
 ) -> Tally:
@@ -186,14 +180,14 @@ def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
     folder.mkdir()
     monkeypatch.setattr(kernelpage, "ROOT", tmp_path)
     monkeypatch.setattr(registry, "GUEST_SUITES", folder)
-    run_git("init", "-q", cwd=tmp_path)
+    run_git(tmp_path, "init", "-q")
     commits = []
     for text in ("before", "after"):
         (folder / "core.sh").write_text(text)
         (folder / "many.sh").write_text("same")
-        run_git("add", "-A", cwd=tmp_path)
-        run_git("commit", "-qm", text, cwd=tmp_path)
-        commits.append(run_git("rev-parse", "HEAD", cwd=tmp_path).strip()[:8])
+        run_git(tmp_path, "add", "-A")
+        run_git(tmp_path, "commit", "-qm", text)
+        commits.append(run_git(tmp_path, "rev-parse", "HEAD").strip()[:8])
     today = f"{datetime.now(UTC):%Y-%m-%d}"
 
     def list_older_suites(commit: str) -> list[str]:

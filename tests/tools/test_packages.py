@@ -13,6 +13,7 @@ from pathlib import Path
 
 import nativeprograms
 import pytest
+from gitrepo import run_git
 from kmtools.base.paths import ROOT, read_version
 from nativeprograms import LIBRARIES
 
@@ -74,15 +75,6 @@ def test_version_is_the_same_everywhere() -> None:
     for module in list_default_modules():
         sources = (ROOT / module).parent.glob("*.c")
         assert any("MODULE_VERSION(KMARKERS_VERSION)" in path.read_text() for path in sources)
-
-
-def run_git(tree: Path, *words: str) -> None:
-    """Run git in a clone."""
-    subprocess.run(
-        ["git", "-C", tree, "-c", "user.name=n", "-c", "user.email=n@n", *words],
-        check=True,
-        capture_output=True,
-    )
 
 
 def make_small_repository(tree: Path) -> Path:

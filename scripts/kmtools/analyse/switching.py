@@ -58,8 +58,8 @@ METHOD_NAMES = {
 @dataclass(frozen=True)
 class SwitchPoint:
     """A quantity that was measured while `sites` sites were switched on or off by one method: its
-    median and 95 % interval, in `unit` per switch. `blocks` says how many blocks of
-    the whole benchmark were kept."""
+    median and 95 % interval, in `unit` per switch. `blocks` says how many blocks of the whole
+    benchmark were kept."""
 
     tier: str
     kernel: str

@@ -290,7 +290,7 @@ def publish_kernel_results() -> None:
 def find_last_suite_change(suite: str) -> str:
     """Return the date of the last commit that changed a suite; "" if git has no history here."""
     script = registry.GUEST_SUITES / f"{suite}.sh"
-    done = capture_output(["git", "-C", str(ROOT), "log", "-1", "--format=%cs", "--", str(script)])
+    done = capture_output(["git", "log", "-1", "--format=%cs", "--", script], ROOT)
     return done.stdout.strip() if done.returncode == 0 else ""
 
 
@@ -298,17 +298,7 @@ def find_last_suite_change(suite: str) -> str:
 def list_files_changed_since(commit: str) -> frozenset[str] | None:
     """Return the files in tests/vm/suites that differ from those of a commit; None if git does not
     know the commit."""
-    words = [
-        "git",
-        "-C",
-        str(ROOT),
-        "diff",
-        "--name-only",
-        commit,
-        "--",
-        str(registry.GUEST_SUITES),
-    ]
-    done = capture_output(words)
+    done = capture_output(["git", "diff", "--name-only", commit, "--", registry.GUEST_SUITES], ROOT)
     return None if done.returncode else frozenset(done.stdout.split())
 
 

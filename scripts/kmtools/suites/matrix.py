@@ -137,10 +137,9 @@ def store_outcome(outcome: Outcome, published: KernelResults | None = None) -> N
     kernelpage.store_kernel_results(found)
 
 
-def run_missing_suites(kernel: str, names: Sequence[str], log: Path) -> Tally:
-    """Build the modules for a kernel and run the suites `names` in it. Store their results together
-    with the published results of the other suites. Raise FailedError if the published results are
-    of another version of the kernel."""
+def read_results_of_this_version(kernel: str) -> KernelResults:
+    """Return the published results of a kernel. Raise FailedError if they are results of another
+    version of the kernel."""
     published = kernelpage.read_published_results()[kernel]
     version = ensure_kernel(catalogue.find_entry(kernel)).version
     if published.version != version:
@@ -148,27 +147,27 @@ def run_missing_suites(kernel: str, names: Sequence[str], log: Path) -> Tally:
             f"the published results are of version {published.version}, and this is {version}:"
             f" run all suites by make check-matrix K={kernel}"
         )
-    outcome = kernelsuite.run_kernel_suites(
-        kernel, log.with_suffix(""), suite_lists=testkernel.split_suites_between_guests(names)
-    )
-    store_outcome(outcome, published)
-    log.write_text(format_outcome_table([outcome]))
-    kernelsuite.print_retries(outcome.retries)
-    return outcome.tally
+    return published
 
 
-def run_suites_in_kernel(kernel: str, full: bool, log: Path) -> Tally:
+def run_suites_in_kernel(
+    kernel: str, full: bool, log: Path, *, repeat: Sequence[str] = ()
+) -> Tally:
     """Build the modules for a kernel and run suites in it. With `full`, run all suites in two
-    boots, and store their results; else run GATE_SUITES in one boot."""
+    boots, and store their results; else run GATE_SUITES in one boot. If `repeat` names suites, run
+    only these, and store their results with the published results of the other suites."""
+    published = read_results_of_this_version(kernel) if repeat else None
     settings = None if full else GATE_SETTINGS
     # Use two boots: if other programs run in parallel, one boot with all suites would exceed its
     # time limit.
     suite_lists = registry.read_guest_suites() if full else ()
+    if repeat:
+        suite_lists = testkernel.split_suites_between_guests(repeat)
     outcome = kernelsuite.run_kernel_suites(
         kernel, log.with_suffix(""), settings=settings, suite_lists=suite_lists
     )
     if full:
-        store_outcome(outcome)
+        store_outcome(outcome, published)
     log.write_text(format_outcome_table([outcome]))
     kernelsuite.print_retries(outcome.retries)
     return outcome.tally
@@ -204,7 +203,8 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
                 chosen[kernel] = partial(run_suites_in_kernel, kernel, True), FULL_SECONDS
             elif repeat := kernelpage.list_suites_to_repeat(published[kernel]):
                 seconds = OTHER_SECONDS + testkernel.sum_suite_seconds(repeat)
-                chosen[kernel] = partial(run_missing_suites, kernel, repeat), seconds
+                run = partial(run_suites_in_kernel, kernel, True, repeat=repeat)
+                chosen[kernel] = run, seconds
     if not chosen:
         raise UnableError(f"no suite has changed since the results in {kernelpage.STORE}")
     return [

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Runs git in the repositories that tests make."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def run_git(tree: Path, *words: str) -> str:
+    """Run git in the directory `tree`, as a user with a name; return its output."""
+    options = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
+    return subprocess.run(
+        ["git", *options, *words], cwd=tree, check=True, capture_output=True, text=True
+    ).stdout
