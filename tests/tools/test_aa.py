@@ -20,7 +20,6 @@ from kmtools.analyse.verdicts import HOT_LOOPS, Result, compute_results
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
-from kmtools.measure import aa as measuring
 from kmtools.measure import collect, native, neighbour
 from kmtools.measure.aa import RunSettings
 from kmtools.method import aa, estimators, independent, judges, neighbours
@@ -29,6 +28,12 @@ from verdictrows import make_result
 
 BLOCKS = 24
 PLAN = RunSettings(BLOCKS, 60)
+
+
+@pytest.fixture(autouse=True)
+def kmbench_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not build kmbench, which no test of this file runs."""
+    monkeypatch.setattr(judges, "build_kmbench", lambda: None)
 
 
 @pytest.fixture
@@ -60,17 +65,19 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(seeds) == len(set(seeds)) > 2
 
 
-def test_kmbench_is_built_before_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", ["aa", "bursts", "neighbours", "independent"])
+def test_kmbench_is_built_before_a_run(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """In a new clone, each test that measures runs builds kmbench first. If it cannot be built,
     nothing is measured."""
 
     def refuse_to_build() -> None:
         raise UnableError("no compiler")
 
-    monkeypatch.setattr(measuring, "build_kmbench", refuse_to_build)
+    monkeypatch.setattr(judges, "build_kmbench", refuse_to_build)
     monkeypatch.setattr(native, "measure_processes", pytest.fail)
+    (suite,) = judges.make_requested_suites(SuiteRequest(), [name])
     with pytest.raises(UnableError, match="no compiler"):
-        aa.measure_results(1, PLAN)
+        suite.run(Path("a.log"))
 
 
 @pytest.mark.long

@@ -21,7 +21,7 @@ from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.base.errors import UnableError
 from kmtools.cli import main
 from kmtools.measure.aa import RunSettings
-from kmtools.method import aa, estimators, frequency, independent, latewindows, noises
+from kmtools.method import aa, estimators, frequency, independent, judges, latewindows, noises
 from verdictrows import make_result, make_tier
 
 FEW = 60
@@ -448,6 +448,7 @@ def test_independent_program_must_give_the_same_cost(
     tries = iter(ours)
     monkeypatch.setattr(independent, "measure_kmbench_costs", lambda _number, _plan: next(tries))
     monkeypatch.setattr(independent, "measure_nopcost_costs", lambda _program, _rounds: THEIRS)
+    monkeypatch.setattr(judges, "build_kmbench", lambda: None)
     whole = main(["check", "independent"])
     assert said in capsys.readouterr().out
     assert whole == ("0 failed" not in said)

@@ -31,8 +31,15 @@ from kmtools.cli import main
 from kmtools.measure import aa as measuring
 from kmtools.measure import collect, neighbour
 from kmtools.measure.samples import LOOP, Sample
-from kmtools.method import aa, neighbours, selftest
+from kmtools.method import aa, judges, neighbours, selftest
 from verdictrows import CORE, make_result, make_tier
+
+
+@pytest.fixture(autouse=True)
+def kmbench_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not build kmbench, which no test of this file runs."""
+    monkeypatch.setattr(judges, "build_kmbench", lambda: None)
+
 
 WHY = "31.0 % of the timed windows disturbed"
 NOTE = f"{WHY}; next: a quieter machine"

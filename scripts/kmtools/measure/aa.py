@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.measure import choice, collect, native, neighbour
-from kmtools.measure.bench import FULL, Steering, build_kmbench
+from kmtools.measure.bench import FULL, Steering
 from kmtools.measure.run_cache import RunCache
 
 
@@ -33,9 +33,8 @@ def ignore_progress(*_words: object, **_more: Any) -> None:
 
 
 def measure_run(run_number: int, plan: RunSettings, steering: Steering) -> collect.RawDir:
-    """Build kmbench, unless it is up to date; measure a run and return its samples. Runs with
-    different values of `run_number` share no seed."""
-    build_kmbench()
+    """Measure a run and return its samples. Runs with different values of `run_number` share no
+    seed."""
     seed = run_number * steering.most
     cache = RunCache()
     with contextlib.ExitStack() as stack:

@@ -10,7 +10,7 @@ from pathlib import Path
 from kmtools.analyse.verdicts import HOT_LOOPS
 from kmtools.measure import choice
 from kmtools.measure.aa import RunSettings
-from kmtools.measure.bench import BUDGET_SECONDS, FULL
+from kmtools.measure.bench import BUDGET_SECONDS, FULL, build_kmbench
 from kmtools.method import (
     aa,
     estimators,
@@ -49,6 +49,7 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     runs = suite_request.get_number("runs", RUNS)
 
     def judge_identical_code(_: Path) -> Tally:
+        build_kmbench()
         return make_one_result_tally(
             aa.judge_clone_runs(runs, plan), "copies of the same code differ too often"
         )
@@ -68,6 +69,7 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
 
     def judge_runs_with_neighbours(log: Path) -> Tally:
+        build_kmbench()
         file = log.with_suffix(".json")
         good = neighbours.judge_neighbours(kinds, runs, plan, file)
         return make_one_result_tally(good, "verdicts are false or missing if a neighbour runs")
@@ -112,6 +114,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
     plan = RunSettings(blocks, budget, tuple(independent.BENCHMARKS.values()))
 
     def judge_independent_program(_: Path) -> Tally:
+        build_kmbench()
         return make_one_result_tally(
             independent.judge_site_cost(plan), "the cost of a site differs in another program"
         )
