@@ -16,15 +16,36 @@
 
 #define INVARIANT_TSC_BIT	(1U << 8)
 
+/*
+ * Read the TSC and CLOCK_MONOTONIC at the same moment. Of several attempts, the one counts whose
+ * two reads of the TSC are closest: no interrupt and no page fault came between them.
+ */
+static void read_both_clocks(u64 *tsc, u64 *ns)
+{
+	u64 shortest = ~0ULL;
+	int attempt;
+
+	for (attempt = 0; attempt < 20; attempt++) {
+		u64 before = bench_tsc(), now = ktime_get_ns(), after = bench_tsc();
+
+		if (after - before >= shortest)
+			continue;
+		shortest = after - before;
+		*tsc = before + shortest / 2;
+		*ns = now;
+	}
+}
+
 /* Measure TSC ticks per millisecond against CLOCK_MONOTONIC over a tenth of a second. */
 static unsigned long measure_tsc_khz(void)
 {
-	u64 ticks = bench_tsc(), start = ktime_get_ns(), ns;
+	u64 tsc, start, end_tsc, end;
 
+	read_both_clocks(&tsc, &start);
 	do
-		ns = ktime_get_ns() - start;
-	while (ns < 100000000);
-	return (bench_tsc() - ticks) * 1000000 / ns;
+		read_both_clocks(&end_tsc, &end);
+	while (end - start < 100000000);
+	return (end_tsc - tsc) * 1000000 / (end - start);
 }
 
 static void read_cpu_model(char *text)
