@@ -38,7 +38,7 @@ bool native_find_mapping_name(unsigned long addr, char *name, size_t size)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		snprintf(name, size, "%s", line + at);
-		found = true;
+		found = line[at];
 	}
 	free(line);
 	if (maps)

@@ -348,13 +348,17 @@ static bool is_in_named_mapping(const u8 *addr)
 	       !strcmp(name, "/memfd:named (deleted)");
 }
 
-/* Check that the name of a mapping is found for its first and last byte, and for no byte beside. */
+/*
+ * Check that the name of a mapping is found for its first and last byte, and that the mappings
+ * beside it have no name.
+ */
 static const char *check_mapping_names(void)
 {
 	u8 *pages = mmap(NULL, 3 * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	u8 *named = pages + PAGE_BYTES;
 	int file = memfd_create("named", 0);
-	bool found[4];
+	bool found[4], unnamed_is_found;
+	char name[64];
 
 	EXPECT(pages != MAP_FAILED && file >= 0);
 	EXPECT(mmap(named, PAGE_BYTES, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) == named);
@@ -362,9 +366,11 @@ static const char *check_mapping_names(void)
 	found[1] = is_in_named_mapping(named);
 	found[2] = is_in_named_mapping(named + PAGE_BYTES - 1);
 	found[3] = is_in_named_mapping(named + PAGE_BYTES);
+	unnamed_is_found = native_find_mapping_name((unsigned long)pages, name, sizeof(name));
 	munmap(pages, 3 * PAGE_BYTES);
 	close(file);
 	EXPECT(!found[0] && found[1] && found[2] && !found[3]);
+	EXPECT(!unnamed_is_found);
 	return NULL;
 }
 
