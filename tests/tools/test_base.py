@@ -226,6 +226,29 @@ def test_file_that_cannot_be_replaced_leaves_no_part(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+def test_file_behind_a_symbolic_link_is_replaced(tmp_path: Path) -> None:
+    """The link stays a link."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link").symlink_to("folder/file")
+    for content in ("one", "two"):
+        files.write_file_atomically(tmp_path / "link", content)
+        assert (tmp_path / "link").is_symlink()
+        assert (tmp_path / "folder" / "file").read_text() == content
+
+
+def test_named_pipe_is_written_to(tmp_path: Path) -> None:
+    """What is no regular file, such as a pipe or a device, is not replaced by a file."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        files.write_file_atomically(pipe, "text")
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]
+
+
 def test_renamed_directory_has_all_files(tmp_path: Path) -> None:
     (tmp_path / "new" / "sub").mkdir(parents=True)
     (tmp_path / "new" / "sub" / "file").write_text("text")

@@ -26,10 +26,16 @@ def sync_and_rename_directory(partial: Path, final: Path) -> None:
 
 def write_file_atomically(path: Path, content: str | bytes) -> None:
     """Write `content` to a temporary file, and rename this file to `path`: a reader of `path` sees
-    all of the old content or all of the new."""
+    all of the old content or all of the new. A symbolic link stays: the file that it names is
+    replaced. What is not a regular file, such as /dev/stdout or a named pipe, is written to."""
+    data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    path = path.resolve()
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        partial.write_bytes(content.encode() if isinstance(content, str) else content)
+        partial.write_bytes(data)
         partial.replace(path)
     finally:
         partial.unlink(missing_ok=True)
