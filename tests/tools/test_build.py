@@ -123,6 +123,7 @@ def test_only_a_successful_build_copies_its_modules(
         folder.mkdir()
     (src / "Kbuild").touch()
     (out / "old.ko").touch()
+    (out / build.COPIED).write_text("old.ko\n")
     if code or makes:
         assert build.build_modules("6.1", src, out) == code
     else:

@@ -383,6 +383,20 @@ def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.Mon
     assert " -m 77 " in make_qemu_command(monkeypatch, tmp_path, memory=77)
 
 
+@pytest.mark.parametrize("name", ["results", "results.failed", "console.log", "vm.json"])
+def test_output_folder_with_files_of_others_is_refused(laboratory: Path, name: str) -> None:
+    """Without the lock file of an earlier boot, nothing is removed from the folder, and no lock
+    file is made."""
+    kernel = catalogue.get_default_kernel_name()
+    out = laboratory / "out"
+    path = out / name
+    path.mkdir(parents=True)
+    (path / "kept").touch()
+    with pytest.raises(UnableError, match=f"^{path} was not made by a boot, and would be removed"):
+        machine.boot(Request(kernel, laboratory / "job", out))
+    assert [one.relative_to(out) for one in out.rglob("*")] == [Path(name), Path(name) / "kept"]
+
+
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -534,7 +548,7 @@ def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path
     build.copy_modules([tmp_path / "a/x.ko", tmp_path / "a/y.ko"], out)
     (out / "log").touch()
     build.copy_modules([tmp_path / "b/x.ko"], out)
-    assert sorted(os.listdir(out)) == ["log", "x.ko"]
+    assert sorted(os.listdir(out)) == [build.COPIED, "log", "x.ko"]
     assert (out / "x.ko").read_text() == "b"
     with pytest.raises(UnableError, match="two modules of this tree have the same name"):
         build.copy_modules([tmp_path / "a/x.ko", tmp_path / "b/x.ko"], out)
@@ -542,6 +556,31 @@ def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path
     build.copy_modules([], out)
     assert os.listdir(out) == ["log"]
     assert build.list_built_modules(tmp_path) == []
+
+
+def test_modules_of_others_stay_in_the_folder_of_modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder outside build/ with a module that no build has copied is refused, and not changed.
+    In build/, all modules are removed."""
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    module = tmp_path / "x.ko"
+    module.touch()
+    out = tmp_path / "mine"
+    build.copy_modules([module], out)
+    (out / "other.ko").touch()
+    for modules in ([], [module]):
+        with pytest.raises(UnableError) as refused:
+            build.copy_modules(modules, out)
+        assert str(refused.value) == (
+            f"{out}/other.ko is of another build, and would be removed: choose another folder"
+        )
+        assert {path.name for path in out.glob("*.ko")} == {"x.ko", "other.ko"}
+    own = tmp_path / "build" / "modules"
+    own.mkdir(parents=True)
+    (own / "stale.ko").touch()
+    build.copy_modules([module], own)
+    assert [path.name for path in own.glob("*.ko")] == ["x.ko"]
 
 
 def test_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
@@ -687,6 +726,17 @@ def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
     positions = [data.index(name.encode() + b"\0") for name in names]
     assert positions == sorted(positions)
     assert data.count(b"070701") == len(names)
+
+
+def test_file_name_in_the_initramfs_may_have_any_bytes(tmp_path: Path) -> None:
+    name = b"caf\xe9"
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree" / os.fsdecode(name)).write_text("abc")
+    out = io.BytesIO()
+    archive = initramfs.Archive(out)
+    archive.add_path(tmp_path / "tree", "/opt")
+    archive.close()
+    assert b"opt/" + name + b"\0" in out.getvalue()
 
 
 def test_headers_of_the_initramfs_have_the_fields_of_the_kernel(tmp_path: Path) -> None:

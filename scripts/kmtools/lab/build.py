@@ -169,6 +169,10 @@ def update_source_copy(src: Path, objects: Path) -> None:
     record.write_text("".join(f"{name}\n" for name in sorted(now)), errors="surrogateescape")
 
 
+# The file in a folder of built modules that lists those which the last build has copied there.
+COPIED = ".modules"
+
+
 def list_built_modules(objects: Path) -> list[Path]:
     """Return the modules that the last build in the directory `objects` has listed in
     modules.order. The directory may also contain modules of earlier builds."""
@@ -180,14 +184,23 @@ def list_built_modules(objects: Path) -> list[Path]:
 
 
 def copy_modules(modules: Sequence[Path], out: Path) -> None:
-    """Copy modules to the directory `out`, and remove other modules from it."""
-    out.mkdir(parents=True, exist_ok=True)
+    """Copy modules to the directory `out`, and remove the modules of earlier builds from it. Raise
+    UnableError if `out` is not in build/ and holds modules that no earlier build has copied."""
     wanted = {module.name for module in modules}
     if len(wanted) != len(modules):
         raise UnableError("two modules of this tree have the same name")
-    for stale in out.glob("*.ko"):
-        if stale.name not in wanted:
-            stale.unlink()
+    record, there = out / COPIED, {module.name for module in out.glob("*.ko")}
+    foreign = there.difference(record.read_text().splitlines() if record.exists() else [])
+    if foreign and not out.resolve().is_relative_to(ROOT / "build"):
+        raise UnableError(
+            f"{out / min(foreign)} is of another build, and would be removed: choose another folder"
+        )
+    out.mkdir(parents=True, exist_ok=True)
+    for name in there - wanted:
+        (out / name).unlink()
+    record.unlink(missing_ok=True)
+    if wanted:
+        record.write_text("".join(f"{name}\n" for name in sorted(wanted)))
     for module in modules:
         shutil.copy(module, out / module.name)
 

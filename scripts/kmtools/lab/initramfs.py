@@ -69,7 +69,7 @@ class Archive:
         self, name: str, mode: int, data: bytes = b"", device: tuple[int, int] = (0, 0)
     ) -> None:
         self._count += 1
-        path = name.encode() + b"\0"
+        path = os.fsencode(name) + b"\0"
         # The fields are ino mode uid gid nlink mtime filesize devmajor devminor rdevmajor rdevminor
         # namesize check. mtime is 0, because equal files must give an equal archive.
         fields = (self._count, mode, 0, 0, 1, 0, len(data), 0, 0, *device, len(path), 0)

@@ -45,6 +45,9 @@ TERMINAL = ("-chardev", "stdio,id=terminal,signal=off", "-serial", "chardev:term
 # The sockets of QEMU's monitor in the scratch directory: for inspections, and for sending NMIs.
 WATCH_SOCKET, NMI_SOCKET = "watch", "nmi"
 SIGNING_LOG = "signing.log"
+# What a boot makes in its output folder, and removes before the next boot.
+RESULT_FOLDERS = ("results", "results.failed")
+OUTPUT_FILES = (*SERIAL_LOGS, "qemu.log", VM_JSON, LOOK_LOG, SIGNING_LOG)
 # The file in the output folder that a boot locks.
 LOCK = ".lock"
 # The time limit for a guest to power off after its exit line.
@@ -119,6 +122,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     cmdline = f"{cmdline} {request.append}".strip()
     busy = f"{request.out} is used by another boot; wait for its end, or choose another folder"
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
+        _refuse_foreign_results(request.out)
         stack.enter_context(hold_lock(request.out / LOCK, busy))
         _remove_old_files(request.out)
         scratch = Path(name)
@@ -224,11 +228,23 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
     return accel.choose_accel(qemu.version, kernel, release, boot_under_kvm)
 
 
+def _refuse_foreign_results(out: Path) -> None:
+    """Raise UnableError if _remove_old_files() would remove files from a directory in which no
+    earlier boot has left its lock file."""
+    if not (out / LOCK).exists():
+        for name in (*RESULT_FOLDERS, *OUTPUT_FILES):
+            if (out / name).exists():
+                raise UnableError(
+                    f"{out / name} was not made by a boot, and would be removed: choose another "
+                    "output folder"
+                )
+
+
 def _remove_old_files(out: Path) -> None:
     """Remove the files of an earlier run from the output directory."""
-    for name in ("results", "results.failed"):
+    for name in RESULT_FOLDERS:
         shutil.rmtree(out / name, ignore_errors=True)
-    for name in (*SERIAL_LOGS, "qemu.log", VM_JSON, LOOK_LOG, SIGNING_LOG):
+    for name in OUTPUT_FILES:
         (out / name).unlink(missing_ok=True)
 
 
