@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -327,6 +328,21 @@ def test_all_modules_that_bench_sh_loads_are_copied(machine: Machine, tmp_path: 
     assert not (target / "stale.ko").exists()
     for path in target.iterdir():
         assert path.read_text() == f"the module {path.stem}"
+
+
+@pytest.mark.usefixtures("machine", "built_modules")
+def test_modules_older_than_their_sources_are_refused(tmp_path: Path) -> None:
+    """A source of another directory may be newer: a build does not touch the module then."""
+    module, source = tmp_path / "sdt" / "sdt.ko", tmp_path / "sdt" / "site.c"
+    os.utime(module, (1000, 1000))
+    for path in (source, tmp_path / "markers" / "new.c"):
+        path.touch()
+        os.utime(path, (1000, 1000))
+    os.utime(tmp_path / "markers" / "new.c", (2000, 2000))
+    assert bench.copy_built_modules(tmp_path / "host")
+    os.utime(source, (1001, 1001))
+    with pytest.raises(FailedError, match=f"^{module} is older than its sources; run make modules"):
+        bench.copy_built_modules(tmp_path / "host")
 
 
 def test_directory_without_modules_is_refused(machine: Machine, tmp_path: Path) -> None:

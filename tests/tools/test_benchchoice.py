@@ -15,6 +15,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import rawdata
 from fakebench import Machine, read_run_entry, read_tiers
 from kmtools.base.errors import UnableError
 from kmtools.cli import main
@@ -210,6 +211,45 @@ def test_chosen_variants_choose_the_benchmarks_of_a_kernel(
         assert machine.run_bench("--tiers", "vm", "--variants", "x*", *words) == 0
         assert told[-1]["benchmarks"] == (wanted or ["getppid-quiet"])
         assert told[-1]["live"].benchmarks == ["getppid-quiet"]
+
+
+def test_kernel_without_a_chosen_variant_is_not_booted(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run has the tier native alone, and says why the others are not measured. No kernel is
+    fetched."""
+    names = {"empty-loop": ["none"]}
+    monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: names)
+    monkeypatch.setattr(benchmark_names, "check_tier_patterns", lambda *_: None)
+    monkeypatch.setattr(choice, "select_matching_benchmarks", lambda *_, **__: ["loop"])
+    assert machine.run_bench("--variants", "x") == 2
+    why = "vm and icount not measured: no variant matches 'x'; there are none"
+    assert f"bench: {why}\n" in capsys.readouterr().err
+    assert "native" in machine.done and "fetch" not in machine.done
+    assert "modules" not in machine.done
+    (run,) = machine.list_runs()
+    assert read_tiers(run) == ["native"]
+
+
+def test_tier_without_a_chosen_variant_does_not_end_the_run(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A program may list a variant that this machine lacks. Its samples are kept aside, and the
+    next tier is measured."""
+    monkeypatch.setattr(benchmark_names, "check_tier_patterns", lambda *_: None)
+    monkeypatch.setattr(choice, "select_matching_benchmarks", lambda *_, **__: ["loop"])
+    monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: {"loop": ["x", "y"]})
+    loop = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "y": 3.0})
+
+    def write_samples_of_y(raw: Path) -> None:
+        rawdata.write_tier(raw, blocks=2, benches=[loop])
+
+    machine.trouble["vm"] = write_samples_of_y
+    assert machine.run_bench("--variants", "y", "--tiers", "native,vm") == 1
+    (run,) = machine.list_runs()
+    assert f"collect: {run}/raw/native: no variant matches y\n" in capsys.readouterr().err
+    assert (run / "raw" / "native.refused-1").is_dir()
+    assert read_tiers(run) == ["vm"]
 
 
 def test_whole_program_is_refused_in_an_emulated_test_kernel(
@@ -510,6 +550,24 @@ def test_benchmarks_are_chosen_by_their_names_and_variants(
     program.write_text(f"#!/bin/sh\n[ $1 = list ] && printf '{LIST}'\n")
     program.chmod(0o755)
     assert choice.select_matching_benchmarks(program, benchmarks, variants) == chosen
+
+
+@pytest.mark.parametrize(
+    ("benchmarks", "variants"), [(["loop", "absent"], []), ([], ["y", "absent"])]
+)
+def test_pattern_without_a_match_is_refused_or_ignored(
+    tmp_path: Path, benchmarks: list[str], variants: list[str]
+) -> None:
+    """It is ignored if the caller asks for that, and if another pattern matches."""
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\n[ $1 = list ] && printf '{LIST}'\n")
+    program.chmod(0o755)
+    with pytest.raises(UnableError, match="matches 'absent'"):
+        choice.select_matching_benchmarks(program, benchmarks, variants)
+    chosen = choice.select_matching_benchmarks(program, benchmarks, variants, every=False)
+    assert chosen == ["loop"]
+    with pytest.raises(UnableError, match="matches 'absent'"):
+        choice.select_matching_benchmarks(program, benchmarks[1:], variants[1:], every=False)
 
 
 @pytest.mark.parametrize(

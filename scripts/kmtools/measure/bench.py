@@ -185,7 +185,7 @@ class Bench:
                 processes=processes,
                 seed=plan.seed,
                 benchmarks=choice.select_matching_benchmarks(
-                    program, plan.benchmarks, plan.variants
+                    program, plan.benchmarks, plan.variants, every=False
                 ),
                 budget=plan.budget or BUDGET_SECONDS,
                 steer=steer,
@@ -323,12 +323,17 @@ class Bench:
 
     def select_kernel_benchmark_patterns(self) -> Sequence[str]:
         """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
-        all. If the user chose variants, return the names of the benchmarks that have one."""
+        all. If the user chose variants, return the names of the benchmarks that have one. Raise
+        UnableError if no benchmark in kernels was chosen."""
         plan = self.run.plan
-        if plan.variants and not plan.module:
+        if not plan.module:
             names = benchmark_names.read_benchmark_names({benchmark_names.KERNEL})
             fit = benchmark_names.select_names(names, plan.benchmarks, plan.variants)
-            return fit or plan.benchmarks
+            if not fit:
+                chosen = (plan.benchmarks, plan.variants)
+                benchmark_names.check_patterns_match(names, *chosen, "the kernel")
+            if plan.variants:
+                return fit
         quick = (*QUICK_GUEST_BENCHMARKS, *LIVE["metal"]) if plan.quick and not plan.module else ()
         return plan.benchmarks or quick
 
@@ -443,7 +448,8 @@ class Bench:
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
         try:
-            self.cache.reader.load(tier, self.run.get_raw_folder(tier))
+            raw = self.cache.reader.load(tier, self.run.get_raw_folder(tier))
+            collect.keep_chosen_variants(raw, self.run.plan.variants)
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.rename_refused_samples(tier)
@@ -466,6 +472,9 @@ class Bench:
         """Measure the missing tiers: first in user space, before test
         kernels are downloaded."""
         tiers, guests = self.missing_tiers, self.guests
+        in_kernel = [tier for tier in tiers if tier != "native"]
+        if in_kernel and not self.try_step(in_kernel, "select_kernel_benchmark_patterns"):
+            tiers, guests = [tier for tier in tiers if tier == "native"], []
         if not tiers:
             return
         needing = [tier for tier in tiers if tier != "icount"]
@@ -485,14 +494,19 @@ class Bench:
 
 def copy_built_modules(target: Path) -> Path:
     """Copy the modules for bench.sh, which `make modules` has built in the source tree, to the
-    directory `target`; return `target`."""
+    directory `target`; return `target`. Raise FailedError if a module is older than a source file
+    in its directory."""
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for directory in ("patcher", "events", "immediate", "markers", "sdt", "bench_modules"):
         built = list((ROOT / directory).glob("*.ko"))
         if not built:
             raise FailedError(f"{directory} holds no module; run make modules first")
+        sources = (ROOT / directory).glob("*.[ch]")
+        newest = max((path.stat().st_mtime for path in sources), default=0.0)
         for module in built:
+            if module.stat().st_mtime < newest:
+                raise FailedError(f"{module} is older than its sources; run make modules first")
             shutil.copy(module, target)
     return target
 

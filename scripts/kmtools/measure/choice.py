@@ -77,11 +77,11 @@ def parse_benchmark_list(text: str) -> dict[str, list[str]]:
 
 
 def select_matching_benchmarks(
-    program: object, benchmarks: Sequence[str], variants: Sequence[str]
+    program: object, benchmarks: Sequence[str], variants: Sequence[str], every: bool = True
 ) -> list[str]:
     """Return the benchmarks of `program` that match a pattern in `benchmarks` and have a variant
-    that matches a pattern in `variants`, in the order of the program. If a pattern matches no name
-    at all, raise UnableError with the pattern."""
+    that matches a pattern in `variants`, in the order of the program. If none does, or if `every`
+    is True and a pattern matches no name, raise UnableError with the pattern."""
     if not benchmarks and not variants:
         return []
     words = [str(program), "list"]
@@ -97,8 +97,10 @@ def select_matching_benchmarks(
         finally:
             process.kill()
     there = parse_benchmark_list("\n".join(lines))
-    benchmark_names.check_patterns_match(there, benchmarks, variants, "user space")
-    return benchmark_names.select_names(there, benchmarks, variants)
+    chosen = benchmark_names.select_names(there, benchmarks, variants)
+    if every or not chosen:
+        benchmark_names.check_patterns_match(there, benchmarks, variants, "user space")
+    return chosen
 
 
 def select_samples_of_variants(samples: Iterable[Sample], patterns: Sequence[str]) -> list[Sample]:
