@@ -5,6 +5,7 @@ options, sources, kernel and machine."""
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,9 @@ from kmtools.base.errors import UnableError
 from kmtools.cli import main
 from kmtools.lab import accel, catalogue
 from kmtools.lab.accel import Accel
-from kmtools.measure import bench, benchrun, collect, guest
+from kmtools.measure import bench, benchrun, collect, guest, hostenv
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture
@@ -71,6 +74,73 @@ def test_samples_of_a_run_are_collected_again(
     monkeypatch.setattr(collect, "merge_run", machine.real_merge)
     assert main(["collect", str(run)]) == 0
     assert (run / "samples.csv").read_text() == samples and read_tiers(run) == list(TIERS)
+
+
+def test_run_of_bench_takes_no_samples_of_other_places(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its own tiers would be left out."""
+    assert machine.run_bench() == 0
+    (run,) = machine.list_runs()
+    samples = (run / "samples.csv").read_text()
+    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    assert main(["collect", str(run), "--raw", f"vm={run}/raw/vm"]) == 1
+    assert f"{run}: kmarkers bench made this run: collect" in capsys.readouterr().err
+    assert (run / "samples.csv").read_text() == samples
+
+
+def test_collected_run_has_no_results_of_earlier_samples(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """summary.json and report.html were made of the samples before."""
+    assert machine.run_bench() == 0
+    (run,) = machine.list_runs()
+    for name in ("summary.json", "report.html"):
+        (run / name).touch()
+    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    assert main(["collect", str(run)]) == 0
+    assert not {"summary.json", "report.html"} & set(os.listdir(run))
+
+
+def test_collected_run_describes_the_machine_and_the_sources_that_were_measured(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """After an update of the kernel or of the sources, the description in env.json stays; only
+    its lists of tiers are new. Without env.json, the machine is unknown."""
+    assert machine.run_bench() == 0
+    (run,) = machine.list_runs()
+    before = json.loads((run / "env.json").read_text())
+    monkeypatch.setattr(collect, "merge_run", machine.real_merge)
+    other = {**hostenv.describe_host(), "date": "then", "source": {"commit": "new", "dirty": True}}
+    monkeypatch.setattr(hostenv, "describe_host", lambda: dict(other))
+    assert main(["collect", str(run)]) == 0
+    env = json.loads((run / "env.json").read_text())
+    assert env["date"] == "then"
+    assert env["source"] == {"commit": before["source"]["commit"], "dirty": True}
+    monkeypatch.setattr(benchrun, "identify_machine", lambda: {"running kernel": "later"})
+    other["date"] = "now"
+    assert main(["collect", str(run)]) == 0
+    assert json.loads((run / "env.json").read_text()) == env
+    (run / "env.json").unlink()
+    assert main(["collect", str(run)]) == 1
+    assert f"{run}: measured on another machine, or before" in capsys.readouterr().err
+
+
+def test_build_files_are_measured_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run is not resumed if a file has changed that says how modules are compiled or measured."""
+    for part in benchrun.MEASURED:
+        assert (ROOT / part).exists()
+        path = tmp_path / part
+        if (ROOT / part).is_dir():
+            path = path / "file"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    monkeypatch.setattr(benchrun, "ROOT", tmp_path)
+    hashes = {benchrun.identify_sources()["sha256"]}
+    for number, name in enumerate(("Kbuild", "kmarkers.mk", "scripts/guest/file", "sdt/file"), 2):
+        (tmp_path / name).write_text("changed")
+        hashes.add(benchrun.identify_sources()["sha256"])
+        assert len(hashes) == number
 
 
 def truncate_samples(raw: Path) -> None:

@@ -159,6 +159,25 @@ def make_archive(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
     return path / "raw.tar"
 
 
+def test_samples_of_one_tier_in_two_kernels_are_kept_apart(tmp_path: Path) -> None:
+    """The second archive of a tier has a folder of its own. A later collection leaves nothing of an
+    earlier one in these folders."""
+    archives = []
+    for kernel in ("6.1", "6.2"):
+        raw = rawdata.write_tier(tmp_path / kernel, 8, 1, BENCH, emulated="0", kernel=kernel)
+        archives.append(f"--archive=vm={tmp_path / kernel}.tar")
+        with tarfile.open(f"{tmp_path / kernel}.tar", "w") as archive:
+            for file in sorted(raw.iterdir()):
+                archive.add(file, file.name)
+    run = tmp_path / "run"
+    for _ in range(2):
+        assert main(["collect", str(run), *archives]) == 0
+        for name, kernel in (("vm", "6.1"), ("vm-2", "6.2")):
+            assert f"kernel={kernel}\n" in (run / "raw" / name / "env").read_text()
+            assert sorted(os.listdir(run / "raw" / name)) == sorted(os.listdir(tmp_path / kernel))
+            (run / "raw" / name / "stale.csv").touch()
+
+
 @pytest.mark.parametrize("name", ["../env", "/etc/env", "process-0/env", "x/env", "env\n", "a.sh"])
 def test_archive_with_unexpected_names_is_refused(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]

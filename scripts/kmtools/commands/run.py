@@ -88,8 +88,11 @@ def run_collect(args: Namespace) -> None:
             raw.append((tier, folder))
         collecting.print_window_totals(args.run, collecting.merge_run(args.run, raw))
         store_estimates_with_numpy(args.run)
-        for tier, folder in raw[len(args.raw) :]:
-            shutil.copytree(folder, args.run / "raw" / tier, dirs_exist_ok=True)
+        for index, (tier, folder) in enumerate(raw[len(args.raw) :], len(args.raw)):
+            earlier = sum(tier == other for other, _ in raw[:index])
+            kept = args.run / "raw" / (f"{tier}-{earlier + 1}" if earlier else tier)
+            shutil.rmtree(kept, ignore_errors=True)
+            shutil.copytree(folder, kept)
 
 
 def store_estimates_with_numpy(run: Path) -> None:
@@ -323,7 +326,7 @@ def check_chosen_patterns(tiers: Sequence[str], options: Mapping[str, Any]) -> N
     are known only when the module is loaded."""
     patterns = [options[name] or () for name in ("benchmarks", "variants")]
     if options["program"]:
-        choice.select_matching_benchmarks(options["program"], *patterns)
+        choice.select_matching_benchmarks(options["program"], patterns[0], patterns[1])
     elif not options["module"]:
         benchmark_names.check_tier_patterns(tiers, *patterns)
 

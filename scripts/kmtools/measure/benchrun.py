@@ -28,10 +28,11 @@ from kmtools.measure import hostenv
 
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
-# The sources of the measured programs and modules.
+# The sources of the measured programs and modules, and the files that say how they are compiled
+# and measured.
 MEASURED = (
     *("base", "bench_modules", "events", "immediate", "include", "markers", "native", "patcher"),
-    "sdt",
+    *("sdt", "Kbuild", "kmarkers.mk", "scripts/directory.mk", "scripts/guest"),
 )
 # The property of describe_cpu() that is left out of identify_machine(): the current CPU frequency,
 # which changes all the time.
@@ -73,11 +74,10 @@ def identify_sources(program: str = "", module: str = "") -> dict[str, Any]:
     program and the sources of the external module."""
     digest = hashlib.sha256(Path(program).read_bytes() if program else b"")
     for part in (*MEASURED, *([module] if module else ())):
-        for path in sorted(list_sources(ROOT / part)):
+        paths = [Path()] if (ROOT / part).is_file() else sorted(list_sources(ROOT / part))
+        for path in paths:
             content = (ROOT / part / path).read_bytes()
-            digest.update(
-                f"{part}/{path} {len(content)}\n".encode(errors="surrogateescape") + content
-            )
+            digest.update(os.fsencode(f"{part}/{path} {len(content)}\n") + content)
     return {"commit": hostenv.describe_source()["commit"], "sha256": digest.hexdigest()}
 
 

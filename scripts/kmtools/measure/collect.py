@@ -30,6 +30,8 @@ from kmtools.measure.samples import LOOP, Sample
 # The name of the file with the output of scripts/target/machine.sh, in a raw folder of another
 # machine.
 MACHINE = "machine"
+# The entries of env.json that describe samples, not the machine.
+OF_SAMPLES = ("tiers", "run")
 
 
 @dataclass
@@ -191,17 +193,36 @@ def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
         seen[key] = raw.path
 
 
-def describe_machine(raws: Sequence[RawDir]) -> dict[str, Any]:
-    """Return the description of the machine on which a run was measured. Raw folders of another
-    machine contain a file MACHINE. Raise RunError if the raw folders are of several machines."""
+def describe_machine(raws: Sequence[RawDir], run: benchrun.Run | None = None) -> dict[str, Any]:
+    """Return the description of the machine on which a run was measured, and of its sources. Raw
+    folders of another machine contain a file MACHINE. If `bench` made the run on another machine,
+    or before this machine changed, the description is that of its env.json. Raise RunError if the
+    raw folders are of several machines, or if there is no env.json then."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
-    if not told:
+    if not told and run is None:
         return hostenv.describe_host()
+    if not told:
+        assert run is not None
+        return describe_machine_of_run(run)
     names = {(one.get("cpu_model"), one.get("microcode")) for one in told}
     if len(names) > 1 or len(told) < len(raws):
         raise RunError(f"{files[-1]}: the raw folders are of several machines")
     return hostenv.describe_other_machine(told[0])
+
+
+def describe_machine_of_run(run: benchrun.Run) -> dict[str, Any]:
+    """Return the description of the machine and of the sources for env.json of a run of `bench`."""
+    plan = run.plan
+    env = hostenv.describe_host()
+    if plan.machine and plan.machine != benchrun.identify_machine():
+        file = run.path / "env.json"
+        if not file.exists():
+            raise RunError(f"{run.path}: measured on another machine, or before this one changed")
+        env = {key: value for key, value in read_json(file, dict).items() if key not in OF_SAMPLES}
+    if plan.source:
+        env["source"] = {**env["source"], "commit": plan.source["commit"]}
+    return env
 
 
 def make_tier_entry(raw: RawDir) -> dict[str, Any]:
@@ -223,8 +244,11 @@ def make_tier_entry(raw: RawDir) -> dict[str, Any]:
 
 
 def write_run_files(run: Path, raws: Sequence[RawDir], env: dict[str, Any]) -> None:
-    """Write samples.csv and env.json of a run, each of them atomically."""
+    """Write samples.csv and env.json of a run, each of them atomically. Remove the summary and the
+    page of earlier samples."""
     run.mkdir(parents=True, exist_ok=True)
+    for name in ("summary.json", "report.html"):
+        (run / name).unlink(missing_ok=True)
     samples.write_samples(run / "samples.csv", (row for raw in raws for row in raw.rows))
     write_file_atomically(run / "env.json", json.dumps(env, indent=2, sort_keys=True) + "\n")
 
@@ -262,6 +286,10 @@ def merge_run(
     default a new Reader."""
     run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.get_raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
+    if tier_folders and run is not None:
+        raise RunError(
+            f"{path}: kmarkers bench made this run: collect other samples in a folder of their own"
+        )
     if not tier_folders and not own:
         rundir.require_run_folder(path)
         raise RunError(f"{path}: holds no measured tier, and no --raw names one")
@@ -274,7 +302,7 @@ def merge_run(
             keep_chosen_variants(reader.load(tier, raw), run.plan.variants) for tier, raw in own
         ]
     check_tiers_distinct(raws)
-    env = describe_machine(raws)
+    env = describe_machine(raws, run)
     env["tiers"] = [make_tier_entry(raw) for raw in raws]
     if run is not None:
         env["run"] = benchrun.describe_run(run)
