@@ -207,6 +207,18 @@ def test_other_switches_need_another_label(clock: Path, capsys: pytest.CaptureFi
     assert capsys.readouterr().out.splitlines()[2].startswith("other ")
 
 
+def test_times_of_a_command_with_newlines_are_continued(clock: Path) -> None:
+    """The switches have newlines, and the command has one and a byte that is no UTF-8."""
+    off, on = (f"true\n{switch_to(clock, state)}" for state in ("off", "on"))
+    command = ["true", "two\nlines", os.fsdecode(b"caf\xe9")]
+    for _ in range(2):
+        assert main(make_macro_command(clock, on, off, "--runs", "1", "--", *command)) == 0
+    times = macro.load_times(clock / "t")
+    assert [one.round for one in times] == [1, 1, 2, 2]
+    assert {one.command for one in times} == {shlex.join(command)}
+    assert {one.switch for one in times} == {on, off}
+
+
 def test_other_command_needs_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
     off, on = switch_to(clock, "off"), switch_to(clock, "on")
     words = ["--label", "one", "--runs", "1", "--"]

@@ -65,7 +65,8 @@ def load_times(path: Path) -> list[CommandTime]:
     """Return the times in a file; none if there is no such file."""
     if not path.exists():
         return []
-    lines = list(csv.reader(path.read_text(encoding="utf-8").splitlines()))
+    text = path.read_bytes().decode(errors="surrogateescape")
+    lines = list(csv.reader(StringIO(text, newline="")))
     if not lines or lines[0] not in (COLUMNS, OLD_COLUMNS):
         raise FailedError(f"{path}:1: not a file of times")
     times = []
