@@ -372,6 +372,29 @@ def test_rows_of_one_run_in_several_kernels_are_merged_by_kernel() -> None:
     ]  # fmt: skip
 
 
+def test_row_in_several_kernels_of_one_run_does_not_split_other_rows() -> None:
+    """Run a has the row v in two kernels. The row w, measured under another kernel in each run, is
+    still one row with a value of each run."""
+    entries = [
+        ("a", make_row("v", kernel="6.1")), ("a", make_row("v", kernel="6.2")),
+        ("a", make_row("w", kernel="6.1")), ("b", make_row("w", kernel="6.3")),
+    ]  # fmt: skip
+    found = comparison_key.merge_rows_of_runs(entries)
+    assert [(row.name.variant, row.kernel, len(row.values)) for row in found] == [
+        ("v", "6.1", 1), ("v", "6.2", 1), ("w", "", 2),
+    ]  # fmt: skip
+
+
+def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
+    """Two rows have the same name, and only one of them has a shift."""
+    old, new = (make_row("v", kernel=kernel, values=np.array([1.0])) for kernel in ("6.1", "6.2"))
+    shift = Shift(new, 0, 2.0, Interval(1.0, 3.0), "slower")
+    found = json.loads(history.render_history_json(make_history(rows=[old, new], shifts=[shift])))
+    assert [(row["kernel"], len(row["shifts"])) for row in found["rows"]] == [
+        ("6.1", 0), ("6.2", 1),
+    ]  # fmt: skip
+
+
 def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
     """Compare 1,000 runs, a tenth of the runs of make check-fleet, in at most 12 s of CPU time."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
@@ -611,8 +634,8 @@ def test_json_of_a_history_has_values_and_shifts_of_rows() -> None:
              "verdict": "slower"}  # fmt: skip
     old = {"run": "r0", "percent": -4.0, "percent_lo": -5.0, "percent_hi": -3.0}
     assert first == {
-        "tier": "native", "benchmark": "b", "variant": "v", "kind": rows.SHARE, "values": [1.0],
-        "shifts": [shift, {**shift, **old}],
+        "tier": "native", "kernel": first["kernel"], "benchmark": "b", "variant": "v",
+        "kind": rows.SHARE, "values": [1.0], "shifts": [shift, {**shift, **old}],
     }  # fmt: skip
     assert (second["values"], len(second["shifts"])) == ([1.0, 2.0], 1)
 

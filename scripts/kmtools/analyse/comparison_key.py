@@ -130,12 +130,13 @@ def find_incomparable_runs(
 
 def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
     """Merge the rows of several runs into the rows of one run, in which each run counts as a
-    process. If a run has a row in several kernels, the rows of each kernel are merged
+    process. If a run has a row in several kernels, this row is merged for each kernel
     separately."""
-    apart = len({(entry[0], *make_row_key(entry)) for entry in entries}) < len(entries)
+    counts = Counter((entry[0], make_row_key(entry)) for entry in entries)
+    apart = {key for (_, key), count in counts.items() if count > 1}
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
-        kernel = row.kernel if apart else ""
+        kernel = row.kernel if make_row_key((run, row)) in apart else ""
         groups[*make_row_key((run, row)), row.kind, row.baseline, kernel].append(row)
     rows = []
     for key, several in groups.items():

@@ -142,10 +142,11 @@ def render_history_json(history: History) -> str:
     rows: list[dict[str, Any]] = []
     for row in history.rows:
         name = row.name
-        own = [s for s in history.shifts if s.row.name == name]
+        own = [s for s in history.shifts if s.row is row]
         rows.append(
             {
                 "tier": name.tier,
+                "kernel": row.kernel,
                 "benchmark": name.benchmark,
                 "variant": name.variant,
                 "kind": row.kind,
