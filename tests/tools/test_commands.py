@@ -22,7 +22,16 @@ from kmtools.commands import check, comparing, lab, macro, many, plotting, publi
 from kmtools.lab import added, build, cache, catalogue, database, kernels, shell
 from kmtools.lab.machine import Request
 from kmtools.measure import bench as measuring
-from kmtools.measure import benchmark_names, benchrun, choice, collect, fetch, objects, rounds
+from kmtools.measure import (
+    benchmark_names,
+    benchrun,
+    choice,
+    collect,
+    fetch,
+    objects,
+    rounds,
+    rundir,
+)
 from kmtools.measure.benchrun import Plan
 from kmtools.measure.macro import CommandTime
 from kmtools.report import history as histories
@@ -378,8 +387,12 @@ def test_each_document_has_its_writer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_impact_without_rows_of_real_caches_fails(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """If the run was quick, a line before the table says so."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "x").mkdir()
+    (tmp_path / "x" / "env.json").write_text("{}")
     monkeypatch.setattr("kmtools.analyse.summary.read_summary", lambda path: {"results": [path]})
     monkeypatch.setattr(impact, "render_impact_section", lambda rows: [])
     assert main(["impact", "x"]) == BAD
@@ -387,6 +400,9 @@ def test_impact_without_rows_of_real_caches_fails(
     monkeypatch.setattr(impact, "render_impact_section", lambda rows: [str(*rows), "b"])
     assert main(["impact", "x"]) == DONE
     assert capsys.readouterr().out == "x\nb\n"
+    (tmp_path / "x" / "env.json").write_text('{"run": {"quick": true, "missing": []}}')
+    assert main(["impact", "x"]) == DONE
+    assert capsys.readouterr().out == f"{rundir.QUICK}\n\nx\nb\n"
 
 
 @pytest.mark.parametrize(

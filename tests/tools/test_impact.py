@@ -78,6 +78,13 @@ def test_rows_without_an_interval_are_left_out() -> None:
     assert not list(impact.compute_marker_shares(short))
 
 
+@pytest.mark.parametrize("verdict", ["withheld", "slower"])
+def test_withheld_rows_are_left_out(verdict: str) -> None:
+    """They were measured too poorly for a verdict."""
+    run = [{**row, "verdict": verdict} for row in RUN]
+    assert bool(list(impact.compute_marker_shares(run))) is (verdict == "slower")
+
+
 def test_emulated_cycles_are_not_used() -> None:
     emulated = [{**row, "tier": "vm"} for row in RUN]
     assert not list(impact.render_impact_section(emulated))

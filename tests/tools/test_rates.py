@@ -71,6 +71,17 @@ def test_only_mechanisms_on_real_cpus_are_listed() -> None:
     assert [ns for *_, ns in found] == pytest.approx([0.1, 0.15, 0.3, 1, 10, 2000])
 
 
+def test_withheld_rows_are_left_out() -> None:
+    """They were measured too poorly for a verdict."""
+    kept = [cost.name for cost in rates.compute_mechanism_costs(SUMMARY, ENV)]
+    summary = {
+        kind: [{**entry, "verdict": "withheld"} for entry in SUMMARY[kind][:1]] + SUMMARY[kind][1:]
+        for kind in ("results", "sites")
+    }
+    found = [cost.name for cost in rates.compute_mechanism_costs(summary, ENV)]
+    assert found == [n for n in kept if n not in ("typed-direct-call", "marker-generic")]
+
+
 def test_numbers_have_three_significant_digits() -> None:
     assert [rates.format_number(n) for n in (0.01234, 1.234, 45.67, 999.6, 1370, 43314539)] == [
         *("0.0123", "1.23", "45.7", "1,000", "1,370", "43,300,000"),

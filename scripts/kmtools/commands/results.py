@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from kmtools.base.errors import BAD, DONE, FailedError, UnableError
 from kmtools.base.files import write_file_atomically
@@ -16,7 +17,7 @@ from kmtools.base.paths import require_checkout
 from kmtools.base.text import align_table
 from kmtools.commands import Run
 from kmtools.commands.plotting import FORMATS
-from kmtools.measure import objects
+from kmtools.measure import objects, rundir
 
 
 def add_impact_command(parser: ArgumentParser) -> Run:
@@ -34,9 +35,16 @@ def add_impact_command(parser: ArgumentParser) -> Run:
                 "no tier with real caches (native or metal) has results of getppid-pressure and of"
                 " cold branches"
             )
+        print_warnings(read_json(args.run / "env.json", dict))
         print(text)
 
     return run_impact
+
+
+def print_warnings(env: Mapping[str, Any]) -> None:
+    """Print the warnings about a run, such as that it was quick."""
+    for line in rundir.list_warnings(env):
+        print(f"{line}\n")
 
 
 def add_rates_command(parser: ArgumentParser) -> Run:
@@ -76,6 +84,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
             raise UnableError(f"{args.figure}: a figure is .svg, .png or .pdf")
+        print_warnings(env)
         print(render_rates_text(found, args.rate))
         if args.figure:
             if why := library.find_drawing_fault():

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kmtools.analyse.published import PUBLISHED, read_csv_table
+from kmtools.analyse.verdicts import WITHHELD
 
 # The number of markers in the system call that was measured.
 MARKERS_IN_CALL = 2
@@ -106,6 +107,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
     time of the call, except in old runs, which lack the variant `clock`."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
+    known = [row for row in known if row.get("verdict") != WITHHELD]
     rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
     for tier in REAL_TIERS:
         plain = rows.get((tier, CALL, "compiled-out"))

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
+from kmtools.analyse.verdicts import WITHHELD
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import align_table, get_terminal_width, wrap_line
 from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
@@ -112,12 +113,17 @@ def list_mechanisms(
     summary: Mapping[str, Any],
 ) -> Iterator[tuple[Mapping[str, Any], str, str, Sequence[Any]]]:
     """Yield, for each mechanism of instrumentation: its entry in summary.json, its state (dormant
-    or enabled), its name, and its cost in ticks as (lower end, median, upper end)."""
+    or enabled), its name, and its cost in ticks as (lower end, median, upper end). Leave out what
+    was measured too poorly for a verdict."""
     for entry in summary.get("sites", ()):
+        if entry.get("verdict") == WITHHELD:
+            continue
         if entry["benchmark"] == DENSE and entry["flavour"] != "none":
             ends = entry["ci_lo"], entry["cost"], entry["ci_hi"]
             yield entry, DORMANT, entry["flavour"], ends
     for entry in summary["results"]:
+        if entry.get("verdict") == WITHHELD:
+            continue
         state = find_probe_state(entry["benchmark"], entry["variant"])
         is_clone = entry["variant"] == f"{entry['baseline']}-clone"
         if state and entry["baseline"] and not is_clone:
