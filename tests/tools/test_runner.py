@@ -146,6 +146,24 @@ def test_results_of_pytest_are_those_of_its_report(
     assert suites.run_pytest(log).failed == [f"pytest wrote no report, see {log}"]
 
 
+def test_incomplete_report_of_pytest_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a full disk, the report ends in the middle of an element."""
+    log = tmp_path / "x.log"
+
+    def run(words: list[str], log: Path, env: object) -> int:
+        log.with_suffix(".xml").write_text("<a><testcase classname='t' name='a'/><test")
+        return 0
+
+    monkeypatch.setattr(processes, "run_program", run)
+    found = suites.run_pytest(log)
+    assert found.passed == 0
+    (failed,) = found.failed
+    assert failed.startswith(f"pytest's report {tmp_path}/x.xml is incomplete (")
+    assert failed.endswith(f"), see {log}")
+
+
 def raise_error(error: Exception) -> Tally:
     raise error
 

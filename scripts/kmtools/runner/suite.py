@@ -108,7 +108,12 @@ def run_pytest(log: Path, *words: str, env: Mapping[str, str] | None = None) -> 
     if not record.is_file():
         tally.failed.append(f"pytest wrote no report, see {log}")
         return tally
-    for case in ElementTree.parse(record).iter("testcase"):
+    try:
+        cases = list(ElementTree.parse(record).iter("testcase"))
+    except ElementTree.ParseError as error:
+        tally.failed.append(f"pytest's report {record} is incomplete ({error}), see {log}")
+        return tally
+    for case in cases:
         name = f"{case.get('classname')}.{case.get('name')}"
         if case.find("failure") is not None or case.find("error") is not None:
             tally.failed.append(name)
