@@ -222,16 +222,38 @@ static int connect_linked_probes(struct marker_link *links, unsigned int nr)
 	return err;
 }
 
+static void switch_off_markers_one_by_one(struct marker_entry *entry)
+{
+	struct marker *marker;
+
+	list_for_each_entry(marker, &entry->markers, node)
+		if (is_format_accepted(entry, marker->format) && !count_typed_probes(marker))
+			marker_switch_off(marker);
+}
+
+/*
+ * Switch off the markers of names that lost their last probe: all in one batch or, if that is
+ * refused because of one site or for lack of memory, as many as possible, by bisection.  A site
+ * that remains on calls no probe.  It is tried again when its name next loses its last probe.
+ */
+static void switch_off_names(const struct marker_link *links, unsigned int nr)
+{
+	if (!switch_sites_of_names(links, nr, false))
+		return;
+	if (nr > 1) {
+		switch_off_names(links, nr / 2);
+		switch_off_names(links + nr / 2, nr - nr / 2);
+	} else if (links->switches) {
+		switch_off_markers_one_by_one(links->entry);
+	}
+}
+
 /* Switch off the markers of names whose last probe was removed. */
 static void switch_off_unused_names(struct marker_link *links, unsigned int nr)
 {
 	unsigned int i;
 
-	/*
-	 * Ignore an error: a site that remains on calls no probe.  Switching the site off is tried
-	 * again when the name next loses its last probe.
-	 */
-	switch_sites_of_names(links, nr, false);
+	switch_off_names(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
 			marker_switch_unregister_hooks(links[i].entry);

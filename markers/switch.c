@@ -53,6 +53,15 @@ int marker_switch_end(struct marker_switch *batch, int err)
 	return err;
 }
 
+/* Switch off one marker, unless it is off.  An error is ignored. */
+void marker_switch_off(struct marker *marker)
+{
+	struct imv_change change = { .var = &marker->state__imv, .size = 1 };
+
+	if (marker->state__imv)
+		imv_set_many(&change, 1);
+}
+
 /**
  * marker_switch_off_table() - switch off the markers of a table one by one
  * @table: the table of a module's markers
@@ -64,13 +73,8 @@ void marker_switch_off_table(const struct marker_table *table)
 {
 	unsigned int i;
 
-	for (i = 0; i < table->nr; i++) {
-		struct marker *marker = get_marker_of_record(&table->records[i]);
-		struct imv_change change = { .var = &marker->state__imv, .size = 1 };
-
-		if (marker->state__imv)
-			imv_set_many(&change, 1);
-	}
+	for (i = 0; i < table->nr; i++)
+		marker_switch_off(get_marker_of_record(&table->records[i]));
 }
 
 /*

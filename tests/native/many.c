@@ -16,6 +16,7 @@
 #include "../../markers/array.h"
 #include "../../markers/connect.h"
 #include "../../markers/list.h"
+#include "../../markers/names.h"
 #include "../../markers/tables.h"
 #include "many.h"
 
@@ -196,9 +197,21 @@ static const char *check_connect_without_memory(void)
 	return NULL;
 }
 
+/* Return the number of markers with the names of the links that are on. */
+static unsigned int count_enabled_markers(void)
+{
+	struct marker *marker;
+	unsigned int i, on = 0;
+
+	for (i = 0; i < ARRAY_SIZE(links); i++)
+		list_for_each_entry(marker, &marker_name_find(links[i].name)->markers, node)
+			on += marker->state__imv;
+	return on;
+}
+
 /*
- * Check that disconnecting works if an allocation fails: no probe is called, although some sites
- * may still be enabled.
+ * Check that disconnecting works if an allocation fails: no probe is called, and all markers are
+ * off, although they could not be switched in one batch.
  */
 static const char *check_disconnect_without_memory(void)
 {
@@ -207,12 +220,12 @@ static const char *check_disconnect_without_memory(void)
 
 	EXPECT(!test_prepare_failing());
 	for (nth = 1; nth < FAR && failed; nth++) {
-		EXPECT(!connect_links());
+		EXPECT(!connect_links() && count_enabled_markers() == 5);
 		test_fail_nth_allocation(nth);
 		disconnect_links();
 		failed = test_has_allocation_failed();
 		test_stop_failing();
-		EXPECT(hit_and_check_calls(0, 0, 0, 0));
+		EXPECT(!count_enabled_markers() && hit_and_check_calls(0, 0, 0, 0));
 	}
 	EXPECT(nth > 2 && nth < FAR);
 	return NULL;
@@ -521,6 +534,30 @@ static const char *check_dropped_table_without_memory(void)
 	return NULL;
 }
 
+/*
+ * Check that the site of a marker is switched off when the last probe of its name leaves, also if
+ * an allocation fails.
+ */
+static const char *check_sites_without_memory(void)
+{
+	bool failed = true;
+	unsigned int nth;
+
+	EXPECT(!test_prepare_failing());
+	EXPECT(!add_own_table(0, NULL));
+	for (nth = 1; nth < FAR && failed; nth++) {
+		EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
+		EXPECT(read_own_state());
+		test_fail_nth_allocation(nth);
+		marker_probe_unregister("many_own", count_call, &calls[0]);
+		failed = test_has_allocation_failed();
+		test_stop_failing();
+		EXPECT(!read_own_state());
+	}
+	EXPECT(nth > 2 && nth < FAR);
+	return NULL;
+}
+
 /* Invalid pointers, passed as the modules to which the own tables belong. */
 #define FIRST	((struct module *)1)
 #define SECOND	((struct module *)2)
@@ -701,6 +738,8 @@ const struct test_case many_cases[] = {
 	{ "markers_arrays_have_room_for_twice_their_probes", check_capacities, NULL },
 	{ "markers_tables_without_memory", check_table_without_memory, clean_up_own_tables },
 	{ "markers_tables_leave_without_memory", check_dropped_table_without_memory,
+	  clean_up_own_tables },
+	{ "markers_leave_probes_without_memory", check_sites_without_memory,
 	  clean_up_own_tables },
 	{ "markers_of_ready_modules", check_ready_modules, clean_up_own_tables },
 	{ "markers_tables_leave_by_their_records", check_dropped_records, clean_up_own_tables },
