@@ -152,8 +152,11 @@ static int connect_entry_event(const struct kmarkers_event_offer *event, void *e
 	}
 	if (!err)
 		return 0;
-	if (user)
-		kfree_rcu(user, rcu);
+	if (user) {
+		/* Sites that were on may have recorded hits for @event_user, which the caller frees. */
+		synchronize_rcu();
+		kfree(user);
+	}
 	module_put(THIS_MODULE);
 	return err;
 }
