@@ -40,7 +40,8 @@ static struct notifier_block module_notifier = {
 
 static int __init entry_init(void)
 {
-	int err = register_module_notifier(&module_notifier);
+	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION) ?:
+		  register_module_notifier(&module_notifier);
 
 	if (err)
 		return err;
