@@ -3,7 +3,6 @@
  * Register the recorded functions (built with entry.mk) of a module when the module is loaded, and
  * unregister these functions when the module is unloaded.
  */
-#include <linux/cpu.h>
 #include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/list.h>
@@ -13,7 +12,8 @@
 #include <linux/printk.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
-#include <linux/workqueue.h>
+
+#include <kmarkers/redirect.h>
 
 #include "modules.h"
 #include "names.h"
@@ -240,31 +240,6 @@ static void disable_all_sites(void)
 	}
 }
 
-static void do_nothing(struct work_struct *work)
-{
-}
-
-/*
- * Wait until no idle task is in entry_call() any more, because synchronize_rcu_tasks() does not
- * wait for idle tasks.  Run a work item on each online CPU.  When the work item runs, the idle task
- * of the CPU has left entry_call(): an idle task is not preempted, and calls the scheduler only in
- * the idle loop.
- */
-static void wait_for_idle_tasks(void)
-{
-	struct work_struct work;
-	unsigned int cpu;
-
-	INIT_WORK_ONSTACK(&work, do_nothing);
-	cpus_read_lock();
-	for_each_online_cpu(cpu) {
-		schedule_work_on(cpu, &work);
-		flush_work(&work);
-	}
-	cpus_read_unlock();
-	destroy_work_on_stack(&work);
-}
-
 /**
  * entry_unregister_all_modules() - unregister all sites before this module is unloaded
  *
@@ -286,7 +261,5 @@ void entry_unregister_all_modules(void)
 		free_entry_table(table);
 	}
 	mutex_unlock(&entry_registry.lock);
-	/* Wait for tasks that were preempted in entry_call(). */
-	synchronize_rcu_tasks();
-	wait_for_idle_tasks();
+	patcher_wait_for_tasks();
 }

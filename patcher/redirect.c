@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Redirect calls and functions of the kernel to a replacement. */
+#include <linux/cpu.h>
 #include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/ftrace.h>
@@ -10,6 +11,7 @@
 #include <linux/pgtable.h>
 #include <linux/rcupdate.h>
 #include <linux/string.h>
+#include <linux/workqueue.h>
 
 #include <kmarkers/opcodes.h>
 #include <kmarkers/redirect.h>
@@ -25,6 +27,36 @@
 static const char owner[] = "redirect";
 static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
+
+static void do_nothing(struct work_struct *work)
+{
+}
+
+/**
+ * patcher_wait_for_tasks() - wait until no task is in code that is not called any more
+ *
+ * The code must not sleep.  A task that was preempted in it has left it after a tasks-RCU grace
+ * period.  Such a period does not wait for idle tasks, so run a work item on each online CPU, too:
+ * an idle task is not preempted, and calls the scheduler only in the idle loop.
+ *
+ * Context: may sleep.
+ */
+void patcher_wait_for_tasks(void)
+{
+	struct work_struct work;
+	unsigned int cpu;
+
+	synchronize_rcu_tasks();
+	INIT_WORK_ONSTACK(&work, do_nothing);
+	cpus_read_lock();
+	for_each_online_cpu(cpu) {
+		schedule_work_on(cpu, &work);
+		flush_work(&work);
+	}
+	cpus_read_unlock();
+	destroy_work_on_stack(&work);
+}
+EXPORT_SYMBOL_GPL(patcher_wait_for_tasks);
 
 /*
  * Return true if a replacement is in text that is not freed after init.  The text must belong to
@@ -169,7 +201,7 @@ static int restore_original_call(struct patcher_redirect *redirect)
  * After this function has returned 0, the call has its original bytes and no task is in the
  * replacement.
  *
- * Context: may sleep; waits for a tasks-RCU grace period.
+ * Context: may sleep; waits for a tasks-RCU grace period and for the idle task of each CPU.
  * Return: 0; -EINVAL if @redirect is not in use; or an error of patcher_apply() or of
  * patcher_check_core_write(), such as -EBUSY.  After an error the replacement may still be called,
  * and the caller should call this function again later.
@@ -194,7 +226,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	mutex_unlock(&lock);
 	if (err)
 		return err;
-	synchronize_rcu_tasks();
+	patcher_wait_for_tasks();
 	module_put(module);
 	return 0;
 }
@@ -299,7 +331,7 @@ static int unregister_detour(struct patcher_detour *detour)
  *
  * After this function has returned 0, no task is in the replacement.
  *
- * Context: may sleep; waits for a tasks-RCU grace period.
+ * Context: may sleep; waits for a tasks-RCU grace period and for the idle task of each CPU.
  * Return: 0; -EINVAL if @detour is not in use; or an error of ftrace.
  */
 int patcher_restore_function(struct patcher_detour *detour)
@@ -316,7 +348,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	mutex_unlock(&lock);
 	if (err)
 		return err;
-	synchronize_rcu_tasks();
+	patcher_wait_for_tasks();
 	module_put(module);
 	return 0;
 }

@@ -123,6 +123,8 @@ struct patcher_detour {
 	struct ftrace_ops ops;
 };
 
+void patcher_wait_for_tasks(void);
+
 int patcher_redirect_function(struct patcher_detour *detour);
 int patcher_restore_function(struct patcher_detour *detour);
 
