@@ -8,7 +8,8 @@
  * events in a single walk, this file changes the system of these events to SELECTED for the time of
  * the call.  If another task switches all events of the original system during this call, the
  * selected events are not switched, as if that task had run before this call.  If another task
- * switches a single selected event, that task gets an error.
+ * switches a single selected event, that task gets an error.  If another task makes a trace
+ * instance, the instance has the selected events in the directory SELECTED.
  *
  * The system of a referenced event is not changed; each referenced event is switched in a separate
  * walk.  The reason is event probes, which hold references to their events.  To remove the trigger
@@ -44,15 +45,15 @@ static DEFINE_MUTEX(enabling);
  * @system: name of the system
  * @names: names of the events, without duplicates
  * @nr: number of names
- * @referenced: bitmap of the selected events that are referenced, and therefore do not have the
- *	system SELECTED
+ * @alone: bitmap of the selected events that are switched alone, and do not have the system
+ *	SELECTED: events that are referenced, and the only event of a set
  */
 struct event_set {
 	struct kmarkers_event_source *source;
 	const char *system;
 	const char *const *names;
 	unsigned int nr;
-	unsigned long *referenced;
+	unsigned long *alone;
 };
 
 static bool can_event_be_enabled(struct kmarkers_event *event)
@@ -72,8 +73,8 @@ static bool event_has_failed_user(struct kmarkers_event *event)
 
 /*
  * Select each event of @set for which @is_selected() returns true: change its system to SELECTED
- * or, if the event is referenced, set its bit in @set->referenced.  Return the number of events
- * with the system SELECTED.  While an event has the system SELECTED, no task can take a reference
+ * or, if the event is referenced or the only one, set its bit in @set->alone.  Return the number of
+ * events with the system SELECTED.  While an event has the system SELECTED, no task can take a reference
  * to the event, because a lookup by the original system does not find the event.
  */
 static unsigned int select_events(const struct event_set *set,
@@ -81,14 +82,14 @@ static unsigned int select_events(const struct event_set *set,
 {
 	unsigned int i, nr = 0;
 
-	bitmap_zero(set->referenced, set->nr);
+	bitmap_zero(set->alone, set->nr);
 	for (i = 0; i < set->nr; i++) {
 		struct kmarkers_event *event = kmarkers_event_find(set->system, set->names[i]);
 
 		if (!is_selected(event))
 			continue;
-		if (kmarkers_event_is_referenced(event)) {
-			__set_bit(i, set->referenced);
+		if (set->nr == 1 || kmarkers_event_is_referenced(event)) {
+			__set_bit(i, set->alone);
 			continue;
 		}
 		event->class.system = SELECTED;
@@ -106,12 +107,12 @@ static int switch_selected_events(const struct event_set *set, unsigned int nr, 
 	int err = nr ? trace_set_clr_event(SELECTED, NULL, on) : 0;
 	unsigned int i;
 
-	for_each_set_bit(i, set->referenced, set->nr) {
-		int alone = trace_set_clr_event(set->system, set->names[i], on);
+	for_each_set_bit(i, set->alone, set->nr) {
+		int found = trace_set_clr_event(set->system, set->names[i], on);
 
 		/* -EINVAL: the event is not found, because it was removed since it was selected. */
-		if (alone != -EINVAL)
-			err = err ?: alone;
+		if (found != -EINVAL)
+			err = err ?: found;
 	}
 	return err;
 }
@@ -210,11 +211,11 @@ int kmarkers_switch_events(struct kmarkers_event_source *source, const char *sys
 			   const char *const *names, unsigned int nr, bool on)
 {
 	struct kmarkers_event_link *links = kvcalloc(nr, sizeof(*links), GFP_KERNEL);
-	unsigned long *referenced = bitmap_zalloc(nr, GFP_KERNEL);
-	const struct event_set set = { source, system, names, nr, referenced };
+	unsigned long *alone = bitmap_zalloc(nr, GFP_KERNEL);
+	const struct event_set set = { source, system, names, nr, alone };
 	int err = -ENOMEM;
 
-	if (!links || !referenced)
+	if (!links || !alone)
 		goto free;
 	mutex_lock(&enabling);
 	err = 0;
@@ -224,7 +225,7 @@ int kmarkers_switch_events(struct kmarkers_event_source *source, const char *sys
 		disable_events(&set, links);
 	mutex_unlock(&enabling);
 free:
-	bitmap_free(referenced);
+	bitmap_free(alone);
 	kvfree(links);
 	return err;
 }
@@ -235,13 +236,17 @@ free:
  */
 bool kmarkers_event_is_enabled(const char *system, const char *name)
 {
-	struct trace_event_file *file = trace_get_event_file(NULL, system, name);
-	bool enabled;
+	struct trace_event_file *file;
+	bool enabled = false;
 
-	if (IS_ERR(file))
-		return false;
-	enabled = file->flags & EVENT_FILE_FL_ENABLED &&
-		  !(file->flags & EVENT_FILE_FL_SOFT_DISABLED);
-	trace_put_event_file(file);
+	/* Older kernels count references to an event in its module, so the event may be removed. */
+	mutex_lock(&kmarkers_event_names.removing);
+	file = trace_get_event_file(NULL, system, name);
+	if (!IS_ERR(file)) {
+		enabled = file->flags & EVENT_FILE_FL_ENABLED &&
+			  !(file->flags & EVENT_FILE_FL_SOFT_DISABLED);
+		trace_put_event_file(file);
+	}
+	mutex_unlock(&kmarkers_event_names.removing);
 	return enabled;
 }

@@ -21,11 +21,25 @@
 #define AT_ONCE		32
 
 struct event_names kmarkers_event_names = {
+	.removing = __MUTEX_INITIALIZER(kmarkers_event_names.removing),
 	.pending = LIST_HEAD_INIT(kmarkers_event_names.pending),
 };
 
 static void add_or_remove_pending_events(struct work_struct *work);
 static DECLARE_WORK(pending_work, add_or_remove_pending_events);
+
+/* Take event_mutex, to add events to the trace core and to remove events from it. */
+void kmarkers_event_lock_all(void)
+{
+	mutex_lock(&kmarkers_event_names.removing);
+	mutex_lock(kmarkers_event_names.lock);
+}
+
+void kmarkers_event_unlock_all(void)
+{
+	mutex_unlock(kmarkers_event_names.lock);
+	mutex_unlock(&kmarkers_event_names.removing);
+}
 
 void kmarkers_event_changes_init(struct event_changes *changes,
 				 struct kmarkers_event_source *source)
@@ -230,10 +244,10 @@ static void add_or_remove_pending_events(struct work_struct *work)
 	bool more;
 
 	do {
-		mutex_lock(kmarkers_event_names.lock);
+		kmarkers_event_lock_all();
 		add_or_remove_events(&kmarkers_event_names.pending, 1);
 		more = !list_empty(&kmarkers_event_names.pending);
-		mutex_unlock(kmarkers_event_names.lock);
+		kmarkers_event_unlock_all();
 		cond_resched();
 	} while (more);
 }

@@ -15,11 +15,13 @@ struct kmarkers_event;
 
 /**
  * struct event_names - all trace events
+ * @removing: held while events may be removed from the trace core. Taken before @lock.
  * @lock: the kernel's event_mutex; NULL if trace events cannot be added to this kernel
  * @names: hash table of all trace events, by name
  * @pending: events that a work item adds to the trace core or, if @is_removed is set, removes
  */
 struct event_names {
+	struct mutex removing;
 	struct mutex *lock;
 	DECLARE_HASHTABLE(names, EVENT_NAME_BITS);
 	struct list_head pending;
@@ -43,6 +45,8 @@ struct event_changes {
 	struct list_head stale;
 };
 
+void kmarkers_event_lock_all(void);
+void kmarkers_event_unlock_all(void);
 void kmarkers_event_changes_init(struct event_changes *changes,
 				 struct kmarkers_event_source *source);
 int kmarkers_event_accept_offer(void *changes, const struct kmarkers_event_offer *offer);

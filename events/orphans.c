@@ -67,7 +67,7 @@ void kmarkers_events_check_orphans_and_users(struct work_struct *work)
 	bool more = false;
 	int bucket;
 
-	mutex_lock(kmarkers_event_names.lock);
+	kmarkers_event_lock_all();
 	for_each_event_safe(event, next, bucket) {
 		if (!event->orphan)
 			kmarkers_event_connect_users(event);
@@ -76,7 +76,7 @@ void kmarkers_events_check_orphans_and_users(struct work_struct *work)
 	}
 	if (more)
 		kmarkers_event_queue_check();
-	mutex_unlock(kmarkers_event_names.lock);
+	kmarkers_event_unlock_all();
 }
 
 /**

@@ -47,16 +47,6 @@
 /* All event sources; guarded by event_mutex. */
 static LIST_HEAD(sources);
 
-static void lock_events(void)
-{
-	mutex_lock(kmarkers_event_names.lock);
-}
-
-static void unlock_events(void)
-{
-	mutex_unlock(kmarkers_event_names.lock);
-}
-
 /*
  * Connect the waiting users of all events.  A user waits if it could not be connected before, for
  * example because the source of the event was unregistered and is registered again.  The caller
@@ -100,11 +90,11 @@ void kmarkers_events_handle_module_live(struct module *module)
 
 	if (!kmarkers_event_names.lock)
 		return;
-	lock_events();
+	kmarkers_event_lock_all();
 	list_for_each_entry(source, &sources, node)
 		add_offered_events(source, module);
 	connect_waiting_users();
-	unlock_events();
+	kmarkers_event_unlock_all();
 }
 
 static int set_owner_from_offer(void *data, const struct kmarkers_event_offer *offer)
@@ -168,12 +158,12 @@ void kmarkers_events_handle_module_going(struct module *module)
 
 	if (!kmarkers_event_names.lock)
 		return;
-	lock_events();
+	kmarkers_event_lock_all();
 	for_each_event_safe(event, next, bucket)
 		if (event->owner == module)
 			change_owner_or_remove_event(event, &removed);
 	kmarkers_events_add_or_remove_first(&removed);
-	unlock_events();
+	kmarkers_event_unlock_all();
 }
 
 /**
@@ -190,20 +180,20 @@ void kmarkers_events_handle_module_gone(struct module *module)
 
 	if (!kmarkers_event_names.lock)
 		return;
-	lock_events();
+	kmarkers_event_lock_all();
 	for_each_event_safe(event, next, bucket)
 		if (event->is_removed && event->owner == module)
 			kmarkers_event_unhash_and_free(event);
-	unlock_events();
+	kmarkers_event_unlock_all();
 }
 
 static int register_event_source(struct kmarkers_event_source *source)
 {
 	if (!kmarkers_event_names.lock)
 		return -ENOENT;
-	lock_events();
+	kmarkers_event_lock_all();
 	list_add_tail(&source->node, &sources);
-	unlock_events();
+	kmarkers_event_unlock_all();
 	return 0;
 }
 
@@ -282,7 +272,8 @@ static void remove_unoffered_events(const struct kmarkers_event_source *source,
 
 /*
  * If the owner of an event no longer offers the event, make a module that still offers the event
- * the owner.
+ * the owner.  The owner of an event that is in use stays, because older kernels count references to
+ * the event in its owner; the event gets a new owner when the old one is unloaded.
  */
 static void update_event_owners(const struct kmarkers_event_source *source)
 {
@@ -292,7 +283,8 @@ static void update_event_owners(const struct kmarkers_event_source *source)
 
 	for_each_event_safe(event, next, bucket)
 		if (event->source == source && event->offered_by && !event->is_removed &&
-		    !event->orphan && event->owner != event->offered_by)
+		    !event->orphan && event->owner != event->offered_by &&
+		    !kmarkers_event_is_in_use(event))
 			kmarkers_event_set_owner(event, event->offered_by);
 }
 
@@ -325,9 +317,9 @@ static int update_source_events(struct kmarkers_event_source *source)
 {
 	int err;
 
-	lock_events();
+	kmarkers_event_lock_all();
 	err = apply_changed_offers(source);
-	unlock_events();
+	kmarkers_event_unlock_all();
 	kmarkers_event_flush_queue();
 	return err;
 }
@@ -337,13 +329,13 @@ static void create_offered_event(struct kmarkers_event_source *source,
 {
 	struct event_changes changes;
 
-	lock_events();
+	kmarkers_event_lock_all();
 	kmarkers_event_changes_init(&changes, source);
 	kmarkers_event_accept_offer(&changes, offer);
 	kmarkers_events_add_or_remove_all(&changes.stale);
 	kmarkers_events_add_or_remove_all(&changes.created);
 	connect_waiting_users();
-	unlock_events();
+	kmarkers_event_unlock_all();
 }
 
 static int withdraw_unused_event(struct kmarkers_event *event)
@@ -365,11 +357,11 @@ static int withdraw_event(const struct kmarkers_event_offer *offer)
 	struct kmarkers_event *event;
 	int err = 0;
 
-	lock_events();
+	kmarkers_event_lock_all();
 	event = kmarkers_event_find(offer->system, offer->name);
 	if (event && event->added && !event->is_removed && !strcmp(event->format, offer->format))
 		err = withdraw_unused_event(event);
-	unlock_events();
+	kmarkers_event_unlock_all();
 	return err;
 }
 
@@ -380,19 +372,19 @@ static void unregister_event_source(struct kmarkers_event_source *source)
 	LIST_HEAD(removed);
 	int bucket;
 
-	lock_events();
+	kmarkers_event_lock_all();
 	list_del(&source->node);
 	kmarkers_events_make_orphans_of_source(source);
 	for_each_event_safe(event, next, bucket)
 		event->offered_by = NULL;
 	remove_unoffered_events(source, &removed);
 	kmarkers_events_add_or_remove_first(&removed);
-	unlock_events();
+	kmarkers_event_unlock_all();
 	kmarkers_event_flush_queue();
 	/* An event that a trigger has enabled meanwhile was not removed: make it an orphan. */
-	lock_events();
+	kmarkers_event_lock_all();
 	kmarkers_events_make_orphans_of_source(source);
-	unlock_events();
+	kmarkers_event_unlock_all();
 }
 
 const struct kmarkers_event_calls kmarkers_event_calls = {

@@ -263,11 +263,18 @@ int kmarkers_event_batch_connect(struct kmarkers_event_source *source,
 void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 				     struct kmarkers_event_link *links)
 {
-	unsigned int nr = move_batch_to_links(links);
+	unsigned int i, nr = move_batch_to_links(links);
 
 	if (!nr)
 		return;
 	source->disconnect_many(links, nr);
+	/* The source does not know users that could not be connected: see try_connect_user(). */
+	for (i = 0; i < nr; i++) {
+		struct event_user *user = links[i].user;
+
+		if (!user->connected)
+			links[i].err = 0;
+	}
 	free_disconnected_users(links, nr);
 }
 
