@@ -5,6 +5,7 @@
 . /tests/lib_core.sh
 
 tick_probe=/sys/kernel/debug/kmarkers/markers/example_tick/probe
+marker_control=/sys/module/kmarkers_markers/parameters/control
 prof_step=/sys/kernel/debug/kmarkers/immediate/values/example_profile.prof_step
 prof_hits=/sys/module/example_profile/parameters/hits
 
@@ -170,6 +171,38 @@ test_kprobes_on_values() {
 	try "example_profile unloads" rmmod example_profile
 }
 
+# list_enabled_markers: print the names of the markers that are on
+list_enabled_markers() {
+	sed -n 's/^\([^ ]*\) on .*/\1/p' /sys/kernel/debug/kmarkers/markers/list | sort -u
+}
+
+# A command that disconnects the probes of many markers, one of which has a kprobe on its site
+test_kprobe_beside_markers() {
+	try "a command connects probes to the markers of two modules" put "* count" "$marker_control"
+	[ "$(list_enabled_markers | wc -l)" -gt 1 ]
+	result $? "the markers of two modules are on"
+	register_site_kprobe disabled
+	try "a command disconnects the probes beside a kprobe on one marker" put "* none" "$marker_control"
+	same "the kprobe keeps no other marker on" "$(list_enabled_markers)" example_tick
+	remove_site_kprobe disabled
+	put count "$tick_probe"
+	put none "$tick_probe"
+	same "the marker is switched off after the kprobe is removed" "$(list_enabled_markers)" ""
+}
+
+# A trigger enables the event of a marker that cannot be switched on because of a kprobe.
+test_trigger_beside_site_kprobe() {
+	tick_event=$tracing/events/kmarkers/example_tick
+	references=$(reference_count kmarkers_events)
+	register_site_kprobe disabled
+	try "a trigger is added to the event of a marker with a kprobe" put traceon "$tick_event"/trigger
+	try "the event is enabled beside the trigger" put 1 "$tick_event"/enable
+	put "!traceon" "$tick_event"/trigger
+	try "a command disables an event that could not be connected" put "example_tick -trace" "$marker_control"
+	same "the disabled event holds no reference to kmarkers_events" "$(reference_count kmarkers_events)" "$references"
+	remove_site_kprobe disabled
+}
+
 test_kprobes() {
 	must insmod /modules/example_client.ko || return
 	put 1 /sys/module/example_client/parameters/period_ms
@@ -193,7 +226,9 @@ test_kprobes() {
 	try "the marker is switched off after the pending kprobe is removed" put none "$tick_probe"
 	same "the site has the bytes of a site that is off at the end" "$(print_tick_bytes)" "$off_bytes"
 
+	test_trigger_beside_site_kprobe
 	insmod /modules/example_typed.ko
+	test_kprobe_beside_markers
 	try "the kernel accepts a kprobe on a function of the module with typed markers" add_probe stub example_typed:request 0
 	remove_probe stub
 	stubs=$(sed -n 's/.* \(__marker_stub_[a-z_]*\)\t\[example_typed\]/\1/p' /proc/kallsyms)

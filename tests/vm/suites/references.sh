@@ -202,7 +202,7 @@ test_held_while_switched() {
 			put 0 "${probe}_$held"/enable
 		done &
 	done
-	try "an event is switched while event probes on it are switched" switch_event 100
+	try "an event is switched while event probes on it are switched" switch_events 100
 	rm /tmp/switching
 	wait
 	for held in 1 2 3; do
@@ -212,12 +212,20 @@ test_held_while_switched() {
 	rmmod kmarkers_test_fields
 }
 
-# switch_event TURNS: enable and disable an event in the main trace buffer TURNS times
-switch_event() {
+# switch_events TURNS: enable and disable two events in the main trace buffer TURNS times
+switch_events() {
 	turn=0
 	while [ "$turn" -lt "$1" ]; do
-		put "fd_request trace" "$control_parameter" && put "fd_request -trace" "$control_parameter" || return
+		put "fd_[ra]* trace" "$control_parameter" && put "fd_[ra]* -trace" "$control_parameter" || return
 		turn=$((turn + 1))
+	done
+}
+
+# wait_for_kprobe_optimiser: wait until the jumps of removed kprobes are removed, too. A module that
+# is registered before has a site with other bytes.
+wait_for_kprobe_optimiser() {
+	for allowed in 0 1; do
+		put "$allowed" /proc/sys/debug/kprobes-optimization
 	done
 }
 
@@ -239,6 +247,7 @@ test_trigger_beside_kprobe() {
 	[ -e "$functions"/entry/enable ]
 	result $? "the event exists without kmarkers_entry while it has a trigger"
 	put 0 "$kprobes"
+	wait_for_kprobe_optimiser
 	insmod /modules/kmarkers_entry.ko
 	put "te_leaf event" "$entry_control"
 	grep -q "te_leaf:entry on " "$debugfs"/entry/list
@@ -278,6 +287,72 @@ test_held_by_perf() {
 	try "the module unloads after perf has closed the event" rmmod kmarkers_test_fields
 }
 
+# Older kernels count the references of perf in the module that owns the event.
+test_owner_held_by_perf() {
+	insmod /modules/kmarkers_test_sdt.ko
+	insmod /modules/kmarkers_test_sdt_more.ko
+	for owner in kmarkers_test_sdt kmarkers_test_sdt_more; do
+		put "tsdt:$owner::io-start event" "$sdt_control"
+	done
+	try "perf opens an event that two modules offer" \
+		put "$(cat "$tracing"/events/sdt_tsdt/io__start/id)" "$references_going"/perf
+	try "one of two modules offers the event no longer" put "tsdt:kmarkers_test_sdt::io-start -event" "$sdt_control"
+	put 0 "$references_going"/perf
+	try "the module that offered the event unloads" rmmod kmarkers_test_sdt
+	put "tsdt:kmarkers_test_sdt_more::io-start -event" "$sdt_control"
+	try "the module that still offered the event unloads" rmmod kmarkers_test_sdt_more
+}
+
+# The file enable of a marker reads a file of the event, which detach removes.
+test_enable_read_while_detached() {
+	: >/tmp/reading
+	for _ in 1 2; do
+		while [ -e /tmp/reading ]; do
+			cat "$debugfs"/markers/held_open/enable 2>/dev/null
+		done >/dev/null &
+	done
+	try "a function is attached and detached while its file enable is read" attach_and_detach_often 30
+	rm /tmp/reading
+	wait
+}
+
+attach_and_detach_often() {
+	turn=0
+	while [ "$turn" -lt "$1" ]; do
+		put "attach vfs_open held_open" "$control_parameter" && put "detach held_open" "$control_parameter" || return
+		turn=$((turn + 1))
+	done
+}
+
+# While hits are recorded in other functions, an event is enabled that a kprobe refuses.
+test_refused_event_while_hit() {
+	can_record "refused users of the events of functions" || return
+	insmod /modules/kmarkers_test_entry.ko
+	put "te_* event" "$entry_control"
+	put "te_many_returns count" "$entry_control"
+	put 2 /sys/module/kmarkers_test_entry/parameters/kprobes
+	: >/tmp/hitting
+	while [ -e /tmp/hitting ]; do
+		put 100 /sys/module/kmarkers_test_entry/parameters/pass
+	done &
+	try "each of 30 attempts to enable an event beside a kprobe is refused" enable_is_refused 30
+	rm /tmp/hitting
+	wait
+	put 0 /sys/module/kmarkers_test_entry/parameters/kprobes
+	put "te_many_returns -count" "$entry_control"
+	try "-event removes the event after the refusals" put "te_* -event" "$entry_control"
+	rmmod kmarkers_test_entry
+	rmmod kmarkers_entry && insmod /modules/kmarkers_entry.ko
+}
+
+enable_is_refused() {
+	turn=0
+	while [ "$turn" -lt "$1" ]; do
+		! put 1 "$functions"/entry/enable 2>/dev/null || return
+		turn=$((turn + 1))
+	done
+}
+
 # A trigger of another event that enables the event of a marker holds a reference, too.
 test_held_trigger() {
 	put "attach vfs_open held_open" "$control_parameter"
@@ -311,5 +386,8 @@ test_references() {
 		skip "triggers hold references to events" "this kernel has none"
 	fi
 	test_held_by_perf
+	test_owner_held_by_perf
+	test_enable_read_while_detached
+	test_refused_event_while_hit
 	rmmod kmarkers_test_going
 }
