@@ -5,6 +5,16 @@
 
 #include <kmarkers/bench.h>
 
+/*
+ * A function whose callers pass all arguments and save all registers, as if they did not see its
+ * code.
+ */
+#if __has_attribute(noipa)
+#define BENCH_EXTERNAL	__attribute__((noipa)) noinline
+#else
+#define BENCH_EXTERNAL	noinline
+#endif
+
 extern const struct bench_group bench_empty_loop;
 extern const struct bench_group bench_memcpy_4096;
 extern const struct bench_group bench_density_empty;

@@ -26,9 +26,9 @@ BENCH_OPS(marker_off, trace_mark(bench_peers_off, "%d %p", 1, NULL))
 BENCH_OPS(marker_on, trace_mark(bench_peers_on, "%d %p", 1, NULL))
 
 /* Alternatives to probes, without a library: a test of a flag, and a call by a function pointer. */
-static noinline void empty_called_function(int number, const void *pointer)
+static BENCH_EXTERNAL void empty_called_function(int number, const void *pointer)
 {
-	barrier();
+	asm volatile("" : : "r" (number), "r" (pointer) : "memory");
 }
 
 static void (*call)(int number, const void *pointer) = empty_called_function;

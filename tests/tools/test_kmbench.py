@@ -570,3 +570,14 @@ def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
     assert "contains another run" in done.stderr
     assert (raw / "env").read_text() == before
     assert not list(raw.glob("memcpy*"))
+
+
+def test_called_functions_are_neither_merged_nor_cloned() -> None:
+    """The functions that benchmarks call are as in the source: each has code of its own, also the
+    A/A clone, and all of their arguments are passed."""
+    lines = run_program("nm", KMBENCH).stdout.splitlines()
+    called = re.compile(r"\w \w ((?:handle_)?function_\w+|empty_called_function\w*)(\.\w+)*$")
+    found = [(line.split()[0], line.split()[2]) for line in lines if called.search(line)]
+    assert len(found) > 15
+    assert not [name for _, name in found if "." in name]
+    assert len({address for address, _ in found}) == len(found)
