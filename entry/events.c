@@ -214,7 +214,7 @@ int entry_events_register(void)
 		return 0;
 	found = kmarkers_events_get();
 	if (!found) {
-		pr_info("trace events of function entries and exits need the module kmarkers_events: load it first\n");
+		pr_info("trace events of function entries and exits need the module kmarkers_events: load kmarkers_events first\n");
 		return -ENODEV;
 	}
 	entry_registry.write = found->write;

@@ -239,7 +239,7 @@ static void apply_rules_to_new_names(const struct module *module,
 		return;
 	names = kvcalloc(controls.nr, sizeof(*names), GFP_KERNEL);
 	if (!names) {
-		pr_warn("new module: no memory to apply '%s' commands to its markers; write them to markers/control again\n",
+		pr_warn("new markers: no memory to apply '%s' commands; write these commands to markers/control again\n",
 			command->word);
 		return;
 	}
@@ -250,7 +250,7 @@ static void apply_rules_to_new_names(const struct module *module,
 	err = nr ? apply_command_to_controls(names, nr, command) : 0;
 	for (i = 0; err && i < nr; i++)
 		if (apply_command_to_controls(&names[i], 1, command))
-			pr_warn("marker %.64s: command '%s' failed for this new marker; write it to markers/control again\n",
+			pr_warn("marker %.64s: command '%s' failed for this new marker; write the command to markers/control again\n",
 				names[i]->name, command->word);
 	kvfree(names);
 }

@@ -173,7 +173,7 @@ static void create_control_directory(struct marker_control *control)
 	struct dentry *dir;
 
 	if (!is_valid_directory_name(control->name)) {
-		pr_warn("marker %.64s: not a valid directory name, so it has no directory; use markers/control\n",
+		pr_warn("marker %.64s: not a valid directory name, so this marker has no directory; use markers/control\n",
 			control->name);
 		return;
 	}

@@ -44,7 +44,7 @@ static int connect_callback(struct marker_tp *tp)
 	if (!err)
 		list_add(&tp->node, &connected);
 	else if (err == -EEXIST)
-		pr_warn("marker %s in %s(): callback %ps is already connected to the tracepoint %s by other code: disconnect it there\n",
+		pr_warn("marker %s in %s(): callback %ps is already connected to the tracepoint %s by other code: disconnect the callback in that code\n",
 			tp->marker.name, tp->marker.func, tp->callback, tp->tracepoint->name);
 	else
 		pr_warn("marker %s in %s(): callback %ps cannot be connected to the tracepoint %s: error %d\n",

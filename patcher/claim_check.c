@@ -107,7 +107,7 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 	}
 	for (i = 0; i < REACH + len; i++) {
 		if (has_foreign_kprobe(check, i)) {
-			*reason = "a kprobe is registered there";
+			*reason = "a kprobe overlaps this instruction: unregister the kprobe first";
 			return -EBUSY;
 		}
 	}
@@ -120,7 +120,7 @@ static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int 
 		return -EPERM;
 	}
 	if (check->probes[REACH].flags & KPROBE_FLAG_FTRACE) {
-		*reason = "ftrace uses this instruction";
+		*reason = "ftrace uses this instruction, so no other code may change it";
 		return -EPERM;
 	}
 	for (i = 1; i < len; i++) {

@@ -116,7 +116,7 @@ int patcher_core_unregister(struct patcher_core_site *core)
 		synchronize_rcu();
 	else if (err != -EINVAL)
 		pr_err("site %pS of owner %s cannot be unregistered: %s\n", core->addr, core->owner,
-		       err == -EBUSY ? "other code has set a breakpoint there: remove it first"
+		       err == -EBUSY ? "other code has set a breakpoint at this site: remove the breakpoint first"
 				     : "its original bytes were not restored");
 	return err;
 }

@@ -232,10 +232,10 @@ int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr)
 	if (!find_blocking_kprobe(pokes, nr, &obstacle))
 		return 0;
 	if (obstacle.from)
-		pr_info("instruction change at %pS refused: it would jump into the kprobe at %pS, which was registered meanwhile: try again\n",
+		pr_info("instruction change at %pS refused: the new instruction jumps into the kprobe at %pS, which was registered meanwhile: try again\n",
 			obstacle.from->addr, obstacle.kp->addr);
 	else
-		pr_info("instruction change refused: a kprobe is registered at %pS: unregister it first\n",
+		pr_info("instruction change refused: a kprobe is registered at %pS: unregister the kprobe first\n",
 			obstacle.kp->addr);
 	return -EBUSY;
 }

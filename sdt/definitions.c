@@ -267,7 +267,7 @@ static int show_note(struct seq_file *m, void *v)
 	if (sdt_note_is_unarmable(table, cursor->i))
 		seq_printf(m, "# unarmable: %s\n", table->notes[cursor->i].reason);
 	else if (!cursor->function.size)
-		seq_puts(m, "# no symbol covers its address\n");
+		seq_puts(m, "# no symbol covers the address of this note\n");
 	else if (cursor->namesakes == 1)
 		show_definition_by_name(m, &definition);
 	else

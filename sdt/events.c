@@ -253,7 +253,7 @@ static int register_sdt_event_source(void)
 		return 0;
 	found = kmarkers_events_get();
 	if (!found) {
-		pr_info("trace events of SDT probes need kmarkers_events: load this module first\n");
+		pr_info("trace events of SDT probes need kmarkers_events: load kmarkers_events first\n");
 		return -ENODEV;
 	}
 	err = found->join(&source);

@@ -81,7 +81,7 @@ static const struct kernel_param_ops promote_after_ops = {
 };
 module_param_cb(promote_after, &promote_after_ops, &promote_after, 0600);
 MODULE_PARM_DESC(promote_after,
-		 "rate in hits/s above which sites are promoted from breakpoint to jump; others are demoted; 0: sites are promoted only by command");
+		 "hits/s above which a site is promoted from breakpoint to jump; a site with fewer hits/s is demoted; 0: promotion and demotion only by command");
 
 /*
  * True if @handler is code of the module @unloaded, which is being unloaded. In this case log that

@@ -161,7 +161,7 @@ static void update_promoted_flags(void)
 		state->was_promoted = state->promoted;
 	}
 	if (nr > MAX_REPORTED)
-		pr_info("%u more sites of SDT probes could not be promoted to jumps or demoted to breakpoints\n",
+		pr_info("SDT probes: %u more sites could not be promoted to jumps or demoted to breakpoints\n",
 			nr - MAX_REPORTED);
 }
 

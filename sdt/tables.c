@@ -54,7 +54,7 @@ static int check_argument_counts(const struct sdt_table *table)
 
 		if (nr <= probe->nr)
 			continue;
-		pr_err("module %s: SDT probe %s:%s: a site passes %u arguments, but the definition has %u: change either\n",
+		pr_err("module %s: SDT probe %s:%s: a site passes %u arguments, but the definition has %u: change the site or the definition\n",
 		       module_name(table->sites.module), probe->provider->name, probe->name, nr,
 		       probe->nr);
 		return -EINVAL;

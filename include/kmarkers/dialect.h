@@ -5,13 +5,13 @@
 
 #ifndef __KERNEL__
 #ifdef __cplusplus
-#error "kmarkers is for C: its headers are not C++"
+#error "the headers of kmarkers are C, not C++: include them only in C files"
 #elif !defined(__x86_64__) || !defined(__LP64__)
-#error "kmarkers in programs is for x86-64, with pointers of 64 bits"
+#error "programs with kmarkers must be compiled for x86-64, with pointers of 64 bits"
 #elif defined(__STRICT_ANSI__) && !defined(SDT_NOTES_ONLY)
-#error "kmarkers needs the GNU dialect, as -std=gnu11; with SDT_NOTES_ONLY, C99 or later is enough"
+#error "kmarkers needs a GNU dialect, such as -std=gnu11; with SDT_NOTES_ONLY, C99 or later is enough"
 #elif !defined(__OPTIMIZE__) && !defined(SDT_NOTES_ONLY)
-#error "kmarkers needs optimisation, -Og or more: otherwise addresses in sites are not constants"
+#error "kmarkers needs optimisation, -Og or more: without it, addresses in sites are not constants"
 #endif
 #endif
 

@@ -141,7 +141,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
 /* Stop the build unless @x and the value have the same type after the promotion of integers. */
 #define __IMV_CHECK_TYPE(x, name)					\
 	_Static_assert(__builtin_types_compatible_p(__typeof__(+(x)), __typeof__(+name##__imv)), \
-		       "compare an immediate value with a number of its own type: use a cast")
+		       "an immediate value is compared with a number of another type: cast the number")
 
 #ifdef IMV_PLAIN
 

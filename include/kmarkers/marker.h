@@ -271,13 +271,13 @@ do {									\
 	_Static_assert(sizeof(#mark) <= MARKER_NAME_MOST + 1,		\
 		       "the name of a marker has more than 63 characters, too many for a trace event")
 
-/* Refuse a format that is no literal, such as "name" in LTTng's trace_mark(channel, name, ...). */
+/* Refuse a format that is not a literal, such as "name" in LTTng's trace_mark(channel, name, ...). */
 #ifdef __CHECKER__
 #define __MARKER_CHECK_FORMAT(fmt)	_Static_assert(1, "")
 #else
 #define __MARKER_CHECK_FORMAT(fmt)					\
 	_Static_assert(!__builtin_memcmp(#fmt, "\"", 1),		\
-		       "the format is no string: for trace_mark(channel, name, format, ...) of LTTng write trace_mark(channel_name, format, ...)")
+		       "the format of a marker is not a string literal: for trace_mark(channel, name, format, ...) of LTTng write trace_mark(channel_name, format, ...)")
 #endif
 
 #define __MARKER_INIT(mark, fmt, where, how, nr) {			\

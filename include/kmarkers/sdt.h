@@ -329,7 +329,7 @@ int sdt_promote(const char *pattern, bool on);
 #else
 #define __SDT_CHECK_NAME(name)						\
 	_Static_assert(__builtin_strcmp(name, "1") && __builtin_strcmp(name, "0"), \
-		       "a name is a macro that stands for a number, as linux and unix do: #undef it before")
+		       "a part of the probe's name is a macro for 0 or 1, such as linux or unix: #undef this macro first")
 #endif
 
 #define __SDT_LIST_0()			""
@@ -452,7 +452,7 @@ int sdt_promote(const char *pattern, bool on);
 #else
 /* Standard dialects keep the comma before an empty "## args": arguments would be miscounted. */
 #define SDT_PROBE_FLAVOUR(args...)					\
-	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs the GNU dialect, as -std=gnu11: use SDT_PROBEn()")
+	_Static_assert(0, "SDT_PROBE_FLAVOUR() needs a GNU dialect, such as -std=gnu11: in other dialects use SDT_PROBEn()")
 #endif
 
 #include <kmarkers/sdt_site.h>

@@ -8,7 +8,7 @@
 #define KMARKERS_SDT_BSD_H
 
 #ifndef KMARKERS_SDT_H
-#error "include <kmarkers/sdt.h>"
+#error "include <kmarkers/sdt.h> instead of this header"
 #endif
 
 /**

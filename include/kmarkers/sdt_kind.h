@@ -17,8 +17,8 @@
 	(__SDT_IS_POINTER(t) ? __SDT_KIND_POINTER :			\
 	 __SDT_IS_INTEGER(t) ? __SDT_KIND_INTEGER : __SDT_KIND_ANY)
 #define __SDT_CHECK_KIND(when, id, n, a)				\
-	_Static_assert(__SDT_IS_WORD(a), "an argument is neither an integer nor a pointer"); \
-	_Static_assert(__SDT_FITS(a), "an argument is an __int128: a probe takes 64 bits, so pass its halves"); \
+	_Static_assert(__SDT_IS_WORD(a), "an argument of a probe is neither an integer nor a pointer"); \
+	_Static_assert(__SDT_FITS(a), "an argument of a probe is an __int128, but a probe takes 64 bits: pass its two halves"); \
 	_Static_assert(!(when) || __SDT_HAS_KIND(id, n, __SDT_KIND_ANY) || \
 		       __SDT_HAS_KIND(id, n, __SDT_PASSED(a)) || __SDT_IS_ZERO(a), \
 		       "the probe is defined with an integer where a pointer is passed, or with a pointer where an integer is passed");

@@ -17,7 +17,7 @@
 #define KMARKERS_SDT_NOTE_H
 
 #ifndef KMARKERS_SDT_H
-#error "include <kmarkers/sdt.h>"
+#error "include <kmarkers/sdt.h> instead of this header"
 #endif
 
 /* A test program that defines SDT_NOTES_OF_MODULES has notes in the format of modules. */

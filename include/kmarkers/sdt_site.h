@@ -4,7 +4,7 @@
 #define KMARKERS_SDT_SITE_H
 
 #ifndef KMARKERS_SDT_H
-#error "include <kmarkers/sdt.h>"
+#error "include <kmarkers/sdt.h> instead of this header"
 #endif
 
 /* In struct patcher_site.flags, the number of arguments begins at this bit. */
@@ -192,9 +192,9 @@ __SDT_EAGER(7)
 
 #define __SDT_CHECK(when, id, n, args...)				\
 	_Static_assert(!(when) || (n) || __SDT_TAKES_0(id),		\
-		       "the probe was defined with arguments, and the site passes none"); \
+		       "the site passes no arguments, but the probe was defined with arguments"); \
 	_Static_assert(!(when) || !(n) || __SDT_TAKES_##n(id),		\
-		       "the probe was defined with fewer arguments");	\
+		       "the site passes more arguments than the probe was defined with");	\
 	__SDT_CHECK_KINDS_##n(when, id, ## args)			\
 	if (0)								\
 		__sdt_check_##id(0, ## args)

@@ -201,7 +201,7 @@ static __always_inline void *__marker_unused_data(void)
 #define MARKER_EXPORT_MOST	40
 #define __MARKER_CHECK_EXPORT(mark)					\
 	_Static_assert(sizeof(#mark) <= MARKER_EXPORT_MOST + 1,		\
-		       "the name of an exported marker has more than 40 characters, too many for the loader")
+		       "the name of an exported marker has more than 40 characters, too many for the module loader")
 
 static inline void __marker_ignore(int nothing __maybe_unused, ...)
 {

@@ -150,10 +150,10 @@ def test_comparison_is_one_cmp_and_one_jump(
         ("imv_above((unsigned int)number, four)", ""),
         ("imv_above(number, two)", ""),
         ("imv_equal((u8)number, two)", ""),
-        ("imv_above(number, four)", "number of its own type"),
-        ("imv_equal((long)number, four)", "number of its own type"),
-        ("imv_below(1.5, two)", "number of its own type"),
-        ("imv_below((long)number, eight)", "number of its own type"),
+        ("imv_above(number, four)", "number of another type: cast"),
+        ("imv_equal((long)number, four)", "number of another type: cast"),
+        ("imv_below(1.5, two)", "number of another type: cast"),
+        ("imv_below((long)number, eight)", "number of another type: cast"),
     ],
 )
 def test_comparison_needs_a_number_of_the_type_of_the_value(

@@ -102,8 +102,8 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["gcc", "-std=c11", "-O2"], "kmarkers needs the GNU dialect"),
-        (["g++", "-O2"], "kmarkers is for C"),
+        (["gcc", "-std=c11", "-O2"], "kmarkers needs a GNU dialect"),
+        (["g++", "-O2"], "the headers of kmarkers are C, not C++"),
     ],
 )
 def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named: str) -> None:

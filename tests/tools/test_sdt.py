@@ -398,4 +398,4 @@ def test_name_that_expands_to_a_number_is_refused(
         f"SDT_PROBE_DEFINE0({place.replace('PROV', 'linux')});\n"
     )
     done = compile_source(compiler, source, tmp_path)
-    assert "a name is a macro that stands for a number" in done.stderr
+    assert "name is a macro for 0 or 1, such as linux or unix" in done.stderr

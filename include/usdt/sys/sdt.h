@@ -52,7 +52,7 @@
 #pragma GCC system_header
 
 #ifndef __x86_64__
-#error "the probes of kmarkers are for x86-64"
+#error "the USDT probes of kmarkers must be compiled for x86-64"
 #endif
 
 #ifdef USDT_SITES
