@@ -27,15 +27,15 @@ void kmarkers_debugfs_exit(void)
 }
 
 /**
- * patcher_debugfs_dir() - return the directory kmarkers/ in debugfs
+ * patcher_get_debugfs_dir() - return the directory kmarkers/ in debugfs
  *
  * Return: a dentry or an error pointer; debugfs functions accept both.
  */
-struct dentry *patcher_debugfs_dir(void)
+struct dentry *patcher_get_debugfs_dir(void)
 {
 	return kmarkers_dir;
 }
-EXPORT_SYMBOL_GPL(patcher_debugfs_dir);
+EXPORT_SYMBOL_GPL(patcher_get_debugfs_dir);
 
 /**
  * patcher_read_line() - copy a line that user space writes to a file

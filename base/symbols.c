@@ -33,14 +33,14 @@ unsigned long kmarkers_resolve_symbol(const char *symbol)
 }
 
 /**
- * kmarkers_find_extent() - find the symbol that contains an address
+ * kmarkers_find_symbol_extent() - find the symbol that contains an address
  * @addr: the address
  * @extent: filled in
  *
  * Context: any in which sprint_symbol() may be called.
  * Return: 0, or -ENOENT if no symbol contains @addr.
  */
-int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
+int kmarkers_find_symbol_extent(unsigned long addr, struct kmarkers_extent *extent)
 {
 	char text[KSYM_SYMBOL_LEN], *plus;
 	unsigned long offset;
@@ -55,4 +55,4 @@ int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent)
 	strscpy(extent->name, text, sizeof(extent->name));
 	return 0;
 }
-EXPORT_SYMBOL_GPL(kmarkers_find_extent);
+EXPORT_SYMBOL_GPL(kmarkers_find_symbol_extent);

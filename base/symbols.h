@@ -25,6 +25,6 @@ struct kmarkers_extent {
 };
 
 /* Find the symbol that contains an address, in kallsyms.  Return 0 or -ENOENT. */
-int kmarkers_find_extent(unsigned long addr, struct kmarkers_extent *extent);
+int kmarkers_find_symbol_extent(unsigned long addr, struct kmarkers_extent *extent);
 
 #endif /* BASE_SYMBOLS_H */

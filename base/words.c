@@ -95,7 +95,7 @@ int patcher_parse_number(const char *text, bool is_signed, u64 *value)
 }
 EXPORT_SYMBOL_GPL(patcher_parse_number);
 
-static bool is_letter(char c)
+static bool is_letter_or_underscore(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
@@ -110,7 +110,7 @@ bool patcher_is_identifier(const char *name)
 {
 	const char *at;
 
-	for (at = name; is_letter(*at) || (*at >= '0' && *at <= '9'); at++)
+	for (at = name; is_letter_or_underscore(*at) || (*at >= '0' && *at <= '9'); at++)
 		;
 	return at > name && !*at;
 }

@@ -348,7 +348,7 @@ void bench_files_init(void)
 	struct dentry *dir;
 	unsigned long i;
 
-	top = debugfs_create_dir("bench", patcher_debugfs_dir());
+	top = debugfs_create_dir("bench", patcher_get_debugfs_dir());
 	debugfs_create_file("control", 0600, top, NULL, &bench_control_fops);
 	debugfs_create_file("status", 0400, top, NULL, &status_fops);
 	debugfs_create_file("env", 0400, top, NULL, &env_fops);

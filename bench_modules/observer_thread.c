@@ -16,10 +16,10 @@ static int run_observer_thread(void *unused)
 {
 	struct bench_watch watch;
 
-	bench_watch_init(&watch, compat_timer_irqs());
+	bench_watch_init(&watch, compat_count_timer_irqs());
 	while (!kthread_should_stop()) {
 		bench_watch_read_clock(&watch);
-		bench_watch_record_gap(&watch, compat_timer_irqs());
+		bench_watch_record_gap(&watch, compat_count_timer_irqs());
 		/* cond_resched() also lets stop_machine() take the CPU. */
 		cond_resched();
 	}

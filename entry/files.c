@@ -40,7 +40,7 @@ DEFINE_SHOW_STORE_ATTRIBUTE(entry_control);
 
 void entry_files_init(void)
 {
-	dir = debugfs_create_dir("entry", patcher_debugfs_dir());
+	dir = debugfs_create_dir("entry", patcher_get_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &entry_list_fops);
 	debugfs_create_file("stats", 0400, dir, NULL, &entry_stats_fops);
 	debugfs_create_file("control", 0600, dir, NULL, &entry_control_fops);

@@ -87,8 +87,8 @@ static unsigned int collect_function_symbols(struct function_symbol *found,
  * Store for each site the index of the last function symbol at or before the site, or 0.  Of
  * several symbols with the same address, take the first in the order of compare_function_symbols().
  */
-static void assign_symbols(struct entry_table *table, const struct function_symbol *found,
-			   unsigned int nr)
+static void assign_symbols_to_sites(struct entry_table *table, const struct function_symbol *found,
+				    unsigned int nr)
 {
 	unsigned int i, next = 0;
 	u32 symbol = 0;
@@ -154,7 +154,7 @@ int entry_find_symbols(struct entry_table *table)
 	if (found && table->symbols) {
 		collect_function_symbols(found, symbols);
 		sort(found, nr, sizeof(*found), compare_function_symbols, NULL);
-		assign_symbols(table, found, nr);
+		assign_symbols_to_sites(table, found, nr);
 	}
 	kvfree(found);
 	return found && table->symbols ? sort_sites_by_name(table) : -ENOMEM;

@@ -208,7 +208,7 @@ void entry_unregister_module(struct module *module)
 	table = find_entry_table(module);
 	if (table) {
 		entry_disable_and_remove_table(table);
-		patcher_drop(&table->sites);
+		patcher_unregister_nowait(&table->sites);
 		/* Hits of other modules' sites may still read the table. */
 		synchronize_rcu();
 		free_entry_table(table);

@@ -225,7 +225,7 @@ static struct kmarkers_event *alloc_event(const struct kmarkers_event_offer *off
  * kmarkers_event_add_to_core() makes the event's record layout later, because insmod waits for this
  * function. Return NULL if there is no memory.
  */
-struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer)
+struct kmarkers_event *kmarkers_event_reuse_or_alloc(const struct kmarkers_event_offer *offer)
 {
 	struct kmarkers_event *event = reuse_removed_event(offer) ?: alloc_event(offer);
 

@@ -104,7 +104,7 @@ kmarkers_event_make_offer(const struct kmarkers_event *event)
 }
 
 bool kmarkers_event_is_valid_offer(const struct kmarkers_event_offer *offer);
-struct kmarkers_event *kmarkers_event_make(const struct kmarkers_event_offer *offer);
+struct kmarkers_event *kmarkers_event_reuse_or_alloc(const struct kmarkers_event_offer *offer);
 int kmarkers_event_find_core_functions(void);
 int kmarkers_event_add_to_core(struct kmarkers_event *event);
 int kmarkers_event_remove_from_core(struct kmarkers_event *event);

@@ -155,7 +155,7 @@ int kmarkers_event_accept_offer(void *data, const struct kmarkers_event_offer *o
 			offer->name, offer->place);
 		return 0;
 	}
-	event = kmarkers_event_make(offer);
+	event = kmarkers_event_reuse_or_alloc(offer);
 	if (!event) {
 		pr_warn("trace event %s not created: no memory\n", offer->name);
 		return 0;

@@ -150,7 +150,7 @@ void imv_unregister_module_sites(struct module *module)
 		if (table->sites.module != module)
 			continue;
 		list_del(&table->node);
-		patcher_drop(&table->sites);
+		patcher_unregister_nowait(&table->sites);
 		kvfree(table->by_var);
 		kfree_rcu(table, rcu);
 	}

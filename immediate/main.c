@@ -62,7 +62,7 @@ static int register_value_table(struct module *module, const struct kmarkers_spa
 	return err;
 }
 
-static int add_module_values(struct module *module)
+static int register_module_values(struct module *module)
 {
 	const void *needs = &imv_tables_need_immediate;
 	struct kmarkers_span values, settable;
@@ -79,7 +79,7 @@ static int add_module_values(struct module *module)
 	return register_value_table(module, &values) ?: imv_settable_add_module(module, &settable);
 }
 
-static void drop_module_values(struct module *module)
+static void unregister_module_values(struct module *module)
 {
 	imv_settable_drop_module(module);
 	imv_unregister_module_sites(module);
@@ -96,9 +96,9 @@ static int handle_imv_module_event(struct notifier_block *nb, unsigned long even
 	int err = 0;
 
 	if (event == MODULE_STATE_COMING)
-		err = add_module_values(data);
+		err = register_module_values(data);
 	if (err || event == MODULE_STATE_GOING)
-		drop_module_values(data);
+		unregister_module_values(data);
 	return notifier_from_errno(err);
 }
 
@@ -120,7 +120,7 @@ static int __init immediate_init(void)
 
 	if (err)
 		return err;
-	dir = debugfs_create_dir("immediate", patcher_debugfs_dir());
+	dir = debugfs_create_dir("immediate", patcher_get_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &imv_list_fops);
 	imv_settable_init(dir);
 	err = register_module_notifier(&module_notifier);

@@ -70,7 +70,7 @@ static bool is_value_cmp(const struct patcher_site *site, const u8 *insn)
 }
 
 /* Return true if @insn is the branch, conditional jump, cmp or mov that the site's flags name. */
-static bool is_reading_insn(const struct patcher_site *site, const u8 *insn)
+static bool is_value_reading_insn(const struct patcher_site *site, const u8 *insn)
 {
 	if (site->flags & IMV_BRANCH)
 		return kmarkers_is_branch(insn);
@@ -102,7 +102,7 @@ bool imv_fill_poke(struct patcher_poke *poke, const struct patcher_site *site, u
 	memcpy(poke->new, poke->old, site->len);
 	if (site->flags & IMV_SIGNED)
 		value = kmarkers_read_signed_number((u8 *)&value, site->size);
-	intact = is_reading_insn(site, poke->new);
+	intact = is_value_reading_insn(site, poke->new);
 	if (!intact)
 		poke->old[0] = ~poke->old[0];
 	if (site->flags & IMV_BRANCH)

@@ -51,12 +51,12 @@ static int patch_stubs_to_iterators(struct marker_entry *entry)
 	return err;
 }
 
-static void update_stubs(struct marker_entry *entry)
+static void patch_stubs_to_single_probes(struct marker_entry *entry)
 {
 	struct marker *marker;
 
 	list_for_each_entry(marker, &entry->markers, node)
-		marker_stub_update(marker);
+		marker_stub_use_single_probe(marker);
 }
 
 /* Add a probe to a name that already has probes, and whose sites are therefore on. */
@@ -178,7 +178,7 @@ static int remove_linked_probe(struct marker_link *link)
 	if (old)
 		kfree_rcu(old, rcu);
 	link->switches = !array;
-	update_stubs(link->entry);
+	patch_stubs_to_single_probes(link->entry);
 	return 0;
 }
 
@@ -189,7 +189,7 @@ static void publish_linked_probe(struct marker_link *link)
 	if (!link->switches)
 		return;
 	publish_probes(link->entry, link->array);
-	update_stubs(link->entry);
+	patch_stubs_to_single_probes(link->entry);
 	list_for_each_entry(marker, &link->entry->markers, node)
 		if (!is_format_accepted(link->entry, marker->format))
 			marker_name_log_format_mismatch(link->entry, marker);

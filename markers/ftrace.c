@@ -30,9 +30,10 @@ static void notrace call_function_marker(unsigned long ip, unsigned long parent_
 	struct function_marker *function = container_of(ops, struct function_marker, ops);
 
 	marker_call_probes(&function->marker, (void *)parent_ip,
-			   compat_ftrace_argument(regs, 0), compat_ftrace_argument(regs, 1),
-			   compat_ftrace_argument(regs, 2), compat_ftrace_argument(regs, 3),
-			   compat_ftrace_argument(regs, 4), compat_ftrace_argument(regs, 5));
+			   compat_ftrace_get_argument(regs, 0), compat_ftrace_get_argument(regs, 1),
+			   compat_ftrace_get_argument(regs, 2), compat_ftrace_get_argument(regs, 3),
+			   compat_ftrace_get_argument(regs, 4),
+			   compat_ftrace_get_argument(regs, 5));
 }
 
 /* Switch a marker of flavour MARKER_FUNCTION on or off. */
@@ -47,7 +48,7 @@ int marker_ftrace_switch(struct marker *marker, bool on)
 }
 
 /* Set the function name and the module name of a marker to those that kallsyms has for @addr. */
-static void set_symbol_names(struct function_marker *function, unsigned long addr)
+static void set_function_and_module_name(struct function_marker *function, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end, *module;
 
@@ -124,7 +125,7 @@ static int set_function_filter(struct function_marker *function, const char *sym
 	 * marker is on.
 	 */
 	ops->flags = COMPAT_FTRACE_FLAGS | FTRACE_OPS_FL_RCU | FTRACE_OPS_FL_PERMANENT;
-	err = patcher_trace_function(ops, symbol, addr);
+	err = patcher_add_function_to_filter(ops, symbol, addr);
 	if (err == -ENOENT)
 		pr_info("function %.64s: cannot attach a marker: no such function\n", symbol);
 	if (err == -EPERM)
@@ -161,7 +162,7 @@ int marker_ftrace_prepare(struct function_marker *function, const char *symbol)
 	      set_owner_module(function, addr, symbol);
 	if (err)
 		return err;
-	set_symbol_names(function, addr);
+	set_function_and_module_name(function, addr);
 	fill_function_marker(function);
 	if (!strcmp(function->function, symbol))
 		return 0;

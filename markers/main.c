@@ -209,7 +209,7 @@ static int __init markers_init(void)
 	if (err)
 		return err;
 	marker_events_init();
-	dir = debugfs_create_dir("markers", patcher_debugfs_dir());
+	dir = debugfs_create_dir("markers", patcher_get_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &list_fops);
 	marker_files_init(dir);
 	marker_control_file_init(dir);

@@ -188,12 +188,12 @@ static bool find_single_probe(const struct marker_typed *typed, struct marker_pr
 }
 
 /**
- * marker_stub_update() - patch the stub of a typed marker to call its only probe directly
+ * marker_stub_use_single_probe() - patch the stub of a typed marker to call its only probe directly
  * @marker: the marker; nothing is done unless it is typed and has exactly one probe
  *
  * If the stub cannot be patched, the iterator still calls the probe.
  */
-void marker_stub_update(struct marker *marker)
+void marker_stub_use_single_probe(struct marker *marker)
 {
 	struct marker_typed *typed = get_typed_marker(marker);
 	struct marker_probe slot;
@@ -333,7 +333,7 @@ void marker_stubs_drop(struct module *module)
 		if (table->sites.module != module)
 			continue;
 		list_del(&table->node);
-		patcher_drop(&table->sites);
+		patcher_unregister_nowait(&table->sites);
 		kfree_rcu(table, rcu);
 	}
 }

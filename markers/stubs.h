@@ -43,7 +43,7 @@ typedef marker_typed_func *marker_register_probe_func(const struct marker_probe 
 extern marker_register_probe_func *marker_stub_find_register_probe;
 
 int marker_stub_use_iterator(struct marker *marker);
-void marker_stub_update(struct marker *marker);
+void marker_stub_use_single_probe(struct marker *marker);
 int marker_stubs_add(struct module *module, const struct kmarkers_span *span);
 void marker_stubs_drop(struct module *module);
 

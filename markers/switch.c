@@ -128,6 +128,6 @@ void marker_switch_unregister_hooks(struct marker_entry *entry)
 
 	list_for_each_entry(marker, &entry->markers, node) {
 		marker_switch_hook(marker, false);
-		marker_stub_update(marker);
+		marker_stub_use_single_probe(marker);
 	}
 }

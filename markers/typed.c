@@ -73,7 +73,7 @@ int marker_typed_connect_probe(struct marker_typed *typed, marker_typed_func *pr
 	if (err)
 		return err;
 	err = add_typed_probe(typed, func, private);
-	marker_stub_update(&typed->marker);
+	marker_stub_use_single_probe(&typed->marker);
 	return err;
 }
 
@@ -119,7 +119,7 @@ static int remove_typed_probe(struct marker_typed *typed, unsigned int index)
 		switch_typed_marker(marker, false);
 	if (old)
 		kfree_rcu(old, rcu);
-	marker_stub_update(marker);
+	marker_stub_use_single_probe(marker);
 	return 0;
 }
 

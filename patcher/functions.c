@@ -37,7 +37,7 @@ static const char *const handler_path[] = {
 	"is_module_", "__module_", "mod_find",
 };
 
-static bool is_on_handler_path(const char *function)
+static bool has_handler_path_prefix(const char *function)
 {
 	unsigned int i;
 
@@ -52,7 +52,7 @@ static int resolve_core_function(const char *name, struct kmarkers_extent *exten
 {
 	unsigned long addr = kmarkers_resolve_symbol(name);
 
-	if (!addr || !patcher_is_core_text(addr) || kmarkers_find_extent(addr, extent))
+	if (!addr || !patcher_is_core_text(addr) || kmarkers_find_symbol_extent(addr, extent))
 		return -ENOENT;
 	/* Refuse a symbol that is not the start of a function, such as a label. */
 	return addr - extent->start <= KMARKERS_ENDBR_LEN ? 0 : -ENOENT;
@@ -74,7 +74,7 @@ int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 }
 
 /* Check that ftrace can trace a function.  ftrace cannot trace entry, noinstr and assembly code. */
-static int check_ftrace_entry(const struct kmarkers_extent *extent)
+static int check_ftrace_can_trace(const struct kmarkers_extent *extent)
 {
 	struct ftrace_ops *ops;
 	int err;
@@ -92,8 +92,9 @@ bool patcher_may_run_in_int3(const char *name, unsigned long addr)
 {
 	struct kmarkers_extent extent;
 
-	return is_on_handler_path(name) ||
-	       (!kmarkers_find_extent(addr, &extent) && is_on_handler_path(extent.name));
+	return has_handler_path_prefix(name) ||
+	       (!kmarkers_find_symbol_extent(addr, &extent) &&
+		has_handler_path_prefix(extent.name));
 }
 
 /*
@@ -107,7 +108,7 @@ int patcher_find_function(const char *name, struct kmarkers_extent *extent)
 	if (err)
 		return err;
 	err = patcher_may_run_in_int3(name, extent->start) ? -EPERM :
-	      check_ftrace_entry(extent);
+	      check_ftrace_can_trace(extent);
 	if (err == -EPERM)
 		pr_info("change of function %s refused: the breakpoint handler uses it, or ftrace cannot trace it\n",
 			name);

@@ -74,7 +74,7 @@ int __init patcher_kprobes_init(void)
 	kprobes.mutex = (struct mutex *)kmarkers_resolve_symbol("kprobe_mutex");
 	kprobes.table = (struct hlist_head *)kmarkers_resolve_symbol("kprobe_table");
 	if (kprobes.mutex && kprobes.table &&
-	    !kmarkers_find_extent((unsigned long)kprobes.table, &extent) &&
+	    !kmarkers_find_symbol_extent((unsigned long)kprobes.table, &extent) &&
 	    extent.start == (unsigned long)kprobes.table &&
 	    extent.size >= BUCKETS * sizeof(*kprobes.table) &&
 	    extent.size < 2 * BUCKETS * sizeof(*kprobes.table))

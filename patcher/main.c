@@ -99,7 +99,7 @@ static int __init patcher_init(void)
 	if (err)
 		return err;
 	kmarkers_debugfs_init();
-	dir = debugfs_create_dir("patcher", patcher_debugfs_dir());
+	dir = debugfs_create_dir("patcher", patcher_get_debugfs_dir());
 	debugfs_create_file("stats", 0400, dir, NULL, &patcher_stats_fops);
 	debugfs_create_file("sites", 0400, dir, NULL, &sites_fops);
 	return 0;

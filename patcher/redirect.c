@@ -355,7 +355,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 EXPORT_SYMBOL_GPL(patcher_restore_function);
 
 /**
- * patcher_trace_function() - add a function to the filter of ftrace operations
+ * patcher_add_function_to_filter() - add a function to the filter of ftrace operations
  * @ops: the operations, not registered
  * @function: the function's name, in the kernel or in a module
  * @addr: set to the function's address; on IBT builds it may be 4 bytes past the start
@@ -366,7 +366,8 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace it;
  * -ENOMEM.
  */
-int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr)
+int patcher_add_function_to_filter(struct ftrace_ops *ops, const char *function,
+				   unsigned long *addr)
 {
 	unsigned long at = resolve_kernel_symbol(function);
 	int err;
@@ -378,7 +379,7 @@ int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigne
 		*addr = at;
 	return err;
 }
-EXPORT_SYMBOL_GPL(patcher_trace_function);
+EXPORT_SYMBOL_GPL(patcher_add_function_to_filter);
 
 /**
  * patcher_find_symbol() - find the address of a symbol that the kernel does not export

@@ -130,7 +130,7 @@ void patcher_unregister(struct patcher_table *table)
 EXPORT_SYMBOL_GPL(patcher_unregister);
 
 /**
- * patcher_drop() - unregister the sites of a table, without waiting
+ * patcher_unregister_nowait() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
  * CPUs may still execute the text that contains the sites.  They execute no int3 of the patcher
@@ -140,14 +140,14 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  *
  * Context: may sleep.
  */
-void patcher_drop(struct patcher_table *table)
+void patcher_unregister_nowait(struct patcher_table *table)
 {
 	patcher_lock();
 	patcher_sites_del_table(table);
 	patcher_text_drop_guards();
 	patcher_unlock();
 }
-EXPORT_SYMBOL_GPL(patcher_drop);
+EXPORT_SYMBOL_GPL(patcher_unregister_nowait);
 
 /* Call @show for every registered site, with patcher_lock() held. */
 void patcher_for_each_site(void (*show)(void *data, const struct patcher_table *table,

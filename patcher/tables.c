@@ -57,7 +57,7 @@ static int add_chunk_to_span(struct module *module, const struct kmarkers_chunk 
 	int err = check_chunk_head(module, chunk, symbol);
 
 	if (!err && chunk->bytes &&
-	    !is_in_module(module, kmarkers_first_record(chunk), chunk->bytes))
+	    !is_in_module(module, kmarkers_get_first_record(chunk), chunk->bytes))
 		err = -EINVAL;
 	return err ?: kmarkers_join_chunk(span, chunk, record_bytes);
 }

@@ -132,7 +132,8 @@ static void report_unarmable_notes(const struct sdt_table *table, const struct s
 			matches->others++;
 		else if (matches->unarmable++ < MAX_REPORTED)
 			pr_info("SDT probe %s: a site of the flavour 'note' cannot be armed: %s\n",
-				sdt_probe_of(sdt_get_site(table, i))->name, table->notes[i].reason);
+				sdt_get_probe(sdt_get_site(table, i))->name,
+				table->notes[i].reason);
 	}
 }
 

@@ -73,7 +73,7 @@ static unsigned long find_jump_target(const struct patcher_site *site)
 	/* Not a branch: sdt_write_initial_nops() will refuse the table as malformed. */
 	if (!kmarkers_is_branch(insn))
 		return 0;
-	addr = kmarkers_branch_target(insn);
+	addr = kmarkers_get_branch_target(insn);
 	return memcmp((const void *)addr, "\xf3\x0f\x1e\xfa", 4) ? addr : addr + 4;
 }
 

@@ -238,7 +238,7 @@ static void look_up_note_name(struct cursor *cursor)
 		return;
 	}
 	sdt_make_site_name(&cursor->place, table, site);
-	if (kmarkers_find_extent(addr, function))
+	if (kmarkers_find_symbol_extent(addr, function))
 		function->size = 0;
 	else
 		cursor->namesakes = count_symbols_named(table->sites.module, function->name);
@@ -251,7 +251,7 @@ static int show_note(struct seq_file *m, void *v)
 	const struct sdt_note_record *record = sdt_get_note_record(table, cursor->i);
 	const struct sdt_place *place = &cursor->place;
 	struct definition definition = {
-		.probe = sdt_probe_of(&record->site),
+		.probe = sdt_get_probe(&record->site),
 		.nr = sdt_count_args(&record->site),
 		.codes = sdt_get_note_codes(record),
 		.number = table->number + cursor->i,

@@ -107,7 +107,7 @@ static bool is_site_of_current_request(const struct sdt_table *table, unsigned i
 static int offer_site_event(const struct sdt_table *table, const struct patcher_site *site,
 			    bool for_current_request, kmarkers_event_visitor *visit, void *data)
 {
-	const struct sdt_probe *probe = sdt_probe_of(site);
+	const struct sdt_probe *probe = sdt_get_probe(site);
 	char system[SYSTEM_BYTES], format[SDT_FORMAT], name[SDT_MAX_EVENT], place[SDT_MAX_NAME];
 	struct kmarkers_event_offer offer = {
 		.system = system, .name = name, .format = format, .place = place,
@@ -129,7 +129,7 @@ static int offer_site_event(const struct sdt_table *table, const struct patcher_
 static bool is_site_of_event(const struct patcher_site *site,
 			     const struct kmarkers_event_offer *event)
 {
-	const struct sdt_probe *probe = sdt_probe_of(site);
+	const struct sdt_probe *probe = sdt_get_probe(site);
 	char format[SDT_FORMAT], name[SDT_MAX_EVENT];
 
 	sdt_make_event_name(name, probe);
@@ -156,10 +156,10 @@ static int visit_table_probes(const struct sdt_table *table,
 
 		current_request.matched |= is_new;
 		/* Many consecutive sites have the same probe: offer the probe only once. */
-		if (sdt_probe_of(site) == offered && !is_new)
+		if (sdt_get_probe(site) == offered && !is_new)
 			continue;
 		if ((!event || is_site_of_event(site, event)) && is_event_requested(table, i)) {
-			offered = sdt_probe_of(site);
+			offered = sdt_get_probe(site);
 			err = offer_site_event(table, site, is_new, visit, data);
 		}
 	}

@@ -41,7 +41,7 @@ DEFINE_SHOW_STORE_ATTRIBUTE(sdt_control);
 
 void sdt_files_init(void)
 {
-	dir = debugfs_create_dir("sdt", patcher_debugfs_dir());
+	dir = debugfs_create_dir("sdt", patcher_get_debugfs_dir());
 	debugfs_create_file("list", 0400, dir, NULL, &sdt_list_fops);
 	debugfs_create_file("notes", 0400, dir, NULL, &sdt_notes_fops);
 	debugfs_create_file("control", 0600, dir, NULL, &sdt_control_fops);

@@ -54,7 +54,7 @@ static void show_sdt_site(struct seq_file *m, const struct sdt_table *table, uns
 		   flavours[site->size], sdt_count_live_handlers(sdt_get_handler_set(state)),
 		   atomic_long_read(&state->counted));
 	show_site_location(m, table, state, &place);
-	seq_printf(m, " \"%s\"\n", sdt_probe_of(site)->types);
+	seq_printf(m, " \"%s\"\n", sdt_get_probe(site)->types);
 }
 
 /* Show one line for each site and its copies, in the order of addresses within each table. */

@@ -106,7 +106,7 @@ static void report_probes_in_init_text(const struct module *module,
 	const struct patcher_site *site;
 
 	for (site = span->first; site < (const struct patcher_site *)span->end; site++) {
-		const struct sdt_probe *probe = sdt_probe_of(site);
+		const struct sdt_probe *probe = sdt_get_probe(site);
 		unsigned long addr = patcher_site_addr(site);
 
 		if (within_module_init(addr, module))

@@ -101,7 +101,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 	}
 	if (err) {
 		pr_info("SDT probe %s: a site of the flavour 'note' cannot be armed: no kprobe possible at %pS: error %d\n",
-			sdt_probe_of(sdt_get_site(table, i))->name, probe->kp.addr, err);
+			sdt_get_probe(sdt_get_site(table, i))->name, probe->kp.addr, err);
 		kfree(probe);
 		if (!is_error_due_to_loading(table, err))
 			return err;

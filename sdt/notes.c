@@ -76,7 +76,7 @@ static void swap_note_records(void *a, void *b, int size)
 	adjust_record_offsets(y, distance);
 }
 
-static __always_inline unsigned long note_addr_at(const void *records, unsigned int i)
+static __always_inline unsigned long get_note_addr(const void *records, unsigned int i)
 {
 	return patcher_site_addr(&((const struct sdt_note_record *)records)[i].site);
 }
@@ -86,10 +86,10 @@ static void mark_notes_in_function_armable(struct sdt_table *table, const Elf_Sy
 {
 	const void *records = table->sites.sites;
 	unsigned int i = kmarkers_lower_bound(records, table->sites.nr, function->st_value,
-					      note_addr_at);
+					      get_note_addr);
 
 	for (; i < table->sites.nr; i++) {
-		if (note_addr_at(records, i) >= function->st_value + function->st_size)
+		if (get_note_addr(records, i) >= function->st_value + function->st_size)
 			break;
 		table->notes[i].reason = NULL;
 	}

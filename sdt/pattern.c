@@ -69,7 +69,7 @@ static void look_up_site_function(struct sdt_place *place, const struct patcher_
 void sdt_make_site_name(struct sdt_place *place, const struct sdt_table *table,
 			const struct patcher_site *site)
 {
-	fill_probe_name(place, table, sdt_probe_of(site));
+	fill_probe_name(place, table, sdt_get_probe(site));
 	look_up_site_function(place, site);
 }
 
@@ -83,7 +83,7 @@ void sdt_make_site_name(struct sdt_place *place, const struct sdt_table *table,
 void sdt_make_name_in_same_function(struct sdt_place *place, const struct sdt_table *table,
 				    const struct patcher_site *site, unsigned long offset)
 {
-	fill_probe_name(place, table, sdt_probe_of(site));
+	fill_probe_name(place, table, sdt_get_probe(site));
 	place->offset = offset;
 	place->part[SDT_FUNCTION] = prefer_defined_name(place->part[SDT_FUNCTION], place->function);
 }
@@ -110,12 +110,12 @@ static bool pattern_matches_copy(const struct sdt_pattern *pattern, const struct
 {
 	struct sdt_place place;
 
-	fill_probe_name(&place, table, sdt_probe_of(site));
+	fill_probe_name(&place, table, sdt_get_probe(site));
 	if (!name_part_matches(pattern, &place, SDT_PROVIDER) ||
 	    !name_part_matches(pattern, &place, SDT_MODULE) ||
 	    !name_part_matches(pattern, &place, SDT_NAME))
 		return false;
-	if (pattern->event && !is_probe_of_event(sdt_probe_of(site), pattern))
+	if (pattern->event && !is_probe_of_event(sdt_get_probe(site), pattern))
 		return false;
 	if (!sdt_pattern_has_function(pattern))
 		return true;

@@ -17,15 +17,15 @@
 /* Log why a site cannot be promoted to a jump. Return -EINVAL. */
 static int refuse_promotion(const struct patcher_site *site)
 {
-	if (sdt_flavour_of(site) == SDT_SPLIT)
+	if (sdt_get_flavour(site) == SDT_SPLIT)
 		pr_info("SDT probe %s: not promoted to a jump: its site is two nops, and a task preempted between them would resume inside a jump\n",
-			sdt_probe_of(site)->name);
-	else if (sdt_flavour_of(site) == SDT_NOTE)
+			sdt_get_probe(site)->name);
+	else if (sdt_get_flavour(site) == SDT_NOTE)
 		pr_info("SDT probe %s: not promoted to a jump: this site is an SDT note, which describes code but adds no instruction that can be replaced\n",
-			sdt_probe_of(site)->name);
+			sdt_get_probe(site)->name);
 	else
 		pr_info("SDT probe %s: not promoted to a jump: its instruction is shorter than a jump\n",
-			sdt_probe_of(site)->name);
+			sdt_get_probe(site)->name);
 	return -EINVAL;
 }
 
@@ -121,7 +121,7 @@ static bool is_site_mode_wrong(const struct sdt_state *state)
 
 static void report_unchanged_site(const struct patcher_site *site, const struct sdt_state *state)
 {
-	const char *name = sdt_probe_of(site)->name;
+	const char *name = sdt_get_probe(site)->name;
 	void *addr = (void *)patcher_site_addr(site);
 
 	if (state->promoted)
@@ -146,7 +146,7 @@ static void update_promoted_flags(void)
 	sdt_for_each_state(state, table, i) {
 		bool failed = is_site_mode_wrong(state);
 
-		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
+		if (sdt_get_flavour(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
 		if (failed && !state->change_failed && nr++ < MAX_REPORTED)
 			report_unchanged_site(sdt_get_site(table, i), state);
@@ -184,7 +184,7 @@ int sdt_promote_hot_sites(unsigned int limit)
 
 	mutex_lock(&sdt_registry.lock);
 	sdt_for_each_state(state, table, i) {
-		if (sdt_flavour_of(sdt_get_site(table, i)) != SDT_BREAKPOINT)
+		if (sdt_get_flavour(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
 		/* Only the first copy of a site counts hits. Other copies follow in this loop. */
 		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :

@@ -154,21 +154,21 @@ static inline struct patcher_site *sdt_get_site(const struct sdt_table *table, u
 	return table->notes ? &sdt_get_note_record(table, i)->site : &table->sites.sites[i];
 }
 
-static inline enum sdt_flavour sdt_flavour_of(const struct patcher_site *site)
+static inline enum sdt_flavour sdt_get_flavour(const struct patcher_site *site)
 {
 	return site->size;
 }
 
 static inline bool sdt_is_branch(const struct patcher_site *site)
 {
-	return sdt_flavour_of(site) == SDT_JUMP || sdt_flavour_of(site) == SDT_BREAKPOINT;
+	return sdt_get_flavour(site) == SDT_JUMP || sdt_get_flavour(site) == SDT_BREAKPOINT;
 }
 
 /*
  * Return the probe of a site. The field key of the site's record refers to the probe or, if the
  * site is a branch, to a struct sdt_origin.
  */
-static inline const struct sdt_probe *sdt_probe_of(const struct patcher_site *site)
+static inline const struct sdt_probe *sdt_get_probe(const struct patcher_site *site)
 {
 	const void *key = (const void *)patcher_site_key(site);
 

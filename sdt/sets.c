@@ -59,12 +59,12 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
  * handlers of @set.  Sites of the flavour breakpoint are promoted to jumps if they are hit often:
  * the handler of such a site also counts the hit.
  */
-static const struct sdt_call *choose_call(const struct patcher_site *site,
-					  const struct sdt_set *set)
+static const struct sdt_call *choose_site_call(const struct patcher_site *site,
+					       const struct sdt_set *set)
 {
 	const struct sdt_call *call = set->call;
 
-	if (sdt_flavour_of(site) == SDT_BREAKPOINT)
+	if (sdt_get_flavour(site) == SDT_BREAKPOINT)
 		return &set->count;
 	if (set->live != 1)
 		return &set->all;
@@ -87,7 +87,7 @@ void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 	if (set)
 		set->users++;
 	state->set = set;
-	rcu_assign_pointer(state->call, set ? choose_call(state->site, set) : NULL);
+	rcu_assign_pointer(state->call, set ? choose_site_call(state->site, set) : NULL);
 }
 
 /* Add a handler to a site. Return 0 or -ENOMEM; sdt_revert_handler_set() undoes this. */

@@ -73,7 +73,7 @@ static enum sdt_mode choose_site_mode(const struct patcher_site *site,
 {
 	if (!sdt_count_live_handlers(sdt_get_handler_set(state)))
 		return SDT_OFF;
-	return sdt_flavour_of(site) == SDT_JUMP || state->promoted ? SDT_CALLED : SDT_TRAPPED;
+	return sdt_get_flavour(site) == SDT_JUMP || state->promoted ? SDT_CALLED : SDT_TRAPPED;
 }
 
 /*
@@ -84,12 +84,12 @@ static void make_sdt_insn(u8 *insn, const struct patcher_site *site, enum sdt_mo
 {
 	if (mode == SDT_TRAPPED)
 		insn[0] = KMARKERS_INT3;
-	else if (mode == SDT_OFF && sdt_flavour_of(site) == SDT_BREAKPOINT)
+	else if (mode == SDT_OFF && sdt_get_flavour(site) == SDT_BREAKPOINT)
 		memcpy(insn, TRAPPABLE_OFF, KMARKERS_BRANCH_HEAD);
 	else if (sdt_is_branch(site))
 		kmarkers_switch_branch(insn, mode == SDT_CALLED);
 	else
-		insn[0] = sdt_flavour_of(site) == SDT_NOP ? 0x90 : 0x0f;
+		insn[0] = sdt_get_flavour(site) == SDT_NOP ? 0x90 : 0x0f;
 }
 
 /*

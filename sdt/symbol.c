@@ -13,7 +13,7 @@ unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size
 {
 	struct kmarkers_extent extent;
 
-	if (kmarkers_find_extent(addr, &extent)) {
+	if (kmarkers_find_symbol_extent(addr, &extent)) {
 		strscpy(name, "?", size);
 		return addr;
 	}

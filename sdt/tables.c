@@ -49,7 +49,7 @@ static int check_argument_counts(const struct sdt_table *table)
 	unsigned int i;
 
 	for (i = 0; i < table->sites.nr; i++) {
-		const struct sdt_probe *probe = sdt_probe_of(sdt_get_site(table, i));
+		const struct sdt_probe *probe = sdt_get_probe(sdt_get_site(table, i));
 		unsigned int nr = sdt_count_args(sdt_get_site(table, i));
 
 		if (nr <= probe->nr)
@@ -104,7 +104,7 @@ static int enable_table_sites(struct sdt_table *table)
 }
 
 /* Fill in the state of each site. The records are sorted and are not moved any more. */
-static void fill_states(struct sdt_table *table)
+static void fill_site_states(struct sdt_table *table)
 {
 	unsigned int i;
 
@@ -113,7 +113,7 @@ static void fill_states(struct sdt_table *table)
 		struct sdt_state *state = &table->states[i];
 
 		state->site = site;
-		state->shown.probe = sdt_probe_of(site);
+		state->shown.probe = sdt_get_probe(site);
 		state->shown.ip = patcher_site_addr(site);
 	}
 }
@@ -122,11 +122,11 @@ static void fill_states(struct sdt_table *table)
  * Write nops to the branches of a new table, attach the handlers whose patterns match, add the
  * table to the registry, and enable the sites that have handlers.
  */
-static int activate_table(struct sdt_table *table)
+static int add_table_and_enable_sites(struct sdt_table *table)
 {
 	int err = 0;
 
-	fill_states(table);
+	fill_site_states(table);
 	if (!table->notes)
 		err = sdt_link_site_copies(table) ?: sdt_write_initial_nops(&table->sites);
 	if (err)
@@ -144,7 +144,7 @@ static int register_site_table(struct sdt_table *table)
 
 	if (err)
 		return err;
-	err = activate_table(table);
+	err = add_table_and_enable_sites(table);
 	if (err) {
 		sdt_clear_sites_of_jump_targets(table);
 		patcher_unregister(&table->sites);
@@ -175,7 +175,7 @@ static int register_note_table(struct sdt_table *table)
 
 	while ((other = find_table_with_note_numbers(table->number, table->sites.nr)))
 		table->number = other->number + other->sites.nr;
-	err = activate_table(table);
+	err = add_table_and_enable_sites(table);
 
 	/*
 	 * Some SDT notes may have been enabled before the error: wait until their handlers return.
@@ -261,7 +261,7 @@ void sdt_unregister_module(struct module *module)
 		list_del(&table->node);
 		sdt_clear_sites_of_jump_targets(table);
 		if (!table->notes)
-			patcher_drop(&table->sites);
+			patcher_unregister_nowait(&table->sites);
 		/* After this grace period no hit reads the table. */
 		synchronize_rcu();
 		sdt_free_table(table);

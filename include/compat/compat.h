@@ -127,8 +127,8 @@ static inline void compat_ftrace_free_filter(struct ftrace_ops *ops)
 #define COMPAT_FTRACE_FLAGS	FTRACE_OPS_FL_SAVE_REGS
 #endif
 
-static __always_inline unsigned long compat_ftrace_argument(struct compat_ftrace_regs *regs,
-							    unsigned int nr)
+static __always_inline unsigned long compat_ftrace_get_argument(struct compat_ftrace_regs *regs,
+								unsigned int nr)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
 	return ftrace_regs_get_argument(regs, nr);
@@ -160,7 +160,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
  */
 #include <linux/hardirq.h>
 
-static inline unsigned int compat_timer_irqs(void)
+static inline unsigned int compat_count_timer_irqs(void)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
 	return this_cpu_read(irq_stat.counts[IRQ_COUNT_APIC_TIMER]);

@@ -40,7 +40,7 @@ static inline void kmarkers_switch_branch(u8 *insn, bool on)
 }
 
 /* Return the target of the branch at @insn, also while the branch is a nop. */
-static inline unsigned long kmarkers_branch_target(const u8 *insn)
+static inline unsigned long kmarkers_get_branch_target(const u8 *insn)
 {
 	s32 distance;
 

@@ -45,7 +45,7 @@
  *	patcher_apply() and variants	yes	   no	no
  *	patcher_register()		yes	   no	no
  *	patcher_unregister()		yes	   no	no
- *	patcher_drop()			yes	   no	no
+ *	patcher_unregister_nowait()	yes	   no	no
  *	patcher_handle_int3()		no	   yes	yes
  *
  * GUARANTEES
@@ -260,7 +260,7 @@ struct patcher_stats {
 
 int patcher_register(struct patcher_table *table);
 void patcher_unregister(struct patcher_table *table);
-void patcher_drop(struct patcher_table *table);
+void patcher_unregister_nowait(struct patcher_table *table);
 int patcher_apply_at_load(const struct patcher_table *table, struct patcher_poke *pokes,
 			  unsigned int nr);
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr);

@@ -128,7 +128,8 @@ void patcher_wait_for_tasks(void);
 int patcher_redirect_function(struct patcher_detour *detour);
 int patcher_restore_function(struct patcher_detour *detour);
 
-int patcher_trace_function(struct ftrace_ops *ops, const char *function, unsigned long *addr);
+int patcher_add_function_to_filter(struct ftrace_ops *ops, const char *function,
+				   unsigned long *addr);
 unsigned long patcher_find_symbol(const char *symbol);
 
 #endif /* KMARKERS_REDIRECT_H */

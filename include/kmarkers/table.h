@@ -62,7 +62,7 @@ struct kmarkers_span {
 	unsigned int chunks;
 };
 
-static inline void *kmarkers_first_record(const struct kmarkers_chunk *chunk)
+static inline void *kmarkers_get_first_record(const struct kmarkers_chunk *chunk)
 {
 	return (void *)((unsigned long)&chunk->first + chunk->first);
 }
@@ -80,7 +80,7 @@ static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 				      const struct kmarkers_chunk *chunk,
 				      unsigned int record_bytes)
 {
-	void *first = kmarkers_first_record(chunk), *end = (u8 *)first + chunk->bytes;
+	void *first = kmarkers_get_first_record(chunk), *end = (u8 *)first + chunk->bytes;
 
 	if (chunk->version != KMARKERS_TABLE_VERSION || chunk->record != record_bytes ||
 	    chunk->bytes % record_bytes)

@@ -7,7 +7,7 @@
  * with an invalid part is refused as a whole, before anything is changed.
  *
  *	function			may sleep  irq  nmi
- *	patcher_debugfs_dir()		yes	   yes	yes
+ *	patcher_get_debugfs_dir()	yes	   yes	yes
  *	patcher_read_line()		yes	   no	no
  *	patcher_read_number()		yes	   no	no
  *	patcher_run_command()		as the function of the verb
@@ -21,7 +21,7 @@
 #ifdef __KERNEL__
 struct dentry;
 
-struct dentry *patcher_debugfs_dir(void);
+struct dentry *patcher_get_debugfs_dir(void);
 char *patcher_read_line(const char __user *buf, size_t count, size_t max_bytes);
 int patcher_read_number(const char __user *buf, size_t count, bool is_signed, u64 *value);
 #endif

@@ -48,7 +48,7 @@ static void copy_registers(struct pt_regs *regs, const greg_t *gregs)
 
 static void print_hit(const struct sdt_note_record *record, const greg_t *gregs)
 {
-	const struct sdt_probe *probe = sdt_probe_of(&record->site);
+	const struct sdt_probe *probe = sdt_get_probe(&record->site);
 	unsigned long args[SDT_MAX_ARGS];
 	struct pt_regs regs;
 	unsigned int i;
@@ -97,7 +97,7 @@ int main(void)
 	unsigned int i;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
-	records = kmarkers_first_record(heads);
+	records = kmarkers_get_first_record(heads);
 	nr_records = heads->bytes / sizeof(*records);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_records; i++) {

@@ -473,7 +473,7 @@ static unsigned int count_messages_of_promotion(void)
 	begin_capture(&capture);
 	err = sdt_promote_hot_sites(0);
 	end_capture(&capture, said, sizeof(said));
-	more = strstr(said, " more sites of SDT probes could not be ");
+	more = strstr(said, " more sites could not be ");
 	while (more && more > said && more[-1] != ' ')
 		more--;
 	if (more)
