@@ -15,7 +15,7 @@
 
 #include "words.h"
 
-/* Log a refused command, and the usage of the control, at most 50 times in 5 seconds. */
+/* Log a refused command and the accepted commands, at most 50 times in 5 seconds. */
 static void report_refused_line(const struct patcher_control *control, const char *line)
 {
 	static DEFINE_RATELIMIT_STATE(limit, 5 * HZ, 50);
@@ -44,12 +44,12 @@ static int run_control_line(struct patcher_control *control, char *line)
 
 /**
  * patcher_control_write() - run a command that user space writes to a file in debugfs
- * @control: the control that runs the command
+ * @control: the receiver of commands to which the file belongs
  * @buf: the bytes written
  * @count: number of bytes
  *
  * Context: may sleep.
- * Return: @count; -ENODEV before the control is opened and after it was closed; or an
+ * Return: @count; -ENODEV before patcher_control_open() and after patcher_control_close(); or an
  * error of patcher_read_line() or of the module.
  */
 ssize_t patcher_control_write(struct patcher_control *control, const char __user *buf, size_t count)
@@ -66,13 +66,13 @@ ssize_t patcher_control_write(struct patcher_control *control, const char __user
 EXPORT_SYMBOL_GPL(patcher_control_write);
 
 /**
- * patcher_control_set() - set operation of a parameter that PATCHER_CONTROL() defines
+ * patcher_control_set() - run a command that is written to a parameter of PATCHER_CONTROL()
  * @value: the line written to the parameter
  * @param: the parameter
  *
  * Context: may sleep.
- * Return: 0; -EINVAL for a line that is empty or too long; -ENOMEM; -ENODEV before the control is
- * opened and after it was closed; or an error of the module.
+ * Return: 0; -EINVAL for a line that is empty or too long; -ENOMEM; -ENODEV before
+ * patcher_control_open() and after patcher_control_close(); or an error of the module.
  */
 int patcher_control_set(const char *value, const struct kernel_param *param)
 {
@@ -100,7 +100,7 @@ static void set_control_open(struct patcher_control *control, bool open)
 
 /**
  * patcher_control_open() - accept commands from now on
- * @control: the control that runs commands
+ * @control: the receiver of commands
  *
  * Context: may sleep.
  */
@@ -112,7 +112,7 @@ EXPORT_SYMBOL_GPL(patcher_control_open);
 
 /**
  * patcher_control_close() - accept no more commands
- * @control: the control that ran commands
+ * @control: the receiver of commands
  *
  * Context: may sleep; on return no command is running.
  */

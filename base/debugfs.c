@@ -11,7 +11,7 @@
 #include "debugfs.h"
 #include "words.h"
 
-/* Maximum length in bytes of a number that is written to a file, with its newline. */
+/* Maximum number of bytes of a number that is written to a file, including the newline. */
 #define MAX_NUMBER	31
 
 static struct dentry *kmarkers_dir;
@@ -44,8 +44,8 @@ EXPORT_SYMBOL_GPL(patcher_get_debugfs_dir);
  * @max_bytes: maximum number of bytes
  *
  * Context: may sleep.
- * Return: the line without its newline, to be freed with kfree(); or an error pointer:
- * -EINVAL if it is empty, too long or contains a NUL, -EFAULT, -ENOMEM.
+ * Return: the line without its newline, to be freed with kfree(); or an error pointer: -EINVAL for
+ * a line that is empty, is longer than @max_bytes or contains a NUL; -EFAULT; -ENOMEM.
  */
 char *patcher_read_line(const char __user *buf, size_t count, size_t max_bytes)
 {

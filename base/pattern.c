@@ -11,7 +11,7 @@
  * patcher_pattern_parse() - parse a pattern
  * @pattern: filled in
  * @text: one or more parts, with colons between them
- * @first_part: if @text has n parts, the first of them restricts part first_part[n] of a name;
+ * @first_part: element n is the part of a name that the first part of a @text of n parts restricts;
  *	the next parts of @text restrict the next parts of the name
  * @max_parts: maximum number of parts; if it is 1, a colon in @text does not separate parts
  *

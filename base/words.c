@@ -12,7 +12,7 @@
 /**
  * kmarkers_strip_newline() - remove the newline at the end of a line, and check the line
  * @text: the line, with a NUL after it; modified
- * @count: length of the line in bytes, without that NUL
+ * @count: length of the line in bytes, without the NUL
  *
  * Return: 0, or -EINVAL if the line is empty or contains a NUL.
  */
@@ -29,7 +29,7 @@ int kmarkers_strip_newline(char *text, size_t count)
  * @words: array of at least @max_words elements; set to pointers to the words in @line
  * @max_words: maximum number of words
  *
- * Return: the number of words, or -EINVAL if there are too many or one is empty.
+ * Return: the number of words, or -EINVAL if a word is empty or the line has more than @max_words.
  */
 int patcher_split_words(char *line, char **words, unsigned int max_words)
 {

@@ -34,9 +34,8 @@ static bool are_pokes_sorted(const struct patcher_poke *pokes, unsigned int nr)
 }
 
 /*
- * Sort pokes by address.  Return false if the pokes were sorted already, as the pokes of most
- * callers are.  For sorted pokes sort() is not called, because its heap sort takes as long for
- * sorted input as for any other.
+ * Sort pokes by address.  If the pokes are sorted already, as in most calls, return false without
+ * a call of sort(), whose heap sort takes as long for sorted input as for unsorted input.
  */
 static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 {
@@ -91,7 +90,7 @@ static __always_inline unsigned int count_common_pokes(const struct patcher_tabl
 						       const struct patcher_poke *pokes,
 						       unsigned int nr, bool compact)
 {
-	/* Of the two arrays, a table has one: nothing is added to a null pointer. */
+	/* A table has only one of the two arrays; do not add @first to the null pointer. */
 	const struct patcher_compact_site *compact_sites = compact ? table->compact + first : NULL;
 	const struct patcher_site *sites = compact ? NULL : table->sites + first;
 	const struct patcher_site *site = &table->alike;
@@ -130,7 +129,7 @@ static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
 
 /*
  * Run all checks of a batch that do not read live text.  The function is inlined into each caller,
- * where @check is a constant, so that @check is not called through a pointer.
+ * where @check is a constant, so the compiler makes a direct call of @check.
  */
 static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
 				       unsigned int nr, bool *in_core, check_function *check)
@@ -149,6 +148,7 @@ static __always_inline int check_pokes(const char *owner, struct patcher_poke *p
 	return err;
 }
 
+/* Type of the functions that check all pokes of a batch. */
 typedef int check_batch_function(const char *owner, struct patcher_poke *pokes, unsigned int nr,
 				 bool *in_core);
 
@@ -282,12 +282,11 @@ EXPORT_SYMBOL_GPL(patcher_apply_chunked);
  *
  * Context: may sleep.
  * Return: 0; or, with nothing changed, -EINVAL for a wrong length, an overlap or a
- * new instruction that cannot be emulated; -ENOENT if an address is not that of a
- * registered site; -EPERM if a site belongs to another owner; -EBUSY if a kprobe, armed
- * or not, is registered on a site or up to 4 bytes before it, or if a new jump leads into
- * a kprobe that was registered while the batch was being checked; -EILSEQ if a site does not
- * hold the old bytes of its poke; -ENOMEM; for core text also the errors of
- * patcher_check_core_write().
+ * new instruction that cannot be emulated; -ENOENT if no registered site begins at an address;
+ * -EPERM if a site belongs to another owner; -EBUSY if a kprobe, armed or not, is registered on a
+ * site or up to 4 bytes before the site, or if a new jump leads into a kprobe that was registered
+ * while the batch was being checked; -EILSEQ if a site does not hold the old bytes of its poke;
+ * -ENOMEM; for core text also the errors of patcher_check_core_write().
  */
 int patcher_apply(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -334,7 +333,7 @@ EXPORT_SYMBOL_GPL(patcher_apply_at_load);
 
 /*
  * Check a poke that sets or removes a permanent breakpoint.  The poke must change only the first
- * byte, from or to int3.  Without the int3, the bytes must be exactly one instruction.
+ * byte, from or to int3.  The bytes without the int3, old or new, must be exactly one instruction.
  */
 static __always_inline int check_trap_poke(const struct patcher_table *table,
 					   const struct patcher_poke *poke)
@@ -365,8 +364,8 @@ static int check_all_trap_pokes(const char *owner, struct patcher_poke *pokes, u
  * the patcher can emulate.
  *
  * Context: may sleep.
- * Return: as patcher_apply(); -EPERM also for a site in core text, or one whose table has no
- * trap function.
+ * Return: as patcher_apply(); -EPERM also for a site in core text, and for a site whose table has
+ * no trap function.
  */
 int patcher_store_traps(const char *owner, struct patcher_poke *pokes, unsigned int nr)
 {
@@ -498,7 +497,7 @@ static int check_prefix_pokes(const char *owner, const struct patcher_poke *poke
 	return 0;
 }
 
-/* Return true if a batch stores DS instead of LOCK, which is safe only while one CPU is online. */
+/* Return true if a batch stores a DS prefix, which is safe only while a single CPU is online. */
 static bool pokes_remove_lock_prefix(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;

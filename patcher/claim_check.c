@@ -79,8 +79,8 @@ static void unregister_disabled_kprobes(struct claim_check *check)
 /*
  * Return true if a kprobe of other code is at the address of probe @i.  Kprobes at one address are
  * in a circular list together with an aggregate kprobe.  The kernel also makes an aggregate for a
- * single probe if it may optimise the probe.  So a list of two nodes contains only probe @i and an
- * aggregate, and a third node is a kprobe of other code.
+ * single probe if the kernel may optimise the probe.  So a list of two nodes contains only probe @i
+ * and an aggregate, and a third node is a kprobe of other code.
  */
 static bool has_foreign_kprobe(const struct claim_check *check, unsigned int i)
 {
@@ -91,8 +91,7 @@ static bool has_foreign_kprobe(const struct claim_check *check, unsigned int i)
 
 /*
  * Evaluate the results of register_kprobe() for the REACH addresses before a site, the site's @len
- * bytes and the address behind the site.  Return 0; or an error, with @reason set to a text for the
- * log.
+ * bytes and the address behind the site.  On error, set @reason to a text for the log.
  */
 static int evaluate_kprobe_errors(const struct claim_check *check, unsigned int len,
 				  const char **reason)

@@ -61,9 +61,9 @@ static int register_core_site(struct patcher_core_site *core)
  *	unregistered
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL if there is no single
- * instruction of that length at the offset; -EPERM if the instruction must not be changed; -EBUSY
- * if a kprobe or another site overlaps the instruction, or if @core is registered already; -ENOMEM.
+ * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL unless the bytes at the
+ * offset are exactly one instruction; -EPERM if the instruction must not be changed; -EBUSY if a
+ * kprobe or another site overlaps the instruction, or if @core is registered already; -ENOMEM.
  */
 int patcher_core_register(struct patcher_core_site *core)
 {

@@ -47,7 +47,7 @@ static bool has_handler_path_prefix(const char *function)
 	return false;
 }
 
-/* Find a function of the kernel itself; functions of modules are refused. */
+/* Find a function of the kernel itself.  Return -ENOENT for a function of a module. */
 static int resolve_core_function(const char *name, struct kmarkers_extent *extent)
 {
 	unsigned long addr = kmarkers_resolve_symbol(name);
@@ -67,7 +67,7 @@ static int resolve_core_function(const char *name, struct kmarkers_extent *exten
  */
 int patcher_add_to_ftrace_filter(struct ftrace_ops *ops, unsigned long addr)
 {
-	/* In kernels with ENDBR, ftrace looks for its instruction behind the ENDBR, too. */
+	/* In kernels with ENDBR, ftrace also searches for its instruction behind the ENDBR. */
 	int err = ftrace_set_filter_ip(ops, addr, 0, 0);
 
 	return err && err != -ENOMEM ? -EPERM : err;
@@ -125,7 +125,7 @@ static unsigned long read_call_target(unsigned long addr)
 }
 
 /*
- * Find the start of the function @name.  Not inlined, because a second struct
+ * Find the start of the function @name.  The function is not inlined, because a second struct
  * kmarkers_extent would make the stack frame of patcher_find_call() too large.
  */
 static noinline int find_function_start(const char *name, unsigned long *start)

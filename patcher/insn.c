@@ -139,7 +139,7 @@ NOKPROBE_SYMBOL(decode_branch);
  * into any register, and cmp $imm of 8 and 32 bits with any register.
  *
  * Context: any, NMI included.
- * Return: 0, or -EINVAL if the instruction is another one or longer than @max.
+ * Return: 0, or -EINVAL if the instruction is not in this list, or is longer than @max.
  */
 int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *insn)
 {
@@ -172,7 +172,7 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 		return -EINVAL;
 	if ((op == 0x3c || op == 0x3d || op == 0x80 || op == 0x81) && !segment)
 		return decode_cmp(bytes, max, at, rex, insn);
-	/* The CPU ignores segment prefixes before a direct branch; other prefixes are refused. */
+	/* The CPU ignores a segment prefix before a direct branch; refuse all other prefixes. */
 	if (rex)
 		return -EINVAL;
 	return decode_branch(bytes, max, at, insn);
@@ -250,7 +250,7 @@ static void emulate_cmp(const struct patcher_insn *insn, struct pt_regs *regs)
 	u32 b = insn->imm, difference = a - b;
 	unsigned long flags = (a ^ b ^ difference) & X86_EFLAGS_AF;
 
-	/* PF is set if the byte has an even number of 1 bits.  Bit n of 0x6996: parity of n. */
+	/* PF: the low byte has an even number of 1 bits.  Bit n of 0x6996 is the parity of n. */
 	if (!(0x6996 >> ((difference ^ difference >> 4) & 0x0f) & 1))
 		flags |= X86_EFLAGS_PF;
 	/* Shift 8-bit operands to the highest byte: a 32-bit subtraction sets the same flags. */

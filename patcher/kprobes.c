@@ -106,8 +106,8 @@ static bool kprobe_overlaps_poke(unsigned long addr, const struct patcher_poke *
  * bytes_jump_into_kprobe() - check bytes for a jump behind the first byte of a kprobe
  * @bytes: one instruction, or several adjacent ones
  * @len: number of bytes
- * @has_several_insns: true for several instructions: then each byte is tried as the start of an
- *	instruction
+ * @has_several_insns: true to try each byte as the start of an instruction, because the bytes may
+ *	be several instructions
  * @addr: the address at which the bytes are executed
  * @kprobe_addr: address of the kprobe
  *
@@ -240,7 +240,7 @@ int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr)
 	return -EBUSY;
 }
 
-/* For each poke that overlaps the kprobe @kp, set the poke's element of @probed to true. */
+/* Set the element in @probed of each poke that overlaps the kprobe @kp to true. */
 static void mark_probed_pokes(const struct kprobe *kp, const struct patcher_poke *pokes,
 			      unsigned int nr, bool *probed)
 {
@@ -372,11 +372,10 @@ static void mark_needed_guards(void *unused, const struct patcher_table *table,
 }
 
 /*
- * Mark guards as not needed if no other kprobe is at their address, or if the module that
+ * Mark a guard as not needed if no other kprobe is at the guard's address, or if the module that
  * contains the address was unloaded.  Kprobes at one address are in a circular list with their
- * aggregate, so if the list has at most two nodes, the guard is the only kprobe there.  Such a
- * guard can be removed, because the kernel searches for jumps when the next kprobe is registered at
- * the address.
+ * aggregate, so in a list of at most two nodes the guard is the only kprobe.  Such a guard can be
+ * removed, because the kernel searches for jumps when the next kprobe is registered at the address.
  */
 static void unmark_guards_without_kprobes(void)
 {

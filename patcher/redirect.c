@@ -152,7 +152,7 @@ static int redirect_call_once(struct patcher_redirect *redirect)
  *	patcher_restore_call()
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such function or no such call in it; -EINVAL
+ * Return: 0; -ENOENT if there is no such function, or if it contains no call to the callee; -EINVAL
  * if the replacement is not in text that stays in memory until its module is unloaded; -EBUSY if
  * the call is redirected already; or an error of patcher_core_register() or patcher_apply().
  */
@@ -173,10 +173,10 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 EXPORT_SYMBOL_GPL(patcher_redirect_call);
 
 /*
- * Restore the original call.  replace_call_insn() fails if a kprobe is on the call, and no kprobe
- * can be registered while it changes the bytes, because it holds kprobe_mutex.  A kprobe that was
- * registered on the redirected call executes a copy of this call, even after the original bytes are
- * restored.  So patcher_check_core_site() checks the site before the caller may free the
+ * Restore the original call.  replace_call_insn() fails if a kprobe is on the call, and holds
+ * kprobe_mutex while it changes the bytes, so that no kprobe can be registered meanwhile.  A kprobe
+ * that was registered on the redirected call executes a copy of this call, even after the original
+ * bytes are restored.  So patcher_check_core_site() checks the site before the caller may free the
  * replacement.
  */
 static int restore_original_call(struct patcher_redirect *redirect)
@@ -213,8 +213,8 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 
 	mutex_lock(&lock);
 	/*
-	 * Read the module before the lock is released: afterwards other callers can reuse
-	 * @redirect.
+	 * Read the module before the lock is released, because other callers can reuse @redirect
+	 * afterwards.
 	 */
 	module = redirect->module;
 	if (patcher_is_table_registered(&redirect->core.table))
@@ -290,10 +290,10 @@ static int register_detour(struct patcher_detour *detour)
  * would stay in the ftrace filter after its module is freed.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL as patcher_redirect_call(); -ENOENT if the kernel itself has no function of
- * that name, or ftrace cannot trace it; -EPERM if the function may run while a breakpoint is
- * handled; -EBUSY if other code redirects the function, @detour is in use or kernel.ftrace_enabled
- * is 0; -ENOMEM; or another error of ftrace.
+ * Return: 0; -EINVAL as for patcher_redirect_call(); -ENOENT if the kernel itself has no function
+ * of that name, or ftrace cannot trace the function; -EPERM if the function may run while a
+ * breakpoint is handled; -EBUSY if other code redirects the function, @detour is in use or
+ * kernel.ftrace_enabled is 0; -ENOMEM; or another error of ftrace.
  */
 int patcher_redirect_function(struct patcher_detour *detour)
 {
@@ -341,7 +341,8 @@ int patcher_restore_function(struct patcher_detour *detour)
 
 	mutex_lock(&lock);
 	/*
-	 * Read the module before the lock is released: afterwards other callers can reuse @detour.
+	 * Read the module before the lock is released, because other callers can reuse @detour
+	 * afterwards.
 	 */
 	module = detour->module;
 	err = unregister_detour(detour);
@@ -363,8 +364,7 @@ EXPORT_SYMBOL_GPL(patcher_restore_function);
  * If ftrace cannot trace the symbol, for instance because it is data, @addr is not set.
  *
  * Context: may sleep.
- * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace it;
- * -ENOMEM.
+ * Return: 0; -ENOENT if there is no such symbol; -EPERM if ftrace cannot trace the symbol; -ENOMEM.
  */
 int patcher_add_function_to_filter(struct ftrace_ops *ops, const char *function,
 				   unsigned long *addr)

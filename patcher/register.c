@@ -29,14 +29,17 @@ static int check_site_insn(const struct patcher_table *table, const struct patch
 	return patcher_is_single_insn(bytes, site->len) ? 0 : -EINVAL;
 }
 
-/* Check and register a table, or count it as refused; return -EPERM if @is_permitted is false. */
+/*
+ * Check and register a table.  Return -EPERM if @is_permitted is false.  After an error, count the
+ * table as refused.
+ */
 static int check_and_register_table(struct patcher_table *table, bool is_permitted)
 {
 	int err = is_permitted ? 0 : -EPERM;
 	unsigned int i;
 
 	patcher_assert_locked();
-	/* Refuse a registered table: sorting would move sites that a handler may be searching. */
+	/* Refuse a registered table: sorting would move records that a handler may be reading. */
 	if (!err && patcher_sites_has_table(table))
 		err = -EBUSY;
 	for (i = 0; i < table->nr && !err; i++)
@@ -98,9 +101,9 @@ bool patcher_is_table_registered(const struct patcher_table *table)
 }
 
 /*
- * Unregister a registered table.  This function is not exported.  The caller holds patcher_lock().
- * After releasing the lock, the caller must wait for an RCU grace period; only then does no
- * breakpoint handler use @table any more.
+ * Unregister a registered table.  This function is not exported.  The caller holds patcher_lock(),
+ * releases it, and then waits for an RCU grace period, after which no breakpoint handler uses
+ * @table.
  */
 void patcher_unregister_table_locked(struct patcher_table *table)
 {
@@ -133,10 +136,11 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
  * patcher_unregister_nowait() - unregister the sites of a table, without waiting
  * @table: as registered; not of core text
  *
- * CPUs may still execute the text that contains the sites.  They execute no int3 of the patcher
- * there, because a batch ends only after all CPUs have left its int3s.  But a handler of another
- * int3 may use @table until an RCU grace period has passed.  Until then the table and its sites
- * must stay in memory, as the text and data of a module in MODULE_STATE_GOING do.
+ * CPUs may still execute the text that contains the sites.  They execute no int3 of the patcher in
+ * this text, because a batch ends only after all CPUs have left its int3s.  But a handler of an
+ * int3 at another address may use @table until an RCU grace period has passed.  Until then the
+ * table and its sites must stay in memory, as the text and data of a module in MODULE_STATE_GOING
+ * do.
  *
  * Context: may sleep.
  */

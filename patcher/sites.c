@@ -68,8 +68,8 @@ static unsigned long get_site_end(const struct patcher_table *table, unsigned in
 }
 
 /*
- * Return true if the records of a table are sorted by address.  Nearly all tables are sorted, and
- * sorting them once more with a heap sort would be slow.
+ * Return true if the records of a table are sorted by address.  Nearly all tables are sorted; a
+ * heap sort of a sorted table would be slow.
  */
 static bool is_table_sorted(const struct patcher_table *table)
 {
@@ -179,7 +179,7 @@ static const struct patcher_site *find_site_in_tables(unsigned long addr,
 	unsigned int i;
 
 	/*
-	 * The loop is open-coded because list_for_each_entry_rcu() calls lockdep, which
+	 * The loop does not use list_for_each_entry_rcu(), because that macro calls lockdep, which
 	 * must not be called in the breakpoint handler.
 	 */
 	for (node = READ_ONCE(tables.next); node != &tables; node = READ_ONCE(node->next)) {

@@ -35,8 +35,8 @@ static bool is_in_module(struct module *module, const void *start, unsigned long
 }
 
 /*
- * Check the head of a chunk, the records that one C file adds to a table.  Chunks of all table
- * versions have the field @version, at the same offset.
+ * Check the head of a chunk.  A chunk is the set of records that one C file adds to a table.  In
+ * all table versions, the head has the field @version at the same offset.
  */
 static int check_chunk_head(struct module *module, const struct kmarkers_chunk *chunk,
 			    const void *symbol)

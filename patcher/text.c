@@ -63,8 +63,9 @@ static struct page *find_text_page(unsigned long addr)
 }
 
 /*
- * Return the number of pokes at the start of @pokes that end at or before @end.  First a range is
- * doubled until its last poke ends behind @end; then a binary search is made in this range.
+ * Return the number of pokes at the start of @pokes that end at or before @end.  This is an
+ * exponential search: a range is doubled until its last poke ends behind @end, and is then searched
+ * by bisection.
  */
 static unsigned int count_pokes_before(const struct patcher_poke *pokes, unsigned int nr,
 				       unsigned long end)
@@ -78,8 +79,8 @@ static unsigned int count_pokes_before(const struct patcher_poke *pokes, unsigne
 
 /*
  * Walk the distinct pages that the pokes change, in the order of their addresses.  If @pages is not
- * NULL, store the pages in @pages.  If @base is not NULL, set the alias of each poke: @base is the
- * address at which these pages are mapped one after another.  Return the number of pages.
+ * NULL, store the pages in @pages.  If @base, the address at which these pages are mapped one after
+ * another, is not NULL, set the alias of each poke.  Return the number of pages.
  */
 static unsigned int walk_text_pages(struct page **pages, u8 *base, struct patcher_poke *pokes,
 				    unsigned int nr)

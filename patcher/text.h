@@ -67,8 +67,8 @@ void patcher_text_unlock(bool core_text);
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 
 /*
- * Unregister the guards that no jump needs any more.  A guard is a kprobe that keeps other kprobes
- * at the same address from being optimised.
+ * Unregister the guards that are no longer needed for a jump.  A guard is a kprobe that keeps other
+ * kprobes at the same address from being optimised.
  */
 void patcher_text_drop_guards(void);
 
