@@ -6,7 +6,7 @@
  * A function with the action "event" is enabled only while its trace event is enabled. An enabled
  * event holds a reference to this module, because each hit runs code of this module.
  *
- * The module kmarkers_events creates the events, and is needed only after a command has requested
+ * The module kmarkers_events creates the events, and need not be loaded before a command requests
  * an event.
  */
 #include <linux/errno.h>
@@ -34,7 +34,7 @@ static const char *const names[ENTRY_KINDS] = { "entry", "exit" };
 static const struct kmarkers_event_calls *calls;
 
 /*
- * True once this module is being unloaded, and offers no events any more. Guarded by the registry's
+ * True once this module is being unloaded: then it offers no events. Guarded by the registry's
  * lock.
  */
 static bool is_unloading;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Handle the hits of enabled sites: count them, or write them to the trace. */
+/* Count the hits of enabled sites, and write records of hits to the trace. */
 #include <linux/atomic.h>
 #include <linux/compiler.h>
 #include <linux/kprobes.h>

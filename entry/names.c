@@ -184,7 +184,7 @@ const char *entry_get_symbol(const struct entry_table *table, unsigned int i,
  * @text: the text to find
  * @length: number of characters of @text to compare
  * @after: false to find the first name that is equal to or greater than @text; true to find the
- *	first name that is greater
+ *	first name that is greater than @text
  *
  * Return: the index of the name in @table->by_name; the number of sites if there is no such name.
  */

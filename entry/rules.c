@@ -76,9 +76,9 @@ static bool rule_matches_function(const struct rule *rule, const struct entry_ta
 
 /*
  * Set the bits of @plan in the data of each matching site of a table. Return the number of matching
- * sites. Only the functions that begin with the literal prefix of the pattern are visited. All of
- * them match if just "*" follows the prefix, and the prefix has no dot. A dot may begin the suffix
- * of cold code, which does not belong to the function's name.
+ * sites. Visit only functions whose names begin with the literal prefix of the pattern. If just "*"
+ * follows a prefix without a dot, all these functions match. A dot may begin the suffix of cold
+ * code, which does not belong to the function's name.
  */
 static unsigned int match_table_sites(struct entry_table *table, const struct rule *rule, u32 plan)
 {
@@ -151,7 +151,7 @@ static bool is_counting_planned(const struct entry_table *table)
 	return false;
 }
 
-/* Store the actions of all rules as the planned actions of a table. Return 0 or -ENOMEM. */
+/* Set the planned actions of a table to the actions of all rules. Return 0 or -ENOMEM. */
 static int plan_table_actions(struct entry_table *table)
 {
 	struct rule *rule;

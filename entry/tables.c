@@ -137,8 +137,8 @@ static int add_table_of_module(struct module *module)
 
 /*
  * Register the records of a module, unless they are registered already.  The notifier calls this
- * function for a module that is COMING, and a second time when the module is LIVE.  When
- * kmarkers_entry is loaded, this function is called for each module that is live then.
+ * function for a module that is COMING, and a second time when the module is LIVE.  The init of
+ * kmarkers_entry calls this function for each module that is live at that time.
  */
 static int register_module_records(struct module *module)
 {

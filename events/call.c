@@ -4,10 +4,10 @@
  * and remove the event. All functions but print_record() are called with event_mutex held, or from
  * init and exit.
  *
- * A program that has opened the tracefs file "format" of an event may read it after the event was
- * removed, and some kernels then read the struct trace_event_call. So an event that was added to
- * the trace core is not freed when it is removed. This module keeps the removed event until this
- * module is unloaded, and reuses the event if it is offered a second time.
+ * A program that has opened the tracefs file "format" of an event may read this file after the
+ * event was removed, and some kernels then read the struct trace_event_call. So an event that was
+ * added to the trace core is not freed when it is removed. This module keeps the removed event until
+ * this module is unloaded, and reuses the event if it is offered a second time.
  */
 #include <linux/err.h>
 #include <linux/errno.h>
@@ -87,8 +87,8 @@ static enum print_line_t print_record(struct trace_iterator *iter, int flags,
 
 	trace_seq_printf(&iter->seq, "%s: ", event->name);
 	/*
-	 * While the trace core prints a record to the kernel's log (tp_printk), ent_size is 0: then
-	 * pass the maximum size.
+	 * If the trace core prints the record to the kernel's log (tp_printk), ent_size is 0: pass
+	 * the maximum size instead.
 	 */
 	if (kmarkers_layout_read_record(event->layout, iter->ent, iter->ent_size ?: LAYOUT_RECORD,
 					slots))

@@ -32,7 +32,7 @@
  * @array_type: buffer for the text of @type if the field is an array, such as u8[6]
  * @most: maximum number of characters of a string, or LAYOUT_ENDLESS
  * @most_slot: number, counted from 1, of the argument that gives the maximum number of characters
- *	of a string; 0 if @most gives it
+ *	of a string; 0 if @most is this maximum
  */
 struct layout_field {
 	char name[LAYOUT_NAME];

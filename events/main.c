@@ -30,9 +30,9 @@ static struct notifier_block going_notifier = {
 };
 
 /*
- * In MODULE_STATE_LIVE, create the trace events of the module, whose init has succeeded and can no
- * longer fail. In MODULE_STATE_GOING, free the module's events that the trace core's notifier has
- * removed; that notifier runs before this one.
+ * In MODULE_STATE_LIVE, create the trace events of the module, whose init has succeeded. In
+ * MODULE_STATE_GOING, free the module's events that the trace core's notifier, which runs earlier,
+ * has removed.
  */
 static int handle_module_live_or_gone(struct notifier_block *nb, unsigned long event, void *data)
 {

@@ -17,7 +17,7 @@
 #include "names.h"
 #include "work.h"
 
-/* Maximum number of events that insmod adds, or rmmod removes; a work item processes the others. */
+/* Maximum number of events that insmod adds or rmmod removes; a work item does the rest. */
 #define AT_ONCE		32
 
 struct event_names kmarkers_event_names = {
@@ -70,7 +70,7 @@ struct kmarkers_event *kmarkers_event_find(const char *system, const char *name)
  * @event: the event; if it is enabled in a buffer, hits are not recorded before adopt_orphan()
  *
  * A task that enables an orphan, directly or by the file enable of the system, gets an error.  The
- * flag TRACE_EVENT_FL_IGNORE_ENABLE is not used for this, because it would also keep the trace core
+ * orphan does not have the flag TRACE_EVENT_FL_IGNORE_ENABLE, which would also keep the trace core
  * from disabling the orphan.
  */
 void kmarkers_event_make_orphan(struct kmarkers_event *event)
@@ -104,9 +104,12 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
 
 /*
  * Use @event for @offer, which has the same name, if the formats are equal, too.  If the formats
- * differ, log a warning, unless @event is being removed.  Return false if the caller must create an
- * event, because the formats differ and @event is queued for removal.  If the trace core is about
- * to remove @event, kmarkers_events_handle_module_gone() creates an event for @offer later.
+ * differ, there are three cases:
+ *
+ * - @event is not being removed: log a warning, and return true.
+ * - @event is queued for removal: return false, so that the caller creates an event.
+ * - The trace core is about to remove @event: return true, because
+ *   kmarkers_events_handle_module_gone() creates an event for @offer later.
  */
 static bool reuse_event_for_offer(struct event_changes *changes, struct kmarkers_event *event,
 				  const struct kmarkers_event_offer *offer)

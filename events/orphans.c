@@ -19,7 +19,7 @@
  *   module becomes the owner, and nothing else changes.  If no other module offers the event, the
  *   event becomes an *orphan*: only triggers and event probes can enable the event, and the event
  *   is removed once it is neither referenced nor enabled in a buffer.  If a module offers the event
- *   before that, the orphan becomes an ordinary event;
+ *   before the removal, the orphan becomes an ordinary event;
  * - this module stays loaded, because each registered source and each orphan holds a reference to
  *   this module;
  * - if perf uses the event, the owner stays loaded, because users.c takes a reference to the owner.

@@ -252,7 +252,7 @@ static void write_field_reference(struct writer *to, const char *before, const c
 /*
  * Write the argument of a width or precision that is written as *.  The expression evaluates to the
  * value of the record field that gives the width or precision, if this value is between 0 and 255.
- * Otherwise it evaluates to 0 for a width, and to 1 for a precision.
+ * Otherwise the expression evaluates to 0 for a width, and to 1 for a precision.
  */
 static void write_width_or_precision_argument(struct writer *to, const struct conversion_text *conv)
 {

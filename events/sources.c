@@ -199,7 +199,7 @@ static int register_event_source(struct kmarkers_event_source *source)
 
 /*
  * Set @offered_by of an event to a module that offers the event: the owner if the owner offers the
- * event, else any module that does.
+ * event, else any module that offers the event.
  */
 static int store_offering_module(void *data, const struct kmarkers_event_offer *offer)
 {

@@ -22,8 +22,8 @@
 #include "work.h"
 
 /*
- * A soft-disabled event file.  If a user cannot be disconnected, its file is replaced by this one,
- * so that the user's hits are not recorded.
+ * A soft-disabled event file.  It replaces the file of a user that cannot be disconnected, so that
+ * the user's hits are not recorded.
  */
 static struct trace_event_file nowhere = { .flags = EVENT_FILE_FL_SOFT_DISABLED };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Workqueue of the trace events.  It runs two work items: the one that adds or removes the pending
- * events (names.c), and the one that checks orphans and unconnected users (orphans.c).  This file
+ * Workqueue of the trace events.  It runs two work items: one of names.c, which adds or removes the
+ * pending events, and one of orphans.c, which checks orphans and unconnected users.  This file
  * depends on no other file of this module, so that all other files may queue these work items.
  */
 #include <linux/errno.h>
@@ -26,7 +26,7 @@ int __init kmarkers_event_create_queue(work_func_t check)
 	return queue ? 0 : -ENOMEM;
 }
 
-/* Cancel the work item check_work, wait for all others, and destroy the workqueue. */
+/* Cancel check_work, wait for all other work items, and destroy the workqueue. */
 void kmarkers_event_destroy_queue(void)
 {
 	cancel_delayed_work_sync(&check_work);

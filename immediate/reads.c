@@ -14,8 +14,8 @@
 
 /*
  * Return the size in bytes of the immediate in a site's mov or cmp.  Values of 1 and 2 bytes have
- * immediates of 4 bytes.  Two instructions have an immediate of 1 byte for a value of 1 byte: a cmp
- * with a byte, and the mov in a module built with older headers.
+ * immediates of 4 bytes.  The exceptions are two instructions for a value of 1 byte, whose
+ * immediate has 1 byte: a cmp of a byte register, and the mov in a module built with older headers.
  */
 static unsigned int get_immediate_size(const struct patcher_site *site)
 {
@@ -83,8 +83,8 @@ static bool is_value_reading_insn(const struct patcher_site *site, const u8 *ins
 }
 
 /*
- * Fill in the poke that makes a site read @value.  The function reads the bytes of the site only
- * once, because kprobes may be armed or disarmed meanwhile.
+ * Fill in the poke that makes a site read @value.  Read the bytes of the site only once, because
+ * a kprobe at the site may be armed or disarmed meanwhile.
  *
  * If the bytes are not an instruction that reads a value, return false, and invert @poke->old[0] so
  * that the patcher refuses the batch.  The patcher then logs a kprobe that is at the site.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Immediate values that root may change: each through a file in debugfs, and all of them by
+ * Immediate values that root may change: by writing a number to the value's file in debugfs, or by
  * writing "MODULE.NAME NUMBER" to the module parameter "control".
  */
 #include <linux/debugfs.h>
@@ -71,7 +71,7 @@ static int set_settable_value(const struct imv_settable *settable, s64 value)
 }
 
 /*
- * If @err is -EINVAL (the value is no number, or out of range), log the allowed range.  Return
+ * If @err is -EINVAL (the value is not a number, or out of range), log the allowed range.  Return
  * @err.
  */
 static int report_allowed_range(const struct imv_settable *settable, int err)
@@ -228,7 +228,7 @@ void imv_settable_init(struct dentry *dir)
 	patcher_control_open(&control);
 }
 
-/* Close the parameter control: on return no value can be set through this parameter. */
+/* Close the parameter "control": on return no value can be set through this parameter. */
 void imv_settable_exit(void)
 {
 	patcher_control_close(&control);
