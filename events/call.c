@@ -6,8 +6,8 @@
  *
  * A program that has opened the tracefs file "format" of an event may read this file after the
  * event was removed, and some kernels then read the struct trace_event_call. So an event that was
- * added to the trace core is not freed when it is removed. This module keeps the removed event until
- * this module is unloaded, and reuses the event if it is offered a second time.
+ * added to the trace core is not freed when it is removed. This module keeps the removed event
+ * until this module is unloaded, and reuses the event if it is offered a second time.
  */
 #include <linux/err.h>
 #include <linux/errno.h>

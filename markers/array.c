@@ -107,7 +107,7 @@ static unsigned int compute_copy_capacity(const struct probe_array *array)
  * @private: the probe's private data
  * @noop: no-op function that replaces the func of removed probes
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
- *	after it has published the new one
+ *	after it has published the new array
  *
  * A full array is replaced by a copy, with a capacity of at least twice the number of probes that
  * were not removed, so the time to add many probes is proportional to the number of probes.
@@ -161,7 +161,7 @@ static struct probe_array *remove_one_of_many_probes(struct probe_array *array, 
  * @index: position of the probe
  * @noop: no-op function that replaces the func of the probe if the array is not copied
  * @old: set to NULL if the array was not replaced; else to the old array, which the caller frees
- *	after it has published the new one
+ *	after it has published the new array
  */
 void marker_array_remove_probe(struct probe_array **array, unsigned int index,
 			       marker_probe_func *noop, struct probe_array **old)

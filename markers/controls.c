@@ -23,7 +23,7 @@
 #define NAME_BITS	10
 
 static struct {
-	struct mutex lock;		/* lock order: this mutex, then the marker registry's */
+	struct mutex lock;		/* lock order: this mutex, then marker_registry.lock */
 	DECLARE_HASHTABLE(names, NAME_BITS);
 	unsigned int nr;
 } controls = {
@@ -203,7 +203,7 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  *
  * Context: may sleep.
  * Return: 0; or an error, in which case nothing is changed.  The error is -ENOENT if @command only
- * disables, but @pattern matches neither a name nor a rule that enables what @command disables.
+ * disables, and @pattern matches neither a name nor a rule that enables what @command disables.
  */
 int marker_controls_apply(const char *pattern, const struct control_command *command)
 {

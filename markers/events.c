@@ -19,7 +19,7 @@
 #define SYSTEM		"kmarkers"
 #define PLACE_BYTES	160
 
-/* True if the event source of markers is registered; set before any command can run. */
+/* True while the event source of markers is registered; set before any command can run. */
 static bool joined;
 
 struct marker_walk {

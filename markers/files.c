@@ -33,7 +33,7 @@
 #include "stubs.h"
 
 static struct {
-	struct mutex lock;		/* lock order: this mutex, then that of controls.c */
+	struct mutex lock;		/* lock order: this mutex, then the mutex of controls.c */
 	struct dentry *dir;
 } tree = {
 	.lock = __MUTEX_INITIALIZER(tree.lock),

@@ -47,7 +47,7 @@ int marker_ftrace_switch(struct marker *marker, bool on)
 		    unregister_ftrace_function(&function->ops);
 }
 
-/* Set the function name and the module name of a marker to those that kallsyms has for @addr. */
+/* Set the function name and the module name of a marker to the names in kallsyms for @addr. */
 static void set_function_and_module_name(struct function_marker *function, unsigned long addr)
 {
 	char text[KSYM_SYMBOL_LEN], *end, *module;

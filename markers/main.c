@@ -131,8 +131,7 @@ static void unregister_unloading_module(struct module *module)
 /*
  * Module notifier.  MODULE_STATE_COMING is sent before the init function of a module runs.
  * MODULE_STATE_GOING is sent after the exit function, or after an init function that failed.
- * Functions that set parameters of the module may still run then, and even after the notifiers
- * have returned.
+ * Functions that set parameters of the module may still run during and after MODULE_STATE_GOING.
  */
 static int handle_module_state(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -168,8 +167,8 @@ static struct notifier_block module_notifier = {
  *
  * - the notifier of immediate values, which patches the module's text before the text runs, and
  * - the kernel's notifiers of priority 1 and 0.  If a callback enabled a static key of the module
- *   before these, the jumps of the key would not be patched, and disabling the key would crash the
- *   kernel.
+ *   before these notifiers run, the jumps of the key would not be patched, and disabling the key
+ *   would crash the kernel.
  *
  * In MODULE_STATE_LIVE this notifier enables trace events, so it runs after the notifier of
  * kmarkers_events, which has priority -1 and adds these events.

@@ -121,8 +121,8 @@ void marker_name_put(struct marker_entry *entry)
 }
 
 /*
- * Set the format of a name, unless the format is set already.  Markers and probes added later must
- * have this format.
+ * Set the format of a name, unless the name has a format.  Markers and probes that are added later
+ * must have this format.
  */
 int marker_name_set_format(struct marker_entry *entry, const char *format)
 {

@@ -17,7 +17,7 @@
 
 /**
  * marker_probe_register() - connect a probe to every marker of a name
- * @name: the markers' name; no marker of that name need exist yet
+ * @name: the markers' name; a marker with this name may be added later
  * @format: the format that the probe expects, or NULL for any
  * @probe: the probe
  * @probe_private: private data that is passed to @probe

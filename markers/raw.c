@@ -5,8 +5,8 @@
  *
  * The kernel calls marker_raw_switch() with its tracepoint lock held.  tracepoint.c takes the
  * tracepoint lock while the registry's lock is held.  So marker_raw_switch() must not wait for the
- * registry's lock: if another task holds that lock, a work item connects or disconnects the probe
- * later.
+ * registry's lock: if another task holds the registry's lock, a work item connects or disconnects
+ * the probe later.
  */
 #include <linux/export.h>
 #include <linux/list.h>

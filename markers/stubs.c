@@ -156,7 +156,7 @@ static const struct probe_array *get_probes_registered_by_name(const struct mark
 
 /*
  * Set @slot to the register probe (see stubs.h) of the only live probe in @array.  Return false if
- * that probe has no register probe.
+ * the live probe has no register probe.
  */
 static bool fill_slot_with_register_probe(const struct probe_array *array,
 					  struct marker_probe *slot)

@@ -131,7 +131,7 @@ static bool disconnect_module_callback(struct marker *marker)
  * @table: the module's markers
  *
  * The function also waits for callbacks that were disconnected earlier: in newer kernels a task can
- * be preempted in a callback, and no other code waits until that task has left the callback.
+ * be preempted in a callback, and no other code waits until the task has left the callback.
  *
  * Context: may sleep; on return no callback still runs.
  */

@@ -88,8 +88,8 @@ static void revert_added_handlers(void)
 }
 
 /*
- * After handlers were removed: drop the handler set of each disabled site without handlers. For all
- * other sites, update the handler that a hit calls.
+ * Update all sites after handlers were removed: remove the handler set of each disabled site
+ * without handlers, and update the handler that a hit of any other site calls.
  */
 static void update_handler_sets(void)
 {

@@ -11,8 +11,8 @@
 #include "events.h"
 
 /*
- * Run the command "none": undo the commands "event" and "count" of a pattern. The events are
- * removed first: if this fails, nothing is changed. The command "-none" (@on is false) is refused.
+ * Run the command "none": undo the commands "event" and "count" of a pattern. Remove the events
+ * first; if they cannot be removed, change nothing. Refuse the command "-none" (@on is false).
  */
 static int disable_event_and_counting(const char *pattern, bool on)
 {

@@ -137,7 +137,7 @@ static bool has_target_without_site(const struct jump_end *ends, unsigned int nr
 	return false;
 }
 
-/* Group the jump ends of an origin by function, or put all in one group if symbols are missing. */
+/* Group the jump ends of an origin by function, or make one group if symbols are missing. */
 static void group_jump_ends_by_function(struct jump_end *ends, unsigned int nr)
 {
 	unsigned int i;

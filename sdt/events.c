@@ -7,8 +7,8 @@
  * probe's definition names a function.  While the event is enabled, all sites whose probe has this
  * provider, event name and fields are armed, including sites of modules loaded later.
  *
- * The module kmarkers_events creates the events.  This module is needed only after a command has
- * requested an event.
+ * The module kmarkers_events creates the events, and need not be loaded before a command requests
+ * an event.
  */
 #include <linux/errno.h>
 #include <linux/limits.h>

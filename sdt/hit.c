@@ -159,7 +159,7 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 		},
 	};
 
-	/* Unless the mode of the site is SDT_TRAPPED, other code set the breakpoint. */
+	/* In any mode other than SDT_TRAPPED, other code has set the breakpoint. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
 	call = rcu_dereference_raw(state->call);

@@ -33,7 +33,7 @@ static DECLARE_DELAYED_WORK(promotion_work, promote_hot_sites);
 
 /*
  * Run once a second: promote, from a breakpoint to a jump, the sites that were hit more than
- * promote_after times since the last run, and demote the others.
+ * promote_after times since the last run, and demote all other sites.
  */
 static void promote_hot_sites(struct work_struct *work)
 {
@@ -191,7 +191,7 @@ static int __init sdt_init(void)
 	return 0;
 }
 
-/* No module with SDT probes is loaded, since each such module holds a reference to this one. */
+/* No module with SDT probes is loaded, since each such module holds a reference to this module. */
 static void __exit sdt_exit(void)
 {
 	sdt_files_exit();

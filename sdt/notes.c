@@ -160,7 +160,7 @@ static bool can_decode_arguments(const struct sdt_note_record *record)
 	return codes;
 }
 
-/* Set the field reason of each SDT note of @table that cannot be armed; clear it for all others. */
+/* Set the field reason of each unarmable SDT note of @table; clear it for all other notes. */
 static void find_unarmable_notes(struct sdt_table *table)
 {
 	unsigned int i;

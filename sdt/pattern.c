@@ -141,7 +141,7 @@ bool sdt_pattern_matches_site(const struct sdt_pattern *pattern, const struct sd
 	return false;
 }
 
-/* Element n: the part of a site's name that is matched by the first part of an n-part pattern. */
+/* Element n is the part of a site's name with which a pattern of n parts begins. */
 static const s8 first_part[SDT_PARTS + 1] = {
 	[1] = SDT_NAME,
 	[2] = SDT_FUNCTION,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Promote sites: replace the breakpoint that arms a site with a jump, on request or if the site is
- * hit often.
+ * Promote sites: replace the breakpoint that arms a site by a jump, either by a command or because
+ * the site is hit often.
  */
 #include <linux/errno.h>
 #include <linux/export.h>
@@ -166,7 +166,7 @@ static void update_promoted_flags(void)
 }
 
 /**
- * sdt_promote_hot_sites() - promote sites that were hit often to jumps, demote the others
+ * sdt_promote_hot_sites() - promote sites that were hit often to jumps, demote all other sites
  * @limit: sites with more than @limit hits since the last call are promoted
  *
  * A site that cannot be changed, for example because of a kprobe beside the site, is left

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Promotion of sites: replacing the breakpoint that arms a site with a jump. */
+/* Promotion of sites: replacement of the breakpoint that arms a site by a jump. */
 #ifndef SDT_PROMOTE_H
 #define SDT_PROMOTE_H
 

@@ -26,10 +26,10 @@ enum sdt_mode {
 /**
  * struct sdt_state - the state of a site
  * @shown: the data that handlers can read about the site: its probe and its address
- * @call: the handler that a hit calls: the only handler of @set, or one that calls all handlers of
- *	@set; NULL if there is no set
- * @set: set of the handlers attached to the site, protected by the registry's lock; NULL if there
- *	is none
+ * @call: the handler that a hit calls: the only handler of @set, or a handler that calls all
+ *	handlers of @set; NULL if @set is NULL
+ * @set: set of the handlers attached to the site, protected by the registry's lock; NULL if the
+ *	site has no handlers
  * @site: record of the site
  * @mode: enum sdt_mode; stays SDT_TRAPPED until no CPU can hit the breakpoint any more
  * @promoted: true if the site should be a jump instead of a breakpoint while it is enabled
@@ -109,8 +109,8 @@ struct sdt_note {
  * @notes: array with the additional state of each note; NULL if the sites are not notes
  * @targets: array of records, one for each piece of code that the jump of a site leads to
  * @nr_targets: number of targets
- * @number: number of the first note; further notes are numbered upwards in the order of addresses,
- *	and no two notes of all loaded modules have the same number
+ * @number: number of the first note; the next notes, in the order of addresses, have the next
+ *	numbers, and no two notes of all loaded modules have the same number
  * @ready: true once the module is fully registered, so that trace events may be offered
  * @states: state of each site
  */

@@ -20,7 +20,7 @@
 
 static LIST_HEAD(sets);
 
-/* While a handler is being attached, the set that sites without a set get; else NULL. */
+/* The set that sites without a set get while a handler is being attached; else NULL. */
 static struct sdt_set *grown_from_none;
 
 /* The function that replaces a removed handler in a set. */
@@ -55,9 +55,9 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
 }
 
 /*
- * Return the handler that a hit of @site calls: the only handler of @set, or one that calls all
- * handlers of @set.  Sites of the flavour breakpoint are promoted to jumps if they are hit often:
- * the handler of such a site also counts the hit.
+ * Return the handler that a hit of @site calls: the only handler of @set, or a handler that calls
+ * all handlers of @set.  Sites of the flavour breakpoint are promoted to jumps if they are hit
+ * often: the handler of such a site also counts the hit.
  */
 static const struct sdt_call *choose_site_call(const struct patcher_site *site,
 					       const struct sdt_set *set)
@@ -74,8 +74,9 @@ static const struct sdt_call *choose_site_call(const struct patcher_site *site,
 }
 
 /*
- * Replace the handler set of a site by @set, or by none if @set is NULL. Update the handler that a
- * hit calls, even if the site has @set already: handlers of @set may have been removed.
+ * Replace the handler set of a site by @set, or remove the handler set if @set is NULL. Update the
+ * handler that a hit calls, even if the site has @set already: handlers of @set may have been
+ * removed.
  */
 void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 {

@@ -36,8 +36,8 @@ static __always_inline void sdt_call_handler(const struct sdt_call *call, const 
  * @users: number of sites that use the set
  * @live: number of handlers that have not been removed
  * @nr: number of handlers, including those removed
- * @grown: while a handler is being attached, copy of this set with that handler; else NULL
- * @from: while a handler is being attached, set that this one was copied from; else NULL
+ * @grown: copy of this set with one more handler, while this handler is being attached; else NULL
+ * @from: the set from which this set was copied, while a handler is being attached; else NULL
  * @all: a handler that calls all handlers of the set
  * @count: a handler that counts the hit for promotion, and calls all handlers of the set
  * @call: the handlers; an element whose function is NULL ends the array

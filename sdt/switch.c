@@ -6,9 +6,9 @@
  * Changes of a single byte, to or from a breakpoint, are applied in one batch of the patcher, with
  * one round of synchronisation.  All other changes are applied in another batch, with three rounds.
  * Sites are disabled in batches of their own, so that a site that cannot be disabled does not keep
- * others from being enabled.  Promotions and demotions, which depend on how often a site is hit,
- * have batches of their own, too.  The patcher does not change sites of the flavour note, which
- * have no instruction of their own: kprobes arm these sites.
+ * other sites from being enabled.  Promotions and demotions, which depend on how often a site is
+ * hit, have batches of their own, too.  The patcher does not change sites of the flavour note,
+ * which have no instruction of their own: kprobes arm these sites.
  */
 #include <linux/compiler.h>
 #include <linux/lockdep.h>
@@ -54,7 +54,7 @@ struct change {
  * @stuck: for each change, true if it could not be applied
  * @nr: number of changes
  * @to_off: true if the changes disable sites; false if they enable, promote or demote sites
- * @is_store: true if each change stores a single byte, false if each stores several
+ * @is_store: true if each change stores a single byte, false if each change stores several bytes
  * @is_hot: true to include only changes of enabled sites, between breakpoint and jump
  */
 struct changes {
@@ -106,7 +106,7 @@ static bool make_sdt_poke(struct patcher_poke *poke, const struct patcher_site *
 	make_sdt_insn(poke->old, site, from);
 	memcpy(poke->new, poke->old, site->len);
 	make_sdt_insn(poke->new, site, to);
-	/* A breakpoint may replace the first byte of a jump: then a nop writes further bytes. */
+	/* If the breakpoint replaces the first byte of a jump, a nop writes further bytes. */
 	return (from == SDT_TRAPPED || to == SDT_TRAPPED) &&
 	       !memcmp(poke->old + 1, poke->new + 1, site->len - 1);
 }
@@ -146,7 +146,7 @@ static void collect_sdt_changes(struct changes *changes)
 	}
 }
 
-/* Set the mode of each site whose instruction was written; restore the mode of the others. */
+/* Set the mode of each site whose instruction was written; restore the modes of all other sites. */
 static void update_site_modes(const struct changes *changes)
 {
 	unsigned int i;

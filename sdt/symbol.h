@@ -14,7 +14,7 @@
  */
 unsigned long sdt_find_function_name(unsigned long addr, char *name, size_t size);
 
-/* Return 0 if functions can be looked up. If not, log the reason and return -EOPNOTSUPP. */
+/* Return 0 if functions can be looked up; otherwise log the reason and return -EOPNOTSUPP. */
 int sdt_require_symbols(void);
 
 #endif /* SDT_SYMBOL_H */

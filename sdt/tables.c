@@ -152,7 +152,7 @@ static int register_site_table(struct sdt_table *table)
 	return err;
 }
 
-/* Return a table with an SDT note whose number is one of @nr numbers from @first on, or NULL. */
+/* Return a table that has a note with one of the numbers @first to @first + @nr - 1, or NULL. */
 static const struct sdt_table *find_table_with_note_numbers(unsigned int first, unsigned int nr)
 {
 	const struct sdt_table *table;
