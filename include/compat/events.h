@@ -76,9 +76,9 @@ static inline void compat_event_use_module_count(struct trace_event_call *call,
 
 /*
  * ("tracing: Allow custom events to be added to the tracefs directory"), v5.18:
- * trace_add_event_call() and trace_remove_event_call() are exported.  On older kernels both are
- * looked up by name and called through pointers.  Such calls succeed, because these kernels do
- * not check the targets of indirect branches.
+ * trace_add_event_call() and trace_remove_event_call() are exported.  On older kernels both
+ * functions are looked up by name and called through pointers.  Such calls succeed, because these
+ * kernels do not check the targets of indirect branches.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)
 static inline int compat_find_event_calls(unsigned long (*find)(const char *symbol))

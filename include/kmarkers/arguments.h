@@ -3,7 +3,7 @@
 #ifndef KMARKERS_ARGUMENTS_H
 #define KMARKERS_ARGUMENTS_H
 
-/* __MARKER_COUNT() expands to the number of its arguments, at most 32. */
+/* Expand to the number of arguments, at most 32. */
 #define MARKER_MAX_ARGS		32
 #define __MARKER_COUNT(args...)						\
 	__MARKER_COUNT_NTH(0, ## args, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, \

@@ -111,7 +111,7 @@ struct bench_variant {
  * @block_samples: returns the number of samples that @block writes, always the same, at least 1
  * @most_blocks: maximum number of blocks in a run of this group; 0 for no limit
  * @most_seconds: maximum number of seconds between the start of the first block and the start of
- *	the last one; 0 for no limit
+ *	the last block; 0 for no limit
  * @arms: true if @setup enables markers; if false, a run fails while any marker is enabled
  * @lacks: one line for the user that names the missing feature if @setup returns -ENODEV
  *
@@ -185,8 +185,9 @@ void bench_remove_group(const struct bench_group *group);
  * @id: name of the variable
  *
  * The other arguments are the fields of struct bench_group.  A module with several groups calls
- * bench_add_group() and bench_remove_group() for each in functions of its own.  In user space, the
- * group is registered before main() begins, and a program may define several groups.
+ * bench_add_group() and bench_remove_group() for each group in its init and exit functions.  In
+ * user space, the group is registered before main() begins, and a program may define several
+ * groups.
  */
 #define BENCH_GROUP(id, ...)						\
 static const struct bench_group id = { __VA_ARGS__ };			\

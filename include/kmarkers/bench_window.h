@@ -143,7 +143,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_OPEN() - BENCH_OP() with interrupts on, for statements that may sleep
+ * BENCH_OP_OPEN() - define a variant at one layout, with interrupts on: its statements may sleep
  * @id: the variant
  * @layout: the layout
  */
@@ -192,7 +192,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 }
 
 /**
- * BENCH_OP_EACH() - BENCH_OP_EACH_AFTER() without untimed iterations
+ * BENCH_OP_EACH() - define a variant like BENCH_OP_EACH_AFTER(), without untimed iterations
  * @id: the variant
  * @layout: the layout
  * @prepare: statement that is executed before each iteration, and not timed
@@ -265,7 +265,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 #endif
 
 /**
- * BENCH_AT_EACH_LAYOUT() - BENCH_AT_LAYOUTS() for all BENCH_LAYOUTS layouts
+ * BENCH_AT_EACH_LAYOUT() - define a variant like BENCH_AT_LAYOUTS(), at BENCH_LAYOUTS layouts
  */
 #if BENCH_LAYOUTS == 8
 #define BENCH_AT_EACH_LAYOUT(...)	BENCH_AT_LAYOUTS(8, __VA_ARGS__)
@@ -294,15 +294,15 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH, id, prepare, __VA_ARGS__)
 
 /**
- * BENCH_OPS_EACH_AFTER() - BENCH_OPS_EACH() with untimed iterations before the first timed one
+ * BENCH_OPS_EACH_AFTER() - define a variant like BENCH_OPS_EACH(), after untimed iterations
  * @id: the variant, for BENCH_ROW(); the statements follow
  * @unseen: number of untimed iterations
  * @prepare: statement that is executed before each iteration, and not timed
  *
  * The first iteration of a window costs more than later iterations if other variants have trained
  * the branch predictors.  This extra cost does not cancel out in the slope, because it differs
- * between the three windows of a variant: it is highest in the first window, whose loop count is
- * random.
+ * between the three windows of a variant: the cost is highest in the first window, whose loop count
+ * is random.
  */
 #define BENCH_OPS_EACH_AFTER(id, unseen, prepare, ...)			\
 	BENCH_AT_LAYOUTS(8, BENCH_OP_EACH_AFTER, id, unseen, prepare, __VA_ARGS__)

@@ -93,8 +93,8 @@ struct kmarkers_event_link {
  * struct kmarkers_event_source - an event source
  * @node: link in the list of sources; private to kmarkers_events
  * @ready: called when a module is live and the module notifiers of all other subsystems have
- *	run.  Return true if the source has objects in the module, and offer these objects from
- *	now on
+ *	run.  Return true if the source has objects in the module, and offer events for these
+ *	objects from now on
  * @visit: call a function for each offer of a ready module or, if the module is NULL, for each
  *	offer of all ready modules.  If the function returns a value other than 0, stop and
  *	return this value

@@ -43,7 +43,7 @@ static inline void kmarkers_read_hypervisor(char name[KMARKERS_HYPERVISOR_BYTES]
 	name[KMARKERS_HYPERVISOR_BYTES - 1] = '\0';
 }
 
-/* Return true under QEMU without hardware acceleration, which does not count CPU cycles. */
+/* Return true if QEMU emulates the CPU in software, so that CPU cycles are not counted. */
 static inline bool kmarkers_is_emulated(void)
 {
 	char name[KMARKERS_HYPERVISOR_BYTES];

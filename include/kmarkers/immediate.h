@@ -138,7 +138,7 @@ KMARKERS_CHUNK(imv, imv_tables_need_immediate, 12);
  */
 #define _imv_read(name)			(name##__imv)
 
-/* Stop the build unless @x and the value have the same type after the promotion of integers. */
+/* Stop the build unless @x and the value have the same type after integer promotion. */
 #define __IMV_CHECK_TYPE(x, name)					\
 	_Static_assert(__builtin_types_compatible_p(__typeof__(+(x)), __typeof__(+name##__imv)), \
 		       "an immediate value is compared with a number of another type: cast the number")
@@ -240,7 +240,7 @@ on:
 })
 
 /*
- * Two other forms of branch, of two instructions each, which were tried in 2006 and 2008.  The
+ * Two other forms of branch, which patches of 2006 and 2008 used.  Each has two instructions.  The
  * first instruction sets ZF: a cmp of a register with itself, or an xor that clears a register.
  * The second instruction is a jne while the branch is off, and is never taken because ZF is set.
  * A change of one byte turns the jne into a je, which is always taken: the branch is on.
@@ -368,8 +368,7 @@ __IMV_DEFINE_COMPARISON(ge)
  * Numbers of 1, 2 and 4 bytes take one cmp with the value as its operand, and one conditional jump.
  * A cmp has no operand of 8 bytes, so numbers of 8 bytes take an imv_read(), too.
  *
- * @x must have the type of the value, after types smaller than int have been promoted to int;
- * another type is an error of the build.
+ * After integer promotion, @x must have the type of the value; any other type is a compiler error.
  *
  * Return: true if @x equals the value.
  */

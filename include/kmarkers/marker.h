@@ -54,7 +54,7 @@
  *
  *	jump		one nop or jump (the default)
  *	immediate	the state is an operand of an instruction, then test and branch
- *	generic		the state is a byte in memory; works in __init and __exit text
+ *	generic		the state is a byte in memory; also allowed in __init and __exit text
  *	cmp_flip	a comparison of a register with itself, and a conditional jump
  *	xor_flip	an xor of a register with itself, and a conditional jump
  *
@@ -67,7 +67,7 @@
  *	all others			yes	   no	no
  *
  * Probes run in the context of the marked code, with preemption disabled, and
- * must not sleep.  Each gets a va_list of its own.
+ * must not sleep.  Each probe gets a va_list of its own.
  *
  * GUARANTEES
  *
@@ -361,7 +361,7 @@ do {									\
 /**
  * DEFINE_MARKER() - define a marker, at file scope
  * @args: either the name of a typed marker, see <kmarkers/typed.h>; or the name and the format of a
- *	  marker whose hits are calls of marker_probe_call(), as in 2.6.28-2.6.31
+ *	  marker that the code hits by calls of marker_probe_call(), as in 2.6.28-2.6.31
  *
  * GET_MARKER(name) is the marker defined by a name and a format.  The marked code passes the
  * address of GET_MARKER(name), call_private, the format and the arguments of the marker to

@@ -4,12 +4,11 @@
  *
  * OVERVIEW
  *
- * A *site* is one instruction that may be replaced by another instruction of the same
- * length, even while CPUs are executing it.  Sites in the text
- * of modules are recorded at build time in an ELF section (struct patcher_site,
- * 12 bytes) and registered with the patcher when the module is loaded, before
- * its init function runs.  Sites in core text, the text of the kernel itself, are
- * registered one by one, see <kmarkers/redirect.h>.
+ * A *site* is one instruction that may be replaced by another instruction of the same length, even
+ * while CPUs are executing the site.  Sites in the text of modules are recorded at build time in an
+ * ELF section (struct patcher_site, 12 bytes).  They are registered with the patcher when the
+ * module is loaded, before the module's init function runs.  Sites in core text, the text of the
+ * kernel itself, are registered one by one, see <kmarkers/redirect.h>.
  *
  * A *batch* is any number of replacements.  A batch is first checked as a whole.  Then it is either
  * refused as a whole, with nothing changed, or applied as a whole with exactly three rounds of CPU
@@ -21,14 +20,14 @@
  *
  * If a CPU executes one of these int3s, the breakpoint handler emulates the new instruction.
  *
- * A breakpoint may also be permanent: patcher_store_traps() sets it with a store of one byte
- * and one round of synchronisation.  Each execution of a permanent breakpoint calls the trap
+ * A breakpoint may also be permanent: patcher_store_traps() sets the breakpoint with a store of one
+ * byte and one round of synchronisation.  Each execution of a permanent breakpoint calls the trap
  * function of the table.
  *
- * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if it is in module text
- * and no jump leads into it.  The code that records the run must guarantee this.  Between the first
- * and the second step, the patcher waits for tasks that were preempted inside a run, with a
- * tasks-RCU grace period.
+ * A site may also be a *run* of several instructions (PATCHER_SITE_RUN), if the run is in module
+ * text and no jump leads into the run.  The code that records the run must guarantee this.  Between
+ * the first and the second step, the patcher waits for tasks that were preempted inside a run, with
+ * a tasks-RCU grace period.
  *
  * EXAMPLE
  *
@@ -62,7 +61,7 @@
  *	-EPERM	text that may not be changed at all, or not by this caller
  *	-EBUSY	in use by other code, for instance by a kprobe on the instruction
  *		or up to 4 bytes before it; try later
- *	-EILSEQ	the bytes in memory are not those expected
+ *	-EILSEQ	the bytes in memory are not the expected bytes
  *	-ENOMEM	not enough memory
  *
  * LOCKS
@@ -159,7 +158,7 @@ static inline unsigned long patcher_compact_addr(const struct patcher_compact_si
  * @compact: the records of a table whose sites have equal length and flags; else NULL
  * @alike: length and flags of each site in @compact
  * @nr: number of sites
- * @module: the module whose text holds the sites; NULL in user space and for core text
+ * @module: the module whose text contains the sites; NULL in user space and for core text
  * @owner: name of the only owner that may change the sites; compared by address
  * @trap: trap function, called when a CPU has executed an int3 at a site and the int3 does not
  *	belong to a batch.  Returns false if the int3 is not a permanent breakpoint.  Otherwise
@@ -207,7 +206,7 @@ struct patcher_poke {
 
 /*
  * Number of buckets in the histogram of batches by duration.  Bucket b counts batches of at
- * least 2^(b-1) and less than 2^b microseconds; the last one counts all longer batches.
+ * least 2^(b-1) and less than 2^b microseconds; the last bucket counts all longer batches.
  */
 #define PATCHER_BUCKETS		24
 

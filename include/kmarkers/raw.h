@@ -45,7 +45,7 @@ void marker_raw_call_12(void *tracepoint, u64 a, u64 b, u64 c, u64 d, u64 e, u64
 extern const char __marker_bpf_run_5[] asm("bpf_trace_run5");
 extern const char __marker_bpf_run_12[] asm("bpf_trace_run12");
 
-/* The first 5 or 12 arguments of a list, each as 64 bits; missing arguments are 0. */
+/* Expand to the first 5 or 12 arguments of a list, each as 64 bits; missing arguments are 0. */
 #define __MARKER_U64(x)		((u64)(unsigned long)(x))
 #define __MARKER_U64_5(args...)	__MARKER_TAKE_5(0, ## args, 0, 0, 0, 0, 0)
 #define __MARKER_U64_12(args...)					\

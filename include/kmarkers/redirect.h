@@ -13,8 +13,8 @@
  * - the bytes are not used by ftrace, a jump label or a static call;
  * - the bytes are not used by a kprobe, whether armed, disabled or about to be optimised.
  *
- * Functions of the kernel check these conditions before each change; the bytes are compared once
- * more under the kernel's text_mutex.
+ * The kernel's own functions check these conditions before each change.  The patcher compares the
+ * bytes once more under the kernel's text_mutex.
  *
  * Other code may register a kprobe on a site after the site was changed.  The kprobe executes
  * a copy of the changed instruction, and writes the copy back when the kprobe is disarmed: this is

@@ -4,8 +4,8 @@
  *
  * OVERVIEW
  *
- * A probe is defined once, in a file, with the types of its arguments.  Each place where it is used
- * is a *site*: one nop while no handler is attached.  Sites are named
+ * A probe is defined once, in one file, with the types of its arguments.  Each place in the code
+ * that uses the probe is a *site*: one nop while no handler is attached.  Sites are named
  * provider:module:function:name, and handlers are attached to a pattern of such names: to a single
  * site, to a probe, or to all sites that match, also in modules that are loaded later.  All sites
  * that a pattern matches are switched in one batch.
@@ -17,7 +17,7 @@
  *
  *	SDT_PROBE2(disk, , , io__start, request, bytes);
  *
- * and in a module that listens:
+ * and in a module with a handler:
  *
  *	static void handler(void *private, const struct sdt_hit *hit)
  *	{
@@ -63,8 +63,8 @@
  *			nop, and is not registered with kmarkers
  *
  * In a module, the site of a note is the next instruction, which other code paths may execute, too.
- * If no instruction follows, the note cannot be armed: see Documentation/sdt.md.  Notes have no nop
- * either in a program that defines SDT_NOTES_WITHOUT_NOP before it includes this file.
+ * If no instruction follows, the note cannot be armed: see Documentation/sdt.md.  In a program that
+ * defines SDT_NOTES_WITHOUT_NOP before it includes this file, notes have no nop, as in a module.
  *
  * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
  * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
@@ -89,9 +89,9 @@
  * sdt_synchronize() returned, no handler detached before this call still runs.  A handler that hits
  * a site to which it is attached recurses without end: there is no recursion guard.
  *
- * Sites must not be in __init or __exit text: a module with such a site is not loaded.
- * They must not be in code that runs while RCU is not watching either, such as noinstr
- * functions and the idle loop.
+ * Sites must not be in __init or __exit text: a module with such a site is not loaded.  Nor may
+ * sites be in code that runs while RCU is not watching, such as noinstr functions and the idle
+ * loop.
  *
  * Sources: the manual page sdt(9) of FreeBSD, and its zero-cost SDT probes of 2015.  No code was
  * taken from FreeBSD.
@@ -193,7 +193,7 @@ struct sdt_site {
  * @nr: number of arguments that the site passes
  * @counted: private
  * @args: the arguments, extended to 64 bits as C does: @args[0] to @args[@nr - 1]. The elements
- *	behind them are undefined: they may hold anything that was on the stack
+ *	from @args[@nr] on are undefined: they may hold anything that was on the stack
  */
 struct sdt_hit {
 	const struct sdt_site *site;

@@ -8,7 +8,7 @@
 #ifndef KMARKERS_SDT_KIND_H
 #define KMARKERS_SDT_KIND_H
 
-/* Under sparse nothing is checked, because sparse lacks __builtin_classify_type(). */
+/* Check nothing under sparse, which lacks __builtin_classify_type(). */
 #ifdef __CHECKER__
 #define __SDT_KIND(t)			__SDT_KIND_ANY
 #define __SDT_CHECK_KIND(when, id, n, a)

@@ -17,7 +17,7 @@
  */
 #define __SDT_INSN(instruction)		__SDT_INSN_OF("%c0", instruction)
 
-/* __SDT_INSN() with the operand or symbol @probe instead of operand 0. */
+/* Do the same as __SDT_INSN(), with the operand or symbol @probe instead of operand 0. */
 #define __SDT_INSN_OF(probe, instruction)				\
 	"1:	" instruction "\n"					\
 	"2:\n"								\

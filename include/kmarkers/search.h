@@ -10,8 +10,8 @@
  * @array: elements in the order of their keys
  * @nr: number of elements
  * @key: the given key
- * @key_at: function that returns the key of the element at an index.  It must be __always_inline if
- *	the caller, such as the breakpoint handler, must not call functions
+ * @key_at: function that returns the key of the element at an index; must be __always_inline if the
+ *	caller, such as the breakpoint handler, must not call functions
  *
  * Return: the index of the element; @nr if all keys are below @key.
  */

@@ -9,13 +9,13 @@
  * of the records.  Assembler subsections bound the records, and the linker places the records of
  * all units side by side, as one table, without a linker script and without begin/end objects.
  *
- * The head refers to a symbol of the module that uses the records.  So a module with
- * records cannot be loaded without that module, and holds a reference to it while loaded.
+ * The head refers to a symbol of the kmarkers module that uses the records.  So a module with
+ * records can be loaded only after this kmarkers module, and holds a reference to it.
  *
- * In a kernel module the heads are found as module parameters: each has an entry
- * in the section __param, which strip(1) keeps, with the head's address as its
- * argument and no file in sysfs.  The parameter cannot be set.  In user space the
- * linker's __start_ and __stop_ symbols bound the section of heads.
+ * In a kernel module the heads are found as module parameters.  Each head has an entry in the
+ * section __param, which strip(1) keeps; the argument of the entry is the address of the head.
+ * Such a parameter has no file in sysfs, and cannot be set.  In user space the linker's __start_
+ * and __stop_ symbols bound the section of heads.
  *
  * The section names begin with .discard, so that objtool skips these sections.  Otherwise objtool
  * would regard the code that a record points at as a target of indirect branches.  No dot follows
@@ -32,7 +32,7 @@
 
 /**
  * struct kmarkers_chunk - head of the records of one translation unit
- * @needs: address of a symbol of the module that uses the records
+ * @needs: address of a symbol of the kmarkers module that uses the records
  * @bytes: size of all records of the translation unit in bytes
  * @record: size of one record in bytes
  * @version: KMARKERS_TABLE_VERSION of the header that was compiled
@@ -96,7 +96,7 @@ static inline int kmarkers_join_chunk(struct kmarkers_span *span,
 	return 0;
 }
 
-/* Return the number of records in a span, or -EINVAL if they are not contiguous. */
+/* Return the number of records in a span, or -EINVAL if the records are not contiguous. */
 static inline int kmarkers_count_records(const struct kmarkers_span *span,
 					 unsigned int record_bytes)
 {
@@ -119,7 +119,7 @@ int patcher_table_param(const char *value, const struct kernel_param *param);
 
 /*
  * Operations of the module parameters that hold the addresses of heads.  Each module with tables
- * has a copy, because the kernel may read the operations after kmarkers_patcher was unloaded.
+ * has a copy of them, because the kernel may read them after kmarkers_patcher was unloaded.
  */
 static const struct kernel_param_ops kmarkers_table_ops KMARKERS_UNNAMED("kmarkers_table_ops")
 	__maybe_unused = {

@@ -23,7 +23,7 @@
  *		MARKER_ARGS(sector, bytes),
  *		"sector %llu bytes %u");
  *
- *	one .c file of the module that owns it:
+ *	one .c file of the module that owns the marker:
  *
  *	DEFINE_MARKER(disk_request);
  *	EXPORT_MARKER_SYMBOL_GPL(disk_request);	(if other modules use it)
@@ -63,10 +63,10 @@
  *	movabs $private, %rdi
  *	jmp probe
  *
- * The last two instructions are changed only while no CPU can be between them.  For that, the
- * first instruction is kept a jump to the iterator for an RCU grace period before the change; a
+ * The last two instructions are changed only while no CPU can be between them.  For this purpose,
+ * the first instruction remains a jump to the iterator for an RCU grace period before the change; a
  * site disables preemption while it calls the stub, so the grace period waits for such calls.
- * If the only probe is out of reach of a 32-bit displacement, the iterator calls it.
+ * If the only probe is out of reach of a 32-bit displacement, the iterator calls the probe.
  */
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H

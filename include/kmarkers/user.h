@@ -49,19 +49,19 @@
  * code 127.
  *
  * Only marker_synchronize_unregister() and sdt_synchronize() wait for running probes, and only
- * these two functions are cancellation points, before they wait.  A program that holds a lock
- * which its probes take may call all other functions, and fork.  A thread that is cancelled
- * in another function ends after that function, and no lock stays locked.
- * A hit does not change errno, unless a probe of trace_mark() does.
+ * these two functions are cancellation points, before they wait.  A thread that holds a lock which
+ * probes take may call all other functions, and fork.  A thread that is cancelled in another
+ * function ends after that function, and no lock stays locked.  A hit does not change errno, unless
+ * a probe of trace_mark() does.
  *
  * ERRORS
  *
  * The errors are those of marker.h and immediate.h.  Every function that changes text
  * may also return, with nothing changed:
  *
- *	-ENOLINK	SIGTRAP has another handler than that of kmarkers_start()
- *	-EOPNOTSUPP	membarrier(2) was allowed in kmarkers_start(), but no longer is; or
- *			a call would be patched while the thread has a user shadow stack
+ *	-ENOLINK	SIGTRAP has a handler that kmarkers_start() did not install
+ *	-EOPNOTSUPP	membarrier(2), which kmarkers_start() could use, is now forbidden; or a
+ *			call would be patched while the thread has a user shadow stack
  *	-EPERM		this process is a child created without fork()'s handlers
  *
  * CONTRACTS
