@@ -143,7 +143,7 @@ static void init_event_call(struct kmarkers_event *event)
 	event->call.print_fmt = event->layout->print_fmt;
 }
 
-static int prepare_event_call(struct kmarkers_event *event)
+static int make_layout_and_init_call(struct kmarkers_event *event)
 {
 	struct record_layout *layout;
 
@@ -243,7 +243,7 @@ struct kmarkers_event *kmarkers_event_reuse_or_alloc(const struct kmarkers_event
  */
 int kmarkers_event_add_to_core(struct kmarkers_event *event)
 {
-	int err = prepare_event_call(event) ?: trace_add_event_call(&event->call);
+	int err = make_layout_and_init_call(event) ?: trace_add_event_call(&event->call);
 
 	if (err)
 		return err;
@@ -333,7 +333,7 @@ static void free_event_memory(struct kmarkers_event *event)
 /* Free an event that was never added to the trace core; keep any other event for reuse. */
 void kmarkers_event_free_or_keep_for_reuse(struct kmarkers_event *event)
 {
-	kmarkers_event_drop_users(event);
+	kmarkers_event_remove_users(event);
 	if (event->was_added)
 		hash_add(kept, &event->node, hash_removed_event_name(event->name));
 	else

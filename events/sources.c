@@ -134,7 +134,7 @@ static void change_owner_or_remove_event(struct kmarkers_event *event, struct li
 	}
 	event->is_removed = true;
 	/* Otherwise a user would get the hits of a later module that offers the same event. */
-	kmarkers_event_drop_users(event);
+	kmarkers_event_remove_users(event);
 	if (event->used) {
 		kmarkers_event_leave_removal_to_core(event);
 		return;

@@ -353,7 +353,7 @@ int kmarkers_event_reg(struct trace_event_call *call, enum trace_reg type, void 
  * Disconnect and free all users of an event.  The trace core removes an event that has a trigger
  * without disabling the event, so users may still be connected to a removed event.
  */
-void kmarkers_event_drop_users(struct kmarkers_event *event)
+void kmarkers_event_remove_users(struct kmarkers_event *event)
 {
 	struct event_user *user, *next;
 

@@ -92,7 +92,7 @@ static int register_imv_table(struct imv_table *table)
 }
 
 /**
- * imv_add_table() - register the sites of a module
+ * imv_register_module_sites() - register the sites of a module
  * @module: the module being loaded; NULL in user space
  * @span: the records of the module's sites
  *
@@ -102,7 +102,7 @@ static int register_imv_table(struct imv_table *table)
  * Return: 0; -EINVAL for a malformed table; -EPERM for a site in text that is freed
  * after init; -ENOMEM, or an error of patcher_apply().
  */
-int imv_add_table(struct module *module, const struct kmarkers_span *span)
+int imv_register_module_sites(struct module *module, const struct kmarkers_span *span)
 {
 	struct patcher_site *sites = span->first;
 	int i, err, nr = kmarkers_count_records(span, sizeof(*sites));
@@ -154,6 +154,6 @@ void imv_unregister_module_sites(struct module *module)
 		kvfree(table->by_var);
 		kfree_rcu(table, rcu);
 	}
-	imv_drop_update_counters(module);
+	imv_remove_update_counters(module);
 	mutex_unlock(&imv_tables.lock);
 }

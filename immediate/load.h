@@ -7,7 +7,7 @@
 
 struct module;
 
-int imv_add_table(struct module *module, const struct kmarkers_span *span);
+int imv_register_module_sites(struct module *module, const struct kmarkers_span *span);
 void imv_unregister_module_sites(struct module *module);
 
 #endif /* IMMEDIATE_LOAD_H */

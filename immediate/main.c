@@ -52,7 +52,7 @@ static void report_sites_in_init_text(const struct module *module, const struct 
 
 static int register_value_table(struct module *module, const struct kmarkers_span *span)
 {
-	int err = imv_add_table(module, span);
+	int err = imv_register_module_sites(module, span);
 
 	if (err == -EPERM)
 		report_sites_in_init_text(module, span);
@@ -76,12 +76,13 @@ static int register_module_values(struct module *module)
 		return err;
 	if (!values.chunks && !settable.chunks)
 		return patcher_check_tables(module, needs);
-	return register_value_table(module, &values) ?: imv_settable_add_module(module, &settable);
+	return register_value_table(module, &values) ?:
+	       imv_settable_create_files(module, &settable);
 }
 
 static void unregister_module_values(struct module *module)
 {
-	imv_settable_drop_module(module);
+	imv_settable_remove_files(module);
 	imv_unregister_module_sites(module);
 }
 
@@ -136,7 +137,7 @@ static void __exit immediate_exit(void)
 	imv_settable_exit();
 	unregister_module_notifier(&module_notifier);
 	debugfs_remove_recursive(dir);
-	imv_drop_update_counters(NULL);
+	imv_remove_update_counters(NULL);
 }
 
 module_init(immediate_init);

@@ -159,14 +159,14 @@ static void create_value_file(struct module *module, struct imv_settable *settab
 }
 
 /**
- * imv_settable_add_module() - create the debugfs files of a module's settable values
+ * imv_settable_create_files() - create the debugfs files of a module's settable values
  * @module: the module being loaded
  * @span: the records of the module's settable values
  *
  * Context: may sleep.
  * Return: 0, -EINVAL for a malformed table, or -ENOMEM.
  */
-int imv_settable_add_module(struct module *module, const struct kmarkers_span *span)
+int imv_settable_create_files(struct module *module, const struct kmarkers_span *span)
 {
 	int i, nr = kmarkers_count_records(span, sizeof(s32));
 	struct settable_table *table;
@@ -197,12 +197,12 @@ static void remove_value_files(const struct settable_table *table)
 }
 
 /**
- * imv_settable_drop_module() - remove the debugfs files of a module's settable values
+ * imv_settable_remove_files() - remove the debugfs files of a module's settable values
  * @module: the module being unloaded; functions that set its parameters may still run
  *
  * Context: may sleep; called by module notifiers, never twice at the same time for one module.
  */
-void imv_settable_drop_module(struct module *module)
+void imv_settable_remove_files(struct module *module)
 {
 	struct settable_table *table, *next;
 	LIST_HEAD(gone);

@@ -10,7 +10,7 @@ struct module;
 
 void imv_settable_init(struct dentry *dir);
 void imv_settable_exit(void);
-int imv_settable_add_module(struct module *module, const struct kmarkers_span *span);
-void imv_settable_drop_module(struct module *module);
+int imv_settable_create_files(struct module *module, const struct kmarkers_span *span);
+void imv_settable_remove_files(struct module *module);
 
 #endif /* IMMEDIATE_SETTABLE_H */

@@ -137,10 +137,10 @@ unsigned long imv_get_update_count(const void *var)
 }
 
 /**
- * imv_drop_update_counters() - remove the counters of the values that a module defines
+ * imv_remove_update_counters() - remove the counters of the values that a module defines
  * @module: the module being unloaded; NULL removes all counters
  */
-void imv_drop_update_counters(struct module *module)
+void imv_remove_update_counters(struct module *module)
 {
 	unsigned int i, nr = 0;
 

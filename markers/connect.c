@@ -324,7 +324,7 @@ int marker_connect_probes(struct marker_link *links, unsigned int nr)
 	err = all_names_have_markers(links, nr) ? connect_linked_probes(links, nr) : -ENOENT;
 	for (i = 0; i < nr; i++)
 		if (links[i].entry)
-			marker_name_put(links[i].entry);
+			marker_name_free_if_unused(links[i].entry);
 	mutex_unlock(&marker_registry.lock);
 	return err;
 }
@@ -351,6 +351,6 @@ void marker_disconnect_probes(struct marker_link *links, unsigned int nr)
 	switch_off_unused_names(links, nr);
 	for (i = 0; i < nr; i++)
 		if (links[i].switches)
-			marker_name_put(links[i].entry);
+			marker_name_free_if_unused(links[i].entry);
 	mutex_unlock(&marker_registry.lock);
 }

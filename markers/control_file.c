@@ -25,7 +25,7 @@ static int run_control_request(const struct control_request *request)
 		return marker_function_attach(request->object, request->name);
 	if (request->verb == CONTROL_DETACH)
 		return marker_function_detach(request->object);
-	return marker_controls_apply(request->object, request->command);
+	return marker_controls_run_for_pattern(request->object, request->command);
 }
 
 static int run_marker_command(char *line)

@@ -152,7 +152,8 @@ static int apply_command_to_controls(struct marker_control **names, unsigned int
 }
 
 /* Run a command for a name.  Return -ENODEV if the last marker of the name was unregistered. */
-int marker_control_apply(struct marker_control *control, const struct control_command *command)
+int marker_control_run_command(struct marker_control *control,
+			       const struct control_command *command)
 {
 	int err = -ENODEV;
 
@@ -196,7 +197,7 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
 }
 
 /**
- * marker_controls_apply() - run a command for every name that matches a pattern
+ * marker_controls_run_for_pattern() - run a command for every name that matches a pattern
  * @pattern: a pattern of glob_match()
  * @command: the command; a trace event or probe that it enables is also enabled for names of
  *	modules that are loaded later
@@ -205,17 +206,17 @@ static int apply_command_and_change_rule(struct marker_rule *rule,
  * Return: 0; or an error, in which case nothing is changed.  The error is -ENOENT if @command only
  * disables, and @pattern matches neither a name nor a rule that enables what @command disables.
  */
-int marker_controls_apply(const char *pattern, const struct control_command *command)
+int marker_controls_run_for_pattern(const char *pattern, const struct control_command *command)
 {
 	struct marker_rule *rule;
 	int err;
 
 	mutex_lock(&controls.lock);
-	rule = marker_rule_get(pattern);
+	rule = marker_rule_find_or_make(pattern);
 	err = PTR_ERR_OR_ZERO(rule);
 	if (!err) {
 		err = apply_command_and_change_rule(rule, command);
-		marker_rule_put(rule);
+		marker_rule_free_if_unused(rule);
 	}
 	mutex_unlock(&controls.lock);
 	if (err == -ENOENT)
@@ -274,14 +275,14 @@ static int add_marker_control(void *data, const struct marker *marker)
 }
 
 /**
- * marker_controls_add() - create controls for marker names that have none
+ * marker_controls_create_missing() - create controls for marker names that have none
  * @module: the module whose markers were added; NULL for all markers
  * @new: list to which the new controls are added
  *
  * Context: may sleep.
  * Return: 0; or -ENOMEM, in which case some of the names may have no control.
  */
-int marker_controls_add(struct module *module, struct list_head *new)
+int marker_controls_create_missing(struct module *module, struct list_head *new)
 {
 	struct marker_control *control;
 	int err;
@@ -351,7 +352,8 @@ static void collect_controls_without_marker(struct list_head *removed)
 	hash_for_each_safe(controls.names, bucket, next, control, node) {
 		if (marker_exists(control->name, NULL))
 			continue;
-		hash_del(&control->node);	/* now marker_control_apply() returns -ENODEV */
+		/* From now on marker_control_run_command() returns -ENODEV. */
+		hash_del(&control->node);
 		controls.nr--;
 		list_add_tail(&control->list, removed);
 	}

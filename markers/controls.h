@@ -41,9 +41,10 @@ struct marker_control {
 	char name[];
 };
 
-int marker_control_apply(struct marker_control *control, const struct control_command *command);
-int marker_controls_apply(const char *pattern, const struct control_command *command);
-int marker_controls_add(struct module *module, struct list_head *new);
+int marker_control_run_command(struct marker_control *control,
+			       const struct control_command *command);
+int marker_controls_run_for_pattern(const char *pattern, const struct control_command *command);
+int marker_controls_create_missing(struct module *module, struct list_head *new);
 void marker_controls_enable_new_events(const struct module *module);
 void marker_controls_remove_without_markers(struct list_head *removed);
 int marker_controls_show(struct seq_file *m);

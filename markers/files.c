@@ -49,7 +49,7 @@ static ssize_t run_written_command(struct file *file, const char __user *buf, si
 	if (IS_ERR(word))
 		return PTR_ERR(word);
 	command = parse_word(word);
-	err = command ? marker_control_apply(file_inode(file)->i_private, command) : -EINVAL;
+	err = command ? marker_control_run_command(file_inode(file)->i_private, command) : -EINVAL;
 	kfree(word);
 	return err ?: count;
 }
@@ -200,7 +200,7 @@ int marker_files_add_directories(struct module *module)
 	int err;
 
 	mutex_lock(&tree.lock);
-	err = marker_controls_add(module, &new);
+	err = marker_controls_create_missing(module, &new);
 	list_for_each_entry_safe(control, next, &new, list) {
 		list_del(&control->list);
 		create_control_directory(control);

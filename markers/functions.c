@@ -36,7 +36,7 @@ static int free_function_marker(struct function_marker *function)
 static int detach_function_marker(struct function_marker *function)
 {
 	list_del(&function->node);
-	marker_tables_drop_records(&function->record);
+	marker_tables_unregister_records(&function->record);
 	marker_files_remove_directories();
 	return free_function_marker(function);
 }
@@ -48,7 +48,7 @@ static int register_function_marker(struct function_marker *function)
 		.bytes = sizeof(function->record),
 	};
 
-	return marker_tables_add(NULL, &span);
+	return marker_tables_register_module(NULL, &span);
 }
 
 /*

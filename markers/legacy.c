@@ -70,7 +70,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 	entry = marker_name_find(name);
 	if (entry) {
 		count = connect_probe_of_2006_api(entry, format, probe.probe);
-		marker_name_put(entry);
+		marker_name_free_if_unused(entry);
 	} else {
 		pr_warn("marker %s: probe not set: no such marker\n", name);
 	}
@@ -101,7 +101,7 @@ int marker_remove_probe(union marker_any_probe probe)
 			continue;
 		count += count_markers_with_format(entry, entry->format);
 		marker_disconnect_probe(entry, marker_call_2006_probe, probe.probe);
-		marker_name_put(entry);
+		marker_name_free_if_unused(entry);
 	}
 	mutex_unlock(&marker_registry.lock);
 	return count;

@@ -84,8 +84,8 @@ struct marker_entry *marker_name_find(const char *name)
 	return NULL;
 }
 
-/* Find or create the entry of a name.  The caller must call marker_name_put() afterwards. */
-struct marker_entry *marker_name_get(const char *name)
+/* Find or make the entry of a name.  The caller calls marker_name_free_if_unused() afterwards. */
+struct marker_entry *marker_name_find_or_make(const char *name)
 {
 	struct marker_entry *entry = marker_name_find(name);
 
@@ -106,7 +106,7 @@ struct marker_entry *marker_name_get(const char *name)
  * If a name has no probes, clear the format of the name.  If the name has neither probes nor
  * markers, free the name.
  */
-void marker_name_put(struct marker_entry *entry)
+void marker_name_free_if_unused(struct marker_entry *entry)
 {
 	lockdep_assert_held(&marker_registry.lock);
 	if (!entry->probes) {

@@ -76,8 +76,8 @@ static inline bool is_format_accepted(const struct marker_entry *entry, const ch
 }
 
 struct marker_entry *marker_name_find(const char *name);
-struct marker_entry *marker_name_get(const char *name);
-void marker_name_put(struct marker_entry *entry);
+struct marker_entry *marker_name_find_or_make(const char *name);
+void marker_name_free_if_unused(struct marker_entry *entry);
 int marker_name_set_format(struct marker_entry *entry, const char *format);
 void marker_name_log_format_mismatch(const struct marker_entry *entry, const struct marker *marker);
 void marker_names_free(void);

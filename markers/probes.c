@@ -36,10 +36,10 @@ int marker_probe_register(const char *name, const char *format,
 	if (!name || !*name || !probe)
 		return -EINVAL;
 	mutex_lock(&marker_registry.lock);
-	entry = marker_name_get(name);
+	entry = marker_name_find_or_make(name);
 	if (entry) {
 		err = marker_connect_probe(entry, format, probe, probe_private);
-		marker_name_put(entry);
+		marker_name_free_if_unused(entry);
 	}
 	mutex_unlock(&marker_registry.lock);
 	return err;
@@ -56,7 +56,7 @@ static int disconnect_probe_with_data(struct marker_entry *entry, marker_probe_f
 	int err = marker_disconnect_probe(entry, probe, private);
 
 	if (!err)
-		marker_name_put(entry);
+		marker_name_free_if_unused(entry);
 	return err;
 }
 
@@ -216,7 +216,7 @@ unsigned int marker_probes_disconnect_if(probe_predicate *must_disconnect, void 
 	lockdep_assert_held(&marker_registry.lock);
 	for_each_name_safe(entry, next, i) {
 		count += disconnect_matching_probes(entry, must_disconnect, data);
-		marker_name_put(entry);
+		marker_name_free_if_unused(entry);
 	}
 	return count;
 }

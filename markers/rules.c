@@ -17,13 +17,13 @@ static const s8 first_part[] = { [1] = 0 };
 LIST_HEAD(marker_rules);
 
 /**
- * marker_rule_get() - find the rule with a pattern, or make a rule that has no effect yet
+ * marker_rule_find_or_make() - find the rule with a pattern, or make a rule that has no effect yet
  * @text: pattern of the rule
  *
- * Return: the rule, to be passed to marker_rule_put(); or an ERR_PTR() of -EINVAL for a pattern
- * that is too long, or -ENOMEM.
+ * Return: the rule, to be passed to marker_rule_free_if_unused(); or an ERR_PTR() of -EINVAL for a
+ * pattern that is too long, or -ENOMEM.
  */
-struct marker_rule *marker_rule_get(const char *text)
+struct marker_rule *marker_rule_find_or_make(const char *text)
 {
 	struct marker_rule *rule;
 	int err;
@@ -44,7 +44,7 @@ struct marker_rule *marker_rule_get(const char *text)
 }
 
 /* Free a rule if it enables neither the trace event nor the probe "count". */
-void marker_rule_put(struct marker_rule *rule)
+void marker_rule_free_if_unused(struct marker_rule *rule)
 {
 	if (rule->enabled)
 		return;
@@ -80,7 +80,7 @@ bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask)
 		any |= other->enabled & mask;
 		other->enabled &= ~mask;
 		if (other != rule)
-			marker_rule_put(other);
+			marker_rule_free_if_unused(other);
 	}
 	return any;
 }

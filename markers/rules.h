@@ -21,8 +21,8 @@ struct marker_rule {
 
 extern struct list_head marker_rules;
 
-struct marker_rule *marker_rule_get(const char *text);
-void marker_rule_put(struct marker_rule *rule);
+struct marker_rule *marker_rule_find_or_make(const char *text);
+void marker_rule_free_if_unused(struct marker_rule *rule);
 unsigned int marker_rules_get_enabled(const char *name);
 bool marker_rules_disable(const struct marker_rule *rule, unsigned int mask);
 void marker_rules_free(void);

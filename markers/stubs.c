@@ -285,7 +285,7 @@ static int add_stub_table(struct stub_table *table)
 }
 
 /**
- * marker_stubs_add() - register the stubs of a module
+ * marker_stubs_register_module() - register the stubs of a module
  * @module: the module being loaded; NULL in user space
  * @span: the sites of the module's stubs
  *
@@ -295,7 +295,7 @@ static int add_stub_table(struct stub_table *table)
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of patcher_register()
  * or patcher_apply().
  */
-int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
+int marker_stubs_register_module(struct module *module, const struct kmarkers_span *span)
 {
 	int err, nr = kmarkers_count_records(span, sizeof(struct patcher_site));
 	struct stub_table *table;
@@ -324,7 +324,7 @@ int marker_stubs_add(struct module *module, const struct kmarkers_span *span)
  * Unregister the stubs of a module that is being unloaded.  The module's markers have been
  * unregistered, so no site calls a stub any more.
  */
-void marker_stubs_drop(struct module *module)
+void marker_stubs_unregister_module(struct module *module)
 {
 	struct stub_table *table, *next;
 

@@ -44,7 +44,7 @@ extern marker_register_probe_func *marker_stub_find_register_probe;
 
 int marker_stub_use_iterator(struct marker *marker);
 void marker_stub_use_single_probe(struct marker *marker);
-int marker_stubs_add(struct module *module, const struct kmarkers_span *span);
-void marker_stubs_drop(struct module *module);
+int marker_stubs_register_module(struct module *module, const struct kmarkers_span *span);
+void marker_stubs_unregister_module(struct module *module);
 
 #endif /* MARKERS_STUBS_H */

@@ -31,7 +31,7 @@ static void remove_marker_from_name(struct marker *marker)
 	marker->node.next = NULL;
 	entry = marker_name_find(marker->name);
 	if (entry)
-		marker_name_put(entry);
+		marker_name_free_if_unused(entry);
 }
 
 /*
@@ -40,13 +40,13 @@ static void remove_marker_from_name(struct marker *marker)
  * may hit markers.  So unpublish the probes, switch the sites off, wait for a grace period, and
  * only then free the data that hits read.
  */
-static void drop_table_markers(struct marker_table *table)
+static void unregister_table_markers(struct marker_table *table)
 {
 	struct marker_switch batch;
 	unsigned int i;
 	int err;
 
-	marker_tracepoints_drop(table);
+	marker_tracepoints_disconnect(table);
 	err = marker_switch_begin(&batch, table->nr);
 	for (i = 0; i < table->nr; i++) {
 		struct marker *marker = get_marker_of_record(&table->records[i]);
@@ -75,7 +75,7 @@ static int add_marker_to_name(struct marker *marker)
 
 	if (marker->node.next)
 		return 0;
-	entry = marker_name_get(marker->name);
+	entry = marker_name_find_or_make(marker->name);
 	if (!entry)
 		return -ENOMEM;
 	list_add_tail(&marker->node, &entry->markers);
@@ -127,7 +127,7 @@ static int add_table_markers(struct marker_table *table)
 	if (!err)
 		err = connect_table_markers(table);
 	if (err) {
-		drop_table_markers(table);
+		unregister_table_markers(table);
 		return err;
 	}
 	list_add_tail(&table->node, &marker_registry.tables);
@@ -135,7 +135,7 @@ static int add_table_markers(struct marker_table *table)
 }
 
 /**
- * marker_tables_add() - register the markers of a module
+ * marker_tables_register_module() - register the markers of a module
  * @module: the module being loaded; NULL in user space
  * @span: the records of the module's markers
  *
@@ -146,7 +146,7 @@ static int add_table_markers(struct marker_table *table)
  * Context: may sleep; no code of @module runs yet.
  * Return: 0; -EINVAL for a malformed table; -ENOMEM; or an error of imv_set_many().
  */
-int marker_tables_add(struct module *module, const struct kmarkers_span *span)
+int marker_tables_register_module(struct module *module, const struct kmarkers_span *span)
 {
 	int err, nr = kmarkers_count_records(span, sizeof(s32));
 	struct marker_table *table;
@@ -169,14 +169,14 @@ int marker_tables_add(struct module *module, const struct kmarkers_span *span)
 }
 
 /**
- * marker_tables_drop() - unregister the markers of a module
+ * marker_tables_unregister_module() - unregister the markers of a module
  * @module: the module that is being unloaded; functions that set its parameters may still run
  *
  * On return no marker of the module calls a probe, and no probe that was called before still runs.
  *
  * Context: may sleep; waits for a grace period if the module has markers.
  */
-void marker_tables_drop(struct module *module)
+void marker_tables_unregister_module(struct module *module)
 {
 	struct marker_table *table, *next;
 
@@ -185,22 +185,22 @@ void marker_tables_drop(struct module *module)
 		if (table->module != module)
 			continue;
 		list_del(&table->node);
-		drop_table_markers(table);
+		unregister_table_markers(table);
 		kfree(table);
 	}
-	marker_stubs_drop(module);
+	marker_stubs_unregister_module(module);
 	mutex_unlock(&marker_registry.lock);
 }
 
 /**
- * marker_tables_drop_records() - unregister a table of markers
+ * marker_tables_unregister_records() - unregister a table of markers
  * @records: the first record of the table
  *
  * On return the markers call no probe, and no probe that was called before still runs.
  *
  * Context: may sleep; waits for a grace period.
  */
-void marker_tables_drop_records(const s32 *records)
+void marker_tables_unregister_records(const s32 *records)
 {
 	struct marker_table *table, *next;
 
@@ -209,7 +209,7 @@ void marker_tables_drop_records(const s32 *records)
 		if (table->records != records)
 			continue;
 		list_del(&table->node);
-		drop_table_markers(table);
+		unregister_table_markers(table);
 		kfree(table);
 	}
 	mutex_unlock(&marker_registry.lock);

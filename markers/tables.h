@@ -11,9 +11,9 @@ struct module;
 
 typedef int marker_ready_visitor(void *data, const struct marker *marker, struct module *owner);
 
-int marker_tables_add(struct module *module, const struct kmarkers_span *span);
-void marker_tables_drop(struct module *module);
-void marker_tables_drop_records(const s32 *records);
+int marker_tables_register_module(struct module *module, const struct kmarkers_span *span);
+void marker_tables_unregister_module(struct module *module);
+void marker_tables_unregister_records(const s32 *records);
 bool marker_tables_set_ready(struct module *module);
 int marker_tables_visit_ready(struct module *module, marker_ready_visitor *visit, void *data);
 const struct marker *marker_tables_find_ready(const char *name, const char *format,

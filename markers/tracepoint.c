@@ -127,7 +127,7 @@ static bool disconnect_module_callback(struct marker *marker)
 }
 
 /**
- * marker_tracepoints_drop() - disconnect the callbacks of a module that is being unloaded
+ * marker_tracepoints_disconnect() - disconnect the callbacks of a module that is being unloaded
  * @table: the module's markers
  *
  * The function also waits for callbacks that were disconnected earlier: in newer kernels a task can
@@ -135,7 +135,7 @@ static bool disconnect_module_callback(struct marker *marker)
  *
  * Context: may sleep; on return no callback still runs.
  */
-void marker_tracepoints_drop(struct marker_table *table)
+void marker_tracepoints_disconnect(struct marker_table *table)
 {
 	bool called = false;
 	unsigned int i;

@@ -12,14 +12,14 @@ struct module;
 #ifdef __KERNEL__
 int marker_tracepoint_switch(struct marker *marker, bool on);
 int marker_tracepoints_connect(struct module *module);
-void marker_tracepoints_drop(struct marker_table *table);
+void marker_tracepoints_disconnect(struct marker_table *table);
 #else
 static inline int marker_tracepoint_switch(struct marker *marker, bool on)
 {
 	return 0;
 }
 
-static inline void marker_tracepoints_drop(struct marker_table *table)
+static inline void marker_tracepoints_disconnect(struct marker_table *table)
 {
 }
 #endif

@@ -73,11 +73,11 @@ static int register_program_table(unsigned int table)
 	if (err)
 		return err;
 	if (table == STUBS)
-		return marker_stubs_add(NULL, &span);
+		return marker_stubs_register_module(NULL, &span);
 	if (table == MARKERS)
-		return marker_tables_add(NULL, &span);
+		return marker_tables_register_module(NULL, &span);
 	if (table == IMV)
-		return imv_add_table(NULL, &span);
+		return imv_register_module_sites(NULL, &span);
 	return join_table_chunks(&targets, TARGETS) ?: sdt_register_sites(NULL, &span, &targets);
 }
 

@@ -131,7 +131,7 @@ void patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr
 {
 }
 
-void patcher_text_drop_guards(void)
+void patcher_text_remove_unneeded_guards(void)
 {
 }
 

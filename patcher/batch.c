@@ -245,7 +245,7 @@ static int apply_batch(const char *owner, struct patcher_poke *pokes, unsigned i
 		      map_and_write_pokes(pokes, nr, chunk, write);
 		patcher_text_unlock(in_core);
 	}
-	patcher_text_drop_guards();
+	patcher_text_remove_unneeded_guards();
 	patcher_count_batch(err, nr, ktime_get_ns() - start);
 	patcher_unlock();
 	return err;

@@ -349,7 +349,7 @@ int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr
 	kprobe_opcode_t *addr;
 	int err;
 
-	patcher_kprobes_drop_guards();
+	patcher_kprobes_remove_unneeded_guards();
 	do {
 		addr = find_kprobe_at_jump_target(pokes, nr, &err);
 		if (addr)
@@ -390,14 +390,14 @@ static void unmark_guards_without_kprobes(void)
 }
 
 /**
- * patcher_kprobes_drop_guards() - unregister the guards that are no longer needed
+ * patcher_kprobes_remove_unneeded_guards() - unregister the guards that are no longer needed
  *
  * A guard is needed while other kprobes are at its address and a site holds a jump to one of the
  * 4 bytes after this address.
  *
  * Context: may sleep; patcher_lock() is held, patcher_kprobes_lock() is not.
  */
-void patcher_kprobes_drop_guards(void)
+void patcher_kprobes_remove_unneeded_guards(void)
 {
 	struct guard_kprobe *guard, *next;
 

@@ -15,6 +15,6 @@ void patcher_kprobes_unlock(void);
 
 int patcher_check_for_kprobes(const struct patcher_poke *pokes, unsigned int nr);
 int patcher_kprobes_add_guards(const struct patcher_poke *pokes, unsigned int nr);
-void patcher_kprobes_drop_guards(void);
+void patcher_kprobes_remove_unneeded_guards(void);
 
 #endif /* PATCHER_KPROBES_H */

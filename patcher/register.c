@@ -113,7 +113,7 @@ void patcher_unregister_table_locked(struct patcher_table *table)
 		synchronize_rcu();
 	patcher_sites_del_table(table);
 	patcher_get_stats_locked()->waits += 1 + table->core;
-	patcher_text_drop_guards();
+	patcher_text_remove_unneeded_guards();
 }
 
 /**
@@ -148,7 +148,7 @@ void patcher_unregister_nowait(struct patcher_table *table)
 {
 	patcher_lock();
 	patcher_sites_del_table(table);
-	patcher_text_drop_guards();
+	patcher_text_remove_unneeded_guards();
 	patcher_unlock();
 }
 EXPORT_SYMBOL_GPL(patcher_unregister_nowait);

@@ -158,9 +158,9 @@ int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr
 			patcher_kprobes_add_guards(pokes, nr);
 }
 
-void patcher_text_drop_guards(void)
+void patcher_text_remove_unneeded_guards(void)
 {
-	patcher_kprobes_drop_guards();
+	patcher_kprobes_remove_unneeded_guards();
 }
 
 int patcher_text_check_core(const struct patcher_poke *pokes, unsigned int nr)

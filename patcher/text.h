@@ -70,7 +70,7 @@ int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr
  * Unregister the guards that are no longer needed for a jump.  A guard is a kprobe that keeps other
  * kprobes at the same address from being optimised.
  */
-void patcher_text_drop_guards(void);
+void patcher_text_remove_unneeded_guards(void);
 
 /*
  * Make every CPU execute a serialising instruction.  On return, all CPUs have executed such an

@@ -115,7 +115,7 @@ int patcher_text_check_kprobes(const struct patcher_poke *batch, unsigned int nr
 	return 0;
 }
 
-void patcher_text_drop_guards(void)
+void patcher_text_remove_unneeded_guards(void)
 {
 }
 

@@ -147,7 +147,7 @@ static void add_table_from_input(struct input *in)
 	fill_chunk(in, number);
 	taken[number] = !kmarkers_join_chunk(&span, &chunks[number].head,
 					     sizeof(struct patcher_site)) &&
-			!imv_add_table(MODULE(number), &span) &&
+			!imv_register_module_sites(MODULE(number), &span) &&
 			chunks[number].head.record == sizeof(struct patcher_site);
 }
 

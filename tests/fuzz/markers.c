@@ -162,7 +162,7 @@ static void add_table_from_input(struct input *in)
 		return;
 	fill_chunk(in, number);
 	taken[number] = !kmarkers_join_chunk(&span, &chunks[number].head, sizeof(s32)) &&
-			!marker_tables_add(MODULE(number), &span);
+			!marker_tables_register_module(MODULE(number), &span);
 	MUST(taken[number] == is_head_valid(number));
 	if (taken[number])
 		add_to_model(number);
@@ -172,7 +172,7 @@ static void drop_table(int number)
 {
 	int i, j;
 
-	marker_tables_drop(MODULE(number));
+	marker_tables_unregister_module(MODULE(number));
 	taken[number] = false;
 	for (i = 0; i < NAMES; i++)
 		for (j = model[i].nr_markers; j-- > 0;)

@@ -147,7 +147,7 @@ static int add_stubs(int chunk)
 	struct kmarkers_span span = { NULL };
 
 	return kmarkers_join_chunk(&span, &typed_stubs[chunk].head, sizeof(struct patcher_site)) ?:
-	       marker_stubs_add(MODULE(chunk), &span);
+	       marker_stubs_register_module(MODULE(chunk), &span);
 }
 
 static int add_markers(int chunk)
@@ -155,7 +155,7 @@ static int add_markers(int chunk)
 	struct kmarkers_span span = { NULL };
 
 	return kmarkers_join_chunk(&span, &typed_tables[chunk].head, sizeof(s32)) ?:
-	       marker_tables_add(MODULE(chunk), &span);
+	       marker_tables_register_module(MODULE(chunk), &span);
 }
 
 static void add_table_from_input(struct input *in)
@@ -190,7 +190,7 @@ static void drop_tables(int chunk)
 {
 	int i;
 
-	marker_tables_drop(MODULE(chunk));
+	marker_tables_unregister_module(MODULE(chunk));
 	for (i = 0; i < nr_stubs[chunk]; i++) {
 		const struct stub *stub = &model_stubs[chunk][i];
 

@@ -345,14 +345,14 @@ static const char *check_update_counts_locked(void)
 	imv_count_updates(changes, i);
 	for (i = 0; i < ARRAY_SIZE(times); i++)
 		EXPECT(imv_get_update_count(&counted__imv[i]) == times[i] + 1);
-	imv_drop_update_counters(NULL);
+	imv_remove_update_counters(NULL);
 	EXPECT(!imv_get_update_count(&counted__imv[1]));
 	/* Five counters are added at once, although each value has two sites. */
 	EXPECT(!imv_add_update_counters(by_var, ARRAY_SIZE(by_var)));
 	imv_count_updates(changes, ARRAY_SIZE(changes));
 	for (i = 0; i < ARRAY_SIZE(times); i++)
 		EXPECT(imv_get_update_count(&counted__imv[i]) == 1);
-	imv_drop_update_counters(NULL);
+	imv_remove_update_counters(NULL);
 	return NULL;
 }
 

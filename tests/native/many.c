@@ -425,13 +425,13 @@ static int add_own_table(unsigned int i, struct module *module)
 	};
 
 	own_records[i] = (long)&own_markers[i] - (long)&own_records[i];
-	own_added[i] = !marker_tables_add(module, &span);
+	own_added[i] = !marker_tables_register_module(module, &span);
 	return own_added[i] ? 0 : -1;
 }
 
 static void drop_own_table(unsigned int i)
 {
-	marker_tables_drop_records(&own_records[i]);
+	marker_tables_unregister_records(&own_records[i]);
 	own_added[i] = false;
 }
 
@@ -610,7 +610,7 @@ static const char *check_ready_modules(void)
 
 	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
 	EXPECT(find_calling_markers() == 7);
-	marker_tables_drop(FIRST);
+	marker_tables_unregister_module(FIRST);
 	EXPECT(count_own_markers() == 1 && find_calling_markers() == 4);
 	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !marker_tables_set_ready(FIRST));
 	EXPECT(marker_tables_find_ready("many_own", NULL, &owner) == &own_markers[2]);

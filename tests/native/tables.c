@@ -110,7 +110,7 @@ static int add_and_drop(const u8 *addr, const u8 *end, u8 size, u16 flags)
 	chunk.sites[0].addr = (long)addr - (long)&chunk.sites[0].addr;
 	chunk.sites[0].key = (long)&variable - (long)&chunk.sites[0].key;
 	err = kmarkers_join_chunk(&span, &chunk.head, sizeof(chunk.sites[0])) ?:
-	      imv_add_table(MODULE, &span);
+	      imv_register_module_sites(MODULE, &span);
 	if (!err)
 		imv_unregister_module_sites(MODULE);
 	return err;
@@ -232,11 +232,11 @@ static const char *check_table_with_a_wrong_site(void)
 	variable = 0x12345678;
 	fill_site(0, tables_mov4, tables_mov8, 4);
 	fill_site(1, tables_nop, tables_jump, 4);
-	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
+	EXPECT(imv_register_module_sites(MODULE, &span) == -EINVAL);
 	EXPECT(!memcmp(before, tables_mov4, sizeof(before)));
 	fill_site(0, tables_mov1, tables_mov4, 1);
 	fill_site(1, tables_mov4, tables_mov8, 4);
-	EXPECT(!imv_add_table(MODULE, &span));
+	EXPECT(!imv_register_module_sites(MODULE, &span));
 	imv_unregister_module_sites(MODULE);
 	EXPECT(tables_mov1[1] == 0x78 && !memcmp(tables_mov4 + 2, &variable, 4));
 	return NULL;
@@ -305,7 +305,7 @@ static const char *check_changed_site(unsigned int i)
 	variable = 1;
 	fill_site(0, changed[i].start, changed[i].end, size);
 	chunk.sites[0].flags = changed[i].flags;
-	EXPECT(!imv_add_table(MODULE, &span));
+	EXPECT(!imv_register_module_sites(MODULE, &span));
 	byte = *at;
 	EXPECT(!write_code_byte(at, changed[i].byte));
 	EXPECT(set_variable(0, size) == -EILSEQ);
@@ -343,7 +343,7 @@ static const char *check_changed_site_without_handler(void)
 
 	fill_site(0, tables_jne, tables_mov2, 1);
 	chunk.sites[0].flags = IMV_FLIP;
-	EXPECT(!imv_add_table(MODULE, &span));
+	EXPECT(!imv_register_module_sites(MODULE, &span));
 	EXPECT(!write_code_byte(tables_jne, 0x72));
 	EXPECT(set_variable_without_handler(1, 1) == -ENOLINK);
 	EXPECT(!write_code_byte(tables_jne, 0x75));
@@ -376,7 +376,7 @@ static const char *check_stored_bytes(void)
 
 		variable = ~0ULL;
 		fill_site(0, sites[i].start, sites[i].end, size);
-		EXPECT(!imv_add_table(MODULE, &span));
+		EXPECT(!imv_register_module_sites(MODULE, &span));
 		EXPECT(!set_variable(0, size));
 		EXPECT(variable == (size < 8 ? ~0ULL << 8 * size : 0));
 		imv_unregister_module_sites(MODULE);
@@ -759,9 +759,9 @@ static const char *check_joined_chunks(void)
 	EXPECT(span.end == &chunk.sites[2]);
 	EXPECT(join_two_chunks(0, 2, &span) == -EINVAL);
 	EXPECT(join_two_chunks(2, 0, &span) == -EINVAL);
-	EXPECT(imv_add_table(MODULE, &span) == -EINVAL);
-	EXPECT(marker_tables_add(MODULE, &span) == -EINVAL);
-	EXPECT(marker_stubs_add(MODULE, &span) == -EINVAL);
+	EXPECT(imv_register_module_sites(MODULE, &span) == -EINVAL);
+	EXPECT(marker_tables_register_module(MODULE, &span) == -EINVAL);
+	EXPECT(marker_stubs_register_module(MODULE, &span) == -EINVAL);
 	/* Two chunks with the same record are refused. */
 	EXPECT(join_two_chunks(1, 1, &span) == -EINVAL);
 	/* A chunk without records has no effect on the table. */
@@ -836,7 +836,7 @@ static int add_other_sites(void)
 		others[i].addr = (long)(tables_others + i * OTHER_LEN) - (long)&others[i].addr;
 		others[i].key = (long)&scaled__imv[0] - (long)&others[i].key;
 	}
-	return imv_add_table(MODULE, &span);
+	return imv_register_module_sites(MODULE, &span);
 }
 
 /* Check that the time to set a value does not depend on the number of sites of other values. */

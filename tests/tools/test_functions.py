@@ -60,8 +60,9 @@ static void module_put(void *module) { references--; }
 static bool marker_exists(const char *name, void *module) { return false; }
 static bool patcher_is_identifier(const char *name) { return true; }
 static int marker_ftrace_prepare(struct function_marker *f, const char *symbol) { return prepare; }
-static int marker_tables_add(void *module, struct kmarkers_span *span) { return add_table; }
-static void marker_tables_drop_records(int *record) { }
+static int marker_tables_register_module(void *module, struct kmarkers_span *span)
+{ return add_table; }
+static void marker_tables_unregister_records(int *record) { }
 static int marker_files_add_directories(void *module) { return add_directories; }
 static void marker_files_remove_directories(void) { }
 static void marker_events_add_function(struct function_marker *f) { }
