@@ -39,7 +39,7 @@ static int connect_probe_of_2006_api(struct marker_entry *entry, const char *for
 		return 0;
 	}
 	err = marker_connect_probe(entry, format, marker_call_2006_probe, probe);
-	/* -EBUSY is no failure: an earlier call has connected the probe. */
+	/* -EBUSY is not a failure: an earlier call has connected the probe. */
 	if (err && err != -EBUSY) {
 		pr_warn("marker %s: probe not set: error %d\n", entry->name, err);
 		return 0;

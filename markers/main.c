@@ -165,7 +165,7 @@ static struct notifier_block module_notifier = {
 
 /*
  * Second module notifier.  In MODULE_STATE_COMING it connects callbacks of the module to
- * tracepoints, which may call the callbacks at once.  Therefore it runs after
+ * tracepoints, which may call the callbacks immediately.  Therefore this notifier runs after
  *
  * - the notifier of immediate values, which patches the module's text before the text runs, and
  * - the kernel's notifiers of priority 1 and 0.  If a callback enabled a static key of the module

@@ -8,7 +8,7 @@
 #include <kmarkers/pattern.h>
 
 /**
- * struct marker_rule - a pattern, and what is enabled for all marker names that match it
+ * struct marker_rule - a pattern of marker names, and what commands enabled for matching names
  * @node: link in the list of all rules
  * @enabled: mask of CONTROL_TRACE and CONTROL_COUNT; 0 for a rule that has no effect
  * @pattern: the pattern of names

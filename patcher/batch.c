@@ -413,8 +413,8 @@ struct split_batch {
 static int apply_poke_range(const struct split_batch *batch, unsigned int first, unsigned int nr);
 
 /*
- * Apply each half of a range of pokes as a batch of its own, because the whole range failed with
- * @err.  If the range is a single poke, mark the poke as stuck instead.  Return the first error.
+ * Apply each half of a range of pokes as a separate batch, because the whole range failed with
+ * @err.  A single poke is not divided: mark the poke as stuck.  Return the first error.
  */
 static int apply_poke_range_by_halves(const struct split_batch *batch, unsigned int first,
 				      unsigned int nr, int err)

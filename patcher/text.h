@@ -61,8 +61,8 @@ void patcher_text_unlock(bool core_text);
  * -EBUSY or -ENOMEM.
  *
  * If @locked is true, the caller holds patcher_text_lock(), and the result is valid until the
- * caller releases this lock.  If @locked is false, such a jump is no error: a guard (see kprobes.c)
- * is registered for the kprobe.
+ * caller releases this lock.  If @locked is false, such a jump is not an error: a guard (see
+ * kprobes.c) is registered for the kprobe.
  */
 int patcher_text_check_kprobes(const struct patcher_poke *pokes, unsigned int nr, bool locked);
 

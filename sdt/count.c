@@ -19,7 +19,7 @@ static void count_hit_once(void *private, const struct sdt_hit *hit)
 	atomic_long_inc(&sdt_get_hit_state(hit)->counted);
 }
 
-/* Start or stop counting the hits of sites. Return what sdt_attach() or sdt_detach() returns. */
+/* Start or stop counting the hits of sites. Return the result of sdt_attach() or sdt_detach(). */
 int sdt_switch_hit_counting(const char *pattern, bool on)
 {
 	return on ? sdt_attach(pattern, count_hit_once, NULL) :

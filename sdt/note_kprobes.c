@@ -63,8 +63,8 @@ static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 NOKPROBE_SYMBOL(handle_note_kprobe);
 
 /*
- * True if the kernel refused a kprobe because the module is being unloaded.  The refusal is no
- * error: the SDT notes of the module are about to be unregistered.
+ * True if the kernel refused a kprobe because the module is being unloaded.  The refusal is not
+ * an error: the SDT notes of the module are about to be unregistered.
  */
 static bool is_error_due_to_unloading(const struct sdt_table *table, int err)
 {
@@ -75,7 +75,7 @@ static const char refused[] = "the kernel accepts no kprobe at the next instruct
 
 /*
  * True if the kernel refused a kprobe while the module is being loaded, unless memory was short.
- * The refusal is no error: a module is loaded even if an SDT note cannot have a kprobe.
+ * The refusal is not an error: a module is loaded even if an SDT note cannot have a kprobe.
  */
 static bool is_error_due_to_loading(const struct sdt_table *table, int err)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module with a probe for the typed marker of example_typed. The compiler
- * rejects a probe whose parameters differ from those of the marker.
+ * A module with a probe for the typed marker of example_typed. The compiler rejects a probe whose
+ * parameters are not the parameters of the marker.
  */
 #include <linux/module.h>
 

@@ -98,7 +98,7 @@ struct bench_variant {
 /**
  * struct bench_group - the variants of a benchmark, which are measured together
  * @name: name of the benchmark, and of its directory; must not be a command of bench/control
- * @variants: baseline, A/A clone, then the others.  If @block is set, a variant only gives samples
+ * @variants: baseline, A/A clone, then all others.  If @block is set, a variant only gives samples
  *	a name, and no baseline is required
  * @nr_variants: number of variants
  * @loops: loop counts of every variant, ascending.  If all are 0, the harness chooses loop counts

@@ -46,7 +46,8 @@
  *
  * CONTEXT: all functions may sleep, and must not be called from atomic context.
  *
- * Errors are those of <kmarkers/patcher.h>; the log gives the reason if a site was refused.
+ * All functions return the errors of <kmarkers/patcher.h>.  If a site was refused, the log gives
+ * the reason.
  */
 #ifndef KMARKERS_REDIRECT_H
 #define KMARKERS_REDIRECT_H

@@ -52,9 +52,9 @@
  *			are always in registers.  A hot site may be promoted: it
  *			is then armed by a jump, until it is demoted
  *	nop		one nop of 1 byte, armed by a breakpoint; cannot be promoted
- *	split		a nop of 3 bytes and one of 2, of which the first is armed by a
- *			breakpoint; it cannot be promoted, because a task may have been
- *			preempted between the two nops
+ *	split		a nop of 3 bytes, armed by a breakpoint, and a nop of 2 bytes;
+ *			cannot be promoted, because a task may have been preempted
+ *			between the two nops
  *
  *	note		no instruction; a record holds the address of the site and the
  *			locations of its arguments at this address.  In a module, a note
@@ -78,8 +78,8 @@
  *	all others			yes	   no	no
  *
  * Handlers run in the context of the site, with preemption disabled, and must not
- * sleep.  While a site is armed by a breakpoint or a kprobe, its handlers run in a context like
- * that of an NMI, as handlers of kprobes do.
+ * sleep.  While a site is armed by a breakpoint or a kprobe, its handlers run in an NMI-like
+ * context, as handlers of kprobes do.
  *
  * GUARANTEES
  *

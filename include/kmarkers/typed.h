@@ -50,7 +50,7 @@
  *
  * GUARANTEES
  *
- * The guarantees are those of marker.h: a probe is always called with its own private
+ * The guarantees of marker.h hold: a probe is always called with its own private
  * data, and no unregistered probe runs after marker_synchronize_unregister().  A probe
  * that hits its own marker recurses without end: as with tracepoints, there is no
  * recursion guard.

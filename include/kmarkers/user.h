@@ -42,7 +42,7 @@
  *
  * GUARANTEES
  *
- * The guarantees are those of marker.h and immediate.h, for threads instead of CPUs.
+ * The guarantees of marker.h and immediate.h hold, for threads instead of CPUs.
  * During fork(), before the child can take a signal, the child gets its own copy of the
  * text, with all markers and values unchanged; later changes in one process do not affect
  * the other.  If there is no memory for the copy, the child exits with a message and exit
@@ -56,7 +56,7 @@
  *
  * ERRORS
  *
- * The errors are those of marker.h and immediate.h.  Every function that changes text
+ * Functions return the errors of marker.h and immediate.h.  Every function that changes text
  * may also return, with nothing changed:
  *
  *	-ENOLINK	SIGTRAP has a handler that kmarkers_start() did not install
@@ -101,7 +101,7 @@
  *
  * Return: 0, -EBUSY if an earlier call has succeeded, or a negative errno after a message on
  * stderr that names the missing feature of the machine or the refused table.  A refused table
- * does not affect the others: with a bad table of SDT probes, markers and values work.  After
+ * does not affect other tables: with a bad table of SDT probes, markers and values work.  After
  * an error the function may be called again, and continues with the step that failed.
  */
 int kmarkers_start(void);
