@@ -43,8 +43,8 @@ EXPORT_SYMBOL_GPL(patcher_pattern_parse);
 /**
  * patcher_pattern_matches() - match a part of a name against a pattern
  * @pattern: the pattern
- * @part: index of the part of the name
- * @name: text of this part
+ * @part: index of a part of names
+ * @name: text of this part in one name
  *
  * Return: true if @pattern matches @name, or if @pattern does not restrict this part.
  */

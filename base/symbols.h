@@ -6,7 +6,7 @@
 #include <linux/kallsyms.h>
 
 /*
- * Return the address of a symbol of the kernel or of a module, or 0.  On kernels built with IBT,
+ * Return the address of a symbol in the kernel or in a module, or 0.  On kernels built with IBT,
  * the address returned for a function is 4 bytes past its start.  The caller must hold
  * patcher_lock().
  */

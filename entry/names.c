@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * When the sites of a module are registered, find the function symbol of each site, and sort the
- * sites by the names of their functions.
+ * sites by function name.
  *
  * For each lookup by address, the kernel would search all symbols of the module.  Here the function
  * symbols are sorted by address, and then walked in parallel with the sites.  Because the
@@ -103,7 +103,7 @@ static void assign_symbols_to_sites(struct entry_table *table, const struct func
 	}
 }
 
-/* Compare two sites by the names of their functions, then by index. */
+/* Compare two sites by function name, then by index. */
 static int compare_named_sites(const void *a, const void *b)
 {
 	const struct named_site *x = a, *y = b;
@@ -114,7 +114,7 @@ static int compare_named_sites(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
-/* Store the indices of all sites, in the order of the names of their functions. */
+/* Store the indices of all sites, sorted by function name. */
 static int sort_sites_by_name(struct entry_table *table)
 {
 	unsigned int i, nr = table->sites.nr;

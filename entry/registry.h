@@ -38,7 +38,7 @@ enum {
  * @counts: number of hits of each site; NULL until a rule with the action "count"
  *	matches a site
  * @symbols: for each site, the index of its function symbol in the module's symbol table, or 0
- * @by_name: indices of all sites, in the order of the names of their functions
+ * @by_name: indices of all sites, sorted by function name
  * @ready: true once the module is fully registered, so that trace events may be offered
  * @changed: true if a site may have to be enabled or disabled: the actions of a site or the users
  *	of a trace event have changed, or a site could not be disabled

@@ -183,7 +183,7 @@ static int plan_actions(const struct rule *rule)
 	return err;
 }
 
-/* Swap the planned and the current actions of all sites of a table. */
+/* Swap the planned and the current actions of all sites in a table. */
 static void swap_planned_actions_of_table(struct entry_table *table)
 {
 	struct patcher_compact_site *site = table->sites.compact, *end = site + table->sites.nr;

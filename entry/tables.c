@@ -217,9 +217,9 @@ void entry_unregister_module(struct module *module)
 }
 
 /*
- * Remove all rules, and disable all sites. Try until every site is a nop, because an enabled site
- * calls code of this module, which is being unloaded. An attempt fails while a site has a kprobe,
- * or if memory is short. Each attempt may log a line, so the pauses grow from 0.1 s to 5 s.
+ * Remove all rules, and disable all sites. Repeat until every site is a nop, because an enabled
+ * site calls code of this module, which is being unloaded. An attempt fails while a site has a
+ * kprobe, or if memory is short. An attempt may log a line, so the pauses grow from 0.1 s to 5 s.
  */
 static void disable_all_sites(void)
 {

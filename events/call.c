@@ -32,8 +32,8 @@
 #define NAME_MOST	64
 
 /*
- * Maximum length of the text of a record, in bytes. Together with the text that the trace core
- * prints in front of it, the text of a record fits into 4096 bytes.
+ * Maximum length of a record's text, in bytes. This text fits into 4096 bytes together with the
+ * text that the trace core prints in front.
  */
 #define TEXT_MOST	3584
 

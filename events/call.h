@@ -25,7 +25,7 @@ struct record_layout;
  *	if the event is in no such list
  * @call: the event as registered with the trace core
  * @class: event class, used by this event only
- * @tracepoint: tracepoint that gives the event its name for BPF; it is never hit
+ * @tracepoint: tracepoint that gives the event its name for BPF, and is never hit
  * @users: list of struct event_user: the buffers that record the event, and perf
  * @layout: layout of the records; set when the event is first added to the trace core
  * @fields: array that describes the fields to the trace core; an element without type is the last
@@ -34,8 +34,8 @@ struct record_layout;
  * @added: true while the event is registered with the trace core
  * @was_added: true once the event has been registered with the trace core
  * @used: true once the event has been enabled; from then on, buffers may hold records of the event
- * @is_removed: true if the event is being removed, because no module offers it; it cannot be
- *	enabled
+ * @is_removed: true if the event is being removed, because no module offers the event; such an
+ *	event cannot be enabled
  * @orphan: true if no module offers the event but the event is still referenced: see orphans.c
  * @offered_by: a module that offers the event, preferably the owner; NULL if there is none.  Valid
  *	only while the offers of a source are updated

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Compute names, types and offsets of the fields of a record, from the format of its marker. */
+/* Compute the names, types and offsets of a record's fields from the format of the marker. */
 #include <linux/err.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -264,7 +264,7 @@ static int add_format_fields(struct record_layout *layout, const char *format)
 	return err;
 }
 
-/* Return an upper bound for the number of fields of a format, at most MARKER_MAX_ARGS + 1. */
+/* Return an upper bound for the number of fields in a format, at most MARKER_MAX_ARGS + 1. */
 static unsigned int compute_max_field_count(const char *format)
 {
 	unsigned int nr = 0;

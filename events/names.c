@@ -198,7 +198,7 @@ void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 	kmarkers_event_changes_init(&changes, event->source);
 	wanted.format = NULL;
 	/*
-	 * The module that still offers the name becomes the owner of the new event.  This owner
+	 * A module that still offers the name becomes the owner of the new event.  This owner
 	 * cannot be freed meanwhile, because its unloading waits for event_mutex, in
 	 * kmarkers_events_handle_module_going().
 	 */

@@ -49,7 +49,7 @@ static __always_inline void store_field(void *record, const struct event_user *u
 #define STORE_4(record, user)	STORE_3(record, user); store_field(record, user, 3, d)
 #define STORE_5(record, user)	STORE_4(record, user); store_field(record, user, 4, e)
 
-/* Define the register writer write_N() for N fields. It is called with preemption disabled. */
+/* Define the register writer write_N() for N fields, which is called with preemption disabled. */
 #define DEFINE_REGISTER_WRITER(nr)					\
 static void write_##nr(PARAMS_##nr(user))				\
 {									\
@@ -74,7 +74,7 @@ static void *const register_writers[EVENT_REGISTERS + 1] = {
 };
 
 /**
- * kmarkers_event_choose_register_writer() - choose the register writer of a user of an event
+ * kmarkers_event_choose_register_writer() - choose the register writer for a user of an event
  * @user: the user, a trace buffer or perf, with event and file set
  *
  * perf gets no register writer. A trace buffer gets none if the event has more than EVENT_REGISTERS

@@ -119,7 +119,7 @@ void kmarkers_event_probe(void *private, void *call_private, const char *format,
 
 	if (!is_user_recording(user, file))
 		return;
-	/* Every variadic integer or pointer has a slot of the size of an unsigned long. */
+	/* Every variadic integer or pointer has a slot as large as an unsigned long. */
 	for (i = 0; i < user->event->layout->nr; i++)
 		slots[i] = va_arg(*args, unsigned long);
 	write_hit_record(user, file, slots);

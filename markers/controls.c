@@ -59,7 +59,7 @@ static int prepare_hit_counters(struct marker_control *control)
 	return 0;
 }
 
-/* The built-in probe "count".  It increments a per-CPU counter without an atomic operation. */
+/* The built-in probe "count": increment a per-CPU counter without an atomic operation. */
 static void count_marker_hit(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct marker_control *control = private;

@@ -35,7 +35,7 @@ static inline marker_probe_func *get_typed_noop(const struct marker_typed *typed
 
 /*
  * A probe that is registered by name may have a *register probe*: a function that does the same as
- * the probe.  It takes the arguments of a typed marker in CPU registers instead of a va_list.
+ * the probe, but takes the arguments of a typed marker in CPU registers instead of a va_list.
  * marker_stub_find_register_probe() returns the register probe of @probe, or NULL if @probe has
  * none.  In user space no probe has a register probe, and this function pointer is NULL.
  */

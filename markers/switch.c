@@ -94,11 +94,11 @@ static int prepare_marker_for_switch(struct marker *marker)
 }
 
 /**
- * marker_switch_register_hooks() - register the hooks of the markers of a name
+ * marker_switch_register_hooks() - register the hooks of all markers with a name
  * @entry: the name of the markers
  *
- * This prepares switching the markers on.  The stub of each typed marker is also patched to jump to
- * the marker's iterator.
+ * This function is called before the markers are switched on.  It also patches the stub of each
+ * typed marker to jump to the marker's iterator.
  *
  * Return: 0, or an error, after which marker_switch_unregister_hooks() must be called.
  */

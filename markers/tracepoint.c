@@ -127,7 +127,7 @@ static bool disconnect_module_callback(struct marker *marker)
 }
 
 /**
- * marker_tracepoints_disconnect() - disconnect the callbacks of a module that is being unloaded
+ * marker_tracepoints_disconnect() - disconnect the callbacks in a module that is being unloaded
  * @table: the module's markers
  *
  * The function also waits for callbacks that were disconnected earlier: in newer kernels a task can

@@ -56,7 +56,7 @@ static int add_typed_probe(struct marker_typed *typed, marker_probe_func *func, 
 }
 
 /*
- * Connect a probe, which must not be NULL, to a typed marker.  This does the same as
+ * Connect a probe, which must not be NULL, to a typed marker.  The function does the same as
  * marker_typed_register(), for callers that hold the registry's lock.
  */
 int marker_typed_connect_probe(struct marker_typed *typed, marker_typed_func *probe, void *private)
@@ -124,8 +124,8 @@ static int remove_typed_probe(struct marker_typed *typed, unsigned int index)
 }
 
 /*
- * Disconnect a probe from a typed marker.  This does the same as marker_typed_unregister(), for
- * callers that hold the registry's lock.
+ * Disconnect a probe from a typed marker.  The function does the same as marker_typed_unregister(),
+ * for callers that hold the registry's lock.
  */
 int marker_typed_disconnect_probe(struct marker_typed *typed, marker_typed_func *probe,
 				  void *private)

@@ -180,8 +180,8 @@ int patcher_insn_decode(const u8 *bytes, unsigned int max, struct patcher_insn *
 NOKPROBE_SYMBOL(patcher_insn_decode);
 
 /*
- * Return true if the condition with the code @cond holds for @flags.  An odd code stands for the
- * negation of the condition of the even code before it.  Source: Intel SDM vol. 1, app. B.
+ * Return true if the condition with the code @cond is true for @flags.  An odd code is the negation
+ * of the condition whose code is @cond - 1.  Source: Intel SDM vol. 1, app. B.
  */
 static bool is_condition_true(u8 cond, unsigned long flags)
 {

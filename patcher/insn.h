@@ -48,9 +48,9 @@ void patcher_insn_emulate(const struct patcher_insn *insn, unsigned long addr,
 			  struct pt_regs *regs);
 
 /*
- * Return true if @len bytes are one of the 5-byte instructions that nearly all sites hold: the
- * nop, call rel32, jmp rel32, or mov $imm32 to a register without a prefix.  Comparing opcodes
- * is much faster than patcher_insn_decode(), which would take most of the time of a batch's checks.
+ * Return true if @len bytes are one of the 5-byte instructions that nearly all sites hold: the nop,
+ * call rel32, jmp rel32, or mov $imm32 to a register without a prefix.  Comparing opcodes is much
+ * faster than patcher_insn_decode(), which would take most of the time of checking a batch.
  */
 static inline bool patcher_is_common_insn(const u8 *bytes, unsigned int len)
 {

@@ -148,7 +148,7 @@ static bool is_note_after_jump_by_zero(struct module *module, unsigned long addr
 	       is_instruction_start((unsigned long)before);
 }
 
-/* True if the locations of all arguments of an SDT note can be decoded. */
+/* True if the locations of an SDT note's arguments can all be decoded. */
 static bool can_decode_arguments(const struct sdt_note_record *record)
 {
 	unsigned int i, nr = sdt_count_args(&record->site);

@@ -189,7 +189,7 @@ void sdt_make_event_name(char *name, const struct sdt_probe *probe)
 /**
  * sdt_make_probe_name() - make the full name of a probe, for the log
  * @text: buffer of SDT_MAX_NAME bytes for the name
- * @table: table of a site of the probe; gives the module if the probe's definition names none
+ * @table: table with a site of the probe; gives the module if the probe's definition names none
  * @probe: the probe
  */
 void sdt_make_probe_name(char *text, const struct sdt_table *table, const struct sdt_probe *probe)

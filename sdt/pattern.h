@@ -19,11 +19,11 @@ enum {
 	SDT_PARTS,
 };
 
-/* Buffer size of the name of a function, including the NUL. */
+/* Buffer size of a function's name, including the NUL. */
 #define SDT_MAX_FUNCTION	128
-/* Buffer size of the name of a trace event, including the NUL. The kernel refuses longer names. */
+/* Buffer size of a trace event's name, including the NUL. The kernel refuses longer names. */
 #define SDT_MAX_EVENT		256
-/* Buffer size of the full name of a probe: provider:module:function:name. */
+/* Buffer size of a probe's full name: provider:module:function:name. */
 #define SDT_MAX_NAME		512
 
 /**

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The registry: tables of the sites of all modules. */
+/* The registry: tables of the sites in all modules. */
 #include <linux/list.h>
 #include <linux/mutex.h>
 

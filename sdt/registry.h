@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The registry: tables of the sites of all modules, and the state of each site. */
+/* The registry: tables of the sites in all modules, and the state of each site. */
 #ifndef SDT_REGISTRY_H
 #define SDT_REGISTRY_H
 
@@ -142,7 +142,7 @@ static inline struct sdt_note_record *sdt_get_note_record(const struct sdt_table
 	return (struct sdt_note_record *)table->sites.sites + i;
 }
 
-/* Return the encoded locations of the arguments of a note. */
+/* Return the encoded locations of a note's arguments. */
 static inline const u8 *sdt_get_note_codes(const struct sdt_note_record *record)
 {
 	return (const u8 *)&record->codes + record->codes;

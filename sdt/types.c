@@ -13,7 +13,7 @@
 
 #include "types.h"
 
-/* Buffer size of the text of a type, in bytes, including the NUL; longer texts are truncated. */
+/* Buffer size of a type's text, in bytes, including the NUL; longer texts are truncated. */
 #define TYPE_TEXT_BYTES	64
 
 /* printf conversions of named integer types. Types made of C keywords are parsed with words[]. */
@@ -66,7 +66,7 @@ static unsigned int find_type_word_flags(const char *word, size_t length)
 	return IS_UNKNOWN;
 }
 
-/* Return the combined flags of all words of a type. Skip the name that follows "enum". */
+/* Return the combined flags of all words in a type. Skip the name that follows "enum". */
 static unsigned int collect_type_flags(const char *type)
 {
 	unsigned int flags = 0;

@@ -162,8 +162,8 @@ struct bench_config {
  * struct bench_result - the samples of the last run of a group
  * @samples: array, or NULL before the first run
  * @nr: number of samples taken; the run is complete if it equals @planned
- * @planned: number of samples of a complete run
- * @step: number of samples of each block
+ * @planned: number of samples in a complete run
+ * @step: number of samples in each block
  * @run: number of the run; 0 in user space
  * @config: configuration of the run
  */

@@ -234,7 +234,7 @@ static inline unsigned int patcher_get_duration_bucket(u64 ns)
  * @longest_trap_ns: longest time that the int3s of a batch, or of a chunk of a batch, were in
  *	memory
  * @longest_wait_ns: longest time from taking patcher_lock() until all locks of a batch were
- *	held; it includes the checks of the batch
+ *	held, including the checks of the batch
  * @check_ns: total time of checking batches
  * @map_ns: total time of mapping and unmapping text
  * @apply_ns: total time of writing and synchronising

@@ -10,7 +10,7 @@
 
 #include <linux/types.h>
 
-/* Maximum number of parts of a name; maximum size of a pattern in bytes, including the NUL. */
+/* Maximum number of parts in a name; maximum size of a pattern in bytes, including the NUL. */
 #define PATCHER_PATTERN_PARTS	4
 #define PATCHER_PATTERN_BYTES	256
 

@@ -89,9 +89,9 @@ int __must_check patcher_core_unregister(struct patcher_core_site *core);
 /**
  * struct patcher_redirect - a direct call that is redirected
  * @function: the function that contains the call
- * @callee: the function that is called; the first call to it is redirected
- * @replacement: the function to call instead, with the same arguments and result type; it must
- *	not sleep, so that a tasks-RCU grace period waits for it
+ * @callee: the function that is called; the first call to @callee in @function is redirected
+ * @replacement: the function to call instead, with the same arguments and result type; must not
+ *	sleep, so that a tasks-RCU grace period waits for the replacement to return
  * @module: the module that contains the replacement, or NULL for the kernel; the module cannot
  *	be unloaded while the call is redirected
  * @core: private

@@ -67,7 +67,7 @@
  * defines SDT_NOTES_WITHOUT_NOP before it includes this file, notes have no nop, as in a module.
  *
  * SDT_FLAVOUR, defined before this file is included, is the flavour of all SDT_PROBEn() in
- * the file; it is jump by default.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
+ * the file; the default is jump.  SDT_PROBE_FLAVOUR() takes the flavour as an argument.
  * With SDT_NOTES_ONLY the only flavour is note, and the program need not be linked with
  * libkmarkers.a.
  *
@@ -121,7 +121,7 @@ KMARKERS_CHUNK(sdttarget, sdt_tables_need_sdt, 16);
 #endif
 
 #define SDT_MAX_ARGS	7
-/* Maximum lengths in characters of the names of providers and probes, due to trace events. */
+/* Maximum lengths of provider names and probe names in characters, due to trace events. */
 #define SDT_PROVIDER_MOST	59
 #define SDT_PROBE_MOST		63
 
@@ -215,7 +215,7 @@ static inline const struct sdt_probe *sdt_hit_probe(const struct sdt_hit *hit)
 }
 
 /**
- * sdt_hit_ip() - get the address of the site of a hit
+ * sdt_hit_ip() - get the address of the site that was hit
  * @hit: the hit
  *
  * Context: any.

@@ -31,7 +31,7 @@
 #include <kmarkers/table_version.h>
 
 /**
- * struct kmarkers_chunk - head of the records of one translation unit
+ * struct kmarkers_chunk - head of the records that one translation unit contributes
  * @needs: address of a symbol of the kmarkers module that uses the records
  * @bytes: size of all records of the translation unit in bytes
  * @record: size of one record in bytes

@@ -66,7 +66,7 @@
  * The last two instructions are changed only while no CPU can be between them.  For this purpose,
  * the first instruction remains a jump to the iterator for an RCU grace period before the change; a
  * site disables preemption while it calls the stub, so the grace period waits for such calls.
- * If the only probe is out of reach of a 32-bit displacement, the iterator calls the probe.
+ * If a 32-bit displacement does not reach the only probe, the iterator calls the probe.
  */
 #ifndef KMARKERS_TYPED_H
 #define KMARKERS_TYPED_H
@@ -214,7 +214,7 @@ static inline void __marker_ignore(int nothing __maybe_unused, ...)
 #define MARKER_PROTO(args...)		args
 
 /**
- * MARKER_ARGS() - the names of the parameters of a typed marker
+ * MARKER_ARGS() - the names of a typed marker's parameters
  * @args: names, in the order of MARKER_PROTO()
  */
 #define MARKER_ARGS(args...)		args
