@@ -32,7 +32,7 @@ static bool is_word_start(char c)
  * Return true for a character of a word.  The bytes of a UTF-8 character count as letters;
  * otherwise the ASCII letters behind such a character would be parsed as a separate word.
  */
-static bool is_word_part(char c)
+static bool is_word_char(char c)
 {
 	return is_word_start(c) || (c >= '0' && c <= '9') || (u8)c >= 0x80;
 }
@@ -58,7 +58,7 @@ static bool is_valid_field_name(const char *name)
 {
 	if (!is_word_start(*name) || is_reserved_field_name(name))
 		return false;
-	while (*name && is_word_part(*name) && (u8)*name < 0x80)
+	while (*name && is_word_char(*name) && (u8)*name < 0x80)
 		name++;
 	return !*name;
 }
@@ -85,7 +85,7 @@ static const char *skip_separators_back(const char *text, const char *end)
 
 static const char *find_word_start(const char *text, const char *end)
 {
-	while (end > text && is_word_part(end[-1]))
+	while (end > text && is_word_char(end[-1]))
 		end--;
 	return end;
 }

@@ -79,7 +79,7 @@ static int add_further_probe(struct marker_link *link)
 }
 
 /* Allocate the array for the first probe of a name; publish_linked_probe() publishes it. */
-static int prepare_first_probe(struct marker_link *link)
+static int alloc_first_probe_array(struct marker_link *link)
 {
 	struct probe_array *old;
 	int err;
@@ -108,7 +108,7 @@ static int prepare_probe_link(struct marker_link *link)
 	err = marker_name_set_format(entry, format);
 	if (err)
 		return err;
-	return entry->probes ? add_further_probe(link) : prepare_first_probe(link);
+	return entry->probes ? add_further_probe(link) : alloc_first_probe_array(link);
 }
 
 static unsigned int count_markers(const struct marker_entry *entry)

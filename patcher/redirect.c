@@ -133,7 +133,7 @@ static bool is_call_redirected(const struct patcher_redirect *redirect)
 	return false;
 }
 
-static int redirect_call_once(struct patcher_redirect *redirect)
+static int redirect_call_unless_redirected(struct patcher_redirect *redirect)
 {
 	int err = -EBUSY;
 
@@ -165,7 +165,7 @@ int patcher_redirect_call(struct patcher_redirect *redirect)
 		return -EINVAL;
 	if (!try_module_get(redirect->module))
 		return -ENOENT;
-	err = redirect_call_once(redirect);
+	err = redirect_call_unless_redirected(redirect);
 	if (err)
 		module_put(redirect->module);
 	return err;
