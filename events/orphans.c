@@ -60,7 +60,7 @@ static bool remove_orphan_if_unused(struct kmarkers_event *event)
  * Work item: remove the orphans that are not used any more, and retry to connect unconnected users.
  * On exit no orphan is left, because each orphan holds a reference to this module.
  */
-void kmarkers_events_check_orphans_and_users(struct work_struct *work)
+void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work)
 {
 	struct kmarkers_event *event;
 	struct hlist_node *next;

@@ -7,6 +7,6 @@ struct kmarkers_event_source;
 struct work_struct;
 
 void kmarkers_events_make_orphans_of_source(struct kmarkers_event_source *source);
-void kmarkers_events_check_orphans_and_users(struct work_struct *work);
+void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work);
 
 #endif /* EVENTS_ORPHANS_H */

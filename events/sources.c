@@ -414,7 +414,7 @@ int __init kmarkers_events_init(void)
 		pr_warn("trace events cannot be created in this kernel: event_mutex, or a function that adds or removes events, not found\n");
 		return 0;
 	}
-	if (kmarkers_event_create_queue(kmarkers_events_check_orphans_and_users))
+	if (kmarkers_event_create_queue(kmarkers_events_remove_orphans_and_connect_users))
 		return -ENOMEM;
 	kmarkers_event_names.lock = lock;
 	return 0;

@@ -23,7 +23,7 @@
 #include "stubs.h"
 #include "typed.h"
 
-static int update_raw_probe(struct marker_typed *typed)
+static int switch_raw_probe(struct marker_typed *typed)
 {
 	struct marker_raw *raw = typed->raw;
 	bool wanted = READ_ONCE(raw->wanted);
@@ -45,7 +45,7 @@ static int update_raw_probe(struct marker_typed *typed)
 	return err;
 }
 
-static void update_all_raw_probes(struct work_struct *unused)
+static void switch_all_raw_probes(struct work_struct *unused)
 {
 	struct marker_table *table;
 	unsigned int i;
@@ -57,13 +57,13 @@ static void update_all_raw_probes(struct work_struct *unused)
 			struct marker_typed *typed = get_typed_marker(marker);
 
 			if (typed && typed->raw)
-				update_raw_probe(typed);
+				switch_raw_probe(typed);
 		}
 	}
 	mutex_unlock(&marker_registry.lock);
 }
 
-static DECLARE_WORK(update_work, update_all_raw_probes);
+static DECLARE_WORK(update_work, switch_all_raw_probes);
 
 /**
  * marker_raw_switch() - connect or disconnect the probe that calls BPF programs
@@ -85,7 +85,7 @@ int marker_raw_switch(struct marker_typed *typed, bool on)
 		schedule_work(&update_work);
 		return 0;
 	}
-	err = update_raw_probe(typed);
+	err = switch_raw_probe(typed);
 	if (err && on)
 		WRITE_ONCE(typed->raw->wanted, false);
 	mutex_unlock(&marker_registry.lock);

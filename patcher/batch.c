@@ -46,7 +46,7 @@ static bool sort_pokes(struct patcher_poke *pokes, unsigned int nr)
 }
 
 /* Type of the two functions that check a poke: check_new_insn() and check_trap_poke(). */
-typedef int check_function(const struct patcher_table *table, const struct patcher_poke *poke);
+typedef int check_poke_function(const struct patcher_table *table, const struct patcher_poke *poke);
 
 static __always_inline int check_new_insn(const struct patcher_table *table,
 					  const struct patcher_poke *poke)
@@ -60,7 +60,7 @@ static __always_inline int check_new_insn(const struct patcher_table *table,
 
 static __always_inline int check_poke(const char *owner, struct patcher_poke *poke,
 				      struct patcher_cursor *cursor, bool *in_core,
-				      check_function *check)
+				      check_poke_function *check)
 {
 	const struct patcher_site *site;
 
@@ -132,7 +132,7 @@ static unsigned int skip_common_pokes(struct patcher_cursor *cursor,
  * where @check is a constant, so the compiler makes a direct call of @check.
  */
 static __always_inline int check_pokes(const char *owner, struct patcher_poke *pokes,
-				       unsigned int nr, bool *in_core, check_function *check)
+				       unsigned int nr, bool *in_core, check_poke_function *check)
 {
 	struct patcher_cursor cursor = { NULL };
 	unsigned int i = 0;
@@ -179,11 +179,11 @@ static __always_inline bool are_bytes_equal(const u8 *a, const u8 *b, unsigned i
 }
 
 /*
- * Compare the bytes of each site with those that the caller expects, first in the executable
+ * Compare the bytes of each site with the bytes that the caller expects, first in the executable
  * mapping, then in its writable alias.  The second comparison detects an alias of a wrong page
  * before the first store.
  */
-static int check_old_bytes(const struct patcher_poke *pokes, unsigned int nr)
+static int compare_old_bytes(const struct patcher_poke *pokes, unsigned int nr)
 {
 	unsigned int i;
 
@@ -206,7 +206,7 @@ static int map_and_write_pokes(struct patcher_poke *pokes, unsigned int nr, unsi
 	if (err)
 		return err;
 	mapped = ktime_get_ns();
-	err = check_old_bytes(pokes, nr);
+	err = compare_old_bytes(pokes, nr);
 	checked = ktime_get_ns();
 	if (!err)
 		write(pokes, nr, chunk);

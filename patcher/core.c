@@ -82,7 +82,7 @@ EXPORT_SYMBOL_GPL(patcher_core_register);
  * Return 0 if a site holds its original bytes, -EBUSY if other code has set a breakpoint at the
  * site, -EILSEQ if the site holds other bytes, and -EINVAL if the site is not registered.
  */
-static int check_original_bytes(const struct patcher_core_site *core)
+static int compare_original_bytes(const struct patcher_core_site *core)
 {
 	if (!patcher_sites_has_table(&core->table))
 		return -EINVAL;
@@ -108,7 +108,7 @@ int patcher_core_unregister(struct patcher_core_site *core)
 	int err;
 
 	patcher_lock();
-	err = check_original_bytes(core);
+	err = compare_original_bytes(core);
 	if (!err)
 		patcher_unregister_table_locked(&core->table);
 	patcher_unlock();

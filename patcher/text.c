@@ -45,7 +45,7 @@ bool patcher_is_text_unexecuted(const struct module *module)
  * does not export init_mm.  The kernel frees the page table after a TLB flush on every CPU.  A
  * flush by IPIs waits for this walk, because the walk is made with interrupts off.  A flush without
  * IPIs (AMD's INVLPGB) does not wait, so the walk may read a table that has been reused, and return
- * a wrong page.  So pfn_valid() checks the result of the walk, and check_old_bytes() compares the
+ * a wrong page.  So pfn_valid() checks the result of the walk, and compare_old_bytes() compares the
  * bytes in the page before they are written.
  */
 static struct page *find_text_page(unsigned long addr)

@@ -31,8 +31,8 @@ struct sdt_note_probe {
 	unsigned int site;
 };
 
-/* The kprobe's handler, called in breakpoint context or with preemption disabled. */
-static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
+/* Pre-handler of the kprobe, called in breakpoint context or with preemption disabled. */
+static int call_note_handlers(struct kprobe *kp, struct pt_regs *regs)
 {
 	const struct sdt_note_probe *note = container_of(kp, struct sdt_note_probe, kp);
 	const struct sdt_note_record *record = sdt_get_note_record(note->table, note->site);
@@ -60,7 +60,7 @@ static int handle_note_kprobe(struct kprobe *kp, struct pt_regs *regs)
 		preempt_enable_notrace();
 	return 0;
 }
-NOKPROBE_SYMBOL(handle_note_kprobe);
+NOKPROBE_SYMBOL(call_note_handlers);
 
 /*
  * True if the kernel refused a kprobe because the module is being unloaded.  The refusal is not
@@ -93,7 +93,7 @@ static int arm_note(struct sdt_table *table, unsigned int i)
 	probe->table = table;
 	probe->site = i;
 	probe->kp.addr = (kprobe_opcode_t *)patcher_site_addr(sdt_get_site(table, i));
-	probe->kp.pre_handler = handle_note_kprobe;
+	probe->kp.pre_handler = call_note_handlers;
 	err = register_kprobe(&probe->kp);
 	if (is_error_due_to_unloading(table, err)) {
 		kfree(probe);

@@ -181,7 +181,7 @@ static void find_unarmable_notes(struct sdt_table *table)
 	}
 }
 
-static int prepare_note_table(struct sdt_table *table)
+static int check_sort_and_register_notes(struct sdt_table *table)
 {
 	unsigned int nr = table->sites.nr;
 	int err;
@@ -217,7 +217,7 @@ int sdt_register_notes(struct module *module, const struct kmarkers_span *span)
 	table = sdt_alloc_table(module, span->first, nr);
 	if (!table)
 		return -ENOMEM;
-	err = prepare_note_table(table);
+	err = check_sort_and_register_notes(table);
 	if (err)
 		sdt_free_table(table);
 	return err;
