@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
-# Compares two runs in continuous integration. action.yml and gitlab.yml call this script; it also
-# works by hand.
+# Compares two runs in continuous integration. action.yml and gitlab.yml call this script, which can
+# also be called by hand.
 #
 # usage: ci/compare.sh RUN_A RUN_B [OUT [OPTION...]]
 #   OUT      output folder for comparison.md, .json, .xml (JUnit) and .html (default: comparison)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs one part of the tests in continuous integration, after scripts/setup has installed its tools.
-# tests-github.yml and tests-gitlab.yml call this script; it also works by hand.
+# tests-github.yml and tests-gitlab.yml call this script, which can also be called by hand.
 #
 # usage: ci/test.sh lint|native|vm [KERNEL]
 #   lint     run all linters

@@ -69,7 +69,7 @@ static void __exit entry_exit(void)
 module_init(entry_init);
 module_exit(entry_exit);
 
-MODULE_DESCRIPTION("Recorded entries and exits of functions");
+MODULE_DESCRIPTION("Hit counts and trace events of function entries and exits");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KMARKERS_VERSION);

@@ -143,7 +143,7 @@ static void __exit immediate_exit(void)
 module_init(immediate_init);
 module_exit(immediate_exit);
 
-MODULE_DESCRIPTION("Variables read as operands of instructions");
+MODULE_DESCRIPTION("Immediate values: variables that are read as operands of instructions");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KMARKERS_VERSION);

@@ -242,7 +242,7 @@ static void __exit markers_exit(void)
 module_init(markers_init);
 module_exit(markers_exit);
 
-MODULE_DESCRIPTION("Static markers with probes connected at run time");
+MODULE_DESCRIPTION("Markers in the code, to which probes are connected at run time");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KMARKERS_VERSION);

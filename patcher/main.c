@@ -114,7 +114,7 @@ static void __exit patcher_exit(void)
 module_init(patcher_init);
 module_exit(patcher_exit);
 
-MODULE_DESCRIPTION("Live replacement of instructions in module text");
+MODULE_DESCRIPTION("Live replacement of instructions in modules and in the kernel");
 MODULE_AUTHOR("kmarkers developers");
 MODULE_LICENSE("GPL");
 MODULE_VERSION(KMARKERS_VERSION);
