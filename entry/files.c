@@ -29,7 +29,7 @@ static ssize_t entry_control_write(struct file *file, const char __user *buf, si
 	return patcher_control_write(&control, buf, count);
 }
 
-/* Show the usage, then the rules in force, including those that match no function yet. */
+/* Show the usage, then all rules, including rules that match no function yet. */
 static int entry_control_show(struct seq_file *m, void *unused)
 {
 	seq_printf(m, "# %s\n", control.usage);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The debugfs files entry/list and entry/stats. */
+/* Print the debugfs files entry/list and entry/stats. */
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/mutex.h>

@@ -155,9 +155,8 @@ static void register_records_and_log_error(struct module *module)
 }
 
 /**
- * entry_register_module() - register the recorded functions of a module, if
- * there are any
- * @module: a module that is live, or one in MODULE_STATE_COMING, whose code does not run yet
+ * entry_register_module() - register the recorded functions of a module, if there are any
+ * @module: a live module, or a module in MODULE_STATE_COMING, whose code does not run yet
  * @is_live: true if the module is live
  *
  * An error does not keep the module from being loaded.  If the module's table is malformed, if
@@ -178,8 +177,7 @@ void entry_register_module(struct module *module, bool is_live)
 }
 
 /**
- * entry_register_loaded_modules() - register the recorded functions of all
- * live modules
+ * entry_register_loaded_modules() - register the recorded functions of all live modules
  *
  * Context: may sleep; the module notifier is registered.
  * Return: 0 or -ENOMEM.

@@ -187,7 +187,7 @@ static void add_event_or_free(struct kmarkers_event *event)
  * kmarkers_event_unhash_and_free() - remove an event from the hash table and free it
  * @event: the event, not registered with the trace core
  *
- * If the event's source still offers the same name, an event is created for that offer.
+ * If the event's source still offers the same name, an event is created for this offer.
  */
 void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 {

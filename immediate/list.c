@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The file immediate/list in debugfs. */
+/* Print the debugfs file immediate/list. */
 #include <linux/errno.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>

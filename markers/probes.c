@@ -62,9 +62,9 @@ static int disconnect_probe_with_data(struct marker_entry *entry, marker_probe_f
 
 /**
  * marker_probe_unregister() - disconnect a probe
- * @name: as registered
- * @probe: as registered
- * @probe_private: as registered
+ * @name: the name that was passed to marker_probe_register()
+ * @probe: the probe that was passed to marker_probe_register()
+ * @probe_private: the private data that was passed to marker_probe_register()
  *
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *
@@ -89,8 +89,8 @@ EXPORT_SYMBOL_GPL(marker_probe_unregister);
 
 /**
  * marker_probe_unregister_private_data() - disconnect a probe without giving the marker name
- * @probe: as registered
- * @probe_private: as registered
+ * @probe: the probe that was passed to marker_probe_register()
+ * @probe_private: the private data that was passed to marker_probe_register()
  *
  * If the probe is registered with this data under several names, the probe is disconnected from one
  * of these names.
@@ -133,8 +133,8 @@ static void *find_private_data(const struct probe_array *array, marker_probe_fun
 
 /**
  * marker_get_private_data() - get the data that a probe was registered with
- * @name: as registered
- * @probe: as registered
+ * @name: the name that was passed to marker_probe_register()
+ * @probe: the probe that was passed to marker_probe_register()
  * @num: index of the registration, counted from 0, if the probe is registered several times
  *
  * The caller must prevent other tasks from unregistering the probe and freeing the data.

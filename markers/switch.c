@@ -119,8 +119,9 @@ int marker_switch_register_hooks(struct marker_entry *entry)
 }
 
 /*
- * Unregister the hooks of the markers of a name, and update the stubs of these markers.  Call this
- * after the markers were switched off, or after an attempt to switch them on failed.
+ * Unregister the hooks of all markers with a name, and let the stubs of these markers call single
+ * probes directly.  Call this function after the markers were switched off, or after an attempt to
+ * switch them on failed.
  */
 void marker_switch_unregister_hooks(struct marker_entry *entry)
 {

@@ -140,8 +140,8 @@ int marker_typed_disconnect_probe(struct marker_typed *typed, marker_typed_func 
 /**
  * marker_typed_unregister() - disconnect a probe from a typed marker
  * @typed: the marker
- * @probe: as registered
- * @private: as registered
+ * @probe: the probe that was passed to marker_typed_register()
+ * @private: the private data that was passed to marker_typed_register()
  *
  * The probe may still run on other CPUs until marker_synchronize_unregister().
  *

@@ -118,7 +118,7 @@ void patcher_unregister_table_locked(struct patcher_table *table)
 
 /**
  * patcher_unregister() - unregister the sites of a table
- * @table: as registered
+ * @table: a registered table
  *
  * Context: may sleep; waits for an RCU grace period, after which no breakpoint
  * handler uses @table; for core text, waits for two grace periods.
@@ -134,7 +134,7 @@ EXPORT_SYMBOL_GPL(patcher_unregister);
 
 /**
  * patcher_unregister_nowait() - unregister the sites of a table, without waiting
- * @table: as registered; not of core text
+ * @table: a registered table; not of core text
  *
  * CPUs may still execute the text that contains the sites.  They execute no int3 of the patcher in
  * this text, because a batch ends only after all CPUs have left its int3s.  But a handler of an

@@ -241,9 +241,7 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
 		mutex_unlock(&sdt_registry.lock);
 	}
 	if (err) {
-		/*
-		 * Hits before the error may still run the handler: wait for the end of these hits.
-		 */
+		/* Wait for hits that began before the error, which may still run the handler. */
 		synchronize_rcu();
 		kfree(attachment);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The debugfs file sdt/notes. For each note (a site without an instruction of its own), the file
- * shows definitions: lines for kprobe_events, perf and bpftrace that probe the note.
+ * Print the debugfs file sdt/notes. For each note (a site without an instruction of its own), the
+ * file shows definitions: lines for kprobe_events, perf and bpftrace that probe the note.
  */
 #include <linux/elf.h>
 #include <linux/fs.h>

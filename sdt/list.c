@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The debugfs file sdt/list. */
+/* Print the debugfs file sdt/list. */
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/seq_file.h>

@@ -186,7 +186,7 @@ int sdt_promote_hot_sites(unsigned int limit)
 	sdt_for_each_state(state, table, i) {
 		if (sdt_get_flavour(sdt_get_site(table, i)) != SDT_BREAKPOINT)
 			continue;
-		/* Only the first copy of a site counts hits. Other copies follow in this loop. */
+		/* Only the first copy of a site counts hits. The loop visits this copy first. */
 		state->promoted = state->to_first ? sdt_get_first_copy(state)->promoted :
 						    READ_ONCE(state->hits) > limit;
 		WRITE_ONCE(state->hits, 0);

@@ -275,19 +275,19 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 
 /**
  * BENCH_OPS() - define a variant at every layout, with interrupts off
- * @id: the variant, for BENCH_ROW(); the statements follow
+ * @id: the variant, for BENCH_ROW(); the last arguments are the measured statements
  */
 #define BENCH_OPS(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP, id, __VA_ARGS__)
 
 /**
  * BENCH_OPS_OPEN() - define a variant at every layout, with interrupts on
- * @id: the variant, for BENCH_ROW(); the statements follow
+ * @id: the variant, for BENCH_ROW(); the last arguments are the measured statements
  */
 #define BENCH_OPS_OPEN(id, ...)	BENCH_AT_EACH_LAYOUT(BENCH_OP_OPEN, id, __VA_ARGS__)
 
 /**
  * BENCH_OPS_EACH() - define a variant at 8 layouts, with a window around each iteration
- * @id: the variant, for BENCH_ROW(); the statements follow
+ * @id: the variant, for BENCH_ROW(); the last arguments are the measured statements
  * @prepare: statement that is executed before each iteration, and not timed
  */
 #define BENCH_OPS_EACH(id, prepare, ...)				\
@@ -295,7 +295,7 @@ static noinline BENCH_NO_ALIGN u64 id##_##layout(u32 loops)				\
 
 /**
  * BENCH_OPS_EACH_AFTER() - define a variant like BENCH_OPS_EACH(), after untimed iterations
- * @id: the variant, for BENCH_ROW(); the statements follow
+ * @id: the variant, for BENCH_ROW(); the last arguments are the measured statements
  * @unseen: number of untimed iterations
  * @prepare: statement that is executed before each iteration, and not timed
  *
