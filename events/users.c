@@ -122,9 +122,9 @@ static int create_event_user(struct kmarkers_event *event, struct trace_event_fi
 
 /*
  * Add a user of an event: the buffer of @file, or perf if @file is NULL.  The user holds a
- * reference to this module, which could otherwise be unloaded: the modules that offer events need
- * not depend on it.  Perf as a user also holds a reference to the owner of the event.  Perf itself
- * takes this reference only in kernels that count references in modules.
+ * reference to this module, which could otherwise be unloaded, because modules that offer events
+ * need not depend on this module.  Perf as a user also holds a reference to the owner of the event.
+ * Perf itself takes a reference to the owner only in kernels that count references in modules.
  */
 static int add_event_user(struct kmarkers_event *event, struct trace_event_file *file)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Print names of variables; implemented by symbol.c, and in user space by native/start.c. */
+/* Print names of variables: symbol.c in the kernel, native/start.c in user space. */
 #ifndef IMMEDIATE_SYMBOL_H
 #define IMMEDIATE_SYMBOL_H
 

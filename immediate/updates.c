@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A counter of changes for each immediate value, in an array sorted by address. */
+/* Count the changes of each immediate value, in an array sorted by address. */
 #include <linux/errno.h>
 #include <linux/lockdep.h>
 #include <linux/module.h>

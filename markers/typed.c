@@ -114,7 +114,7 @@ static int remove_typed_probe(struct marker_typed *typed, unsigned int index)
 		return err;
 	marker_array_remove_probe(&array, index, get_typed_noop(typed), &old);
 	publish_typed_probes(typed, array);
-	/* Ignore an error: if the site stays on, hits call no probe, because @array is NULL. */
+	/* Ignore an error: hits of a site that stays on call no probe, because @array is NULL. */
 	if (!array && !marker->probes)
 		switch_typed_marker(marker, false);
 	if (old)

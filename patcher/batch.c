@@ -170,8 +170,9 @@ static int sort_and_check_pokes(const char *owner, struct patcher_poke *pokes, u
 }
 
 /*
- * Return true if two instructions are equal.  Nearly all instructions have 5 bytes.  Their
- * comparison calls no function: the compiler replaces a memcmp() of 4 bytes by one instruction.
+ * Return true if two instructions are equal.  Nearly all instructions have 5 bytes; a comparison of
+ * 5 bytes calls no function, because the compiler replaces a memcmp() of 4 bytes by one
+ * instruction.
  */
 static __always_inline bool are_bytes_equal(const u8 *a, const u8 *b, unsigned int len)
 {

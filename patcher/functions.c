@@ -138,10 +138,11 @@ static noinline int find_function_start(const char *name, unsigned long *start)
 }
 
 /*
- * Return true if the instruction at @addr is a direct call to the function at @callee, to the byte
- * behind its ENDBR (IBT builds), or to its call depth tracking code in the padding before it
- * (retbleed=stuff).  An int3 is accepted instead of the opcode, because a kprobe may be on the
- * call: patcher_check_core_write() later refuses to change that call, and logs the reason.
+ * Return true if the instruction at @addr is a direct call to one of three addresses: @callee, the
+ * start of a function; the byte behind the ENDBR of this function (IBT builds); or the call depth
+ * tracking code in the padding before this function (retbleed=stuff).  An int3 is accepted instead
+ * of the opcode, because a kprobe may be on the call: patcher_check_core_write() later refuses to
+ * change this call, and logs the reason.
  */
 static bool is_call_to_function(unsigned long addr, unsigned long callee)
 {
@@ -154,7 +155,7 @@ static bool is_call_to_function(unsigned long addr, unsigned long callee)
 /**
  * patcher_find_call() - find the first direct call from one function to another
  * @function: the caller, a function that the patcher is allowed to change
- * @callee: the function that it calls
+ * @callee: the function that @function calls
  * @offset: set to the offset of the call in @function
  *
  * Context: may sleep.

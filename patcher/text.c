@@ -40,13 +40,13 @@ bool patcher_is_text_unexecuted(const struct module *module)
  * Find the page of an address.  Core text is mapped linearly from phys_base.  Module text is
  * mapped page by page, so its page is found by a walk of the page tables.
  *
- * Newer kernels merge small pages of module text into large ones and free the page table that
- * mapped the small ones.  A page table walk should therefore hold a lock of init_mm, but the kernel
- * does not export init_mm.  The kernel frees the page table after a TLB flush on every CPU.  A
- * flush by IPIs waits for this walk, because the walk is made with interrupts off.  A flush without
- * IPIs (AMD's INVLPGB) does not wait, so the walk may read a table that has been reused, and return
- * a wrong page.  So pfn_valid() checks the result of the walk, and compare_old_bytes() compares the
- * bytes in the page before they are written.
+ * Newer kernels merge small pages of module text into large pages, and free the page table that
+ * mapped the small pages.  A page table walk should therefore hold a lock of init_mm, but the
+ * kernel does not export init_mm.  The kernel frees the page table after a TLB flush on every CPU.
+ * A flush by IPIs waits for this walk, because the walk is made with interrupts off.  A flush
+ * without IPIs (AMD's INVLPGB) does not wait, so the walk may read a table that has been reused,
+ * and return a wrong page.  So pfn_valid() checks the result of the walk, and compare_old_bytes()
+ * compares the bytes in the page before they are written.
  */
 static struct page *find_text_page(unsigned long addr)
 {

@@ -64,7 +64,7 @@ static bool are_ends_of_same_site(const struct jump_end *x, const struct jump_en
 	return x->origin == y->origin && x->function == y->function && x->addr == y->addr;
 }
 
-/* Return the address that a site's jump leads to, or the address after an endbr64 there. */
+/* Return the address that a site's jump leads to; if an endbr64 is there, the address after it. */
 static unsigned long find_jump_target(const struct patcher_site *site)
 {
 	const u8 *insn = (const u8 *)patcher_site_addr(site);

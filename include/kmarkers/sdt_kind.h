@@ -56,7 +56,7 @@
 	 __SDT_IS(t, "off_t") || __SDT_IS(t, "pid_t") ||		\
 	 __SDT_IS(t, "uid_t") || __SDT_IS(t, "gid_t"))
 
-/* Declare arrays, never defined, each of whose lengths encodes the kind of one argument. */
+/* Declare arrays that are never defined: an array's length encodes the kind of one argument. */
 #define __SDT_DECLARE_KINDS(id)						\
 	extern __maybe_unused						\
 	char __sdt_kind_1_##id[], __sdt_kind_2_##id[], __sdt_kind_3_##id[], \
