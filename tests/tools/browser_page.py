@@ -39,7 +39,7 @@ def test_reference_page_has_no_fault_on_any_screen(reference_run: Path) -> None:
     assert find_page_faults(reference_run / "report.html") == {"report.html": []}
 
 
-def test_page_with_hostile_names_has_faults_on_the_first_screen_only(hostile_run: Path) -> None:
+def test_page_with_hostile_names_only_has_faults_about_its_first_screen(hostile_run: Path) -> None:
     (lines,) = find_page_faults(hostile_run / "report.html", brief=True).values()
     assert [line for line in lines if "first screen" not in line] == []
 
@@ -96,5 +96,7 @@ def faults_by_page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[s
 
 
 @pytest.mark.parametrize("flaw", FLAWS)
-def test_each_flaw_is_reported(faults_by_page: dict[str, list[str]], flaw: str) -> None:
+def test_each_inserted_page_flaw_is_reported(
+    faults_by_page: dict[str, list[str]], flaw: str
+) -> None:
     assert any(FLAWS[flaw][3] in line for line in faults_by_page[f"{flaw}.html"])

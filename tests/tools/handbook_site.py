@@ -63,19 +63,19 @@ def list_documented_names() -> Iterator[str]:
             yield from (name for name in EXPORT.findall(text) if f" * {name}() - " in text)
 
 
-def test_reference_has_every_function_and_macro(site: Path) -> None:
+def test_handbook_index_has_every_documented_name(site: Path) -> None:
     wanted = sorted(set(list_documented_names()))
     assert len(wanted) > 150
     names = list_indexed_names(site)
     assert [name for name in wanted if name not in names] == []
 
 
-def test_reference_has_every_command(site: Path) -> None:
+def test_handbook_has_the_usage_of_every_command(site: Path) -> None:
     text = (site / "reference" / "commands.html").read_text(encoding="utf-8")
     assert [name for name in COMMANDS if f"usage: kmarkers {name}" not in text] == []
 
 
-def test_every_link_has_an_existing_target(site: Path) -> None:
+def test_every_link_of_the_handbook_has_an_existing_target(site: Path) -> None:
     pages = {path: PageLinks(path) for path in sorted(site.rglob("*.html"))}
     assert len(pages) > 100
     dead = []
@@ -92,7 +92,7 @@ def test_every_link_has_an_existing_target(site: Path) -> None:
     assert dead == []
 
 
-def test_pages_need_no_file_from_elsewhere(site: Path) -> None:
+def test_handbook_is_readable_without_a_server(site: Path) -> None:
     """The pages are readable from a folder, without a server: no file is a symbolic link, and no
     script or style sheet imports another file."""
     assert [path for path in site.rglob("*") if path.is_symlink()] == []
@@ -104,20 +104,20 @@ def test_pages_need_no_file_from_elsewhere(site: Path) -> None:
     assert [path for path, text in texts.items() if imports.search(text)] == []
 
 
-def test_first_page_names_every_document(site: Path) -> None:
+def test_first_handbook_page_links_to_every_document(site: Path) -> None:
     text = (site / "index.html").read_text(encoding="utf-8")
     pages = [path for path in site.glob("Documentation/**/*.html") if path.stem != "README"]
     assert len(pages) >= 22
     assert [path.name for path in pages if str(path.relative_to(site)) not in text] == []
 
 
-def test_first_page_names_its_commit(site: Path) -> None:
+def test_first_handbook_page_names_the_commit(site: Path) -> None:
     commit = handbook.describe_commit()
     assert len(commit) >= 7
     assert f"commit {commit}" in (site / "index.html").read_text(encoding="utf-8")
 
 
-def test_a_link_to_a_missing_file_is_an_error(tmp_path: Path) -> None:
+def test_handbook_refuses_a_link_to_a_missing_file(tmp_path: Path) -> None:
     pages = handbook.Handbook(tmp_path)
     with pytest.raises(FailedError, match=r"patcher/absent\.c, which does not exist"):
         pages.adapt_links(Path("Documentation/patcher.md"), "see [it](../patcher/absent.c)")

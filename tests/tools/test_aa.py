@@ -114,7 +114,7 @@ def run_check_aa(monkeypatch: pytest.MonkeyPatch, *runs: list[Result]) -> int:
     return main(["check", "aa", "-o", f"runs={len(runs)}"])
 
 
-def test_without_core_cycles_there_is_no_verdict(
+def test_aa_is_skipped_without_core_cycles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
     """If core cycles are unknown, the check is skipped, because its limit is in core cycles."""
@@ -173,7 +173,7 @@ def test_two_runs_with_different_costs_fail(
         (4, 32, "4 of 32 added costs differ from run to run (12.5%, at most 5%)", 1),
     ],
 )
-def test_one_added_cost_of_twenty_may_differ_from_run_to_run(
+def test_up_to_5_percent_of_added_costs_may_differ_between_runs(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     clones: list[Result],
@@ -281,7 +281,7 @@ def make_rows(*rows: tuple[str, str, float, str]) -> list[Result]:
     return [make_result(name, variant, cost, verdict=word) for name, variant, cost, word in rows]
 
 
-def test_first_run_is_compared_with_the_second_and_third_with_fourth(
+def test_aa_compares_runs_in_consecutive_pairs(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The intervals are ± 0.1, so costs that are 0.14 apart agree, and costs 0.15 apart differ. The
@@ -304,7 +304,9 @@ def test_first_run_is_compared_with_the_second_and_third_with_fourth(
     assert aa.do_costs_differ(replace(other, delta=1.42), runs[0][0])
 
 
-def test_false_verdicts_are_named_with_the_usual_one(capsys: pytest.CaptureFixture[str]) -> None:
+def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     """Clones, verdicts at the margin and missing verdicts are not counted."""
     words = ["slower"] * 3 + ["faster"] * 2 + ["equivalent", "differs", "unresolved", "withheld"]
     runs = [make_rows(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words]
@@ -347,7 +349,7 @@ def test_clone_exactly_at_its_margin_is_within_it(capsys: pytest.CaptureFixture[
 @pytest.mark.parametrize(
     ("wrong", "every", "code"), [(1, 20, True), (1, 19, False), (2, 40, True), (0, 1, True)]
 )
-def test_one_clone_of_twenty_may_be_slower_or_faster(
+def test_up_to_5_percent_of_clones_may_be_slower_or_faster(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], wrong: int, every: int,
     code: bool,
 ) -> None:  # fmt: skip
@@ -397,7 +399,7 @@ def test_one_clone_of_twenty_may_be_slower_or_faster(
         ("independent", {}, RunSettings(128, 60, ("density-full", "density-spread")), 0, 70),
     ],
 )
-def test_suites_of_the_method_measure_by_their_options(
+def test_options_of_measurement_suites_set_runs_blocks_and_benchmarks(
     monkeypatch: pytest.MonkeyPatch, name: str, options: dict[str, str], plan: RunSettings,
     runs: int, usual: float,
 ) -> None:  # fmt: skip
@@ -420,7 +422,7 @@ def test_suites_of_the_method_measure_by_their_options(
     }.get(name, [runs, plan])  # fmt: skip
 
 
-def test_suites_of_the_method_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measurement_suites_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["aa", "bursts", "neighbours", "estimators", "independent"]
     found = judges.make_requested_suites(SuiteRequest(), [*names[::-1], "other"])
     assert [suite.name for suite in found] == names

@@ -142,7 +142,7 @@ def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
     assert FakeBoots(a=broken).choose_accel("a").name == "kvm"
 
 
-def test_path_of_the_log_is_named_on_later_runs_while_it_exists() -> None:
+def test_log_of_a_trial_boot_is_named_in_later_runs_while_it_exists() -> None:
     folder = write_trial_log("a")
     for kernel in ("a", "a", "b"):
         assert FakeBoots(a=SILENT).choose_accel(kernel).why.endswith(f"; the log is in {folder}")
@@ -164,7 +164,7 @@ DAY = 24 * 3600
         ("", 0, False),
     ],
 )
-def test_verdict_on_a_silent_kernel_ends_with_the_boot_or_after_a_day(
+def test_verdict_on_a_silent_kernel_expires_at_reboot_or_after_a_day(
     boot_id: str, age: float, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`age` is the number of seconds since the trial boot; it is negative after the clock was set
@@ -192,7 +192,7 @@ def test_verdict_on_a_silent_kernel_ends_with_the_boot_or_after_a_day(
         {"fault": 1, "kernel": "a", "boot_id": "this boot", "time": 1e9},
     ],
 )
-def test_verdict_for_all_kernels_without_boot_and_time_is_not_used(
+def test_verdict_for_all_kernels_needs_a_boot_id_and_a_time(
     kept: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(accel, "BOOT_ID", tmp_path / "boot_id")
@@ -204,7 +204,7 @@ def test_verdict_for_all_kernels_without_boot_and_time_is_not_used(
     assert FakeBoots(b=GOOD).choose_accel("b").name == "kvm"
 
 
-def test_without_kvm_or_access_reason_and_remedy_are_printed(
+def test_reason_and_remedy_are_printed_if_kvm_is_unusable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     absent = FakeBoots().choose_accel(kvm=tmp_path / "kvm")
@@ -231,7 +231,7 @@ def test_without_kvm_or_access_reason_and_remedy_are_printed(
 
 
 @pytest.mark.parametrize("device", ["/dev/null", "plain"])
-def test_file_that_is_no_device_of_kvm_is_refused_without_a_boot(
+def test_kvm_file_that_is_no_kvm_device_is_refused_without_a_boot(
     device: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message names the file. No verdict about the kernel is stored."""
@@ -291,7 +291,7 @@ def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.parametrize("kept", ['{"QEMU 10": true}', "[]", "not json"])
-def test_invalid_entries_of_the_cache_file_are_ignored(kept: str, tmp_path: Path) -> None:
+def test_invalid_entries_of_accel_json_are_ignored(kept: str, tmp_path: Path) -> None:
     cache.claim_cache()
     (tmp_path / "cache" / "accel.json").write_text(kept)
     assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
@@ -388,7 +388,7 @@ def test_hypervisor_is_unknown_if_no_page_may_be_executable(
 
 
 @pytest.mark.parametrize("below", [b"", accel.EMULATOR])
-def test_description_of_a_guest_under_kvm_says_whether_the_host_is_emulated(
+def test_vm_json_of_a_kvm_guest_says_whether_the_host_is_emulated(
     below: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make_laboratory(tmp_path)

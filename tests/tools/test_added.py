@@ -71,7 +71,7 @@ def test_refused_kernel_leaves_no_files(
     assert sorted((laboratory / "cache" / "kernels").iterdir()) == before
 
 
-def test_missing_compiler_comes_with_the_first_kernel_of_its_suite(laboratory: Path) -> None:
+def test_error_about_a_missing_compiler_names_the_kernel_to_fetch(laboratory: Path) -> None:
     names: dict[str, str] = {}
     for entry in catalogue.load_kernels():
         names.setdefault(entry.suite, entry.name)

@@ -35,7 +35,7 @@ from kmtools.base.errors import (
         (5, "ab…kl"),
     ],
 )
-def test_two_thirds_of_a_shortened_text_are_its_start(most: int, shown: str) -> None:
+def test_shortened_text_keeps_its_start_and_its_end(most: int, shown: str) -> None:
     assert text.shorten_middle("abcdefghijkl", most) == shown
     assert len(shown) == most
 
@@ -48,7 +48,7 @@ def test_two_thirds_of_a_shortened_text_are_its_start(most: int, shown: str) -> 
         *((1e6, "1000000", "+1000000"), (12345678.4, "12345678", "+12345678")),
     ],
 )
-def test_count_of_a_million_has_all_digits(count: float, unsigned: str, signed: str) -> None:
+def test_counts_above_a_million_have_all_digits(count: float, unsigned: str, signed: str) -> None:
     assert text.format_count(count) == unsigned
     assert text.format_count(count, signed=True) == signed
 
@@ -76,7 +76,7 @@ def test_table_is_aligned_and_has_no_trailing_blanks() -> None:
         (1, ["name   aa", "x       1", "", "name   bbb", "x        2", "", "name   c", "x      3"]),
     ],
 )
-def test_columns_that_do_not_fit_are_in_a_table_below(width: int, lines: list[str]) -> None:
+def test_columns_that_do_not_fit_are_moved_to_a_table_below(width: int, lines: list[str]) -> None:
     """Each table begins with the first column, and has at least one more, even if it is too
     wide."""
     assert text.fit_table(["name ", "aa", "bbb", "c"], [["x", "1", "2", "3"]], width) == lines
@@ -111,7 +111,7 @@ def test_characters_that_xml_forbids_become_question_marks(char: str) -> None:
     assert text.replace_forbidden_chars(f"a{char}b") == "a?b"
 
 
-def test_characters_that_xml_allows_stay() -> None:
+def test_characters_that_xml_allows_are_kept() -> None:
     allowed = "\t\n\r ~\x80é\ud7ff\ue000\ufffd\U0001f600"
     assert text.replace_forbidden_chars(allowed) == allowed
 
@@ -141,22 +141,22 @@ def test_width_of_an_output_that_is_no_terminal_is_100(monkeypatch: pytest.Monke
         (subprocess.CalledProcessError(-9, "tar x | y"), "exit code -9 of tar x | y: "),
     ],
 )
-def test_message_of_an_error_names_the_file_and_the_remedy(error: Exception, said: str) -> None:
+def test_error_message_names_the_file_and_the_remedy(error: Exception, said: str) -> None:
     assert explain_error(error) == said
 
 
 @pytest.mark.parametrize(("given", "number"), [("1", 1), ("007", 7), ("100", 100)])
-def test_whole_number_above_0_is_parsed(given: str, number: int) -> None:
+def test_positive_whole_number_is_parsed(given: str, number: int) -> None:
     assert parse_positive_int(given) == number
 
 
 @pytest.mark.parametrize("given", ["", "0", "00", "-1", "+1", "1.5", "1e3", "٣", "x"])
-def test_other_text_is_no_whole_number_above_0(given: str) -> None:
+def test_text_that_is_no_positive_whole_number_is_refused(given: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError, match="is no whole number above 0"):
         parse_positive_int(given)
 
 
-def test_only_root_may_do_what_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 0)
     require_root("unpacking")
     monkeypatch.setattr("os.geteuid", lambda: 1)
@@ -192,7 +192,7 @@ def test_only_root_may_do_what_needs_root(monkeypatch: pytest.MonkeyPatch) -> No
         ([{"a": None}], [{"a": int}], "[0].a is null, not a whole number"),
     ],
 )
-def test_value_of_another_shape_is_reported_with_its_field(
+def test_json_value_of_a_wrong_type_is_reported_with_its_field(
     value: object, shape: Any, said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "a.json"
@@ -214,7 +214,7 @@ def test_unreadable_json_file_is_reported(tmp_path: Path) -> None:
             jsonfile.read_json(tmp_path / "bad")
 
 
-def test_file_that_cannot_be_replaced_leaves_no_part(tmp_path: Path) -> None:
+def test_failed_atomic_write_leaves_no_temporary_file(tmp_path: Path) -> None:
     (tmp_path / "folder").mkdir()
     with pytest.raises(OSError, match="folder"):
         files.write_file_atomically(tmp_path / "folder", "text")
@@ -249,7 +249,7 @@ def test_named_pipe_is_written_to(tmp_path: Path) -> None:
     assert pipe.is_fifo() and os.listdir(tmp_path) == ["pipe"]
 
 
-def test_renamed_directory_has_all_files(tmp_path: Path) -> None:
+def test_sync_and_rename_keeps_all_files_of_a_directory(tmp_path: Path) -> None:
     (tmp_path / "new" / "sub").mkdir(parents=True)
     (tmp_path / "new" / "sub" / "file").write_text("text")
     files.sync_and_rename_directory(tmp_path / "new", tmp_path / "final")
@@ -257,7 +257,7 @@ def test_renamed_directory_has_all_files(tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
 
 
-def test_lock_is_free_again_after_the_block(tmp_path: Path) -> None:
+def test_lock_is_released_at_the_end_of_its_with_block(tmp_path: Path) -> None:
     path = tmp_path / "build" / "lock"
     refused = pytest.raises(UnableError, match=r"^busy$")
     for _ in range(2):
@@ -268,7 +268,7 @@ def test_lock_is_free_again_after_the_block(tmp_path: Path) -> None:
         pass
 
 
-def test_generated_files_are_no_sources(tmp_path: Path) -> None:
+def test_generated_files_are_not_listed_as_sources(tmp_path: Path) -> None:
     """Directories of builds and caches are left out at every depth, and links to nothing."""
     kept = ["a.c", "a.mod.h", "dir/b.py", "dir/sub/c", "dir/buildx/d.sh", ".hidden"]
     left_out = ["a.o", "a.ko", "a.mod", "x.mod.c", ".a.o.cmd", "lib.a", "modules.order"]
@@ -282,7 +282,7 @@ def test_generated_files_are_no_sources(tmp_path: Path) -> None:
     assert sorted(map(str, paths.list_sources(tmp_path))) == sorted(kept)
 
 
-def test_variable_names_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kmarkers_cache_sets_the_cache_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", "/a/../b")
     assert paths.get_cache_dir() == Path("/b")
     for value in ("", None):
@@ -309,7 +309,7 @@ def test_installed_tools_use_the_nearest_checkout(
 
 
 @pytest.mark.parametrize("packaged", [False, True])
-def test_command_outside_a_checkout_tells_how_to_get_one(
+def test_error_outside_a_checkout_says_how_to_get_a_checkout(
     packaged: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
@@ -341,7 +341,7 @@ def test_version_is_read_from_the_installed_file_or_the_header(
     assert paths.read_version() == "4.5"
 
 
-def test_output_of_a_program_has_its_environment_and_directory(
+def test_captured_program_runs_with_its_environment_and_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER", "c")
@@ -364,7 +364,7 @@ def test_characters_that_the_encoding_lacks_are_replaced(encoding: str, shown: s
     assert given.encode(encoding, streams.PLAIN) == shown.encode(encoding)
 
 
-def test_undecodable_bytes_are_no_characters_to_replace() -> None:
+def test_undecodable_bytes_still_raise_an_error() -> None:
     with pytest.raises(UnicodeDecodeError):
         b"\xff".decode("ascii", streams.PLAIN)
 
@@ -391,7 +391,7 @@ class Stream(io.StringIO):
         (None, "", False, False, True),
     ],
 )
-def test_kind_of_terminal_decides_what_is_shown(
+def test_term_decides_on_overwriting_alternate_screen_and_colours(
     term: str | None,
     no_colour: str,
     overwrites: bool,

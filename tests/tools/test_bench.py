@@ -144,7 +144,7 @@ def test_reason_of_a_refusal_in_the_running_kernel_is_printed(
     assert f"bench: metal not measured: {why}" in capsys.readouterr().err
 
 
-def test_exit_code_is_printed_if_nothing_was_said_in_the_running_kernel(
+def test_exit_code_is_printed_if_bench_sh_fails_without_a_message(
     machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running_kernel.failing, running_kernel.lines = 1, []

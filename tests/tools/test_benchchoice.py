@@ -252,7 +252,7 @@ def test_tier_without_a_chosen_variant_does_not_end_the_run(
     assert read_tiers(run) == ["vm"]
 
 
-def test_whole_program_is_refused_in_an_emulated_test_kernel(
+def test_macro_benchmark_is_refused_in_an_emulated_test_kernel(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The refusal comes before the test kernel boots. If other benchmarks are chosen, too, a line
@@ -373,7 +373,7 @@ def test_pattern_without_match_is_reported_before_setup(
     assert machine.done == [] and machine.list_runs() == []
 
 
-def test_table_of_names_matches_kmbench_list(native_programs: None) -> None:
+def test_benchmarks_csv_matches_kmbench_list(native_programs: None) -> None:
     """The table contains all names that kmbench lists. The suite `counts` checks the names of
     benchmarks that run in a kernel."""
     done = run_kmbench("list")
@@ -415,7 +415,7 @@ def test_table_of_names_matches_kmbench_list(native_programs: None) -> None:
         (("--progress", "/no/such/folder/file"), "--progress /no/such/folder/file: "),
     ],
 )
-def test_bad_value_is_reported_and_nothing_is_measured(
+def test_invalid_bench_option_is_reported_and_nothing_is_measured(
     machine: Machine, words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
@@ -522,7 +522,7 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         (choice.parse_budget, "m", None),
     ],
 )
-def test_limits_of_numbers_are_accepted_and_the_next_refused(
+def test_values_are_accepted_up_to_the_limits_of_their_option(
     parse: Callable[[str], int], text: str, value: int | None
 ) -> None:
     if value is not None:
@@ -591,7 +591,7 @@ def test_samples_are_kept_with_those_of_their_baseline_and_clone(
     assert sorted(f"{row.benchmark}:{row.variant}" for row in found) == kept
 
 
-def test_variants_of_a_benchmark_are_those_of_its_space() -> None:
+def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
     """benchmarks.csv may have several lines for a benchmark."""
     assert benchmark_names.get_benchmark_space("native") == "native"
     assert {benchmark_names.get_benchmark_space(tier) for tier in ("vm", "icount", "metal")} == {
@@ -616,7 +616,7 @@ def test_variants_of_a_benchmark_are_those_of_its_space() -> None:
         (("--tiers", "vm"), ["kmbench", "packages", "fetching", "modules", "vm:", ""]),
     ],
 )
-def test_number_of_steps_is_known_before_the_first(
+def test_progress_has_the_total_of_steps_from_the_first_on(
     machine: Machine, tmp_path: Path, words: tuple[str, ...], titles: list[str]
 ) -> None:
     file = tmp_path / "progress"

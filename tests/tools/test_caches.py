@@ -85,7 +85,7 @@ def test_guest_memory_depends_on_the_size_of_the_llc(
     assert caches.choose_guest_memory() == memory
 
 
-def test_memory_without_information_is_that_for_a_cache_of_32_mib(
+def test_unknown_last_level_cache_is_assumed_to_have_32_mib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A first-level cache does not count, and a second-level cache may be the last. The buffer is
@@ -121,7 +121,7 @@ def test_memory_without_information_is_that_for_a_cache_of_32_mib(
         ("cold-branch", "memory", "1048576", "unknown", ""),
     ],
 )
-def test_only_a_buffer_below_eight_caches_is_too_small(
+def test_buffer_is_too_small_up_to_eight_times_the_cache_size(
     benchmark: str, variant: str, buffer: str, cache: str, said: str
 ) -> None:
     tier = make_tier(cold_buffer_bytes=buffer, last_cache_bytes=cache)

@@ -77,7 +77,7 @@ def test_fractional_step_is_at_most_1024_ticks(gap: int, found: float) -> None:
     assert find_clock_step([*itertools.accumulate(gaps, initial=5000)]) == pytest.approx(found)
 
 
-def test_step_of_few_values_is_their_common_divisor() -> None:
+def test_clock_step_of_few_values_is_their_common_divisor() -> None:
     assert find_clock_step([26 * 103, 26 * 104, 26 * 603, 26 * 609] * 20 + [2679]) == 26
 
 
@@ -127,7 +127,7 @@ def test_durations_that_occur_once_are_left_out(values: list[int], found: list[i
         ([10] * 12 + [1.2, 1.2, 1.2, 1.2], 0.75),
     ],
 )
-def test_share_of_gaps_that_are_multiples(gaps: list[float], share: float) -> None:
+def test_share_of_gaps_near_multiples_is_computed(gaps: list[float], share: float) -> None:
     assert compute_share_of_multiples(np.array(gaps, dtype=float), 10.0) == share
 
 

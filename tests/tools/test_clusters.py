@@ -84,7 +84,7 @@ def test_progress_is_the_share_of_clusters_or_of_the_time(tmp_path: Path, clock:
     assert [done / total for done, total, _ in clock.shown] == [1 / 64, 0.25, 0.5, 0.75]
 
 
-def test_steering_chooses_the_benchmarks_and_the_end(tmp_path: Path, clock: Clock) -> None:
+def test_steering_chooses_next_benchmarks_and_ends_the_run(tmp_path: Path, clock: Clock) -> None:
     """Complete clusters are not measured again, but steering sees them."""
     ended: list[tuple[str, int]] = []
     answers: dict[int, list[str] | None] = {2: ["b"], 4: []}

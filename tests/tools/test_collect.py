@@ -229,7 +229,7 @@ def test_lines_of_an_env_file_are_stripped(tmp_path: Path) -> None:
         ("x=1\n", {}, None),
     ],
 )
-def test_kernel_of_a_tier_is_that_of_env_else_of_the_guest(
+def test_kernel_of_a_tier_is_read_from_env_then_from_vm_json(
     tmp_path: Path, env: str, vm: dict[str, str], kernel: str | None
 ) -> None:
     (tmp_path / "env").write_text(env)
@@ -376,7 +376,7 @@ def test_entry_of_a_tier_counts_processes_windows_and_flags(
     assert capsys.readouterr().out == "run: 12 windows, 1 tier\nrun: 36 windows, 2 tiers\n"
 
 
-def test_folder_named_latest_is_no_link(tmp_path: Path) -> None:
+def test_folder_named_latest_is_not_replaced_by_the_link(tmp_path: Path) -> None:
     """A folder with the name of the link is kept, and a run of this name gets no link."""
     for name in ("a", "b", "latest"):
         (tmp_path / name).mkdir()
@@ -405,12 +405,12 @@ def test_run_without_tiers_or_variants_is_reported(
 
 
 @pytest.mark.parametrize("value", ["1", 1, "y", " Yes\n", "TRUE", True])
-def test_words_that_mean_true(value: object) -> None:
+def test_yes_true_and_1_are_parsed_as_true(value: object) -> None:
     assert rundir.means_true(value)
     assert not any(map(rundir.means_true, ("0", 0, "", None, "n", "on", 10, False, "yes!")))
 
 
-def test_tiers_are_in_the_order_of_tables() -> None:
+def test_tiers_are_sorted_in_the_order_of_tables() -> None:
     entries: list[dict[str, Any]]
     entries = [{"tier": tier, "kernel": kernel} for tier, kernel in (("icount", "a"), ("vm", "b"))]
     entries += [{"tier": "native", "kernel": kernel} for kernel in "zyx"]
@@ -473,7 +473,7 @@ def test_missing_benchmarks_are_listed_with_their_reasons() -> None:
     ]
 
 
-def test_plain_samples_are_preferred_to_other_files(tmp_path: Path) -> None:
+def test_samples_csv_is_preferred_to_compressed_files(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"samples\.csv: there are no samples"):
         rundir.find_samples_file(tmp_path)
     for name in ("samples.parquet", "samples.csv.gz", "samples.csv"):

@@ -250,7 +250,7 @@ def make_times(*names: str) -> list[CommandTime]:
     return [CommandTime(w[0], w[1], "6.1", 1.0, int([*w, "0"][2])) for w in words]
 
 
-def test_kernel_with_the_fewest_boots_is_next(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyPatch) -> None:
     """Several times of a boot count once. One of the kernels with the fewest boots is drawn."""
     drawn: list[list[str]] = []
 
@@ -336,7 +336,7 @@ def test_macro_measures_20_runs_or_40_rounds(
     assert [line.startswith("boot next: ") for line in lines[3:]] == ([True] if said else [])
 
 
-def test_times_of_kernels_and_rounds_have_a_table_each(
+def test_macro_prints_the_margin_of_rounds_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = [["a", "b", "c", "d", "e", "f", "g"], ["11", "22", "33", "44", "55", "66", "77"]]
@@ -359,14 +359,14 @@ def test_times_of_kernels_and_rounds_have_a_table_each(
         (["times", "--out", "x"], "times takes no folder"),
     ],
 )
-def test_only_reference_is_published_from_a_folder(
+def test_only_the_document_reference_accepts_a_folder(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["publish", *words]) == UNABLE
     assert capsys.readouterr().err == f"publish: {said}\n"
 
 
-def test_each_document_has_its_writer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_publish_calls_the_writer_of_each_document(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     functions = {writer.partition(":")[2] for writer in publish.WRITERS.values()}
 
@@ -415,7 +415,7 @@ def test_impact_without_rows_of_real_caches_fails(
         (["--figure", "f.png"], 1e6, 0, "the figure cannot be drawn: no ink"),
     ],
 )
-def test_figure_of_rates_has_a_known_format(
+def test_rates_writes_its_figure_only_in_a_known_format(
     words: list[str],
     rate: float | None,
     drawn: int,
@@ -469,7 +469,7 @@ def test_missing_program_to_measure_sizes_of_sites_is_named(
     )
 
 
-def test_sizes_of_sites_are_a_table(
+def test_command_sites_prints_a_table_of_sizes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The code is shown only for named forms, and the function entries only without a name."""
@@ -501,7 +501,7 @@ def test_sizes_of_sites_are_a_table(
         (["faster", "slower"], BAD),
     ],
 )  # fmt: skip
-def test_shift_or_refused_run_fails_the_history(
+def test_exit_code_of_history_is_1_after_a_costlier_shift_or_refused_run(
     found: list[str],
     code: int,
     tmp_path: Path,
@@ -526,12 +526,12 @@ def test_shift_or_refused_run_fails_the_history(
     assert (tmp_path / "j").read_text() == "{}" and capsys.readouterr().out == "text\n"
 
 
-def test_machine_names_are_one_per_line(tmp_path: Path) -> None:
+def test_machine_names_are_read_one_per_line(tmp_path: Path) -> None:
     (tmp_path / "names").write_bytes(b" one \n\n \ntwo words\r\n\xff\n")
     assert many.read_machine_names(tmp_path / "names") == ["one", "two words", "\udcff"]
 
 
-def test_groups_of_a_fleet_have_known_properties(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fleet_refuses_to_group_by_an_unknown_property(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fleet", "x", "--by", "cpu, colour"]) == UNABLE
     said = "fleet: --by: 'colour' is not one of cpu, microcode, kernel\n"
     assert capsys.readouterr().err == said
@@ -561,7 +561,7 @@ OLD = Plan(["native"], "6.12", 7, True, {}, ["loop"], [], 9, 60)
         ({"seed": 0, "tiers": ["vm"], "blocks": 5}, OLD, (["vm"], "6.12", 0, True, ["loop"], 5)),
     ],
 )
-def test_options_that_are_not_given_are_those_of_the_resumed_run(
+def test_missing_bench_options_are_taken_from_the_resumed_run(
     options: dict[str, object],
     resumed: Plan | None,
     wanted: tuple[object, ...],
@@ -674,7 +674,7 @@ def test_exit_code_of_a_bench_is_that_of_its_worst_step(
 
 
 @pytest.mark.parametrize(("missing", "samples"), [([], True), (["vm"], True), (["vm"], False)])
-def test_missing_tiers_are_told_with_the_command_that_measures_them(
+def test_missing_tiers_are_printed_with_the_command_that_measures_them(
     missing: list[str],
     samples: bool,
     monkeypatch: pytest.MonkeyPatch,
@@ -716,7 +716,7 @@ def test_report_with_medians_only_has_exit_code_2(
         (["--fleet", ""], "", True, [["--tools"], ["--fleet"], []]),
     ],
 )
-def test_setup_installs_what_the_tests_need_once(
+def test_check_runs_each_needed_form_of_setup_once(
     needs: list[str],
     kernel: str,
     full: bool,
@@ -744,7 +744,7 @@ def test_setup_installs_what_the_tests_need_once(
     assert capsys.readouterr().err.count("scripts/setup failed") == 1
 
 
-def test_samples_of_other_machines_are_kept_if_all_checks_pass(
+def test_collect_keeps_fetched_samples_only_if_all_checks_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Archives and other sources are fetched in this order, after the raw folders. Their samples
@@ -787,7 +787,7 @@ def test_module_files_are_recognised_by_their_suffix(monkeypatch: pytest.MonkeyP
     assert asked == [["a.ko", "b.ko.xz"]]
 
 
-def test_export_needs_a_format(capsys: pytest.CaptureFixture[str]) -> None:
+def test_export_without_a_format_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "x"]) == UNABLE
     said = "export: which format? --parquet, --openmetrics or --trace\n"
     assert capsys.readouterr() == ("", said)
@@ -815,7 +815,7 @@ def test_packed_run_is_in_a_file_named_after_it(
     [([], "run/figures", "svg", 744), (["--format=png", "--width=100"], "run/figures", "png", 378),
      (["--out=x/y"], "x/y", "svg", 744)],
 )  # fmt: skip
-def test_figures_are_written_next_to_the_run_unless_a_folder_is_given(
+def test_plot_writes_figures_to_the_run_or_to_the_chosen_folder(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

@@ -553,7 +553,7 @@ def test_change_of_a_count_equals_a_computation_by_hand(
         ((3.0, 0.0), (4, 2), 4),
     ],
 )
-def test_degrees_of_freedom_of_two_variances(
+def test_degrees_of_freedom_of_a_sum_follow_the_formula_of_welch(
     variances: tuple[float, float], degrees: tuple[int, int], freedom: int
 ) -> None:
     assert changes.combine_degrees_of_freedom(variances, degrees) == freedom

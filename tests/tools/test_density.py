@@ -228,7 +228,7 @@ def test_bend_must_exceed_the_margin_and_a_twentieth_of_the_cost(
         ({"cost": 1.25 + 4e-7, "ns_per_tick": None}, (1.25, 0.5, 2.0, 1.875001, None, 15.625005)),
     ],
 )
-def test_entry_of_a_site_cost_in_json(
+def test_site_cost_is_in_json_in_ticks_cycles_ns_and_percent(
     changed: dict[str, object], numbers: tuple[float | None, ...]
 ) -> None:
     """A site costs 1.25 ticks of 0.5 ns and of 1.5 core cycles, and a pass costs 8 ticks."""

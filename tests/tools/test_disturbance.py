@@ -323,7 +323,7 @@ def test_median_of_a_group_is_between_its_middle_values() -> None:
         ({"seconds": "0"}, Lateness(share=0.1), "not observed"),
     ],
 )
-def test_cause_of_late_windows_at_its_limit(
+def test_late_windows_have_a_cause_above_its_limit(
     env: dict[str, str], found: Lateness, words: str
 ) -> None:
     assert words in lateness.find_cause({**QUIET, **env}, found, 0.05).words
