@@ -82,7 +82,7 @@ def test_error_about_a_missing_compiler_names_the_kernel_to_fetch(laboratory: Pa
             added.check_added_kernel("x", [], suite)
 
 
-def test_error_names_missing_headers(system: Path) -> None:
+def test_adding_a_kernel_without_headers_is_refused(system: Path) -> None:
     (system / "usr" / "src" / "headers-9.9" / "Makefile").unlink()
     with pytest.raises(UnableError, match=r"the headers of 9\.9-strange are missing"):
         added.add_kernel("strange", [system], SUITE)

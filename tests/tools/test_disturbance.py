@@ -292,7 +292,7 @@ def test_lateness_describes_the_variant_and_the_benchmark() -> None:
     assert lateness.find_late_windows(windows[:5], 1.0) == dict.fromkeys("ab", lateness.NOT_LATE)
 
 
-def test_median_of_a_group_is_between_its_middle_values() -> None:
+def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
     group = lateness.assign_group_numbers(
         np.array([0, 1, 0, 1, 0, 1, 0]), np.array([5, 5, 5, 5, 9, 5, 9])
     )

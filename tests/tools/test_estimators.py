@@ -562,7 +562,9 @@ def test_values_are_split_into_two_groups(values: list[float], upper: list[bool]
         ([8, 1, 2, 6, 4], 4),
     ],
 )
-def test_midmean_of_a_few_values(values: list[float], middle: float) -> None:
+def test_midmean_leaves_out_a_quarter_of_the_values_at_either_end(
+    values: list[float], middle: float
+) -> None:
     """A quarter of the values is left out at either end, rounded down; of up to three values the
     midmean is the median. Each row of a table has its own midmean."""
     row = np.array(values, dtype=float)
@@ -584,7 +586,7 @@ def test_midmean_of_a_few_values(values: list[float], middle: float) -> None:
         ([*range(16)], 15 / 2 / 16, 32 / 3),
     ],
 )
-def test_variance_over_layouts_of_15_and_16_layouts(
+def test_layout_variance_uses_neighbouring_offsets_from_16_layouts_on(
     effects: list[float], variance: float, freedom: float
 ) -> None:
     """From 16 layouts on, the variance is computed from differences of neighbouring offsets."""
@@ -605,7 +607,9 @@ def test_variance_over_layouts_of_15_and_16_layouts(
         ([16] * 40, [16] * 40),
     ],
 )
-def test_processes_are_split_into_about_16_batches(lengths: list[int], sizes: list[int]) -> None:
+def test_blocks_of_all_processes_are_split_into_about_16_batches(
+    lengths: list[int], sizes: list[int]
+) -> None:
     process = np.repeat(np.arange(len(lengths)), lengths)
     slices = location.split_blocks_into_batches(process)
     assert sorted(part.stop - part.start for part in slices) == sorted(sizes)
@@ -613,7 +617,7 @@ def test_processes_are_split_into_about_16_batches(lengths: list[int], sizes: li
     assert slices[-1].stop == len(process)
 
 
-def test_parts_of_blocks_have_about_the_same_length() -> None:
+def test_blocks_are_split_into_parts_of_nearly_equal_length() -> None:
     parts = location.split_blocks_evenly(3, 13, 4)
     assert [(part.start, part.stop) for part in parts] == [(3, 5), (5, 8), (8, 10), (10, 13)]
 

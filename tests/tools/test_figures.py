@@ -281,7 +281,7 @@ def test_distribution_stands_on_its_base_line(width: int) -> None:
     assert [y for _, y in found] == pytest.approx(heights, abs=0.3)
 
 
-def test_verdicts_of_variants_are_counted() -> None:
+def test_each_verdict_is_counted_once_per_variant() -> None:
     """Baselines and clones are not counted, and each verdict is counted once per variant."""
     results = [
         make_result("b", "none", None),
@@ -352,7 +352,7 @@ def test_site_in_a_benchmark_with_a_poor_grade_has_no_verdict() -> None:
     assert POOR[1:] in panel.remark
 
 
-def test_notes_of_published_costs_refer_to_rows_and_fit_a_line() -> None:
+def test_notes_on_published_costs_name_known_rows_and_fit_in_a_line() -> None:
     numbers = read_published_numbers()
     names = {f"{one.source} {one.benchmark}: {one.variant}" for one in numbers}
     assert set(thenandnow.CAVEATS) <= names
@@ -363,7 +363,7 @@ def test_notes_of_published_costs_refer_to_rows_and_fit_a_line() -> None:
         assert len(lines) == 1, lines
 
 
-def test_every_benchmark_has_a_kind(native_programs: None) -> None:
+def test_every_benchmark_has_a_kind_of_result(native_programs: None) -> None:
     listed = pages.parse_benchmark_names(nativeprograms.run_kmbench("list").stdout)
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
@@ -414,7 +414,7 @@ def test_size_limits_of_a_page_are_inclusive() -> None:
     assert "é" not in markup.limit_page_size(text, 5, size - 1)
 
 
-def test_part_of_notes_that_all_rows_share_is_printed_once() -> None:
+def test_reason_shared_by_the_notes_of_all_rows_is_printed_once() -> None:
     own = f"not on a line; {LONG}"
     rows = [make_row("a", f"{own}; {POOR}"), make_row("b", POOR), make_row("c", f"short; {POOR}")]
     shown, notes = panels.number_caveats(rows)
@@ -530,7 +530,7 @@ def test_whole_programs_and_totals_have_no_reference_variant() -> None:
     ("value", "said"),
     [(None, "–"), ("", "–"), (0, "0"), (False, "False"), ("<a&\"'", "&lt;a&amp;&quot;&#x27;")],
 )
-def test_only_an_absent_value_is_a_dash(value: object, said: str) -> None:
+def test_only_an_absent_value_is_a_dash_in_html(value: object, said: str) -> None:
     assert markup.escape_html(value) == said
 
 

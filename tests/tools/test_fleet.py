@@ -85,7 +85,7 @@ def test_cpu_model_that_costs_1_percent_more_is_found(
     assert "12  6.12.0-test" in capsys.readouterr().out
 
 
-def test_dead_slow_and_invalid_machines_are_reported(
+def test_missing_slow_and_invalid_machines_are_reported(
     folder: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
@@ -305,7 +305,7 @@ def test_interval_of_a_shift_allows_for_all_rows_and_runs() -> None:
         ((3, 12, 31), 0b110011000),
     ],
 )
-def test_key_of_more_than_eight_layouts_is_the_set_of_eighths(
+def test_comparison_key_of_over_eight_layouts_has_a_bit_per_eighth_of_a_line(
     layouts: tuple[int, ...], key: int
 ) -> None:
     assert comparison_key.make_layouts_key(comparison_key.make_layouts_mask(layouts)) == key
@@ -344,7 +344,7 @@ def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words:
     }
 
 
-def test_merged_row_has_a_value_for_each_run() -> None:
+def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
     """The value of a run is the mean of its clusters, or its count. The cost is the median of the
     runs, and the first reason of a poor grade is kept."""
     exact = make_row("count", kind=rows.EXACT, cost=7.0, values=np.array([]))
@@ -421,7 +421,7 @@ def test_elapsed_time_is_judged_only_on_an_idle_machine(
     assert check_fleet.ComparisonCost(seconds, busy, others, megabytes).is_within_limits is within
 
 
-def test_cpu_use_of_other_programs_is_computed() -> None:
+def test_busy_and_total_cpu_seconds_are_read_from_proc_stat() -> None:
     hertz = os.sysconf("SC_CLK_TCK")
     fields = [hertz * second for second in (1, 2, 4, 80, 10, 1, 1, 1, 0, 0)]
     assert check_fleet.read_cpu_seconds(f"cpu  {' '.join(map(str, fields))}\ncpu0 1\n") == (
@@ -532,7 +532,7 @@ def test_unreadable_reason_of_a_refused_machine_is_named(tmp_path: Path) -> None
     assert machines.find_runs(tmp_path).refusals == {"m": reason}
 
 
-def test_machine_without_a_description_is_unknown() -> None:
+def test_machine_without_a_description_has_unknown_properties() -> None:
     assert machines.read_machine("m", {}) == machines.Machine("m", *["unknown"] * 3)
     cpu = {"model_name": "x\x07", "microcode": "0x1"}
     env = {"machine": {"cpu": cpu}, "kernel": {"release": "6.1"}}
@@ -658,7 +658,7 @@ def test_five_refused_runs_are_named(count: int, more: list[str]) -> None:
         ("0001-01-01T00:00:00+02:00", None),
     ],
 )
-def test_date_of_a_run_is_converted_to_utc(date: object, hour: int | None) -> None:
+def test_run_date_is_converted_to_utc_or_refused(date: object, hour: int | None) -> None:
     env, path = {"date": date}, Path("run/env.json")
     if hour is None:
         said = re.escape(f"run/env.json: date is '{date}', not like 2026-01-31T12:00:00Z")

@@ -44,7 +44,7 @@ def read_elf_type(program: Path) -> str:
 @pytest.mark.parametrize("level", ["-Og", "-O2"])
 @pytest.mark.parametrize("where", WHERE)
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_every_build_of_the_example_works(
+def test_example_flight_works_with_each_compiler_and_optimisation(
     compiler: str, where: str, level: str, tmp_path: Path
 ) -> None:
     """Each build of the example exits with 0, which means that all phases of the example worked."""
@@ -82,7 +82,9 @@ DEFINE_IMV(int, shared) = 1;
 
 @pytest.mark.parametrize("where", ["-fpie", "-fPIC", "-fno-pie"])
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: Path) -> None:
+def test_program_of_two_files_shares_an_immediate_value(
+    compiler: str, where: str, tmp_path: Path
+) -> None:
     """A program of two files works: a file reads an immediate value that another file defines.
     <linux/ptrace.h> is the header of the system, not of native/include."""
     if shutil.which(compiler) is None:
@@ -106,7 +108,7 @@ def test_a_program_of_several_files_works(compiler: str, where: str, tmp_path: P
         (["g++", "-O2"], "the headers of kmarkers are C, not C++"),
     ],
 )
-def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named: str) -> None:
+def test_strict_c11_and_cxx_are_refused_with_a_clear_message(words: list[str], named: str) -> None:
     """In strict C11 and in C++, the compiler prints the #error message of
     include/kmarkers/dialect.h."""
     if shutil.which(words[0]) is None:
@@ -125,7 +127,9 @@ def test_other_c_dialect_is_refused_with_a_clear_message(words: list[str], named
 
 
 @pytest.mark.parametrize("compiler", COMPILERS)
-def test_without_optimisation_the_error_has_the_reason(compiler: str, tmp_path: Path) -> None:
+def test_build_without_optimisation_is_refused_with_the_reason(
+    compiler: str, tmp_path: Path
+) -> None:
     """Without optimisation, the compiler prints the #error message of
     include/kmarkers/dialect.h."""
     built = build_example(compiler, "pie", "-O0", tmp_path / "flight")

@@ -53,7 +53,7 @@ process.wait()
 """
 
 
-def test_steps_are_the_commands_of_the_readme() -> None:
+def test_steps_in_a_root_are_the_commands_of_the_readme() -> None:
     steps = fresh.make_root_steps(fresh.read_readme_commands(README))
     assert [(step.name, step.command) for step in steps] == [
         ("install", "apt-get install git make"),
@@ -89,7 +89,7 @@ def test_user_steps_run_before_and_after_root_installs_packages() -> None:
         ("bench", "native failed\nmake: [bench] Error 1\n", False),
     ],
 )
-def test_failure_for_a_user_differs_from_missing_packages(step: str, said: str, good: bool) -> None:
+def test_user_step_may_lack_packages_but_may_not_fail(step: str, said: str, good: bool) -> None:
     steps = {step.name: step for step in fresh.make_user_steps(fresh.read_readme_commands(README))}
     assert bool(re.search(steps[step].says, said)) == good
 
@@ -120,7 +120,7 @@ def test_install_command_is_found_in_the_output() -> None:
     assert fresh.INSTALL_COMMAND.findall(said) == ["apt-get install gcc libc6-dev g++"]
 
 
-def test_times_are_stored_and_formatted(tmp_path: Path) -> None:
+def test_step_times_are_stored_and_written_to_the_table(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text(
         "   1.5  [1/6] building\n"
@@ -213,7 +213,7 @@ def run_in_root(root: Root, command: str) -> str:
         return process.stdout.read().decode()
 
 
-def test_command_sees_only_its_root_and_its_processes(tiny_root: Root) -> None:
+def test_command_in_a_root_sees_only_its_root_and_its_processes(tiny_root: Root) -> None:
     said = run_in_root(tiny_root, "echo $QUICK $HOME; ls -d /proc/[0-9]* | cat; ls /bin")
     assert said.splitlines()[0] == "1 /root"
     assert len([line for line in said.splitlines() if line.startswith("/proc/")]) < 8

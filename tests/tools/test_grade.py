@@ -123,7 +123,7 @@ def test_each_reason_alone_lowers_the_grade(
         ),
     ],
 )
-def test_machine_and_kernel_are_graded(
+def test_virtual_machine_and_debug_kernel_lower_the_grade(
     one: Tier, env: Mapping[str, Any], words: str | None
 ) -> None:
     """Kernels with debugging checks matter in the tier "metal" alone, which measures in them."""
@@ -132,7 +132,7 @@ def test_machine_and_kernel_are_graded(
 
 
 @pytest.mark.parametrize("env", [{"machine": {"governor": "powersave"}}, {}])
-def test_emulated_cpu_has_no_further_reason(env: Mapping[str, Any]) -> None:
+def test_emulated_cpu_is_the_only_reason_of_its_grade(env: Mapping[str, Any]) -> None:
     """The clock, the hypervisor and the governor of an emulated CPU do not matter."""
     given = {"invariant_tsc": "0", "hypervisor": "TCG", "tsc_khz_spread": "0.5"}
     (found,) = grade_results(make_tier("vm", emulated=True, **given), env).reasons
@@ -188,7 +188,9 @@ def test_reason_names_its_benchmarks(results: Sequence[Result], words: str | Non
         ({"late": Lateness(31, share=0.3, together=0.5)}, Level.FAIR),
     ],
 )
-def test_shares_of_windows_at_their_limits(changed: dict[str, Any], level: Level) -> None:
+def test_grade_falls_if_flagged_or_late_windows_exceed_their_limit(
+    changed: dict[str, Any], level: Level
+) -> None:
     assert grade_results(make_tier(), {}, [make_result("b", "x", **changed)]).level == level
 
 
@@ -214,7 +216,7 @@ def test_remedies_are_listed_once() -> None:
     assert Grade(Level.POOR, (*reasons, reasons[0])).remedies == ["x", "y"]
 
 
-def test_reason_of_a_withheld_verdict_precedes_the_note() -> None:
+def test_reason_for_a_withheld_verdict_is_put_before_the_note() -> None:
     """The first of the poor reasons that verdicts do not account for is named."""
     rows = [
         make_result("b", "none-clone", verdict=SLOWER),

@@ -69,7 +69,7 @@ def test_jobs_run_existing_suites() -> None:
     assert {*named} <= {suite.stem for suite in SUITES}
 
 
-def test_init_does_nothing_outside_a_test_kernel() -> None:
+def test_guest_init_stops_outside_a_test_kernel() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
     # Run only the lines before the first command, because later lines mount file systems and power
     # off the machine.

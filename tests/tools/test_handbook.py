@@ -99,7 +99,7 @@ def test_links_of_the_handbook_lead_to_its_pages(tree: Path) -> None:
         made.adapt_links(here, "[b](../gone.c)")
 
 
-def test_pages_of_files_show_them_until_none_is_missing(tree: Path) -> None:
+def test_handbook_has_pages_of_linked_folders_and_their_files(tree: Path) -> None:
     """The page of a folder links to the pages of the files below it, which are then written."""
     for name in ("dir/b.h", "dir/sub/c.py", "dir/d.txt"):
         (tree / name).parent.mkdir(parents=True, exist_ok=True)

@@ -192,7 +192,7 @@ def test_guest_is_resumed_after_every_inspection(tmp_path: Path) -> None:
     assert monitor.asked.count("stop") == monitor.asked.count("cont") == INSPECTIONS
 
 
-def test_stopped_guest_is_reported(tmp_path: Path) -> None:
+def test_paused_guest_is_reported_as_finding(tmp_path: Path) -> None:
     monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     monitor.state = "paused"
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
@@ -291,7 +291,7 @@ def test_reason_of_a_shutdown_is_read(sent: str, reason: str) -> None:
 
 
 @pytest.mark.parametrize("text", [None, "", "ok 1"])
-def test_nmis_are_sent_once_the_job_has_printed(
+def test_nmis_are_sent_only_after_the_job_has_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
 ) -> None:
     """NMIs are sent until the `with` block ends, and then the connection is closed."""
@@ -383,7 +383,9 @@ def guest(monkeypatch: pytest.MonkeyPatch) -> FakeGuest:
     return FakeGuest(monkeypatch)
 
 
-def test_wait_doubles_after_each_series_without_a_hang(tmp_path: Path, guest: FakeGuest) -> None:
+def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
+    tmp_path: Path, guest: FakeGuest
+) -> None:
     """The guest is silent from 1000 s. A series has 20 inspections, one per second if the wait is
     60 s. New output restores the first wait."""
     log = tmp_path / "log"
@@ -490,14 +492,14 @@ def test_record_has_every_series_and_its_addresses(tmp_path: Path, guest: FakeGu
     ]
 
 
-def test_silent_run_ends_with_a_finding(laboratory: Path) -> None:
+def test_silent_boot_ends_before_its_timeout(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(laboratory, "exec sleep 1000", timeout=600.0, silence=SILENCE)
     assert not result.ok and result.seconds < 300
     assert "cannot connect to the emulator" in result.reason
 
 
 @pytest.mark.parametrize("look", ["inspect_if_due", "inspect_at_timeout"])
-def test_guest_that_ends_during_an_inspection_is_no_finding(
+def test_guest_that_powers_off_during_an_inspection_passes(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
     def return_closed_connection(_: Watch) -> Finding:
@@ -517,7 +519,7 @@ Judge = Callable[[Result], str | None]
 
 
 @pytest.mark.parametrize("stale", [True, False])
-def test_only_a_stale_int3_is_an_emulator_fault(tmp_path: Path, stale: bool) -> None:
+def test_emulator_is_blamed_for_a_stale_int3_only(tmp_path: Path, stale: bool) -> None:
     result = Result(reason="why", out=tmp_path, finding=Finding("CPU 0 stays", stale))
     (tmp_path / "console.log").write_text("[ 1.0] BUG: soft lockup\n")
     (tmp_path / "status.log").write_text("ok 1 x\n")

@@ -317,7 +317,7 @@ def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, words: list
 @pytest.mark.parametrize(
     "words", [["-x", "load"], ["load", "--all"], ["bench", "--resume"], ["begin"], []]
 )
-def test_wrong_arguments_have_no_effect(tmp_path: Path, words: list[str]) -> None:
+def test_host_script_refuses_wrong_arguments(tmp_path: Path, words: list[str]) -> None:
     said = run_host_script(tmp_path, *(words or ["-y"]))
     assert said.returncode == 2
     assert said.stderr

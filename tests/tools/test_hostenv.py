@@ -127,7 +127,7 @@ def test_source_tree_with_changes_is_dirty(
 @pytest.mark.parametrize(
     ("text", "first"), [(None, None), ("", None), ("one", "one"), ("one\ntwo\n", "one")]
 )
-def test_first_line_is_taken(text: str | None, first: str | None) -> None:
+def test_first_line_of_a_text_is_taken(text: str | None, first: str | None) -> None:
     assert hostenv.take_first_line(text) == first
 
 
@@ -145,7 +145,7 @@ def test_date_of_a_run_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
     assert hostenv.get_collection_date() > "2026"
 
 
-def test_this_machine_is_described_by_its_files(
+def test_machine_is_described_by_files_of_sysfs(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A property whose file is missing is null."""
@@ -177,7 +177,9 @@ def test_this_machine_is_described_by_its_files(
     assert found["kernel"]["release"] == "6.1.0-made-up"
 
 
-def test_another_machine_is_described_by_its_properties(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_machine_of_an_imported_run_is_described_by_its_properties(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Without a date of the other machine, the run has the current date."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     monkeypatch.setattr(hostenv, "describe_source", dict)

@@ -47,7 +47,7 @@ def test_error_of_a_share_follows_from_the_errors_of_both_times() -> None:
         assert share.half == pytest.approx(share_half)
 
 
-def test_the_error_covers_both_ends_of_an_interval() -> None:
+def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
     """An interval may reach farther to one side of the estimate than to the other. The error is the
     longer distance."""
     entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}

@@ -41,7 +41,7 @@ def test_each_suite_of_the_tree_has_a_column() -> None:
     assert {*named} - {*kernelpage.OUTSIDE} == {test.name for test in registry.list_guest_tests()}
 
 
-def test_a_cell_is_pass_fail_skip_or_not_run() -> None:
+def test_cell_of_the_kernel_table_is_pass_fail_skip_or_not_run() -> None:
     one = make_results()
     assert {*list(make_cells(one).values())[4:]} == {PASS}
     one.suites["settable"] = Tally(0, [], ["a: no time"])

@@ -40,7 +40,7 @@ SDT_PASSES = {"sdt-jump": 2, "sdt-jump-2-handlers": 4, "sdt-breakpoint-promoted"
 RUNS = 10
 
 
-def test_list_names_benchmarks_and_variants() -> None:
+def test_kmbench_list_names_benchmarks_and_variants() -> None:
     """`kmbench list` has a line for each benchmark, with the baseline first."""
     done = run_kmbench("list")
     assert done.returncode == 0
@@ -256,7 +256,7 @@ def test_offsets_are_all_multiples_of_16_in_a_page(places: list[dict[str, int]],
         assert {offset % 32 for offset in in_quarter} == {0, 16}
 
 
-def test_env_describes_the_machine() -> None:
+def test_kmbench_env_describes_the_machine() -> None:
     """`kmbench env` prints the kernel, the processor and the number of CPUs. The kernel leaves out
     blanks of the processor's name."""
     env = dict(line.split("=", 1) for line in run_kmbench("env").stdout.splitlines())
@@ -280,7 +280,9 @@ def test_env_describes_the_machine() -> None:
         (("-s", "0", "-p", "1023"), {"blocks": "200", "seed": "0"}),
     ],
 )
-def test_env_has_the_options(words: tuple[str, ...], expected: dict[str, str]) -> None:
+def test_kmbench_env_prints_the_chosen_blocks_and_seed(
+    words: tuple[str, ...], expected: dict[str, str]
+) -> None:
     """`kmbench env` prints the numbers of blocks and the seed, with their default values."""
     done = run_kmbench("env", *words)
     assert done.returncode == 0
@@ -288,7 +290,7 @@ def test_env_has_the_options(words: tuple[str, ...], expected: dict[str, str]) -
     assert {name: env[name] for name in expected} == expected
 
 
-def test_env_names_the_time_limits_of_benchmarks() -> None:
+def test_kmbench_env_has_the_time_limits_of_benchmarks() -> None:
     lines = run_kmbench("env").stdout.splitlines()
     limits = {"planned:arm-scaling=2 blocks in 40 s", "planned:arm-stall=40 blocks in 20 s"}
     assert {line for line in lines if line.startswith("planned:")} == limits
@@ -411,7 +413,7 @@ def test_help_is_printed_on_stdout() -> None:
 @pytest.mark.parametrize(
     "words", [("--help",), ("list",), ("env",), ("run", "-b", "2", "empty-loop")]
 )
-def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
+def test_kmbench_fails_if_stdout_is_a_full_device(words: tuple[str, ...]) -> None:
     """/dev/full as output gives exit code 1 and a message on stderr."""
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         done = subprocess.run(
@@ -427,7 +429,7 @@ def test_a_full_device_is_a_failure(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("words", [("list",), ("env",), ("run", "-b", "2", "empty-loop")])
-def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
+def test_kmbench_fails_if_stdout_is_closed(words: tuple[str, ...]) -> None:
     """A closed stdout is reported. No file that kmbench opens gets descriptor 1, otherwise the
     output would go to that file."""
     done = run_program("sh", "-c", 'exec "$0" "$@" >&-', KMBENCH, *words)
@@ -436,7 +438,9 @@ def test_a_closed_output_is_a_failure(words: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
-def test_files_on_a_full_device_are_a_failure(name: str, blocks: int, tmp_path: Path) -> None:
+def test_kmbench_fails_if_a_sample_file_cannot_be_written(
+    name: str, blocks: int, tmp_path: Path
+) -> None:
     """The exit code is 1 for files that are smaller or larger than the output buffer. No further
     benchmark is measured."""
     (tmp_path / name).symlink_to("/dev/full")

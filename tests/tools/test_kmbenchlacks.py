@@ -53,7 +53,7 @@ def test_all_benchmarks_are_skipped_without_live_patching(
     assert not (tmp_path / "raw").exists()
 
 
-def test_without_membarrier_the_tests_are_skipped() -> None:
+def test_native_test_program_is_skipped_without_membarrier() -> None:
     """The test program exits with 4, and its KTAP plan is `1..0 # SKIP`."""
     done = run_program(NATIVE / "deny", f"membarrier={errno.ENOSYS}", "--", NATIVE / "test", 10)
     assert done.returncode == EXIT_SKIP

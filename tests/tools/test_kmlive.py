@@ -352,7 +352,7 @@ def test_a_full_device_is_an_error(module: FakeModule) -> None:
 
 
 @pytest.mark.skipif(CONTROL.exists(), reason="the module kmarkers_bench is loaded")
-def test_without_the_module_kmlive_names_its_file(tmp_path: Path) -> None:
+def test_kmlive_without_the_module_names_the_control_file(tmp_path: Path) -> None:
     done = run_program(KMLIVE, 1, 1, tmp_path, "getppid-quiet")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [

@@ -84,7 +84,9 @@ def test_guest_has_svm_and_the_root_directory_read_only(laboratory: Path) -> Non
     )
 
 
-def test_missing_svm_or_module_is_named(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_svm_or_kernel_module_is_named_as_obstacle(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     name = catalogue.get_default_kernel_name()
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
     find_obstacle = kvm.make_host_check(name)
@@ -160,7 +162,9 @@ def test_step_is_judged_by_exit_code_and_lines(
     assert exact == (why or "2 lines instead of 1; it said: vm: under KVM")
 
 
-def test_expected_reasons_are_those_of_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refusals_expected_by_suite_kvm_are_those_of_choose_accel(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The texts that the suite expects are the error messages of choose_accel()."""
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     for kvm_file, reason in ((Path("/absent"), kvm.ABSENT), (Path("/dev/null"), kvm.NO_DEVICE)):
@@ -192,7 +196,7 @@ def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
     (folder / "env.json").write_text(json.dumps({"tiers": [{"tier": "vm", "vm": vm}]}))
 
 
-def test_results_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> None:
+def test_passed_suites_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> None:
     write_good_guests(tmp_path)
     tally = kvm.judge_guests(tmp_path)
     assert not tally.failed and tally.passed == len(kvm.GUESTS) + len(kvm.GUEST_SUITES) + 2

@@ -428,7 +428,7 @@ def test_request_that_no_emulator_supports_is_refused(
         ),
     ],
 )
-def test_options_of_accelerators(words: tuple[Any, ...], options: str) -> None:
+def test_each_accelerator_has_its_options_of_qemu(words: tuple[Any, ...], options: str) -> None:
     """A guest whose instructions are counted has one CPU, and its clock begins at a fixed date."""
     assert " ".join(emulator.make_accelerator_options(*words)) == options
 
@@ -504,7 +504,7 @@ def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> N
         ("debug:+", (), ()),
     ],
 )
-def test_role_of_a_kernel_has_its_fragments(
+def test_role_of_a_kernel_selects_configuration_fragments(
     role: str, kinds: tuple[str, ...], fragments: tuple[str, ...]
 ) -> None:
     entry = catalogue.Entry("k", "s", "i", "q", role)
@@ -739,7 +739,7 @@ def test_file_name_in_the_initramfs_may_have_any_bytes(tmp_path: Path) -> None:
     assert b"opt/" + name + b"\0" in out.getvalue()
 
 
-def test_headers_of_the_initramfs_have_the_fields_of_the_kernel(tmp_path: Path) -> None:
+def test_initramfs_headers_have_the_fields_that_the_kernel_documents(tmp_path: Path) -> None:
     """Each header has the fields that Documentation/driver-api/early-userspace/buffer-format.rst of
     the kernel describes, with eight hexadecimal digits each. All files belong to root, and their
     time is 0."""

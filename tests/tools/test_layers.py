@@ -102,7 +102,7 @@ def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
     ]
 
 
-def test_edges_are_the_includes_and_imports_of_own_files(tmp_path: Path) -> None:
+def test_layer_edges_are_includes_and_imports_of_own_files(tmp_path: Path) -> None:
     """Other headers and packages are left out, as is an import of the module itself."""
     texts = {
         "a/x.c": '#include "x.h"\n # include <kmarkers/p.h>\n#include <linux/q.h>\n#include "n"\n',

@@ -122,7 +122,7 @@ def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
     assert least.count_results_of_last_runs(tmp_path) == expected
 
 
-def test_boots_and_suites_that_are_not_counted_hide_no_others(tmp_path: Path) -> None:
+def test_uncounted_boots_and_suites_do_not_hide_counted_results(tmp_path: Path) -> None:
     """The results of a suite are counted although the boots before it failed or had a long form,
     and although a suite before it in the same boot no longer exists. Of several boots of a kernel,
     the smallest number counts."""
@@ -138,7 +138,7 @@ def test_boots_and_suites_that_are_not_counted_hide_no_others(tmp_path: Path) ->
     }
 
 
-def test_suites_have_their_short_form_unless_the_user_names_them() -> None:
+def test_suites_run_in_short_form_unless_the_user_names_them() -> None:
     """The sets of tests run each suite of a test kernel in its short form. A suite that the user
     names runs in its long form."""
     for form in ("short", "full"):

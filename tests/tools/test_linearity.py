@@ -121,7 +121,7 @@ def test_largest_bend_of_exact_counts_keeps_its_sign() -> None:
     assert linearity.find_largest_exact_bend([]) is None
 
 
-def test_bend_of_a_cost_and_of_a_difference_in_words() -> None:
+def test_note_of_a_bend_says_cost_or_difference() -> None:
     assert linearity.describe_bend(-0.51239, True) == (
         "not on a line: the difference is -0.512 in long windows against short ones, and the"
         " interval holds both"
@@ -145,7 +145,7 @@ def test_windows_on_a_line_have_verdicts() -> None:
     assert not any("line" in result.note for result in found.values())
 
 
-def test_samples_of_two_counts_have_verdicts() -> None:
+def test_samples_of_two_loop_counts_have_verdicts() -> None:
     found = judge_samples(simulate_windows(compute_linear_time, COUNTS[:2]))
     assert found["x"].verdict == SLOWER and not found["x"].note
 

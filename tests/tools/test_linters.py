@@ -217,7 +217,7 @@ def test_linter_that_is_not_installed_is_skipped(
         ("named", "ruff,mypy", "ruff, mypy", True),
     ],
 )
-def test_named_linters_print_to_the_terminal(
+def test_linters_print_to_the_terminal_if_lint_is_named(
     form: str,
     tools: str,
     what: str,
@@ -300,7 +300,7 @@ def test_modules_without_objects_are_a_failure(
         names.read_symbols(tmp_path / "a" / "one.ko")
 
 
-def test_generated_symbols_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_symbols_are_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = ["patcher_init", "my_init_module", "loop_a", "tables_need_x"]
     made = [
         "__this_module",
@@ -328,12 +328,12 @@ def test_generated_symbols_are_left_out(tmp_path: Path, monkeypatch: pytest.Monk
         ("xy yx ab", ["x <-> y"]),
     ],
 )
-def test_edges_of_a_cycle_are_found(edges: str, cycles: list[str]) -> None:
+def test_each_pair_of_a_dependency_cycle_is_reported(edges: str, cycles: list[str]) -> None:
     found = layers.find_cycles((edge[0], edge[1]) for edge in edges.split())
     assert list(found) == [f"cycle: {pair}" for pair in cycles]
 
 
-def test_longest_pattern_decides_the_layer() -> None:
+def test_longest_matching_pattern_decides_the_layer_of_a_file() -> None:
     rows = [{"name": "all", "files": ["*"]}, {"name": "own", "files": ["a/*", "x"]}]
     assert layers.find_layer(Path("a/b.c"), rows) == rows[1]
     assert layers.find_layer(Path("b.c"), rows) == rows[0]
