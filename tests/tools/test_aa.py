@@ -51,13 +51,13 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process of each run gets its own seed."""
     seeds: list[int] = []
 
-    def write_samples(
+    def record_seeds_and_write_samples(
         raw: Path, *, blocks: int, processes: int, seed: int, **_more: object
     ) -> None:
         seeds.extend(range(seed, seed + processes))
         rawdata.write_tier(raw, blocks, 1, rawdata.BENCHES[:2], emulated="0")
 
-    monkeypatch.setattr(native, "measure_processes", write_samples)
+    monkeypatch.setattr(native, "measure_processes", record_seeds_and_write_samples)
     for number in (1, 2):
         assert {result.benchmark for result in aa.measure_results(number, PLAN)} == set(
             aa.HOTTEST_LOOPS
@@ -405,13 +405,13 @@ def test_options_of_measurement_suites_set_runs_blocks_and_benchmarks(
 ) -> None:  # fmt: skip
     asked: list[Any] = []
 
-    def record(*words: Any) -> bool:
+    def record_judge_arguments(*words: Any) -> bool:
         asked.extend(words)
         return name != "aa"
 
-    monkeypatch.setattr(aa, "judge_clone_runs", record)
-    monkeypatch.setattr(neighbours, "judge_neighbours", record)
-    monkeypatch.setattr(independent, "judge_site_cost", record)
+    monkeypatch.setattr(aa, "judge_clone_runs", record_judge_arguments)
+    monkeypatch.setattr(neighbours, "judge_neighbours", record_judge_arguments)
+    monkeypatch.setattr(independent, "judge_site_cost", record_judge_arguments)
     (suite,) = judges.make_requested_suites(SuiteRequest(options=options), [name])
     assert (suite.name, suite.usual, suite.loud) == (name, usual, True)
     tally = suite.run(Path("a.log"))
@@ -429,11 +429,11 @@ def test_measurement_suites_are_chosen_by_name(monkeypatch: pytest.MonkeyPatch) 
     assert judges.make_requested_suites(SuiteRequest(), ["other"]) == []
     asked: list[Any] = []
 
-    def judge(*words: Any) -> bool:
+    def record_estimator_arguments(*words: Any) -> bool:
         asked.extend(words)
         return True
 
-    monkeypatch.setattr(estimators, "judge_estimator", judge)
+    monkeypatch.setattr(estimators, "judge_estimator", record_estimator_arguments)
     assert found[3].run(Path("x")).passed == 1
     assert "normal" in asked[0] and "stays-10%-5" in asked[0] and asked[1] == 2000
     assert "frequency" in asked[0] and "late-singles-10%" in asked[0]

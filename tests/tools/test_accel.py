@@ -333,12 +333,12 @@ def test_trial_boot_is_announced_on_stderr_alone(
     """`vm accel` prints only the accelerator on standard output, and says at once, on stderr, that
     it boots a kernel."""
 
-    def find_accel(kernel: str, show: Callable[[str], None]) -> accel.Accel:
+    def announce_and_choose_kvm(kernel: str, show: Callable[[str], None]) -> accel.Accel:
         show(f"trying {kernel}")
         assert capsys.readouterr() == ("", "trying 6.1\n")
         return accel.Accel("kvm")
 
-    monkeypatch.setattr("kmtools.commands.lab.find_usable_accel", find_accel)
+    monkeypatch.setattr("kmtools.commands.lab.find_usable_accel", announce_and_choose_kvm)
     assert main(["vm", "accel", "--kernel", "6.1"]) == 0
     assert capsys.readouterr() == ("vm: under KVM\n", "")
 
@@ -377,10 +377,10 @@ def test_hypervisor_name_is_read_by_cpuid(tmp_path: Path, monkeypatch: pytest.Mo
 def test_hypervisor_is_unknown_if_no_page_may_be_executable(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse_page(*_: object, **__: object) -> None:
+    def refuse_executable_page(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("mmap.mmap", refuse_page)
+    monkeypatch.setattr("mmap.mmap", refuse_executable_page)
     monkeypatch.setattr(accel, "CPU_INFO", tmp_path / "cpuinfo")
     for flags, name in (("fpu hypervisor", None), ("fpu", b"")):
         (tmp_path / "cpuinfo").write_text(f"flags : {flags}\n")

@@ -423,29 +423,29 @@ def test_lines_of_a_screen_are_cut_to_its_size(
 ) -> None:
     """A terminal that does not report its size has 80 columns and 24 rows."""
 
-    def get_size(_: int) -> os.terminal_size:
+    def report_terminal_size(_: int) -> os.terminal_size:
         if columns is None or rows is None:
             raise OSError
         return os.terminal_size((columns, rows))
 
     asked, written = [], []
 
-    def list_lines(width: int, height: int) -> list[tuple[str, str]]:
+    def return_screen_lines(width: int, height: int) -> list[tuple[str, str]]:
         asked.append((width, height))
         return [("abcdef", "1"), ("xy", ""), ("z", "2")]
 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    monkeypatch.setattr("os.get_terminal_size", get_size)
+    monkeypatch.setattr("os.get_terminal_size", report_terminal_size)
     stream = Stream(True)
     monkeypatch.setattr(stream, "fileno", lambda: 7)
     monkeypatch.setattr("os.write", lambda number, data: written.append((number, data.decode())))
-    screen.Screen(stream, list_lines).draw()
+    screen.Screen(stream, return_screen_lines).draw()
     assert asked == [(columns or 80, rows or 24)]
     lines = "\r\n".join(f"\033[K{line}" for line in shown)
     assert written == [(7, f"\033[H{lines}\033[J")]
     monkeypatch.setenv("NO_COLOR", "1")
-    screen.Screen(stream, list_lines).draw()
+    screen.Screen(stream, return_screen_lines).draw()
     assert "abc" in written[1][1] and "m" not in written[1][1].replace("\033[", "")
 
 
@@ -470,7 +470,7 @@ def test_text_is_shown_in_the_pager_that_the_user_chose(
 ) -> None:
     calls: list[tuple[object, ...]] = []
 
-    def record_call(words: object, input: bytes, check: bool, env: dict[str, str]) -> None:
+    def record_pager_call(words: object, input: bytes, check: bool, env: dict[str, str]) -> None:
         calls.append((words, input.decode(), env["LESS"], env["LESSCHARSET"]))
 
     for name, value in (("PAGER", pager), ("LESS", less), ("LESSCHARSET", None), ("TERM", "xterm")):
@@ -478,7 +478,7 @@ def test_text_is_shown_in_the_pager_that_the_user_chose(
         if value is not None:
             monkeypatch.setenv(name, value)
     monkeypatch.setattr("shutil.which", lambda name: None if name == "absent" else name)
-    monkeypatch.setattr("subprocess.run", record_call)
+    monkeypatch.setattr("subprocess.run", record_pager_call)
     screen.show_text_in_pager("é")
     assert (capsys.readouterr().out, calls) == ("é\n", [])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)

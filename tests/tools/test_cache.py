@@ -111,13 +111,13 @@ def leave_temporary_file(
     class Killed(BaseException):
         pass
 
-    def kill(*_: object, **__: object) -> None:
+    def raise_killed(*_: object, **__: object) -> None:
         raise Killed
 
     before = list_files(directory)
     with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
         for name in ("rename", "replace", "unlink", "remove"):
-            patch.setattr(os, name, kill)
+            patch.setattr(os, name, raise_killed)
         with pytest.raises(Killed):
             # claim_cache() names its temporary file after the thread. A later call in the thread of
             # the test must use another file.

@@ -157,28 +157,28 @@ def test_each_process_has_its_own_folder_for_logs(
     pids = [os.getpid(), os.getppid()]
     folders: list[Path] = []
 
-    def boot(request: Any, *_: object) -> Result:
+    def record_output_folder(request: Any, *_: object) -> Result:
         folders.append(request.out)
         (request.out / "vm.json").write_text(str(len(folders)))
         if len(folders) == 1:
             monkeypatch.setattr(os, "getpid", lambda: pids[1])
-            measure("second")
+            measure_instruction_counts("second")
         (request.out / "results").mkdir()
         return Result(ok=len(folders) != 3, out=request.out, results=request.out / "results")
 
-    def measure(name: str) -> None:
+    def measure_instruction_counts(name: str) -> None:
         guest.measure_in_test_kernel("icount", "6.1", tmp_path, tmp_path / name, blocks=1, seed=1)
 
     ended = tmp_path / "build/vm/bench-icount-4194304"
     ended.mkdir(parents=True)
     monkeypatch.setattr(guest, "ROOT", tmp_path)
-    monkeypatch.setattr(guest, "boot", boot)
-    measure("first")
+    monkeypatch.setattr(guest, "boot", record_output_folder)
+    measure_instruction_counts("first")
     assert (tmp_path / "first/vm.json").read_text() == "1"
     assert (tmp_path / "second/vm.json").read_text() == "2"
     assert folders[0] != folders[1] and not ended.exists()
     with pytest.raises(FailedError):
-        measure("third")
+        measure_instruction_counts("third")
     assert [folder.exists() for folder in folders] == [False, True, True]
 
 

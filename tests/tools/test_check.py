@@ -245,7 +245,7 @@ def test_suites_wait_for_the_build_of_their_modules(
         order.write_text("built ")
         return Tally(1)
 
-    def use_modules(log: Path) -> Tally:
+    def record_use_of_modules(log: Path) -> Tally:
         with order.open("a") as file:
             file.write("used ")
         return Tally(1)
@@ -254,7 +254,10 @@ def test_suites_wait_for_the_build_of_their_modules(
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build_modules)
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
-    users = [Suite(name, use_modules, "a user", usual=100, modules="a") for name in ("one", "two")]
+    users = [
+        Suite(name, record_use_of_modules, "a user", usual=100, modules="a")
+        for name in ("one", "two")
+    ]
     tally = suites_of_check.run_all_suites(testkernel.insert_build_suites(users))
     if not why_not:
         assert order.read_text() == "built used used "
@@ -319,11 +322,11 @@ def test_message_about_a_missing_module_names_its_package() -> None:
 def test_bad_exit_code_of_pytest_is_a_failure(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, code: int, failed: list[str]
 ) -> None:
-    def return_code(words: list[str], log: Path, env: object) -> int:
+    def write_one_result(words: list[str], log: Path, env: object) -> int:
         log.with_suffix(".xml").write_text("<t><testcase classname='c' name='n'/></t>")
         return code
 
-    monkeypatch.setattr(processes, "run_program", return_code)
+    monkeypatch.setattr(processes, "run_program", write_one_result)
     assert suites_of_check.run_pytest(tmp_path / "scripts.log") == Tally(1, failed)
 
 

@@ -120,10 +120,12 @@ def test_each_line_of_a_program_is_read() -> None:
 def test_program_is_ended_if_reading_its_lines_fails() -> None:
     lines: list[str] = []
 
-    def read_line(line: str) -> None:
+    def interrupt_after_line(line: str) -> None:
         lines.append(line)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        processes.run_program(["sh", "-c", "echo $$; exec sleep 600"], read_line=read_line)
+        processes.run_program(
+            ["sh", "-c", "echo $$; exec sleep 600"], read_line=interrupt_after_line
+        )
     assert not Path("/proc", lines[0]).exists()

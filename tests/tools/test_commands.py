@@ -143,11 +143,11 @@ def test_options_of_a_boot_are_passed_to_the_guest(
     failures: list[object] = []
     job.touch()
 
-    def boot(request: Request, _: object) -> SimpleNamespace:
+    def record_boot_request(request: Request, _: object) -> SimpleNamespace:
         requests.append(request)
         return SimpleNamespace(ok=ok)
 
-    monkeypatch.setattr(lab, "boot", boot)
+    monkeypatch.setattr(lab, "boot", record_boot_request)
     monkeypatch.setattr(lab, "print_failure", failures.append)
     monkeypatch.setattr(
         lab, "find_usable_accel", lambda name, _: SimpleNamespace(boot_message=f"boots {name}")
@@ -180,11 +180,11 @@ def test_modules_of_a_shell_are_built_in_their_order(
 ) -> None:
     calls: list[tuple[Request, list[Path]]] = []
 
-    def run_shell(request: Request, folders: list[Path]) -> SimpleNamespace:
+    def record_shell_request(request: Request, folders: list[Path]) -> SimpleNamespace:
         calls.append((request, folders))
         return SimpleNamespace(ok=ok)
 
-    monkeypatch.setattr(shell, "run_shell", run_shell)
+    monkeypatch.setattr(shell, "run_shell", record_shell_request)
     monkeypatch.setattr(build, "require_module_folder", lambda path: tmp_path / path)
     words = ["6.1", "--module", "c", "a", "--module", "b", "--cpus", "3", "--mem", "9"]
     assert main(["lab", "shell", *words]) == (DONE if ok else BAD)
@@ -254,11 +254,11 @@ def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyP
     """Several times of a boot count once. One of the kernels with the fewest boots is drawn."""
     drawn: list[list[str]] = []
 
-    def choose(labels: list[str]) -> str:
+    def choose_last_label(labels: list[str]) -> str:
         drawn.append(labels)
         return labels[-1]
 
-    monkeypatch.setattr("random.choice", choose)
+    monkeypatch.setattr("random.choice", choose_last_label)
     times = make_times("a 1", "a 2", "b 3", "b 3", "b 3", "c 4", "c 5", "d 6")
     assert macro.choose_next_label(times) == "d"
     assert drawn == [["b", "d"]]
@@ -318,12 +318,12 @@ def test_macro_measures_20_runs_or_40_rounds(
     """The next kernel to boot is named only after times of a kernel were added."""
     asked: list[object] = []
 
-    def record(path: Path, *more: object) -> list[CommandTime]:
+    def record_macro_arguments(path: Path, *more: object) -> list[CommandTime]:
         asked.append(more)
         return make_times("a 1", "b 2")
 
-    monkeypatch.setattr(macro, "record_times", record)
-    monkeypatch.setattr(rounds, "record_rounds", record)
+    monkeypatch.setattr(macro, "record_times", record_macro_arguments)
+    monkeypatch.setattr(rounds, "record_rounds", record_macro_arguments)
     monkeypatch.setattr(macro, "load_times", lambda path: make_times("a 1", "b 2"))
     assert main(["macro", "--times", "t", *words]) == DONE
     assert asked == calls
@@ -371,10 +371,10 @@ def test_publish_calls_the_writer_of_each_document(monkeypatch: pytest.MonkeyPat
     functions = {writer.partition(":")[2] for writer in publish.WRITERS.values()}
 
     def make_module(name: str) -> SimpleNamespace:
-        def make(function: str) -> Callable[[], None]:
+        def make_writer(function: str) -> Callable[[], None]:
             return lambda: calls.append(f"{name}:{function}")
 
-        own = {function: make(function) for function in functions}
+        own = {function: make_writer(function) for function in functions}
         reference = {"make_reference": lambda *args: calls.append(args), "REFERENCE": Path("ref")}
         return SimpleNamespace(**own, **reference)
 
@@ -428,7 +428,7 @@ def test_rates_writes_its_figure_only_in_a_known_format(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "env.json").write_text("{}")
 
-    def render(charts: object, description: str, kind: str) -> bytes:
+    def render_charts_as_text(charts: object, description: str, kind: str) -> bytes:
         return f"{kind} {charts}".encode()
 
     library = "kmtools.report.figures.library"
@@ -438,7 +438,8 @@ def test_rates_writes_its_figure_only_in_a_known_format(
     monkeypatch.setattr(rates, "render_rates_text", lambda found, rate: f"{found} at {rate}")
     monkeypatch.setattr(f"{library}.find_drawing_fault", lambda: "no ink" if said else "")
     monkeypatch.setattr(
-        f"{library}.import_canvas", lambda: SimpleNamespace(render_figure_file=render)
+        f"{library}.import_canvas",
+        lambda: SimpleNamespace(render_figure_file=render_charts_as_text),
     )
     assert main(["rates", ".", *words]) == (UNABLE if said else DONE)
     shown = capsys.readouterr()
@@ -513,11 +514,11 @@ def test_exit_code_of_history_is_1_after_a_costlier_shift_or_refused_run(
     history = SimpleNamespace(shifts=shifts, refused=refused)
     asked: list[object] = []
 
-    def load(*args: object) -> SimpleNamespace:
+    def return_history(*args: object) -> SimpleNamespace:
         asked.append(args)
         return history
 
-    monkeypatch.setattr(histories, "load_history", load)
+    monkeypatch.setattr(histories, "load_history", return_history)
     monkeypatch.setattr(histories, "render_history_json", lambda history: "{}")
     monkeypatch.setattr(histories, "render_history_text", lambda history: "text")
     words = ["x", "--fail-on", "costlier", "--margin", "2", "--json", str(tmp_path / "j")]
@@ -642,7 +643,7 @@ def test_exit_code_of_a_bench_is_that_of_its_worst_step(
     """Measured tiers are merged and reported, also after an interruption."""
     steps: list[object] = []
 
-    class Work:
+    class FakeBench:
         """A bench that measures nothing."""
 
         cache = None
@@ -657,12 +658,12 @@ def test_exit_code_of_a_bench_is_that_of_its_worst_step(
         def merge_samples(self) -> None:
             steps.append("merged")
 
-    def report(*_: object, **__: object) -> bool:
+    def record_report(*_: object, **__: object) -> bool:
         steps.append("reported")
         return whole
 
-    monkeypatch.setattr(run, "Bench", Work)
-    monkeypatch.setattr(reporting, "report_run", report)
+    monkeypatch.setattr(run, "Bench", FakeBench)
+    monkeypatch.setattr(reporting, "report_run", record_report)
     monkeypatch.setattr(benchrun, "describe_run", lambda made: {"missing": missing})
     obstacles = {"vm": {"failed": failed}, "icount": {"failed": False}}
     made: Any = SimpleNamespace(
@@ -697,11 +698,11 @@ def test_report_with_medians_only_has_exit_code_2(
 ) -> None:
     asked: list[object] = []
 
-    def report(_: Path, figures: bool) -> bool:
+    def record_report_request(_: Path, figures: bool) -> bool:
         asked.append(figures)
         return whole
 
-    monkeypatch.setattr(reporting, "report_run", report)
+    monkeypatch.setattr(reporting, "report_run", record_report_request)
     assert main(["report", "x"]) == main(["report", "x", "--no-figures"]) == code
     assert asked == [True, False]
 
@@ -755,14 +756,14 @@ def test_collect_keeps_fetched_samples_only_if_all_checks_pass(
         folder.mkdir()
         (folder / "from").write_text(str(place))
 
-    def merge(path: Path, raw: list[tuple[str, Path]]) -> None:
+    def fail_first_merge(path: Path, raw: list[tuple[str, Path]]) -> None:
         merged.append(raw)
         if len(merged) == 1:
             raise FailedError("bad")
 
     monkeypatch.setattr(fetch, "fetch_archive", fetch_samples)
     monkeypatch.setattr(fetch, "fetch_from_source", fetch_samples)
-    monkeypatch.setattr(collect, "merge_run", merge)
+    monkeypatch.setattr(collect, "merge_run", fail_first_merge)
     monkeypatch.setattr(collect, "print_window_totals", lambda *args: None)
     monkeypatch.setattr(run, "store_estimates_with_numpy", lambda path: None)
     words = ["--from", "metal=debugfs", "--archive", "vm=a.tar", "--raw", "native=n"]
@@ -826,13 +827,13 @@ def test_plot_writes_figures_to_the_run_or_to_the_chosen_folder(
 ) -> None:
     """There are 96 pixels in an inch of 25.4 mm."""
 
-    def draw(sheet: str, how: tuple[str, float], *_style: object) -> bytes:
+    def draw_figure_as_text(sheet: str, how: tuple[str, float], *_style: object) -> bytes:
         return f"{sheet} {how[0]} {how[1]:.0f}".encode()
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("os.sched_getaffinity", lambda _pid: {0})
     monkeypatch.setattr(plotting, "select_figures", lambda *_: {"b": "one", "a": "two"})
-    monkeypatch.setattr(plotting, "draw_figure", draw)
+    monkeypatch.setattr(plotting, "draw_figure", draw_figure_as_text)
     assert main(["plot", "run", *words]) == DONE
     files = [Path(folder, f"{name}.{kind}") for name in "ba"]
     assert capsys.readouterr().out == "".join(f"{path}\n" for path in files)
@@ -846,12 +847,12 @@ def test_error_of_matplotlib_names_the_style(
     """Without a style, an error of matplotlib is a fault of this program."""
     asked: list[tuple[object, ...]] = []
 
-    def render(*args: object) -> bytes:
+    def raise_drawing_error(*args: object) -> bytes:
         asked.append(args)
         raise error
 
     sheet: Any = SimpleNamespace(parts=["part"], words="words")
-    monkeypatch.setattr("kmtools.report.figures.canvas.render_figure_file", render)
+    monkeypatch.setattr("kmtools.report.figures.canvas.render_figure_file", raise_drawing_error)
     with pytest.raises(UnableError) as raised:
         plotting.draw_figure(sheet, ("png", 743.9999), Path("own"), {"a": "b"})
     told = "own: matplotlib cannot draw in this style: ValueError: a b"

@@ -118,7 +118,7 @@ def test_newer_source_is_built_on_update_only(
 
 
 def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
-    def fetch_other_kernels() -> None:
+    def fetch_kernel_during_compilation() -> None:
         (tree,) = list_unfinished_trees(builder)
         builder.during = lambda: None
         with hold_lock(builder.mirror.cache / "fetch.lock", "nobody else can fetch"):
@@ -127,7 +127,7 @@ def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
         assert kernels.ensure_kernel(ENTRY).release == NEW
         assert list_unfinished_trees(builder) == [tree]
 
-    builder.during = fetch_other_kernels
+    builder.during = fetch_kernel_during_compilation
     assert kernels.ensure_kernel(DEBUG).image.is_file()
     assert len(builder.compiled) == 2
 

@@ -995,7 +995,7 @@ def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
     simulated: list[tuple[str, int, int]] = []
     looked: list[float] = []
 
-    def find(_looks: object, truth: float) -> tuple[SimpleNamespace, str]:
+    def return_stopped_result(_looks: object, truth: float) -> tuple[SimpleNamespace, str]:
         number = looked.count(truth)
         looked.append(truth)
         misses, false, error, half = expected[truth]
@@ -1005,7 +1005,7 @@ def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
         return SimpleNamespace(value=truth + error, interval=interval), verdict
 
     monkeypatch.setattr(estimators, "simulate_run", lambda *words: simulated.append(words))
-    monkeypatch.setattr(estimators, "find_resolving_look", find)
+    monkeypatch.setattr(estimators, "find_resolving_look", return_stopped_result)
     score = estimators.score_estimator_on_stopped_runs("normal", 10)
     assert {str(truth) for truth in looked} == {"0.0", "0.25", "-0.25"} and len(looked) == 30
     assert simulated == [("normal", seed, 64) for seed in range(10)]
@@ -1022,7 +1022,7 @@ def test_score_of_windows_is_that_of_the_worst_variant(
     """In five runs, the interval of the variant `large` misses the true cost once, and those of the
     other two variants twice. The verdict of a variant without an added cost is false once."""
 
-    def simulate(truths: dict[str, float], seed: int) -> dict[str, frequency.AddedCost]:
+    def make_added_costs(truths: dict[str, float], seed: int) -> dict[str, frequency.AddedCost]:
         found = {}
         for number, (name, truth) in enumerate(truths.items()):
             missed = seed < (1 if name == "large" else 2)
@@ -1036,7 +1036,9 @@ def test_score_of_windows_is_that_of_the_worst_variant(
         (frequency, "simulate_added_costs"), (latewindows, "simulate_costs_of_late_windows")
     ):  # fmt: skip
         truths = {key: truth for key, truth in module.TRUTH.items() if key != "base"}
-        monkeypatch.setattr(module, name, lambda seed, _, truths=truths: simulate(truths, seed))
+        monkeypatch.setattr(
+            module, name, lambda seed, _, truths=truths: make_added_costs(truths, seed)
+        )
     score = estimators.score_estimator_on_changing_frequency("frequency-rare", 50)
     found = (score.covered, score.false, score.bias, score.half_width)
     assert found == pytest.approx((0.6, 0.2, 0.2 * sign, 3.0)) and score.runs == 5

@@ -566,12 +566,15 @@ def test_table_in_html_has_groups_and_kinds_of_columns() -> None:
 
 
 def test_figure_in_html_has_two_widths_and_a_caption() -> None:
-    def draw(part: object, width: int, description: str, look: str) -> str:
+    def return_drawing_arguments(part: object, width: int, description: str, look: str) -> str:
         return f"[{part} {width} {description} {look}]"
 
     both = "[p 720 said wide][p 328 said narrow]"
-    assert markup.render_figure_html(draw, "p", "said") == f"<figure>{both}</figure>"
-    assert markup.render_figure_html(draw, "p", "said", "<-1") == (
+    assert (
+        markup.render_figure_html(return_drawing_arguments, "p", "said")
+        == f"<figure>{both}</figure>"
+    )
+    assert markup.render_figure_html(return_drawing_arguments, "p", "said", "<-1") == (
         f"<figure>{both}<figcaption>&lt;−1</figcaption></figure>"
     )
     assert markup.render_figure_html(None, "p", "said", "<-1") == "<p class='soft'>&lt;−1</p>"

@@ -177,10 +177,10 @@ def test_help_of_each_command_is_on_a_page(tree: Path, monkeypatch: pytest.Monke
         (): "usage\n  bench    measure\n  check mutants  try\n   more  x"
     }
 
-    def read_help(*words: str) -> str:
+    def return_help_text(*words: str) -> str:
         return told.get(words, f"help of {' '.join(words)}")
 
-    monkeypatch.setattr(handbook, "read_command_help", read_help)
+    monkeypatch.setattr(handbook, "read_command_help", return_help_text)
     page = handbook.Handbook(tree / "out").write_command_page()
     assert page == Path("reference/commands.md")
     assert (tree / "out" / page).read_text() == (
@@ -208,13 +208,13 @@ def test_pages_of_headers_have_their_manuals(tree: Path, monkeypatch: pytest.Mon
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
         (tree / name).write_text("/*\n * One.\n */\n")
 
-    def run_kernel_doc(words: list[object], _: object) -> subprocess.CompletedProcess[str]:
+    def return_fake_manual(words: list[object], _: object) -> subprocess.CompletedProcess[str]:
         assert words[:5] == ["perl", Path("script"), "-rst", "-sphinx-version", "5.3.0"]
         source, header = Path("patcher/d.c"), Path("include/linux/b.h")
         silent = words[5:] in ([header], ["-export", source], ["-export"])
         return make_output(0, "" if silent else " ".join(map(str, words[5:])) + "\n")
 
-    monkeypatch.setattr(handbook, "capture_output", run_kernel_doc)
+    monkeypatch.setattr(handbook, "capture_output", return_fake_manual)
     pages = handbook.Handbook(tree / "out").write_header_pages(Path("script"))
     where = Path("reference")
     assert pages == [where / "headers/kmarkers/a.rst", where / "functions/base.rst"]

@@ -42,10 +42,10 @@ def make_busy_cpu() -> FakeCpu:
     """Return a CPU whose instruction pointer advances in each inspection."""
     places = itertools.count(KERNEL_TEXT, 0x40)
 
-    def advance(cpu: FakeCpu) -> None:
+    def move_to_next_place(cpu: FakeCpu) -> None:
         cpu.place = next(places)
 
-    return FakeCpu(next=advance)
+    return FakeCpu(next=move_to_next_place)
 
 
 def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> Finding | None:
@@ -117,11 +117,13 @@ def test_int3_is_found_if_the_handler_decremented_the_saved_address(
 ) -> None:
     turns = itertools.cycle(backs)
 
-    def advance(cpu: FakeCpu) -> None:
+    def decrement_saved_address(cpu: FakeCpu) -> None:
         cpu.stack = make_trap_stack(MODULE_TEXT - next(turns))
 
     memory = {MODULE_TEXT - 1: 0x00, MODULE_TEXT: 0xCC}
-    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=advance)], memory)
+    finding = watch_guest(
+        tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=decrement_saved_address)], memory
+    )
     assert finding and not finding.stale
     assert f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds cc" in finding.reason
 
@@ -131,10 +133,10 @@ def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
     """The int3 is at the start of a module's text. The handler has decremented the saved address,
     so the saved address is in the unmapped page before the text."""
 
-    def advance(cpu: FakeCpu) -> None:
+    def save_address_before_text(cpu: FakeCpu) -> None:
         cpu.stack = make_trap_stack(MODULE_TEXT - 1)
 
-    cpus = [FakeCpu(flags=NO_INTERRUPTS, next=advance)]
+    cpus = [FakeCpu(flags=NO_INTERRUPTS, next=save_address_before_text)]
     finding = watch_guest(tmp_path, cpus, {MODULE_TEXT: byte})
     assert finding and not finding.stale
     said = f"breakpoint at {MODULE_TEXT:x} endlessly; memory holds {byte:02x} there"
@@ -145,13 +147,15 @@ def test_int3_after_an_unmapped_page_is_read(tmp_path: Path, byte: int) -> None:
 def test_cpu_between_int3_and_handler_is_in_the_loop(tmp_path: Path, between: int) -> None:
     turns = itertools.count()
 
-    def advance(cpu: FakeCpu) -> None:
+    def alternate_between_int3_and_handler(cpu: FakeCpu) -> None:
         handles = next(turns) % 2
         cpu.place = KERNEL_TEXT + 0x5000 if handles else between
         cpu.stack = make_trap_stack(KERNEL_TEXT) if handles else [0]
 
     memory = {KERNEL_TEXT: 0x0F}
-    finding = watch_guest(tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=advance)], memory)
+    finding = watch_guest(
+        tmp_path, [FakeCpu(flags=NO_INTERRUPTS, next=alternate_between_int3_and_handler)], memory
+    )
     assert finding and finding.stale
     assert f"breakpoint at {KERNEL_TEXT:x} endlessly; memory holds 0f" in finding.reason
 
@@ -298,12 +302,12 @@ def test_nmis_are_sent_only_after_the_job_has_printed(
     asked: list[str] = []
     sent = threading.Event()
 
-    def execute(command: str) -> None:
+    def record_monitor_command(command: str) -> None:
         asked.append(command)
         if len(asked) == 3:
             sent.set()
 
-    monitor = SimpleNamespace(execute=execute, close=lambda: asked.append("close"))
+    monitor = SimpleNamespace(execute=record_monitor_command, close=lambda: asked.append("close"))
     monkeypatch.setattr("kmtools.lab.qmp.Monitor", lambda path: monitor)
     status = tmp_path / "status.log"
     if text is not None:
@@ -761,13 +765,13 @@ def test_names_are_added_to_a_record_that_has_the_entry_code(
     address of the entry code, the record stays as it is."""
     requests: list[Request] = []
 
-    def boot(request: Request) -> Result:
+    def write_kallsyms(request: Request) -> Result:
         requests.append(request)
         (tmp_path / "kallsyms").write_text("ffffffff81a00000 T asm_exc_int3\n")
         assert "/proc/kallsyms >/results/kallsyms\n" in request.job.read_text()
         return Result(results=tmp_path if boots else None)
 
-    monkeypatch.setattr(symbols, "boot", boot)
+    monkeypatch.setattr(symbols, "boot", write_kallsyms)
     record = tmp_path / LOOK_LOG
     record.write_text("CPU 0 was at ffffffff91a00001\n")
     assert symbols.add_function_names_to_file("6.1", record) == record.read_text()

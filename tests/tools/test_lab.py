@@ -315,11 +315,13 @@ def test_unpacked_qemu_is_started_with_its_own_libraries(
     tree, asked = tmp_path / "qemu/sid/usr", []
     done = subprocess.CompletedProcess([], 0, "QEMU emulator version 10\nCopyright\n", "")
 
-    def show_version(words: list[str], env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    def record_version_request(
+        words: list[str], env: dict[str, str]
+    ) -> subprocess.CompletedProcess[str]:
         asked.append((words, env))
         return done
 
-    monkeypatch.setattr(emulator, "capture_output", show_version)
+    monkeypatch.setattr(emulator, "capture_output", record_version_request)
     if not override:
         with pytest.raises(UnableError, match=r"^the emulator of sid is not unpacked; fetch"):
             emulator.choose_emulator("sid")
@@ -794,12 +796,12 @@ def test_nmis_are_sent_during_a_boot_that_requests_them(
     asked: list[tuple[object, ...]] = []
 
     @contextlib.contextmanager
-    def inject_nmis(path: Path, *words: object) -> Iterator[None]:
+    def record_nmi_injection(path: Path, *words: object) -> Iterator[None]:
         asked.append((path.name, *words))
         yield
         asked.append(("end",))
 
-    monkeypatch.setattr(machine, "inject_nmis", inject_nmis)
+    monkeypatch.setattr(machine, "inject_nmis", record_nmi_injection)
     kernel = catalogue.get_default_kernel_name()
     out = laboratory / "out"
     with use_fake_qemu(laboratory, "finish 0"):
@@ -821,10 +823,10 @@ def test_second_boot_in_the_same_folder_is_refused(laboratory: Path) -> None:
 def test_full_disk_is_reported_before_the_boot(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(archive: Path, *_: object) -> None:
+    def fail_to_write_initramfs(archive: Path, *_: object) -> None:
         raise OSError(errno.ENOSPC, "Full", str(archive))
 
-    monkeypatch.setattr("kmtools.lab.initramfs.write_initramfs", refuse)
+    monkeypatch.setattr("kmtools.lab.initramfs.write_initramfs", fail_to_write_initramfs)
     with pytest.raises(UnableError, match=r"^cannot write (.*/initramfs): \1: Full; make room "):
         boot_with_fake_qemu(laboratory, "finish 0")
 

@@ -139,13 +139,13 @@ def test_checkpatch_checks_every_c_file(tmp_path: Path, monkeypatch: pytest.Monk
     """Findings of all commands are returned, without empty lines."""
     checked: list[str] = []
 
-    def run(words: list[str], tool: str) -> list[str]:
+    def return_one_finding(words: list[str], tool: str) -> list[str]:
         files = words[words.index("-f") + 1 :]
         checked.extend(files)
         return [f"{tool}: {files[0]}", "", " "]
 
     monkeypatch.setattr(checkpatch, "ensure_checkpatch", lambda: tmp_path / "checkpatch.pl")
-    monkeypatch.setattr(linters, "run_tool", run)
+    monkeypatch.setattr(linters, "run_tool", return_one_finding)
     names = ("base/a.c", "base/a.h", "patcher/main.c", "scripts/a.py", "native/a.S")
     found = linters.run_checkpatch(linters.Sources([Path(name) for name in names]))
     assert checked == ["base/a.c", "base/a.h", "patcher/main.c"]
@@ -228,12 +228,12 @@ def test_linters_print_to_the_terminal_if_lint_is_named(
 ) -> None:
     calls: list[list[str]] = []
 
-    def run(names: list[str]) -> Tally:
+    def record_linter_names(names: list[str]) -> Tally:
         calls.append(names)
         print("words")
         return Tally(1)
 
-    monkeypatch.setattr(linters, "run_linters", run)
+    monkeypatch.setattr(linters, "run_linters", record_linter_names)
     request = SuiteRequest(form, options={"tools": tools})
     (suite,) = linters.make_requested_suites(request, ["lint"])
     assert (suite.name, suite.what, suite.loud) == ("lint", what, loud)
@@ -267,7 +267,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     objects, calls = tmp_path / "objects", []
     objects.mkdir()
 
-    def run(kernel: object, folder: Path, words: list[str], log: Path) -> int:
+    def write_build_log(kernel: object, folder: Path, words: list[str], log: Path) -> int:
         calls.append((words, objects.exists()))
         log.write_text("\n".join(lines))
         return code
@@ -275,7 +275,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     monkeypatch.setattr(linters, "prepare_lint_kernel", lambda: SimpleNamespace(name="6.1"))
     monkeypatch.setattr(linters, "get_object_dir", lambda *names: objects)
     monkeypatch.setattr(linters, "update_source_copy", lambda *names: None)
-    monkeypatch.setattr(linters, "run_make", run)
+    monkeypatch.setattr(linters, "run_make", write_build_log)
     words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", "W=1"]
     assert linters.collect_build_warnings(["W=1"]) == found
     assert linters.collect_build_warnings(["W=1"], anew=True) == found
