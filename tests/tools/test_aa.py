@@ -31,7 +31,7 @@ PLAN = RunSettings(BLOCKS, 60)
 
 
 @pytest.fixture(autouse=True)
-def kmbench_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def skip_kmbench_build(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not build kmbench, which no test of this file runs."""
     monkeypatch.setattr(judges, "build_kmbench", lambda: None)
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs
 
 
 @pytest.fixture
-def system(laboratory: Path) -> Path:
+def system_with_kernel(laboratory: Path) -> Path:
     """Make the directory of an unpacked Debian suite, and a root directory with a kernel; return
     the root directory."""
     unpack.get_suite_dir(SUITE).mkdir(parents=True)
@@ -34,8 +34,8 @@ def system(laboratory: Path) -> Path:
     return root
 
 
-def test_kernel_is_added_from_a_root_directory_and_removed(system: Path) -> None:
-    kernel = added.add_kernel("strange", [system], SUITE)
+def test_kernel_is_added_from_a_root_directory_and_removed(system_with_kernel: Path) -> None:
+    kernel = added.add_kernel("strange", [system_with_kernel], SUITE)
     assert kernel.release == "9.9-strange"
     assert catalogue.require_kernel("strange") == kernel
     assert kernel.image.read_text() == "kernel"
@@ -46,9 +46,9 @@ def test_kernel_is_added_from_a_root_directory_and_removed(system: Path) -> None
         catalogue.require_kernel("strange")
 
 
-def test_name_in_kernels_txt_is_refused(system: Path) -> None:
+def test_name_in_kernels_txt_is_refused(system_with_kernel: Path) -> None:
     with pytest.raises(UnableError, match=r"is in kernels\.txt"):
-        added.add_kernel(catalogue.get_default_kernel_name(), [system], SUITE)
+        added.add_kernel(catalogue.get_default_kernel_name(), [system_with_kernel], SUITE)
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,9 @@ def test_name_in_kernels_txt_is_refused(system: Path) -> None:
     ],
 )
 def test_refused_kernel_leaves_no_files(
-    system: Path, laboratory: Path, name: str, path: str, suite: str, reason: str
+    system_with_kernel: Path, laboratory: Path, name: str, path: str, suite: str, reason: str
 ) -> None:
-    (system / "usr" / "boot").mkdir()
+    (system_with_kernel / "usr" / "boot").mkdir()
     before = sorted((laboratory / "cache" / "kernels").iterdir())
     with pytest.raises(UnableError, match=reason):
         added.add_kernel(name, [laboratory / path], suite)
@@ -82,7 +82,7 @@ def test_error_about_a_missing_compiler_names_the_kernel_to_fetch(laboratory: Pa
             added.check_added_kernel("x", [], suite)
 
 
-def test_adding_a_kernel_without_headers_is_refused(system: Path) -> None:
-    (system / "usr" / "src" / "headers-9.9" / "Makefile").unlink()
+def test_adding_a_kernel_without_headers_is_refused(system_with_kernel: Path) -> None:
+    (system_with_kernel / "usr" / "src" / "headers-9.9" / "Makefile").unlink()
     with pytest.raises(UnableError, match=r"the headers of 9\.9-strange are missing"):
-        added.add_kernel("strange", [system], SUITE)
+        added.add_kernel("strange", [system_with_kernel], SUITE)

@@ -54,7 +54,7 @@ class TwoListsMirror:
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put a fake apt-config and a fake mmdebstrap at the head of PATH; return their directory."""
     directory = tmp_path / "bin"
     directory.mkdir()
@@ -136,7 +136,7 @@ def write_files(directory: Path, files: Mapping[str, str]) -> None:
 
 
 @pytest.fixture
-def bare(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def bare_root(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a minimal root with directories of apt, and with a dangling symbolic link
     etc/resolv.conf. The user of this machine has no settings, and apt-config prints a few
     options."""
@@ -147,62 +147,68 @@ def bare(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Pat
     return tmp_path / "root"
 
 
-def test_network_settings_are_copied_into_a_root(bare: Path, tmp_path: Path) -> None:
+def test_network_settings_are_copied_into_a_root(bare_root: Path, tmp_path: Path) -> None:
     """A root gets the network settings of this machine, and no other file. A file replaces a
     symbolic link in the root; the target of the link is not written."""
     machine = tmp_path / "machine"
     write_files(machine, {name: f"the machine's {name}" for name in NETWORK_FILES})
     write_files(machine, {"etc/passwd": "private", "etc/apt/auth.conf.d/mirror.bak": "private"})
-    copy_network_settings(bare, machine)
-    found = {str(p.relative_to(bare)): p.read_text() for p in bare.rglob("*") if p.is_file()}
+    copy_network_settings(bare_root, machine)
+    found = {
+        str(p.relative_to(bare_root)): p.read_text() for p in bare_root.rglob("*") if p.is_file()
+    }
     assert found == {
         **{target: f"the machine's {name}" for name, target in NETWORK_FILES.items()},
         "etc/apt/apt.conf.d/99machine": f'{NETWORK_OPTIONS}APT::Get::Assume-Yes "true";\n',
         "etc/dpkg/dpkg.cfg.d/fast": "force-unsafe-io\n",
     }
-    assert not (bare / "etc/resolv.conf").is_symlink() and not (tmp_path / "outside").exists()
+    assert not (bare_root / "etc/resolv.conf").is_symlink() and not (tmp_path / "outside").exists()
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
-def test_passwords_of_apt_keep_their_file_mode(bare: Path, tmp_path: Path, mode: int) -> None:
+def test_passwords_of_apt_keep_their_file_mode(bare_root: Path, tmp_path: Path, mode: int) -> None:
     """No copy is readable by more users than the file of this machine."""
     machine = tmp_path / "machine"
     names = ("etc/apt/auth.conf", "etc/apt/auth.conf.d/mirror.conf")
     write_files(machine, dict.fromkeys(names, "password"))
-    write_files(bare, {names[0]: "of the root"})
+    write_files(bare_root, {names[0]: "of the root"})
     for name in names:
         (machine / name).chmod(mode)
-    copy_network_settings(bare, machine)
-    assert {(bare / name).stat().st_mode & 0o777 for name in names} == {mode}
-    assert {(bare / name).read_text() for name in names} == {"password"}
+    copy_network_settings(bare_root, machine)
+    assert {(bare_root / name).stat().st_mode & 0o777 for name in names} == {mode}
+    assert {(bare_root / name).read_text() for name in names} == {"password"}
 
 
 def test_machine_without_network_settings_changes_no_file_of_a_root(
-    bare: Path, tmp_path: Path
+    bare_root: Path, tmp_path: Path
 ) -> None:
     """Settings that this machine lacks are not changed in the root."""
-    write_files(bare, {"etc/hosts": "of the root", "etc/pip.conf": "of the root"})
+    write_files(bare_root, {"etc/hosts": "of the root", "etc/pip.conf": "of the root"})
     (tmp_path / "machine").mkdir()
-    copy_network_settings(bare, tmp_path / "machine")
-    assert (bare / "etc/hosts").read_text() == (bare / "etc/pip.conf").read_text() == "of the root"
-    assert (bare / "etc/resolv.conf").is_symlink()
-    assert sorted(p.name for p in (bare / "etc").iterdir()) == [
+    copy_network_settings(bare_root, tmp_path / "machine")
+    assert (
+        (bare_root / "etc/hosts").read_text()
+        == (bare_root / "etc/pip.conf").read_text()
+        == "of the root"
+    )
+    assert (bare_root / "etc/resolv.conf").is_symlink()
+    assert sorted(p.name for p in (bare_root / "etc").iterdir()) == [
         *("apt", "dpkg", "hosts", "pip.conf", "resolv.conf")
     ]
 
 
 def test_pip_settings_of_the_user_come_before_those_of_the_machine(
-    bare: Path, tmp_path: Path
+    bare_root: Path, tmp_path: Path
 ) -> None:
     """Of several files with settings of pip, a root gets one: ~/.pip/pip.conf before
     ~/.config/pip/pip.conf before /etc/pip.conf."""
     for name in ("machine/etc/pip.conf", "home/.config/pip/pip.conf", "home/.pip/pip.conf"):
         write_files(tmp_path, {name: name})
-        copy_network_settings(bare, tmp_path / "machine")
-        assert (bare / "etc/pip.conf").read_text() == name
+        copy_network_settings(bare_root, tmp_path / "machine")
+        assert (bare_root / "etc/pip.conf").read_text() == name
 
 
-@pytest.mark.usefixtures("programs")
+@pytest.mark.usefixtures("fake_programs")
 @pytest.mark.parametrize(
     ("fails", "lists"),
     [
@@ -224,7 +230,7 @@ def test_root_tarball_is_made_with_the_network_options_of_this_machine(
     assert (tmp_path / "lists").read_text() == lists
 
 
-@pytest.mark.usefixtures("programs")
+@pytest.mark.usefixtures("fake_programs")
 @pytest.mark.parametrize(
     ("errors", "said"),
     [
@@ -240,16 +246,18 @@ def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, said: str)
     assert not list((tmp_path / "cache" / "roots").iterdir())
 
 
-def test_missing_mmdebstrap_is_reported(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (programs / "mmdebstrap").unlink()
-    (programs / "cat").symlink_to("/bin/cat")
-    monkeypatch.setenv("PATH", str(programs))
+def test_missing_mmdebstrap_is_reported(
+    fake_programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (fake_programs / "mmdebstrap").unlink()
+    (fake_programs / "cat").symlink_to("/bin/cat")
+    monkeypatch.setenv("PATH", str(fake_programs))
     with pytest.raises(UnableError, match="apt-get install mmdebstrap"):
         bareroot.ensure_root_tarball("a")
 
 
 @pytest.fixture
-def system(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def unpacked_system(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make the tarball of a small system, for the suite `a`; the user of this machine has settings
     of pip, and seems to be root. Return the directory of the system."""
     system = tmp_path / "system"
@@ -265,7 +273,7 @@ def system(tmp_path: Path, programs: Path, monkeypatch: pytest.MonkeyPatch) -> P
     return system
 
 
-@pytest.mark.usefixtures("system")
+@pytest.mark.usefixtures("unpacked_system")
 def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
     """A root with a cache starts with the packages that earlier roots of the suite have downloaded,
     also those of a root that was not removed, and with the directory in which apt downloads. No
@@ -284,7 +292,7 @@ def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
     assert sorted(p.name for p in path.iterdir()) == ["dev", "etc", "home", "proc", "srv", "sys"]
 
 
-@pytest.mark.usefixtures("system")
+@pytest.mark.usefixtures("unpacked_system")
 def test_unpacked_root_has_the_network_settings_of_this_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

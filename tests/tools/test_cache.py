@@ -25,7 +25,7 @@ FOREIGN_TAG = "Signature: 8a477f597d28d172789f06886806bc55\n# Made by somebody e
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def user_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a directory with files of the user, and set KMARKERS_CACHE to it."""
     directory = tmp_path / "home"
     for name in ("apt/list", "kernels/linux/README", "suites/bach", "mail.log", "fetch.lock"):
@@ -36,34 +36,36 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Set KMARKERS_CACHE to a directory that does not exist yet; return its path."""
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
-def list_files(directory: Path) -> set[str]:
+def list_paths_below(directory: Path) -> set[str]:
     """Return the paths of all files and directories below a directory."""
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
 
 
 @pytest.mark.parametrize("tag", ["", FOREIGN_TAG])
-def test_directory_with_foreign_files_is_not_claimed_or_cleaned(home: Path, tag: str) -> None:
+def test_directory_with_foreign_files_is_not_claimed_or_cleaned(
+    user_directory: Path, tag: str
+) -> None:
     if tag:
-        (home / cache.TAG).write_text(tag)
-    before = list_files(home)
+        (user_directory / cache.TAG).write_text(tag)
+    before = list_paths_below(user_directory)
     with pytest.raises(UnableError, match=r"nothing is removed: .* has no CACHEDIR\.TAG"):
         cache.clean_cache()
     with pytest.raises(UnableError, match="is not empty, and kmarkers did not make it"):
         kernels.fetch_kernels([])
     with pytest.raises(UnableError, match="is not empty"), cache.hold_cache_lock("fetch"):
         pass
-    assert list_files(home) == before
+    assert list_paths_below(user_directory) == before
 
 
-def test_tag_of_an_earlier_version_is_accepted(home: Path) -> None:
+def test_tag_of_an_earlier_version_is_accepted(user_directory: Path) -> None:
     was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
-    (home / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
+    (user_directory / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
     assert cache.is_cache_tagged()
     cache.claim_cache()
 
@@ -73,7 +75,7 @@ def test_clean_without_a_cache_directory_does_nothing(
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / "none"))
     cache.clean_cache()
-    assert list_files(tmp_path) == set()
+    assert list_paths_below(tmp_path) == set()
 
 
 def test_clean_removes_all_files_of_kmarkers(
@@ -114,7 +116,7 @@ def leave_temporary_file(
     def raise_killed(*_: object, **__: object) -> None:
         raise Killed
 
-    before = list_files(directory)
+    before = list_paths_below(directory)
     with monkeypatch.context() as patch, ThreadPoolExecutor(1) as pool:
         for name in ("rename", "replace", "unlink", "remove"):
             patch.setattr(os, name, raise_killed)
@@ -122,51 +124,51 @@ def leave_temporary_file(
             # claim_cache() names its temporary file after the thread. A later call in the thread of
             # the test must use another file.
             pool.submit(write_file).result(20)
-    assert len(list_files(directory) - before) == 1
+    assert len(list_paths_below(directory) - before) == 1
 
 
 def test_clean_removes_all_names_in_the_sources(
-    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`lab clean` removes each folder, lock and file that the sources of the tools write into the
     cache directory, and the temporary files that a killed process leaves there."""
-    directory.mkdir()
-    leave_temporary_file(directory, monkeypatch, cache.claim_cache)
+    cache_directory.mkdir()
+    leave_temporary_file(cache_directory, monkeypatch, cache.claim_cache)
     cache.claim_cache()
     names = list_names_in_sources(catalogue.get_default_kernel_name())
     assert {"apt", "kvm", "kvm.lock", "checkpatch.lock", "accel.json"} < names
     for name in names:
         if Path(name).suffix == ".json":
-            write_file = functools.partial(write_file_atomically, directory / name, "{}")
-            leave_temporary_file(directory, monkeypatch, write_file)
+            write_file = functools.partial(write_file_atomically, cache_directory / name, "{}")
+            leave_temporary_file(cache_directory, monkeypatch, write_file)
         if Path(name).suffix in (".lock", ".log", ".json"):
-            (directory / name).touch()
+            (cache_directory / name).touch()
         else:
-            (directory / name / "k").mkdir(parents=True)
+            (cache_directory / name / "k").mkdir(parents=True)
     cache.clean_cache()
-    assert list_files(tmp_path) == set()
+    assert list_paths_below(tmp_path) == set()
 
 
 @pytest.mark.parametrize("lock", ["kvm", "fetch", "checkpatch", "root-s", "build-k"])
 def test_clean_waits_for_locks(
-    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch, lock: str
+    tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch, lock: str
 ) -> None:
     """While another process holds a lock, `lab clean` removes nothing."""
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     cleaning = threading.Thread(target=cache.clean_cache)
     with cache.hold_cache_lock(lock):
-        (directory / "accel.json").touch()
-        (directory / "kvm/k").mkdir(parents=True)
+        (cache_directory / "accel.json").touch()
+        (cache_directory / "kvm/k").mkdir(parents=True)
         cleaning.start()
         assert waits.wait(20)
-        assert {"accel.json", "kvm/k"} < list_files(directory)
+        assert {"accel.json", "kvm/k"} < list_paths_below(cache_directory)
     cleaning.join(20)
-    assert list_files(tmp_path) == set()
+    assert list_paths_below(tmp_path) == set()
 
 
 def test_clean_waits_for_a_build_that_begins_while_it_waits(
-    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """While `lab clean` waits for one lock, a build makes a lock file with a new name. `lab clean`
     removes nothing before the build ends. Meanwhile, the build can take the lock `fetch`."""
@@ -178,20 +180,20 @@ def test_clean_waits_for_a_build_that_begins_while_it_waits(
             cleaning.start()
             assert messages.get(timeout=20).endswith("kvm.lock")
             build.enter_context(cache.hold_cache_lock("build-new"))
-            (directory / "objects/new").mkdir(parents=True)
+            (cache_directory / "objects/new").mkdir(parents=True)
         assert messages.get(timeout=20).endswith("build-new.lock")
-        with hold_lock(directory / "fetch.lock", "the build would wait for fetch"):
-            assert {"objects/new", "build-new.lock"} < list_files(directory)
+        with hold_lock(cache_directory / "fetch.lock", "the build would wait for fetch"):
+            assert {"objects/new", "build-new.lock"} < list_paths_below(cache_directory)
     cleaning.join(20)
-    assert list_files(tmp_path) == set()
+    assert list_paths_below(tmp_path) == set()
 
 
 def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
-    tmp_path: Path, directory: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CACHEDIR.TAG is kept, too: without this file, the build could take no further lock."""
     cache.claim_cache()
-    (directory / "objects/old").mkdir(parents=True)
+    (cache_directory / "objects/old").mkdir(parents=True)
     with contextlib.ExitStack() as build:
 
         def begin_build(folder: Path) -> None:
@@ -200,7 +202,7 @@ def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
 
         monkeypatch.setattr(shutil, "rmtree", begin_build)
         cache.clean_cache()
-        assert list_files(directory) == {"build-new.lock", cache.TAG}
+        assert list_paths_below(cache_directory) == {"build-new.lock", cache.TAG}
 
 
 def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,7 +212,7 @@ def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (mirror.cache / name).parent.mkdir(exist_ok=True)
         (mirror.cache / name).touch()
     cache.clean_cache()
-    assert list_files(mirror.cache) == {"mail.log", "notes", "notes/apt"}
+    assert list_paths_below(mirror.cache) == {"mail.log", "notes", "notes/apt"}
 
 
 def test_untagged_cache_with_a_kernel_is_claimed(
@@ -247,11 +249,11 @@ def test_only_the_default_directory_is_claimed_without_a_tag(
             with contextlib.nullcontext() if name == "b" else pytest.raises(UnableError, match=why):
                 use()
     kept = {name for here in "abc" for name in (here, f"{here}/mail.log")}
-    assert list_files(tmp_path) == {*kept, f"b/{cache.TAG}"}
+    assert list_paths_below(tmp_path) == {*kept, f"b/{cache.TAG}"}
 
 
 def test_removed_lock_file_is_created_again(
-    directory: Path, monkeypatch: pytest.MonkeyPatch
+    cache_directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
@@ -259,13 +261,13 @@ def test_removed_lock_file_is_created_again(
 
     def wait_for_lock() -> None:
         with cache.hold_cache_lock("x"):
-            held.append((directory / "x.lock").exists())
+            held.append((cache_directory / "x.lock").exists())
 
     other = threading.Thread(target=wait_for_lock)
     with cache.hold_cache_lock("x"):
         other.start()
         assert waits.wait(20)
-        (directory / "x.lock").unlink()
+        (cache_directory / "x.lock").unlink()
     other.join(20)
     assert held == [True]
 

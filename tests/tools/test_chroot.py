@@ -19,7 +19,7 @@ PROGRAMS = {
 
 
 @pytest.fixture
-def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def fake_programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Put the scripts of PROGRAMS into a directory at the head of PATH, and pretend to be root;
     return the directory."""
     directory = tmp_path / "bin"
@@ -37,7 +37,7 @@ def write_script(program: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_exit_code_of_the_command_is_returned(programs: Path, tmp_path: Path) -> None:
+def test_exit_code_of_the_command_is_returned(fake_programs: Path, tmp_path: Path) -> None:
     log = tmp_path / "log"
     for code in (0, 1, 2, 125):
         command = ["sh", "-c", f"echo said {code}; exit {code}"]
@@ -55,9 +55,9 @@ def test_exit_code_of_the_command_is_returned(programs: Path, tmp_path: Path) ->
     ],
 )
 def test_failed_mount_raises_an_error(
-    programs: Path, tmp_path: Path, program: str, script: str, why: str
+    fake_programs: Path, tmp_path: Path, program: str, script: str, why: str
 ) -> None:
-    write_script(programs / program, script)
+    write_script(fake_programs / program, script)
     with pytest.raises(UnableError, match=f"no command can run in a chroot in {tmp_path}: {why}"):
         chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
 

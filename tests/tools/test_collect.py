@@ -22,7 +22,7 @@ LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 
 
 @pytest.fixture
-def raw(tmp_path: Path) -> Path:
+def raw_directory(tmp_path: Path) -> Path:
     return rawdata.write_tier(tmp_path / "raw", blocks=4, benches=[LOOP], emulated="0")
 
 
@@ -39,8 +39,10 @@ def read_merged_samples(tmp_path: Path, name: str = "one") -> list[dict[str, str
         return list(csv.DictReader(stream))
 
 
-def test_collect_merges_all_samples_and_writes_env_json(tmp_path: Path, raw: Path) -> None:
-    assert run_collect(tmp_path, f"native={raw}") == 0
+def test_collect_merges_all_samples_and_writes_env_json(
+    tmp_path: Path, raw_directory: Path
+) -> None:
+    assert run_collect(tmp_path, f"native={raw_directory}") == 0
     rows = read_merged_samples(tmp_path)
     assert len(rows) == 4 * 3 * 2
     assert tuple(rows[0]) == samples.SAMPLE_COLUMNS
@@ -51,12 +53,12 @@ def test_collect_merges_all_samples_and_writes_env_json(tmp_path: Path, raw: Pat
     assert {"machine", "kernel", "mitigations", "tools", "source", "date"} <= set(env)
 
 
-def test_link_latest_points_to_a_complete_run_only(tmp_path: Path, raw: Path) -> None:
+def test_link_latest_points_to_a_complete_run_only(tmp_path: Path, raw_directory: Path) -> None:
     latest = tmp_path / "results" / "latest"
-    assert run_collect(tmp_path, f"native={raw}", name="one") == 0
+    assert run_collect(tmp_path, f"native={raw_directory}", name="one") == 0
     assert latest.readlink() == Path("one")
-    (raw / "loop.csv").write_text("# schema=3\n")
-    assert run_collect(tmp_path, f"native={raw}", name="two") == 1
+    (raw_directory / "loop.csv").write_text("# schema=3\n")
+    assert run_collect(tmp_path, f"native={raw_directory}", name="two") == 1
     assert latest.readlink() == Path("one")
     assert not (tmp_path / "results" / "two").exists()
 
@@ -93,68 +95,68 @@ BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_invalid_line_is_reported_and_nothing_written(
-    name: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    name: str, tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index, spoil, place = BROKEN[name]
-    lines = (raw / "loop.csv").read_text().splitlines()
+    lines = (raw_directory / "loop.csv").read_text().splitlines()
     lines[index] = spoil(lines[index])
-    (raw / "loop.csv").write_text("\n".join(lines) + "\n")
-    assert run_collect(tmp_path, f"native={raw}") == 1
+    (raw_directory / "loop.csv").write_text("\n".join(lines) + "\n")
+    assert run_collect(tmp_path, f"native={raw_directory}") == 1
     assert f"loop.csv{place}" in capsys.readouterr().err
     assert not (tmp_path / "results").exists()
 
 
 @pytest.mark.parametrize("cut", [1, 40, 400])
 def test_a_truncated_file_is_refused(
-    cut: int, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    cut: int, tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = raw / "loop.csv"
+    path = raw_directory / "loop.csv"
     path.write_bytes(path.read_bytes()[:-cut])
-    assert run_collect(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw_directory}") == 1
     error = capsys.readouterr().err
     assert "loop.csv:" in error and "truncated" in error
     assert not (tmp_path / "results").exists()
 
 
 def test_file_truncated_between_lines_is_refused(
-    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = raw / "loop.csv"
+    path = raw_directory / "loop.csv"
     path.write_text("\n".join(path.read_text().splitlines()[:-2]) + "\n")
-    assert run_collect(tmp_path, f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw_directory}") == 1
     assert "block 3 lacks" in capsys.readouterr().err
 
 
 def test_block_with_two_layouts_is_refused(
-    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lines = (raw / "loop.csv").read_text().splitlines()
+    lines = (raw_directory / "loop.csv").read_text().splitlines()
     fields = lines[5].split(",")
     lines[5] = ",".join([*fields[:3], "3", *fields[4:]])
-    (raw / "loop.csv").write_text("\n".join(lines) + "\n")
-    assert run_collect(tmp_path, f"native={raw}") == 1
+    (raw_directory / "loop.csv").write_text("\n".join(lines) + "\n")
+    assert run_collect(tmp_path, f"native={raw_directory}") == 1
     assert "changes its layout" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("content", ["kernel 6.12\n", "=1\n", "tsc_khz=1\n"])
 def test_invalid_env_file_is_refused(
-    content: str, tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    content: str, tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (raw / "env").write_text(content)
-    assert run_collect(tmp_path, f"native={raw}") == 1
+    (raw_directory / "env").write_text(content)
+    assert run_collect(tmp_path, f"native={raw_directory}") == 1
     assert "env:" in capsys.readouterr().err
 
 
 def test_one_tier_twice_is_refused(
-    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_collect(tmp_path, f"native={raw}", f"native={raw}") == 1
+    assert run_collect(tmp_path, f"native={raw_directory}", f"native={raw_directory}") == 1
     assert "a second time" in capsys.readouterr().err
 
 
-def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw: Path) -> None:
+def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw_directory: Path) -> None:
     with pytest.raises(SystemExit) as caught:
-        run_collect(tmp_path, f"cloud={raw}")
+        run_collect(tmp_path, f"cloud={raw_directory}")
     assert caught.value.code == 2
 
 
@@ -391,14 +393,14 @@ def test_folder_named_latest_is_not_replaced_by_the_link(tmp_path: Path) -> None
 
 
 def test_run_without_tiers_or_variants_is_reported(
-    tmp_path: Path, raw: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_collect(tmp_path) == 2
     assert "there is no such folder" in capsys.readouterr().err
     (tmp_path / "results" / "one").mkdir(parents=True)
     assert run_collect(tmp_path) == 1
     assert "one: holds no measured tier, and no --raw names one" in capsys.readouterr().err
-    loaded = collect.load_raw_folder("native", raw)
+    loaded = collect.load_raw_folder("native", raw_directory)
     with pytest.raises(RunError, match="raw: no variant matches y, z"):
         collect.keep_chosen_variants(loaded, ["y", "z"])
     assert collect.keep_chosen_variants(loaded, []) is loaded

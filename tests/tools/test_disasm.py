@@ -53,7 +53,7 @@ INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P
 
 
 @pytest.fixture(params=["gcc", "clang"], scope="module")
-def functions(
+def disassembled_functions(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[tuple[str, str]]]:
     """Compile and disassemble SOURCE; return the instructions of each function as pairs of bytes
@@ -96,11 +96,11 @@ def select_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str
     ],
 )
 def test_read_of_an_immediate_value_is_one_mov(
-    functions: dict[str, list[tuple[str, str]]], name: str, first: str
+    disassembled_functions: dict[str, list[tuple[str, str]]], name: str, first: str
 ) -> None:
     """The first instruction is a mov of the value. Only conversions of the type and ret follow; no
     instruction reads memory."""
-    instructions = select_until_ret(functions[name])
+    instructions = select_until_ret(disassembled_functions[name])
     assert instructions[0][0] == first
     assert len(instructions) <= 3
     for _, text in instructions:
@@ -109,11 +109,11 @@ def test_read_of_an_immediate_value_is_one_mov(
 
 @pytest.mark.parametrize("name", ["read_branch", "read_marker"])
 def test_branch_on_an_immediate_value_is_one_jne(
-    functions: dict[str, list[tuple[str, str]]], name: str
+    disassembled_functions: dict[str, list[tuple[str, str]]], name: str
 ) -> None:
     """The compiled branch is a jne of seven bytes with a prefix; no instruction tests a register or
     reads memory."""
-    instructions = select_until_ret(functions[name])
+    instructions = select_until_ret(disassembled_functions[name])
     branches = [code for code, _ in instructions if code.startswith("3e 0f 85")]
     assert [len(code.split()) for code in branches] == [7]
     for _, text in instructions:
@@ -129,11 +129,11 @@ def test_branch_on_an_immediate_value_is_one_jne(
     ],
 )
 def test_comparison_is_one_cmp_and_one_jump(
-    functions: dict[str, list[tuple[str, str]]], name: str, first: str, jump: str
+    disassembled_functions: dict[str, list[tuple[str, str]]], name: str, first: str, jump: str
 ) -> None:
     """The jump follows the cmp directly. The immediate operand, the last one or four bytes of the
     cmp, has the size of the register."""
-    instructions = functions[name]
+    instructions = disassembled_functions[name]
     compared = [n for n, (code, _) in enumerate(instructions) if code == first]
     assert len(compared) == 1
     assert instructions[compared[0] + 1][1].split()[0] == jump

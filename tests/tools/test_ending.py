@@ -48,7 +48,7 @@ def make_run(root: Path, tier: str = "native", *benches: rawdata.Bench, **env: s
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def reported_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a run and its report."""
     found = make_run(tmp_path_factory.mktemp("ending"))
     assert main(["report", str(found), "--no-figures"]) == 0
@@ -153,7 +153,7 @@ ENDS = {
 PLAIN = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
 
 
-def run_in_shell(
+def run_kmarkers_in_shell(
     run: Path, name: str, after: str, **env: str
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the kmarkers command `name` in a shell; `after` is appended to the command, for example a
@@ -179,9 +179,9 @@ def run_in_shell(
     ids=["LC_ALL=C", "ascii", "latin-1"],
 )
 def test_ascii_output_if_the_encoding_is_not_utf_8(
-    run: Path, name: str, env: dict[str, str], encoding: str
+    reported_run: Path, name: str, env: dict[str, str], encoding: str
 ) -> None:
-    done = run_in_shell(run, name, "", **env)
+    done = run_kmarkers_in_shell(reported_run, name, "", **env)
     assert (done.returncode, done.stderr) == (0, b"")
     said = done.stdout.decode(encoding)
     assert len(said.splitlines()) > 3 and "\\u" not in said and "?" not in said
@@ -192,20 +192,20 @@ def test_ascii_output_if_the_encoding_is_not_utf_8(
 
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("reader", ["head -1", "true"])
-def test_closed_pipe_is_no_failure(run: Path, name: str, reader: str) -> None:
-    done = run_in_shell(run, name, f"| {reader}")
+def test_closed_pipe_is_no_failure(reported_run: Path, name: str, reader: str) -> None:
+    done = run_kmarkers_in_shell(reported_run, name, f"| {reader}")
     assert (done.returncode, done.stderr) == (0, b"")
     assert len(done.stdout.splitlines()) == (1 if reader == "head -1" else 0)
 
 
 def test_closed_pipe_keeps_the_exit_code_of_a_failure(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    reported_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     other = make_run(tmp_path, "native", LOOP)
     words = ("RUN", str(other), "--fail-on=missing", "--all")
     monkeypatch.setitem(ENDS, "compare", words)
-    assert run_in_shell(run, "compare", "").returncode == 1
-    assert run_in_shell(run, "compare", "| true").returncode == 1
+    assert run_kmarkers_in_shell(reported_run, "compare", "").returncode == 1
+    assert run_kmarkers_in_shell(reported_run, "compare", "| true").returncode == 1
 
 
 def test_child_process_survives_a_closed_pipe() -> None:
@@ -226,19 +226,19 @@ def test_child_process_survives_a_closed_pipe() -> None:
 
 
 @pytest.mark.parametrize("name", ENDS)
-def test_write_error_on_stdout_is_reported(run: Path, name: str) -> None:
+def test_write_error_on_stdout_is_reported(reported_run: Path, name: str) -> None:
     """A closed or full standard output gives an error message of one line."""
-    done = run_in_shell(run, name, ">&-")
+    done = run_kmarkers_in_shell(reported_run, name, ">&-")
     said = f"{name}: standard output is closed; to discard the output, redirect it to /dev/null\n"
     assert (done.returncode, done.stderr.decode()) == (2, said)
-    done = run_in_shell(run, name, "> /dev/full")
+    done = run_kmarkers_in_shell(reported_run, name, "> /dev/full")
     assert done.returncode == 2
     assert done.stderr.decode().startswith(f"{name}: No space left on device")
     assert done.stderr.count(b"\n") == 1
     # If stdout and stderr are closed, the exit code is 2.
-    assert run_in_shell(run, name, ">&- 2>&-").returncode == 2
-    assert run_in_shell(run, name, "<&- 2>&-").returncode == 0
-    assert run_in_shell(run, name, "> /dev/null").returncode == 0
+    assert run_kmarkers_in_shell(reported_run, name, ">&- 2>&-").returncode == 2
+    assert run_kmarkers_in_shell(reported_run, name, "<&- 2>&-").returncode == 0
+    assert run_kmarkers_in_shell(reported_run, name, "> /dev/null").returncode == 0
 
 
 # A program that prints a line and ends with an error, as a command does; %s is the error.
@@ -304,11 +304,11 @@ def terminals() -> Iterator[list[Terminal]]:
 @pytest.mark.parametrize("name", ENDS)
 @pytest.mark.parametrize("term", ["dumb", "xterm"])
 def test_whole_output_is_shown_on_a_terminal(
-    run: Path, name: str, term: str, terminals: list[Terminal]
+    reported_run: Path, name: str, term: str, terminals: list[Terminal]
 ) -> None:
     """On a terminal of 80 columns, all lines of the output fit, and the ordinary screen shows them.
     TERM=dumb disables the pager and colours."""
-    words = [word.replace("RUN", str(run)) for word in ENDS[name]]
+    words = [word.replace("RUN", str(reported_run)) for word in ENDS[name]]
     env = {**os.environ, "TERM": term, "PAGER": "cat"}
     env.pop("NO_COLOR", None)
     env.pop("COLUMNS", None)
@@ -316,7 +316,7 @@ def test_whole_output_is_shown_on_a_terminal(
     terminals.append(shown)
     assert shown.wait_for_exit() == 0
     # Only lines with the path of the run may be longer than the width of the terminal.
-    lines = shown.screen.replace(str(run), "").splitlines()
+    lines = shown.screen.replace(str(reported_run), "").splitlines()
     assert len(lines) > 3 and max(map(len, lines)) <= 80
     assert "\x1b" not in shown.said or term == "xterm"
     assert not shown.other and shown.cursor

@@ -36,7 +36,7 @@ MEGABYTES = 2000
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def fleet_runs(tmp_path: Path) -> Path:
     """Write simulated runs of 24 machines; return the directory of the runs."""
     manyruns.write_runs(tmp_path / "runs", 24)
     return tmp_path / "runs"
@@ -69,10 +69,10 @@ def test_fleet_reads_the_same_rows_as_compare(
 
 
 def test_cpu_model_that_costs_1_percent_more_is_found(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fleet_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "out.json"
-    words = ["fleet", str(folder), "--by", "cpu", "--against", "AMD", f"--json={out}"]
+    words = ["fleet", str(fleet_runs), "--by", "cpu", "--against", "AMD", f"--json={out}"]
     assert main([*words, "--fail-on", "costlier"]) == 1
     (pair,) = json.loads(out.read_text())["pairs"]
     assert [pair[side]["run"] for side in "ab"] == ["AMD EPYC (12 runs)", "Intel Xeon (12 runs)"]
@@ -81,39 +81,39 @@ def test_cpu_model_that_costs_1_percent_more_is_found(
         (*COSTLIER, "slower")
     ]
     assert changed[0]["percent_lo"] < 1 < changed[0]["percent_hi"]
-    assert main(["fleet", str(folder), "--by", "kernel", "--fail-on", "changed"]) == 0
+    assert main(["fleet", str(fleet_runs), "--by", "kernel", "--fail-on", "changed"]) == 0
     assert "12  6.12.0-test" in capsys.readouterr().out
 
 
 def test_missing_slow_and_invalid_machines_are_reported(
-    folder: Path,
+    fleet_runs: Path,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Prevent line wrapping.
     monkeypatch.setenv("COLUMNS", "1000")
-    names = [path.name for path in sorted(folder.iterdir())]
+    names = [path.name for path in sorted(fleet_runs.iterdir())]
     listed = tmp_path / "machines"
     listed.write_text("".join(f"{name}\n" for name in [*names, "machine-dead"]))
-    shutil.rmtree(folder / "machine-00006")
-    manyruns.RunWriter(folder).write_run(6, slower=3.0)
-    lying = folder / "machine-00007" / "samples.csv"
+    shutil.rmtree(fleet_runs / "machine-00006")
+    manyruns.RunWriter(fleet_runs).write_run(6, slower=3.0)
+    lying = fleet_runs / "machine-00007" / "samples.csv"
     lines = lying.read_text().splitlines(keepends=True)
     lines[9] = lines[9].replace("TSC cycles", "ns")
     lying.write_text("".join(lines))
-    cut = folder / "machine-00008" / "samples.csv"
+    cut = fleet_runs / "machine-00008" / "samples.csv"
     cut.write_text(cut.read_text()[:-20])
-    short = folder / "machine-00009" / "samples.csv"
+    short = fleet_runs / "machine-00009" / "samples.csv"
     short.write_text("".join(short.read_text().splitlines(keepends=True)[:-2]))
-    word = folder / "machine-00010" / "samples.csv"
+    word = fleet_runs / "machine-00010" / "samples.csv"
     word.write_text(word.read_text().replace(",0,1,1000,,", ",0,1,1000,,x", 1))
-    mixed = folder / "machine-00011" / "samples.csv"
+    mixed = fleet_runs / "machine-00011" / "samples.csv"
     mixed.write_text(mixed.read_text().replace("native,", "vm,", 1))
-    (folder / "machine-00012" / "env.json").write_text("{}")
+    (fleet_runs / "machine-00012" / "env.json").write_text("{}")
     files = {name: tmp_path / name for name in ("json", "junit", "html", "markdown")}
     words = [f"--{name}={path}" for name, path in files.items()]
-    assert main(["fleet", str(folder), "--by", "cpu", "--machines", str(listed), *words]) == 1
+    assert main(["fleet", str(fleet_runs), "--by", "cpu", "--machines", str(listed), *words]) == 1
     out = capsys.readouterr().out
     for said in (
         "dead: machine-dead: there is no run of it",
@@ -137,18 +137,18 @@ def test_missing_slow_and_invalid_machines_are_reported(
 
 
 def test_groups_that_share_no_row_do_not_stop_the_others(
-    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    fleet_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One group has no row in common with the other groups, because the group was measured in
     another tier (measurement environment). The other groups are compared."""
-    for path in (folder / "machine-00000", folder / "machine-00004"):
+    for path in (fleet_runs / "machine-00000", fleet_runs / "machine-00004"):
         file, env = path / "samples.csv", json.loads((path / "env.json").read_text())
         file.write_text(file.read_text().replace("\nnative,", "\nmetal,"))
         env["tiers"][0]["tier"] = "metal"
         env["machine"]["cpu"]["model_name"] = "Other"
         (path / "env.json").write_text(json.dumps(env))
     out = tmp_path / "out.json"
-    assert main(["fleet", str(folder), "--by", "cpu", f"--json={out}"]) == 1
+    assert main(["fleet", str(fleet_runs), "--by", "cpu", f"--json={out}"]) == 1
     said = " ".join(capsys.readouterr().out.split())
     assert "not compared: Intel Xeon (12 runs) and Other (2 runs) have no row in common" in said
     assert [pair["b"]["run"] for pair in json.loads(out.read_text())["pairs"]] == [

@@ -15,7 +15,7 @@ from kmtools.report import handbook
 
 
 @pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def source_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Make a tree with a document and two other files, from which the handbook is made."""
     for name in ("Documentation/one.md", "build/two.md", ".hidden/three.md"):
         (tmp_path / name).parent.mkdir(parents=True)
@@ -26,9 +26,9 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     handbook.list_tracked_files.cache_clear()
 
 
-def test_handbook_of_an_archive_has_no_built_or_hidden_files(tree: Path) -> None:
+def test_handbook_of_an_archive_has_no_built_or_hidden_files(source_tree: Path) -> None:
     assert handbook.find_tracked_files("**/*.md") == [Path("Documentation/one.md")]
-    (tree / "COMMIT").write_text("0123456789ab\n")
+    (source_tree / "COMMIT").write_text("0123456789ab\n")
     assert handbook.describe_commit() == "0123456789ab"
 
 
@@ -60,27 +60,27 @@ def test_theme_of_the_handbook_imports_nothing(
     assert style.read_text() == "a {}\n" + "normal {}\n" * old + "b {}\n"
 
 
-def test_handbook_of_a_checkout_has_only_tracked_files(tree: Path) -> None:
-    run_git(tree, "init", "-q")
-    run_git(tree, "add", "Documentation/one.md")
-    run_git(tree, "commit", "-qm", "text")
-    (tree / "Documentation/untracked.md").write_text("text\n")
+def test_handbook_of_a_checkout_has_only_tracked_files(source_tree: Path) -> None:
+    run_git(source_tree, "init", "-q")
+    run_git(source_tree, "add", "Documentation/one.md")
+    run_git(source_tree, "commit", "-qm", "text")
+    (source_tree / "Documentation/untracked.md").write_text("text\n")
     assert handbook.find_tracked_files("Documentation/*.md") == [Path("Documentation/one.md")]
     commit = handbook.describe_commit()
     assert len(commit) == 12
-    (tree / "Documentation/one.md").write_text("other text\n")
+    (source_tree / "Documentation/one.md").write_text("other text\n")
     assert handbook.describe_commit() == f"{commit}-dirty"
 
 
-def test_links_of_the_handbook_lead_to_its_pages(tree: Path) -> None:
+def test_links_of_the_handbook_lead_to_its_pages(source_tree: Path) -> None:
     """A link to a document leads to its page, a link to a source file or a folder to a page that
     shows it, a link to an image or to a large file to a copy. Links to other sites and links in
     blocks of code stay."""
     for name, size in (("a.c", 300_000), ("big.c", 300_001), ("x.svg", 1), ("dir/b.h", 2)):
-        (tree / name).parent.mkdir(exist_ok=True)
-        (tree / name).write_text("x" * size)
-    (tree / "Documentation" / "README.md").write_text("home")
-    made = handbook.Handbook(tree / "out")
+        (source_tree / name).parent.mkdir(exist_ok=True)
+        (source_tree / name).write_text("x" * size)
+    (source_tree / "Documentation" / "README.md").write_text("home")
+    made = handbook.Handbook(source_tree / "out")
     here = Path("Documentation/one.md")
     links = {
         "../a.c": "../files/a.c.md", "../a.c#L1": "../files/a.c.md#L1",
@@ -94,21 +94,21 @@ def test_links_of_the_handbook_lead_to_its_pages(tree: Path) -> None:
     code = "```\n[b](../a.c)\n```\n"
     assert made.adapt_links(here, f"{code}[b](../a.c)") == f"{code}[b](../files/a.c.md)"
     assert made.files == {Path("a.c"), Path("dir")}
-    assert (tree / "out" / "raw" / "x.svg").read_text() == "x"
+    assert (source_tree / "out" / "raw" / "x.svg").read_text() == "x"
     with pytest.raises(FailedError, match=r"^a document links to gone\.c, which does not exist$"):
         made.adapt_links(here, "[b](../gone.c)")
 
 
-def test_handbook_has_pages_of_linked_folders_and_their_files(tree: Path) -> None:
+def test_handbook_has_pages_of_linked_folders_and_their_files(source_tree: Path) -> None:
     """The page of a folder links to the pages of the files below it, which are then written."""
     for name in ("dir/b.h", "dir/sub/c.py", "dir/d.txt"):
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text("text")
-    made = handbook.Handbook(tree / "out")
+        (source_tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (source_tree / name).write_text("text")
+    made = handbook.Handbook(source_tree / "out")
     made.files.add(Path("dir"))
     made.write_file_pages()
     head = "---\norphan: true\n---\n\n# {}\n\n"
-    folder = tree / "out" / "files" / "dir"
+    folder = source_tree / "out" / "files" / "dir"
     assert (folder / "index.md").read_text() == head.format("dir") + (
         "- [b.h](b.h.md)\n- [d.txt](d.txt.md)\n- [sub/c.py](sub/c.py.md)\n"
     )
@@ -119,7 +119,7 @@ def test_handbook_has_pages_of_linked_folders_and_their_files(tree: Path) -> Non
         )
 
 
-def test_first_page_lists_the_pages_of_each_section(tree: Path) -> None:
+def test_first_page_lists_the_pages_of_each_section(source_tree: Path) -> None:
     text = (
         "# Title\n[x](zero.md)\n## Guide\n[a](one.md), [b](x.c), [c](two.md#part)\n"
         "## Reference\n[d](three.md)\n"
@@ -131,14 +131,14 @@ def test_first_page_lists_the_pages_of_each_section(tree: Path) -> None:
     ]
     generated = [Path("reference/commands.md")]
     assert list(handbook.make_tables_of_contents(text, generated)) == tables
-    (tree / "Documentation" / "README.md").write_text("## Reference\n[d](one.md)\n")
-    handbook.Handbook(tree / "out").write_document_pages(generated)
-    assert (tree / "out" / "index.md").read_text() == (
+    (source_tree / "Documentation" / "README.md").write_text("## Reference\n[d](one.md)\n")
+    handbook.Handbook(source_tree / "out").write_document_pages(generated)
+    assert (source_tree / "out" / "index.md").read_text() == (
         "## Reference\n[d](Documentation/one.md)\n"
         + begin.format("Reference")
         + "/Documentation/one.md\n/reference/commands.md\n```\n"
     )
-    assert (tree / "out" / "Documentation" / "one.md").read_text() == "text\n"
+    assert (source_tree / "out" / "Documentation" / "one.md").read_text() == "text\n"
 
 
 def test_manual_of_a_header_is_quoted(tmp_path: Path) -> None:
@@ -172,7 +172,9 @@ def test_script_kernel_doc_is_in_perl(tmp_path: Path, monkeypatch: pytest.Monkey
     ]
 
 
-def test_help_of_each_command_is_on_a_page(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_help_of_each_command_is_on_a_page(
+    source_tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: dict[tuple[str, ...], str] = {
         (): "usage\n  bench    measure\n  check mutants  try\n   more  x"
     }
@@ -181,9 +183,9 @@ def test_help_of_each_command_is_on_a_page(tree: Path, monkeypatch: pytest.Monke
         return told.get(words, f"help of {' '.join(words)}")
 
     monkeypatch.setattr(handbook, "read_command_help", return_help_text)
-    page = handbook.Handbook(tree / "out").write_command_page()
+    page = handbook.Handbook(source_tree / "out").write_command_page()
     assert page == Path("reference/commands.md")
-    assert (tree / "out" / page).read_text() == (
+    assert (source_tree / "out" / page).read_text() == (
         "# Commands\n\nEach command of `kmarkers`, as its `--help` prints it.\n"
         "\n## bench\n\n```none\nhelp of bench\n```\n"
         "\n## check mutants\n\n```none\nhelp of check mutants\n```\n"
@@ -202,11 +204,13 @@ def test_failed_help_of_a_command_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         handbook.read_command_help("check", "mutants")
 
 
-def test_pages_of_headers_have_their_manuals(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pages_of_headers_have_their_manuals(
+    source_tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A header, or the files of a module, without comments of kernel-doc has no page."""
     for name in ("include/kmarkers/a.h", "include/linux/b.h", "base/c.c", "patcher/d.c"):
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text("/*\n * One.\n */\n")
+        (source_tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (source_tree / name).write_text("/*\n * One.\n */\n")
 
     def return_fake_manual(words: list[object], _: object) -> subprocess.CompletedProcess[str]:
         assert words[:5] == ["perl", Path("script"), "-rst", "-sphinx-version", "5.3.0"]
@@ -215,13 +219,13 @@ def test_pages_of_headers_have_their_manuals(tree: Path, monkeypatch: pytest.Mon
         return make_output(0, "" if silent else " ".join(map(str, words[5:])) + "\n")
 
     monkeypatch.setattr(handbook, "capture_output", return_fake_manual)
-    pages = handbook.Handbook(tree / "out").write_header_pages(Path("script"))
+    pages = handbook.Handbook(source_tree / "out").write_header_pages(Path("script"))
     where = Path("reference")
     assert pages == [where / "headers/kmarkers/a.rst", where / "functions/base.rst"]
-    assert [(tree / "out" / page).read_text() for page in pages[:1]] == [
+    assert [(source_tree / "out" / page).read_text() for page in pages[:1]] == [
         "==============\n<kmarkers/a.h>\n==============\n\n::\n\n   One.\n\n\n"
         "include/kmarkers/a.h\n"
     ]
     title = "Functions that base/ exports"
-    text = (tree / "out" / pages[1]).read_text()
+    text = (source_tree / "out" / pages[1]).read_text()
     assert text.splitlines()[1] == title and text.endswith("\n\n-export base/c.c\n")

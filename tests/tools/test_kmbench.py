@@ -215,7 +215,7 @@ int main(int argc, char **argv)
 
 
 @pytest.fixture(scope="module")
-def places(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, int]]:
+def measured_offsets(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, int]]:
     """Run the program with the seeds from 0 to 255; return what it prints."""
     folder = tmp_path_factory.mktemp("places")
     (folder / "places.c").write_text(PLACES)
@@ -229,13 +229,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, int]]:
     ]
 
 
-def test_stack_and_heap_are_moved_by_the_offsets(places: list[dict[str, int]]) -> None:
+def test_stack_and_heap_are_moved_by_the_offsets(measured_offsets: list[dict[str, int]]) -> None:
     """Stack and heap are moved by the offsets in the file env, rounded up to at most 16 bytes more,
     in comparison with seed 0, whose offsets are 0."""
-    assert places[0]["stack_offset"] == places[0]["heap_offset"] == 0
-    for seed, place in enumerate(places):
+    assert measured_offsets[0]["stack_offset"] == measured_offsets[0]["heap_offset"] == 0
+    for seed, place in enumerate(measured_offsets):
         for name in ("stack", "heap"):
-            moved = place[name] - places[0][name]
+            moved = place[name] - measured_offsets[0][name]
             assert abs(moved - place[f"{name}_offset"]) <= 16
         if seed % 32 == 1:
             env = run_kmbench("env", "-s", seed).stdout.splitlines()
@@ -245,9 +245,11 @@ def test_stack_and_heap_are_moved_by_the_offsets(places: list[dict[str, int]]) -
 
 
 @pytest.mark.parametrize("name", ["stack_offset", "heap_offset"])
-def test_offsets_are_all_multiples_of_16_in_a_page(places: list[dict[str, int]], name: str) -> None:
+def test_offsets_are_all_multiples_of_16_in_a_page(
+    measured_offsets: list[dict[str, int]], name: str
+) -> None:
     """Offsets are multiples of 16, as the ABI demands of the stack, and spread over a page."""
-    offsets = {place[name] for place in places}
+    offsets = {place[name] for place in measured_offsets}
     assert all(offset % 16 == 0 and 0 <= offset < 4096 for offset in offsets)
     assert len(offsets) > 128
     for quarter in range(4):

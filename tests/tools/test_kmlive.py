@@ -64,7 +64,7 @@ pytestmark = pytest.mark.skipif(not can_isolate(), reason="needs unshare and ip,
 
 
 @pytest.fixture(scope="module", autouse=True)
-def kmlive() -> None:
+def build_kmlive() -> None:
     build_programs("kmlive", "deny")
 
 

@@ -53,7 +53,7 @@ echo "kmbench: [2/2] memcpy-4096: 1 of 1 windows in 0.6 s" >&2
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def fake_kmbench_folder(tmp_path: Path) -> Path:
     """Make a directory with a fake kmbench, prepared samples for each process, and a FIFO."""
     for number in range(1, PROCESSES + 1):
         rawdata.write_tier(
@@ -65,14 +65,14 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_environment(folder: Path, **more: str) -> dict[str, str]:
+def make_environment(fake_kmbench_folder: Path, **more: str) -> dict[str, str]:
     """Return the environment of the program DRIVER."""
     kept = {
         name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS")
     }
     return {
         **kept,
-        "HERE": str(folder),
+        "HERE": str(fake_kmbench_folder),
         "PYTHONPATH": str(ROOT / "scripts"),
         "TERM": "xterm",
         **more,
@@ -83,16 +83,18 @@ def make_driver_command(processes: int = PROCESSES) -> list[str]:
     return [sys.executable, "-c", DRIVER, str(processes)]
 
 
-def release_process(folder: Path) -> None:
+def release_process(fake_kmbench_folder: Path) -> None:
     """Let a waiting process of the fake kmbench end."""
-    (folder / "go").write_text("\n")
+    (fake_kmbench_folder / "go").write_text("\n")
 
 
 @pytest.fixture
-def terminal(folder: Path) -> Iterator[Terminal]:
+def terminal(fake_kmbench_folder: Path) -> Iterator[Terminal]:
     """Run DRIVER on a terminal of 80 columns."""
     # WAIT is above half a second, because the program shows a new line at most twice a second.
-    made = Terminal(make_driver_command(), make_environment(folder, WAIT="0.6"), (80, 24))
+    made = Terminal(
+        make_driver_command(), make_environment(fake_kmbench_folder, WAIT="0.6"), (80, 24)
+    )
     yield made
     made.close()
 
@@ -108,13 +110,13 @@ def wait_for_patterns(terminal: Terminal, *patterns: str) -> None:
     terminal.read_until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
 
 
-def test_rows_are_updated_in_place(terminal: Terminal, folder: Path) -> None:
+def test_rows_are_updated_in_place(terminal: Terminal, fake_kmbench_folder: Path) -> None:
     wait_for_patterns(terminal, "Rows come when")
     assert terminal.other and not terminal.cursor
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     wait_for_patterns(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
     terminal.read_until(lambda: len(read_verdicts(terminal)) == 4)
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     wait_for_patterns(
         terminal,
         r"\d+ %, process 3 of 4, empty-loop; about \d+ s left",
@@ -122,17 +124,17 @@ def test_rows_are_updated_in_place(terminal: Terminal, folder: Path) -> None:
         r"^\d of 4 rows resolved$",
     )
     assert terminal.screen.count("measuring on the real CPU") == 1
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     wait_for_patterns(terminal, "process 4 of 4")
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     assert terminal.wait_for_exit() == 0
     assert "measured" in terminal.screen and not terminal.other and terminal.cursor
     assert terminal.beyond <= 0 and terminal.colours
 
 
-def test_table_is_redrawn_after_a_resize(terminal: Terminal, folder: Path) -> None:
+def test_table_is_redrawn_after_a_resize(terminal: Terminal, fake_kmbench_folder: Path) -> None:
     terminal.read_until(lambda: "Rows come when" in terminal.screen)
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     terminal.read_until(lambda: "process 2 of 4" in terminal.screen)
     for width, height in ((40, 24), (132, 40), (24, 6)):
         # The program may write several screens for the old width before it notices the new width.
@@ -175,12 +177,14 @@ def test_sigtstp_restores_the_terminal(terminal: Terminal) -> None:
     [({"TERM": "dumb"}, False, False), ({"NO_COLOR": "1"}, True, False)],
 )
 def test_environment_disables_escapes_and_colours(
-    folder: Path, settings: dict[str, str], escapes: bool, colours: bool
+    fake_kmbench_folder: Path, settings: dict[str, str], escapes: bool, colours: bool
 ) -> None:
     terminal = Terminal(
-        make_driver_command(1), make_environment(folder, WAIT="0.6", **settings), (80, 24)
+        make_driver_command(1),
+        make_environment(fake_kmbench_folder, WAIT="0.6", **settings),
+        (80, 24),
     )
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     assert terminal.wait_for_exit() == 0
     assert ("\033[?1049h" in terminal.said) == escapes
     assert ("\033" in terminal.said) == escapes
@@ -188,15 +192,15 @@ def test_environment_disables_escapes_and_colours(
     terminal.close()
 
 
-def test_output_to_a_pipe_is_plain_lines(folder: Path) -> None:
+def test_output_to_a_pipe_is_plain_lines(fake_kmbench_folder: Path) -> None:
     process = subprocess.Popen(
         make_driver_command(1),
-        env=make_environment(folder),
+        env=make_environment(fake_kmbench_folder),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
     )
-    release_process(folder)
+    release_process(fake_kmbench_folder)
     said = process.communicate(timeout=60)[0]
     assert said.splitlines() == ["[1/3]    0 s  native: measuring on the real CPU", "measured"]
 
@@ -225,13 +229,13 @@ def test_middle_of_a_long_name_is_cut_out(width: int, room: int, numbers: list[s
         assert abs(len(start) - len(end)) <= 2
 
 
-def add_process(rows: LiveVerdicts, folder: Path, number: int, added: float) -> Path:
+def add_process(rows: LiveVerdicts, fake_kmbench_folder: Path, number: int, added: float) -> Path:
     """Add the samples of a process without noise, in which the variant x adds `added` ticks to the
     baseline. The baseline costs ten ticks in the first process, and twice as much in the second."""
     noise, base = rawdata.Noise(0, 0, 0, 0, 0, 0), 10.0 * number
     adds = {"none": 0.0, "none-clone": 0.0, "same": 0.0, "slow": 3.0, "x": added}
     bench = rawdata.Bench("empty-loop", {name: base + more for name, more in adds.items()}, noise)
-    made = rawdata.write_tier(folder / str(number), 24, number, [bench], emulated="0")
+    made = rawdata.write_tier(fake_kmbench_folder / str(number), 24, number, [bench], emulated="0")
     rows.add_process_samples(made, number)
     return made
 
