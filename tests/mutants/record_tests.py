@@ -24,7 +24,7 @@ from typing import Any
 import pytest
 
 
-def set_context(name: str) -> None:
+def set_coverage_context(name: str) -> None:
     """Set the context, to which executed lines are added."""
     os.environ["KMARKERS_TEST"] = name
     if "coverage" in sys.modules and (current := sys.modules["coverage"].Coverage.current()):
@@ -36,7 +36,7 @@ def set_context(name: str) -> None:
         os.environ["GCOV_PREFIX"] = str(counts)
 
 
-def write_record(entry: object) -> None:
+def append_record(entry: object) -> None:
     """Append a line to RECORD."""
     with Path(os.environ["RECORD"]).open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
@@ -51,11 +51,11 @@ def name_shared_fixture(fixture: Any) -> str:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Set the name of the test before its fixtures run, and write which of these are shared."""
-    set_context(item.nodeid)
+    set_coverage_context(item.nodeid)
     found = getattr(item, "_fixtureinfo", None)
     fixtures = [several[-1] for several in found.name2fixturedefs.values()] if found else []
     names = [name for fixture in fixtures if (name := name_shared_fixture(fixture))]
-    write_record({"test": item.nodeid, "uses": names})
+    append_record({"test": item.nodeid, "uses": names})
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -63,13 +63,13 @@ def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
     """Run a shared fixture in its context, and write its time and the test that runs it."""
     name, test, start = name_shared_fixture(fixturedef), os.environ["KMARKERS_TEST"], time.time()
     if name:
-        set_context(name)
+        set_coverage_context(name)
     yield
     if name:
-        set_context(test)
-        write_record({"fixture": name, "seconds": time.time() - start, "test": test})
+        set_coverage_context(test)
+        append_record({"fixture": name, "seconds": time.time() - start, "test": test})
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Write the result of a phase of a test: its setup, its call or its teardown."""
-    write_record([report.nodeid, report.outcome, report.duration])
+    append_record([report.nodeid, report.outcome, report.duration])

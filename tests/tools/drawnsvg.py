@@ -65,7 +65,7 @@ def sort_elements(drawn: Sequence[SvgElement]) -> list[SvgElement]:
     return sorted(drawn, key=lambda part: part.kind == "path")
 
 
-def find_difference(one: str, other: str) -> str:
+def find_svg_difference(one: str, other: str) -> str:
     """Return a description of the first difference between two SVGs; "" if there is none."""
     first, second = sort_elements(parse_elements(one)), sort_elements(parse_elements(other))
     if len(first) != len(second):

@@ -69,7 +69,7 @@ def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> I
             yield benchmark, name, "loop", *where, ticks, "ticks", "", flags
 
 
-def simulate_switching(seed: int) -> Iterator[Line]:
+def simulate_site_switches(seed: int) -> Iterator[Line]:
     """Yield simulated samples of each mechanism in WAYS: the time to switch sites, and the gap (the
     time for which another CPU is stopped)."""
     draw = random.Random(seed).random
@@ -83,7 +83,7 @@ def simulate_switching(seed: int) -> Iterator[Line]:
                 yield "arm-scaling", f"{way}-stall", "gap", *where, gap, "ticks", "", ""
 
 
-def write_process(path: Path, seed: int, emulated: str) -> None:
+def write_raw_process(path: Path, seed: int, emulated: str) -> None:
     """Write the raw files of one process with all benchmarks; `emulated` is the value of the key
     "emulated" in the env file."""
     rawdata.write_tier(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
@@ -91,7 +91,7 @@ def write_process(path: Path, seed: int, emulated: str) -> None:
         rawdata.write_raw(
             path / f"{benchmark}.csv", list(simulate_windows(benchmark, costs, seed + number))
         )
-    rawdata.write_raw(path / "arm-scaling.csv", list(simulate_switching(seed)))
+    rawdata.write_raw(path / "arm-scaling.csv", list(simulate_site_switches(seed)))
 
 
 def make_run(root: Path) -> Path:
@@ -99,8 +99,8 @@ def make_run(root: Path) -> Path:
     removed, so that the run is the same on every machine."""
     raw, run = root / "raw", root / "run"
     for process in range(1, PROCESSES + 1):
-        write_process(raw / "native" / f"process-{process}", 1000 * process, emulated="0")
-    write_process(raw / "vm", 9000, emulated="1")
+        write_raw_process(raw / "native" / f"process-{process}", 1000 * process, emulated="0")
+    write_raw_process(raw / "vm", 9000, emulated="1")
     rawdata.write_tier(raw / "icount", 4, 1, [EXACT], exact=True, emulated="1")
     tiers = [f"--raw={tier.name}={tier}" for tier in sorted(raw.iterdir())]
     assert main(["collect", str(run), *tiers]) == 0

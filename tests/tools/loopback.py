@@ -45,7 +45,7 @@ def find_sshd() -> Path:
     pytest.skip(f"sshd is missing: {REMEDY}")
 
 
-def is_answering(port: int) -> bool:
+def is_ssh_server_answering(port: int) -> bool:
     """Return True if a server on the port sends its SSH version."""
     with socket.socket() as one:
         one.settimeout(5)
@@ -56,7 +56,7 @@ def is_answering(port: int) -> bool:
             return False
 
 
-def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
+def write_sshd_configuration(folder: Path, program: Path, port: int) -> list[str]:
     """Write the keys and configuration files of the SSH server `program` to `folder`; return the
     options with which ssh connects to this server."""
     root = UNPACKED if program.is_relative_to(UNPACKED) else Path("/")
@@ -93,7 +93,7 @@ def write_configuration(folder: Path, program: Path, port: int) -> list[str]:
 
 
 @contextmanager
-def run_server(folder: Path) -> Iterator[Server]:
+def run_ssh_server(folder: Path) -> Iterator[Server]:
     """Run sshd in its own mount namespace while the `with` block runs, then terminate sshd. The
     keys, configuration and log of sshd are in `folder`."""
     program = find_sshd()
@@ -101,7 +101,7 @@ def run_server(folder: Path) -> Iterator[Server]:
         pytest.skip("needs root, unshare and ssh-keygen")
     folder.mkdir(parents=True, exist_ok=True)
     port = find_free_port()
-    options = write_configuration(folder, program, port)
+    options = write_sshd_configuration(folder, program, port)
     inside = (
         f"mount --bind {folder}/passwd /etc/passwd && mount -t tmpfs none /run"
         f" && mkdir /run/sshd && exec {program} -D -e -f {folder}/config"
@@ -117,7 +117,7 @@ def run_server(folder: Path) -> Iterator[Server]:
         )
     try:
         until = time.monotonic() + WAIT_SECONDS
-        while not is_answering(port):
+        while not is_ssh_server_answering(port):
             if running.poll() is not None or time.monotonic() > until:
                 pytest.skip(f"sshd cannot run here: {(folder / 'log').read_text()[-300:]}")
             time.sleep(0.1)

@@ -68,7 +68,7 @@ def _use_empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(accel, "read_kvm_version", lambda kvm: 12)
 
 
-def forget_verdicts() -> None:
+def clear_verdicts_in_memory() -> None:
     """Clear the verdicts in memory, so that they are read from the cache as in a new process."""
     accel._found.clear()
 
@@ -89,7 +89,7 @@ def test_each_kernel_is_booted_once_and_has_its_own_verdict() -> None:
         assert boots.choose_accel("b").boot_message == (
             "vm: emulated: kernel b fails under KVM: the kernel log has 1 lines that report faults"
         )
-        forget_verdicts()
+        clear_verdicts_in_memory()
     assert boots.kernels == ["a", "b"]
 
 
@@ -97,7 +97,7 @@ def test_next_process_repeats_a_boot_that_timed_out() -> None:
     assert FakeBoots(a=SLOW).choose_accel().name == "tcg"
     boots = FakeBoots(a=GOOD)
     assert boots.choose_accel().name == "tcg" and boots.kernels == []
-    forget_verdicts()
+    clear_verdicts_in_memory()
     assert boots.choose_accel().name == "kvm" and boots.kernels == ["a"]
 
 
@@ -107,15 +107,15 @@ def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
     """The message says how to try again. If KVM then works, the verdict no longer applies."""
     boots = FakeBoots(a=SILENT, b=GOOD)
     assert boots.choose_accel("a").name == "tcg"
-    forget_verdicts()
+    clear_verdicts_in_memory()
     assert boots.choose_accel("b").boot_message == (
         f"vm: emulated: kernel a fails under KVM: {SILENT.reason}; KMARKERS_ACCEL=kvm tries again"
     )
     assert boots.kernels == ["a"]
-    forget_verdicts()
+    clear_verdicts_in_memory()
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert boots.choose_accel("b").name == "kvm"
-    forget_verdicts()
+    clear_verdicts_in_memory()
     monkeypatch.delenv(accel.VARIABLE)
     assert boots.choose_accel("b").name == "kvm" and boots.kernels == ["a", "b"]
     boots.outcomes["a"] = GOOD
@@ -133,12 +133,12 @@ def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
             " QEMU says: ioctl(KVM_CREATE_VM) failed: 16 Device busy;"
             f" the log is in {folder}"
         )
-    forget_verdicts()
+    clear_verdicts_in_memory()
     (folder / "qemu.log").write_text("")
     assert "QEMU says" not in FakeBoots(a=broken).choose_accel("a").why
-    forget_verdicts()
+    clear_verdicts_in_memory()
     assert FakeBoots(a=GOOD).choose_accel("a").name == "kvm"
-    forget_verdicts()
+    clear_verdicts_in_memory()
     assert FakeBoots(a=broken).choose_accel("a").name == "kvm"
 
 
@@ -146,7 +146,7 @@ def test_log_of_a_trial_boot_is_named_in_later_runs_while_it_exists() -> None:
     folder = write_trial_log("a")
     for kernel in ("a", "a", "b"):
         assert FakeBoots(a=SILENT).choose_accel(kernel).why.endswith(f"; the log is in {folder}")
-        forget_verdicts()
+        clear_verdicts_in_memory()
     (folder / "console.log").unlink()
     assert "the log is in" not in FakeBoots().choose_accel("a").why
 
@@ -176,7 +176,7 @@ def test_verdict_on_a_silent_kernel_expires_at_reboot_or_after_a_day(
         path.write_text("this boot\n")
     boots = FakeBoots(a=SILENT, b=GOOD)
     assert boots.choose_accel("a").name == "tcg"
-    forget_verdicts()
+    clear_verdicts_in_memory()
     monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9 + age))
     if boot_id:
         path.write_text(f"{boot_id}\n")
@@ -260,7 +260,7 @@ def test_kmarkers_accel_forces_an_accelerator_without_fallback(
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert boots.choose_accel().name == "kvm"
     for outcome in (SLOW, DIRTY, SILENT):
-        forget_verdicts()
+        clear_verdicts_in_memory()
         with pytest.raises(UnableError, match=f"KMARKERS_ACCEL is kvm, and .*{outcome.reason}"):
             FakeBoots(b=outcome).choose_accel("b")
     with pytest.raises(UnableError, match="there is no /absent"):
@@ -285,7 +285,7 @@ def test_two_processes_do_not_try_kvm_at_the_same_time() -> None:
 
 def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch) -> None:
     assert FakeBoots(a=DIRTY).choose_accel().name == "tcg"
-    forget_verdicts()
+    clear_verdicts_in_memory()
     monkeypatch.setenv(accel.VARIABLE, "kvm")
     assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
 

@@ -37,7 +37,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[loopback.Server
     if not PLAYBOOK.exists():
         pytest.skip(f"ansible-playbook is missing: {loopback.REMEDY}")
     nativeprograms.build_programs()
-    with loopback.run_server(tmp_path_factory.mktemp("ssh")) as one:
+    with loopback.run_ssh_server(tmp_path_factory.mktemp("ssh")) as one:
         yield one
 
 
@@ -60,7 +60,7 @@ class Fleet:
             "kmarkers_benchmarks": ["empty-loop"],
         }
 
-    def get_folder(self, name: str) -> Path:
+    def get_machine_directory(self, name: str) -> Path:
         """Return the directory of the machine `name`."""
         return self.path / "folders" / name
 
@@ -72,7 +72,7 @@ class Fleet:
             file.write_text(program)
             file.chmod(0o755)
             variables["kmarkers_program"] = str(file)
-        self.hosts[name] = {"kmarkers_folder": str(self.get_folder(name)), **variables}
+        self.hosts[name] = {"kmarkers_folder": str(self.get_machine_directory(name)), **variables}
 
     def start_playbook(self, *words: str) -> subprocess.Popen[str]:
         """Start ansible-playbook with the playbook of the collection, in a session of its own."""
@@ -119,7 +119,7 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_the_others(
     fleet.add_machine("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
     fleet.add_machine("dead", ansible_port=loopback.find_free_port())
     fleet.add_machine("stranger")
-    precious = fleet.get_folder("stranger") / "precious"
+    precious = fleet.get_machine_directory("stranger") / "precious"
     precious.parent.mkdir()
     precious.write_text("x")
     done = fleet.run_playbook()

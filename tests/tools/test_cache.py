@@ -91,7 +91,7 @@ def test_clean_removes_all_files_of_kmarkers(
     assert not mirror.cache.exists()
 
 
-def list_names_in_sources(kernel: str) -> set[str]:
+def list_cache_names_in_sources(kernel: str) -> set[str]:
     """Return the names of the files and folders that the sources of kmtools write into the cache
     directory. Expressions in braces (of f-strings) are replaced by `kernel`."""
     names = {f"{unpack.get_build_lock_name(kernel)}.lock"}
@@ -135,7 +135,7 @@ def test_clean_removes_all_names_in_the_sources(
     cache_directory.mkdir()
     leave_temporary_file(cache_directory, monkeypatch, cache.claim_cache)
     cache.claim_cache()
-    names = list_names_in_sources(catalogue.get_default_kernel_name())
+    names = list_cache_names_in_sources(catalogue.get_default_kernel_name())
     assert {"apt", "kvm", "kvm.lock", "checkpatch.lock", "accel.json"} < names
     for name in names:
         if Path(name).suffix == ".json":

@@ -250,7 +250,7 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     assert found.returncode == 0 and "PATTERN" in found.stdout
 
 
-def use_cpu_time(*argv: str | Path) -> float:
+def measure_program_cpu_seconds(*argv: str | Path) -> float:
     """Run a program and return the CPU time that it used, in seconds."""
     process = subprocess.Popen(argv, stdout=subprocess.DEVNULL)
     _, status, used = os.wait4(process.pid, 0)
@@ -266,8 +266,8 @@ def test_help_takes_little_cpu_time() -> None:
     python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
     pairs = [
         (
-            use_cpu_time(python, ROOT / "scripts" / "kmarkers", "--help"),
-            use_cpu_time(python, "-c", "pass"),
+            measure_program_cpu_seconds(python, ROOT / "scripts" / "kmarkers", "--help"),
+            measure_program_cpu_seconds(python, "-c", "pass"),
         )
         for _ in range(9)
     ]

@@ -63,7 +63,7 @@ def test_link_latest_points_to_a_complete_run_only(tmp_path: Path, raw_directory
     assert not (tmp_path / "results" / "two").exists()
 
 
-def replace_cell(index: int, text: str) -> Callable[[str], str]:
+def make_field_replacement(index: int, text: str) -> Callable[[str], str]:
     """Return a function that replaces a field of a CSV line by a text."""
 
     def replace_field(line: str) -> str:
@@ -78,16 +78,16 @@ BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {
     "header": (1, lambda line: line.replace("block,position", "position,block"), ":2:"),
     "integer": (4, lambda line: line.replace(",1,", ",one,", 1), ":5:"),
     "column": (1, lambda line: line.replace(",unit", ""), ":2:"),
-    "float": (4, replace_cell(9, "1.5"), ":5:"),
-    "missing value": (4, replace_cell(9, ""), ":5:"),
-    "unknown quantity": (4, replace_cell(2, "time"), ":5:"),
-    "unknown unit": (4, replace_cell(10, "seconds"), ":5:"),
-    "unit of another quantity": (4, replace_cell(10, "rounds"), ":5:"),
-    "sites of a loop": (4, replace_cell(8, "5"), ":5:"),
-    "loops of a switch": (4, replace_cell(2, "switch"), ":5:"),
+    "float": (4, make_field_replacement(9, "1.5"), ":5:"),
+    "missing value": (4, make_field_replacement(9, ""), ":5:"),
+    "unknown quantity": (4, make_field_replacement(2, "time"), ":5:"),
+    "unknown unit": (4, make_field_replacement(10, "seconds"), ":5:"),
+    "unit of another quantity": (4, make_field_replacement(10, "rounds"), ":5:"),
+    "sites of a loop": (4, make_field_replacement(8, "5"), ":5:"),
+    "loops of a switch": (4, make_field_replacement(2, "switch"), ":5:"),
     "fields": (4, lambda line: line + ",", ":5:"),
     "short": (4, lambda line: line[:9], ":5:"),
-    "negative loops": (4, replace_cell(7, "-1"), ":5:"),
+    "negative loops": (4, make_field_replacement(7, "-1"), ":5:"),
     "other benchmark": (4, lambda line: line.replace("loop,", "pool,", 1), ":5:"),
     "empty line": (4, lambda line: "", ":5:"),
 }
@@ -281,7 +281,7 @@ def test_each_block_needs_the_windows_of_all_blocks(
         assert len(collect.read_checked_samples(path, tier)) == len(rows)
 
 
-def write_two_raws(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
+def write_raws_of_two_tiers(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
     """Write two raw directories of one process and of two processes, with the files `machine`;
     return their content."""
     raws = []
@@ -342,7 +342,7 @@ def test_raw_folders_of_a_run_are_of_one_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machines: tuple[str, str], release: str | None
 ) -> None:
     monkeypatch.setattr(hostenv, "describe_host", lambda: {"kernel": {"release": "here"}})
-    raws = write_two_raws(tmp_path, *machines)
+    raws = write_raws_of_two_tiers(tmp_path, *machines)
     if release is None:
         with pytest.raises(RunError, match="machine: the raw folders are of several machines"):
             collect.describe_machine(raws)
@@ -354,7 +354,7 @@ def test_entry_of_a_tier_counts_processes_windows_and_flags(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A process has two blocks of three variants at two loop counts: 12 windows."""
-    first, second = write_two_raws(tmp_path, "", "")
+    first, second = write_raws_of_two_tiers(tmp_path, "", "")
     second.rows[:] = [
         row._replace(flags=("preempted", "migrated") if index < 3 else ())
         for index, row in enumerate(second.rows)

@@ -244,7 +244,7 @@ def test_commands_for_kernels_pass_their_arguments(
     ]  # fmt: skip
 
 
-def make_times(*names: str) -> list[CommandTime]:
+def make_command_times(*names: str) -> list[CommandTime]:
     """Return a time of 1 s for each name LABEL BOOT [ROUND]."""
     words = [name.split() for name in names]
     return [CommandTime(w[0], w[1], "6.1", 1.0, int([*w, "0"][2])) for w in words]
@@ -259,7 +259,7 @@ def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyP
         return labels[-1]
 
     monkeypatch.setattr("random.choice", choose_last_label)
-    times = make_times("a 1", "a 2", "b 3", "b 3", "b 3", "c 4", "c 5", "d 6")
+    times = make_command_times("a 1", "a 2", "b 3", "b 3", "b 3", "c 4", "c 5", "d 6")
     assert macro.choose_next_label(times) == "d"
     assert drawn == [["b", "d"]]
 
@@ -320,11 +320,11 @@ def test_macro_measures_20_runs_or_40_rounds(
 
     def record_macro_arguments(path: Path, *more: object) -> list[CommandTime]:
         asked.append(more)
-        return make_times("a 1", "b 2")
+        return make_command_times("a 1", "b 2")
 
     monkeypatch.setattr(macro, "record_times", record_macro_arguments)
     monkeypatch.setattr(rounds, "record_rounds", record_macro_arguments)
-    monkeypatch.setattr(macro, "load_times", lambda path: make_times("a 1", "b 2"))
+    monkeypatch.setattr(macro, "load_times", lambda path: make_command_times("a 1", "b 2"))
     assert main(["macro", "--times", "t", *words]) == DONE
     assert asked == calls
     lines = capsys.readouterr().out.splitlines()
@@ -341,13 +341,13 @@ def test_macro_prints_the_margin_of_rounds_only(
 ) -> None:
     table = [["a", "b", "c", "d", "e", "f", "g"], ["11", "22", "33", "44", "55", "66", "77"]]
     monkeypatch.setattr(analysed_rounds, "make_added_table", lambda times: table)
-    macro.print_comparisons(make_times("a 1 1"))
+    macro.print_comparisons(make_command_times("a 1 1"))
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
         "a   b    c   d   e   f  g", "11  22  33  44  55  66  77",
         f"margin: {analysed_rounds.MARGIN:g} % of the time after the command of --off",
     ]  # fmt: skip
-    macro.print_comparisons(make_times("a 1"))
+    macro.print_comparisons(make_command_times("a 1"))
     assert "margin" not in capsys.readouterr().out
 
 

@@ -409,7 +409,7 @@ def test_names_of_a_run_are_escaped_in_html(tmp_path: Path) -> None:
     assert "x\\|y" in text.read_text()
 
 
-def edit_line(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
+def make_line_edit(line: int, change: Callable[[str], str]) -> Callable[[Path], None]:
     """Return a function that changes a line of samples.csv; lines count from 1."""
 
     def edit_samples(run: Path) -> None:
@@ -428,12 +428,21 @@ def truncate_samples(run: Path) -> None:
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     "cut": (truncate_samples, "last line is incomplete (truncated?)"),
-    "tier": (edit_line(9, lambda s: s.replace("native", "vm", 1)), ":9: env.json has no tier 'vm'"),
-    "unit": (edit_line(9, lambda s: s.replace("TSC cycles", "ns")), ":9: unit is 'ns', not 'TSC"),
-    "value": (edit_line(7, lambda s: s.replace("TSC", "x,TSC")), ":7: 17 fields, not 16"),
-    "empty": (edit_line(5, lambda s: ""), "samples of native, and env.json has"),
-    "number": (edit_line(5, lambda s: s.replace(",loop,", ",loop,9")), ":5: layout is above 31"),
-    "bytes": (edit_line(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
+    "tier": (
+        make_line_edit(9, lambda s: s.replace("native", "vm", 1)),
+        ":9: env.json has no tier 'vm'",
+    ),
+    "unit": (
+        make_line_edit(9, lambda s: s.replace("TSC cycles", "ns")),
+        ":9: unit is 'ns', not 'TSC",
+    ),
+    "value": (make_line_edit(7, lambda s: s.replace("TSC", "x,TSC")), ":7: 17 fields, not 16"),
+    "empty": (make_line_edit(5, lambda s: ""), "samples of native, and env.json has"),
+    "number": (
+        make_line_edit(5, lambda s: s.replace(",loop,", ",loop,9")),
+        ":5: layout is above 31",
+    ),
+    "bytes": (make_line_edit(3, lambda s: s.replace("native", "n\0", 1)), ":3: "),
 }
 
 
@@ -795,7 +804,7 @@ def test_change_without_a_number_is_a_dash(percent: float | None, text: str) -> 
     assert changetext.format_percent(percent) == text
 
 
-def make_mixed_pair() -> RunPair:
+def make_pair_of_runs() -> RunPair:
     """Return two runs with a slower row, a row whose change is unbounded, a row about 100 sites,
     and a row that only A has. The rows are in two benchmarks."""
     slower = replace(make_change("v", 1.5, SLOWER), floor=0.25, note="a <note>")
@@ -819,7 +828,7 @@ def make_mixed_pair() -> RunPair:
 
 
 def test_json_of_a_comparison_has_each_row_in_both_runs() -> None:
-    found = Comparison([make_mixed_pair()], 0.1, frozenset([SLOWER, MISSING]), ["dead: m: gone"])
+    found = Comparison([make_pair_of_runs()], 0.1, frozenset([SLOWER, MISSING]), ["dead: m: gone"])
     text = changefiles.render_comparison_json(found)
     assert text.endswith("}\n") and text.startswith('{\n "schema": 1,\n "margin": 0.1,\n')
     whole = json.loads(text)
@@ -861,7 +870,7 @@ def test_json_of_a_comparison_has_each_row_in_both_runs() -> None:
 @pytest.mark.parametrize("failing", [{SLOWER}, {SLOWER, MISSING}])
 def test_junit_has_failures_skipped_rows_and_outputs(failing: set[str]) -> None:
     """A row without a number is skipped, unless its verdict is a failure."""
-    found = Comparison([make_mixed_pair()], 0.1, frozenset(failing), ["dead: m: gone", "odd"])
+    found = Comparison([make_pair_of_runs()], 0.1, frozenset(failing), ["dead: m: gone", "odd"])
     text = changefiles.render_junit(found)
     assert (
         text.startswith("<?xml") and text.endswith("</testsuites>\n") and "\n <testsuite " in text
@@ -911,7 +920,7 @@ HINTS = [
 def test_markdown_of_a_comparison_is_escaped() -> None:
     """Rows that did not change are only in the table of all rows. A character with a meaning in
     Markdown is escaped."""
-    pair = make_mixed_pair()
+    pair = make_pair_of_runs()
     counts = "4 rows: 1 slower, 1 unresolved, 1 faster, 1 missing"
     heads = [
         "| tier | benchmark | variant | A | B | unit | change | interval | verdict |",
@@ -939,7 +948,7 @@ def test_markdown_of_a_comparison_is_escaped() -> None:
 
 
 def test_page_of_a_comparison_shows_changed_rows_then_all() -> None:
-    pair = make_mixed_pair()
+    pair = make_pair_of_runs()
     found = Comparison([pair], 0.1, frozenset([MISSING]), ["<dead>"])
     page = changepage.render_comparison_page(found)
     assert page.startswith('<!doctype html>\n<html lang="en">') and page.endswith("</html>\n")
@@ -971,7 +980,7 @@ def test_page_of_a_comparison_shows_changed_rows_then_all() -> None:
 
 
 def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
-    pair = make_mixed_pair()
+    pair = make_pair_of_runs()
     found = Comparison([pair, pair], 0.1, frozenset([SLOWER, MISSING]))
     head = [*HINTS[:6], *(f"{line}." for line in HINTS[6:]), "native, kernel 6.1: 1 row only in A"]
     legend = ["", changetext.COLUMN_LEGEND, ""]

@@ -20,7 +20,7 @@ WORDS = (b"nan", b"-1", b"1e99", b"9" * 40, b"<script>alert(1)</script>", b"", b
 LOOP = rawdata.Bench("empty-loop", {"none": 1.0, "none-clone": 1.0, "x": 2.0})
 
 
-def damage_bytes(text: bytes, rng: random.Random) -> bytes:
+def make_random_damage(text: bytes, rng: random.Random) -> bytes:
     """Return `text`, the bytes of a file, with random damage: truncated, a field or byte replaced,
     a line doubled or removed."""
     kind = rng.randrange(5)
@@ -59,7 +59,7 @@ def test_a_damaged_run_is_refused_or_escaped(
         run = tmp_path / str(seed)
         shutil.copytree(sound_run, run)
         file = run / rng.choice(["samples.csv", "samples.csv", "env.json"])
-        file.write_bytes(damage_bytes(file.read_bytes(), rng))
+        file.write_bytes(make_random_damage(file.read_bytes(), rng))
         capsys.readouterr()
         code = main(["report", str(run)])
         said = capsys.readouterr().err

@@ -79,7 +79,7 @@ def disassembled_functions(
     return found
 
 
-def select_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def select_instructions_until_ret(instructions: list[tuple[str, str]]) -> list[tuple[str, str]]:
     """Return the instructions up to the first ret: the instructions that run while the branch is
     off."""
     texts = [text for _, text in instructions]
@@ -100,7 +100,7 @@ def test_read_of_an_immediate_value_is_one_mov(
 ) -> None:
     """The first instruction is a mov of the value. Only conversions of the type and ret follow; no
     instruction reads memory."""
-    instructions = select_until_ret(disassembled_functions[name])
+    instructions = select_instructions_until_ret(disassembled_functions[name])
     assert instructions[0][0] == first
     assert len(instructions) <= 3
     for _, text in instructions:
@@ -113,7 +113,7 @@ def test_branch_on_an_immediate_value_is_one_jne(
 ) -> None:
     """The compiled branch is a jne of seven bytes with a prefix; no instruction tests a register or
     reads memory."""
-    instructions = select_until_ret(disassembled_functions[name])
+    instructions = select_instructions_until_ret(disassembled_functions[name])
     branches = [code for code, _ in instructions if code.startswith("3e 0f 85")]
     assert [len(code.split()) for code in branches] == [7]
     for _, text in instructions:

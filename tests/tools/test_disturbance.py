@@ -261,7 +261,7 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
     assert count_late_windows(windows) == late
 
 
-def make_stretch(blocks: range, factor: float) -> list[Sample]:
+def make_slow_stretch(blocks: range, factor: float) -> list[Sample]:
     """Return 200 blocks of the variants a and b. In `blocks`, windows of variant a take `factor`
     times as long, and so do windows of variant b if `factor` is below 2."""
     return [
@@ -344,14 +344,38 @@ QUIET = {"seconds": "100", "steal_seconds": "0", "others_seconds": "0", "interru
 @pytest.mark.parametrize(
     ("env", "windows", "spread", "words", "remedy"),
     [
-        ({"steal_seconds": "3"}, make_stretch(range(9), 1.3), 0, "away for 3.0 %", "of your own"),
-        ({"others_seconds": "9"}, make_stretch(range(9), 1.3), 0, "other programs", "end the"),
-        ({"sibling_seconds": "50"}, make_stretch(range(9), 9), 0, "busy for 50 %", "sibling"),
-        ({}, make_stretch(range(9), 1.3), 0.2, "frequency changed by up to 20 %", "cpupower"),
-        ({}, make_stretch(range(9), 1.4), 0, "1.4 times as long, as beside a busy sib", "sibling"),
-        ({"interrupts": "90000"}, make_stretch(range(0, 90, 9), 9), 0, "900 times in", "irqaff"),
-        ({}, make_stretch(range(0, 90, 9), 9), 0, "vary by themselves", "nothing helps on this"),
-        ({"seconds": ""}, make_stretch(range(0, 90, 9), 9), 0, "not observed", "quieter"),
+        (
+            {"steal_seconds": "3"},
+            make_slow_stretch(range(9), 1.3),
+            0,
+            "away for 3.0 %",
+            "of your own",
+        ),
+        ({"others_seconds": "9"}, make_slow_stretch(range(9), 1.3), 0, "other programs", "end the"),
+        ({"sibling_seconds": "50"}, make_slow_stretch(range(9), 9), 0, "busy for 50 %", "sibling"),
+        ({}, make_slow_stretch(range(9), 1.3), 0.2, "frequency changed by up to 20 %", "cpupower"),
+        (
+            {},
+            make_slow_stretch(range(9), 1.4),
+            0,
+            "1.4 times as long, as beside a busy sib",
+            "sibling",
+        ),
+        (
+            {"interrupts": "90000"},
+            make_slow_stretch(range(0, 90, 9), 9),
+            0,
+            "900 times in",
+            "irqaff",
+        ),
+        (
+            {},
+            make_slow_stretch(range(0, 90, 9), 9),
+            0,
+            "vary by themselves",
+            "nothing helps on this",
+        ),
+        ({"seconds": ""}, make_slow_stretch(range(0, 90, 9), 9), 0, "not observed", "quieter"),
     ],
 )
 def test_likely_cause_of_late_windows_is_named(

@@ -71,7 +71,7 @@ def list_make_targets() -> set[str]:
     return {name for line in lines for name in line.split()}
 
 
-def extract_code(text: str) -> str:
+def extract_markdown_code(text: str) -> str:
     """Return the code in a Markdown page: spans and indented blocks."""
     blocks = [line for line in text.splitlines() if line.startswith("    ")]
     return "\n".join([*re.findall(r"`([^`]+)`", text), *blocks])
@@ -105,7 +105,7 @@ def test_links_have_existing_targets() -> None:
     assert broken == []
 
 
-def is_test_target(target: str) -> bool:
+def is_check_target(target: str) -> bool:
     """Return True if a target is "check-" followed by the name of a test or of a group of
     tests."""
     name = target.removeprefix("check-")
@@ -118,8 +118,8 @@ def test_make_targets_named_in_documents_exist() -> None:
     unknown = [
         f"{page.name}: make {name}"
         for page in list_documents()
-        for name in MAKE.findall(extract_code(page.read_text(encoding="utf-8")))
-        if name not in known and not is_test_target(name)
+        for name in MAKE.findall(extract_markdown_code(page.read_text(encoding="utf-8")))
+        if name not in known and not is_check_target(name)
     ]
     assert unknown == []
 
@@ -146,12 +146,12 @@ def test_code_walks_are_short_and_name_existing_functions() -> None:
             assert numbers[start:end] == [*range(1, end - start + 1)]
             assert 5 <= end - start <= 10
         absent = [
-            f"{name}: {what}" for _, name, what in hops if what not in read_words(ROOT / name)
+            f"{name}: {what}" for _, name, what in hops if what not in read_word_set(ROOT / name)
         ]
         assert absent == []
 
 
-def read_words(path: Path) -> set[str]:
+def read_word_set(path: Path) -> set[str]:
     """Return the set of words in a file."""
     return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
 

@@ -171,7 +171,7 @@ def make_random_case(rng: random.Random) -> tuple[str, list[str]]:
     return literal + "".join(pieces) + rng.choice(("", "", "*")), symbols
 
 
-def misses_symbol_with_prefix(pattern: str, symbols: list[str], matching: list[str]) -> bool:
+def lacks_symbol_with_prefix(pattern: str, symbols: list[str], matching: list[str]) -> bool:
     """Return True if a pattern is literal text and "*", and if it does not match one of the symbols
     that begin with the text."""
     prefix = pattern[:-1]
@@ -195,4 +195,4 @@ def test_bisection_finds_what_a_comparison_of_each_name_finds(program: Path) -> 
         assert matching == match_each_symbol(pattern, symbols), (pattern, symbols)
     assert sum(bool(matching) for *_, matching in found) > 2000
     # A pattern such as "f.*" does not match the symbol f.cold, although the symbol begins with f.
-    assert sum(misses_symbol_with_prefix(*case) for case in found) > 100
+    assert sum(lacks_symbol_with_prefix(*case) for case in found) > 100

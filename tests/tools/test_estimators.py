@@ -882,7 +882,7 @@ def test_late_stretches_cover_their_share_of_the_blocks(pattern: tuple[float, in
     assert not latewindows.choose_late_blocks(random, latewindows.Disturbance(0.9)).any()
 
 
-def get_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
+def compute_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
     """Return the ticks of simulated windows beyond those of a quiet machine: an array of blocks,
     variants and loop counts."""
     windows = latewindows.simulate_late_windows(2, disturbance)
@@ -896,11 +896,11 @@ def get_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
 def test_late_windows_are_later_as_their_disturbance_says() -> None:
     """A quiet window has noise of 200 ticks. In a stretch, all windows of a block take 1.2 to 1.5
     times as long, 1.35 on average. Single windows are late by 10 µs of 2600 ticks on average."""
-    quiet = get_extra_ticks(latewindows.Disturbance(0.0))
+    quiet = compute_extra_ticks(latewindows.Disturbance(0.0))
     assert np.mean(quiet) == pytest.approx(-0.5, abs=15) and np.std(quiet) == pytest.approx(
         200, rel=0.05
     )
-    stretches = get_extra_ticks(latewindows.Disturbance(0.5, 10, 2.0)) / latewindows.LOOPS
+    stretches = compute_extra_ticks(latewindows.Disturbance(0.5, 10, 2.0)) / latewindows.LOOPS
     late = stretches[:, 0].mean(axis=1) > 2
     assert 0.3 < late.mean() < 0.7 and np.abs(stretches[~late]).max() < 1
     slower = 1 + stretches[late][:, 0].mean(axis=1) / 24
@@ -913,7 +913,7 @@ def test_late_windows_are_later_as_their_disturbance_says() -> None:
     large = 27 + stretches[late][:, 3].mean(axis=1)
     assert large / slower == pytest.approx(30, abs=0.5)
     for one_sided in (False, True):
-        singles = get_extra_ticks(latewindows.Disturbance(0.2, one_sided=one_sided))
+        singles = compute_extra_ticks(latewindows.Disturbance(0.2, one_sided=one_sided))
         hit = singles > 1000
         shares = hit.mean(axis=(0, 2))
         wanted = 0.2 * math.exp(-1000 / 26000)

@@ -256,18 +256,18 @@ def test_killed_command_leaves_no_process_and_mount(
     ) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"in\n"
-        inside = is_mounted(tiny_root.path)
+        inside = has_mount_below(tiny_root.path)
         holder.send_signal(number)
     assert inside, "the command ran without its mounts"
     deadline = time.monotonic() + 20
-    while is_mounted(tiny_root.path) and time.monotonic() < deadline:
+    while has_mount_below(tiny_root.path) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not is_mounted(tiny_root.path)
+    assert not has_mount_below(tiny_root.path)
     assert str(tiny_root.path) not in Path("/proc/self/mountinfo").read_text()
     tiny_root.remove_trees()
 
 
-def is_mounted(path: Path) -> bool:
+def has_mount_below(path: Path) -> bool:
     """Return True if a mount below a path is in the mount namespace of any process."""
     for mounts in Path("/proc").glob("[0-9]*/mountinfo"):
         try:

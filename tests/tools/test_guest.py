@@ -80,7 +80,9 @@ def test_guest_init_stops_outside_a_test_kernel() -> None:
     assert "first process of a test kernel" in done.stderr
 
 
-def find_wrong_settings(tmp_path: Path, settings: dict[str, object], change: str = "") -> str:
+def find_settings_that_init_refuses(
+    tmp_path: Path, settings: dict[str, object], change: str = ""
+) -> str:
     """Write the files with the settings of a guest. Execute the shell command `change`, which
     changes a setting, then the check of scripts/guest/init. Return the settings that the check
     reports as wrong."""
@@ -108,14 +110,14 @@ HOSTILE = {
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
 def test_settings_reach_the_guest_unchanged(tmp_path: Path) -> None:
-    assert find_wrong_settings(tmp_path, HOSTILE) == ""
-    assert find_wrong_settings(tmp_path, {}) == ""
+    assert find_settings_that_init_refuses(tmp_path, HOSTILE) == ""
+    assert find_settings_that_init_refuses(tmp_path, {}) == ""
 
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
 @pytest.mark.parametrize("change", ["unset A", "A=two", "E=' a b '", "export B="])
 def test_changed_setting_is_reported(tmp_path: Path, change: str) -> None:
-    lost = find_wrong_settings(tmp_path, HOSTILE, change)
+    lost = find_settings_that_init_refuses(tmp_path, HOSTILE, change)
     assert lost.startswith(re.search(r"[A-E]\b", change)[0] + "=")  # type: ignore[index]
     assert lost.count("\n") == 1
 

@@ -374,7 +374,7 @@ class FakeGuest:
         advancing = Cpu(0, f"RAX={len(self.times)}", next(self.places), True, False)
         return [advancing, Cpu(1, "RAX=0", 0x2000, True, False, (CODE_FROM,), ENTRY)]
 
-    def run_until(self, watched: Watch, end: float) -> None:
+    def advance_clock(self, watched: Watch, end: float) -> None:
         """Let time pass in steps of half a second, as the loop of a boot does."""
         while self.now < end:
             watched.inspect_if_due()
@@ -394,20 +394,20 @@ def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
     60 s. New output restores the first wait."""
     log = tmp_path / "log"
     watched = Watch(tmp_path / "qmp", [tmp_path / "none", log], 60.0, tmp_path / LOOK_LOG)
-    guest.run_until(watched, 1060.0)
+    guest.advance_clock(watched, 1060.0)
     assert guest.times == [] and guest.connections == 0
-    guest.run_until(watched, 1500.0)
+    guest.advance_clock(watched, 1500.0)
     # 1079 + 120 = 1199, 1218 + 240 = 1458.
     assert guest.times == [*range(1060, 1080), *range(1199, 1219), *range(1458, 1478)]
     assert (guest.connections, guest.open) == (3, 0)
     log.write_text("x")
-    guest.run_until(watched, 1560.0)
+    guest.advance_clock(watched, 1560.0)
     assert len(guest.times) == 60
-    guest.run_until(watched, 1699.5)
+    guest.advance_clock(watched, 1699.5)
     assert guest.times[60:] == [*range(1560, 1580), 1699]
     assert guest.open == 1
     log.write_text("xy")
-    guest.run_until(watched, 1750.0)
+    guest.advance_clock(watched, 1750.0)
     assert guest.open == 0 and watched.inspections == []
 
 
@@ -453,7 +453,7 @@ def test_guest_is_not_inspected_without_a_period_of_silence(
 def test_inspections_before_the_timeout_do_not_count(tmp_path: Path, guest: FakeGuest) -> None:
     """A complete series is run at the timeout, also if a series had begun."""
     watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
-    guest.run_until(watched, 1065.0)
+    guest.advance_clock(watched, 1065.0)
     assert len(guest.times) == 5
     guest.finding = Finding("it hangs")
     assert watched.inspect_at_timeout() == guest.finding
@@ -613,7 +613,7 @@ def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
     assert format_stack(Cpu(0, "", 0, True, False, (1, 2), 0xFFFFFFFF9A200B40)) == []
 
 
-def make_states(count: int, **fields: Any) -> list[Cpu]:
+def make_cpu_states(count: int, **fields: Any) -> list[Cpu]:
     """Return `count` equal states of a CPU that has interrupts disabled."""
     return [
         Cpu(0, "", **{"rip": KERNEL_TEXT, "interrupts": False, "idle": False, **fields})
@@ -630,10 +630,11 @@ def test_int3_loop_takes_seven_tenths_of_the_inspections(
     """A CPU that enters the handler counts, if it handles the int3 in other inspections."""
     trap = tuple(make_trap_stack(KERNEL_TEXT)[3:])
     busy = [
-        make_states(1, rip=0xFFFFFFFF91000000 + 64 * n, interrupts=True)[0] for n in range(places)
+        make_cpu_states(1, rip=0xFFFFFFFF91000000 + 64 * n, interrupts=True)[0]
+        for n in range(places)
     ]
-    handling = make_states(handles, trap=trap, entry=ENTRY, memory_bytes=(0x0F, 0x1F))
-    entering = make_states(between, rip=KERNEL_TEXT, entry=ENTRY)
+    handling = make_cpu_states(handles, trap=trap, entry=ENTRY, memory_bytes=(0x0F, 0x1F))
+    entering = make_cpu_states(between, rip=KERNEL_TEXT, entry=ENTRY)
     finding = look.find_int3_loop([*busy, *handling, *entering])
     assert (finding is not None) is loops
 
@@ -652,7 +653,7 @@ def test_int3_loop_takes_seven_tenths_of_the_inspections(
     ],
 )
 def test_cpu_near_an_int3_or_its_entry_code_is_found(rip: int, near: bool) -> None:
-    (cpu,) = make_states(1, rip=rip, entry=ENTRY)
+    (cpu,) = make_cpu_states(1, rip=rip, entry=ENTRY)
     assert look.is_near_int3(cpu, KERNEL_TEXT) is near
     assert not look.is_near_int3(replace(cpu, trap=(0,) * 21), KERNEL_TEXT)
 
@@ -667,16 +668,19 @@ def test_cpu_near_an_int3_or_its_entry_code_is_found(rip: int, near: bool) -> No
     ],
 )
 def test_stuck_cpu_has_at_most_eight_kernel_addresses(first: int, places: int, hangs: bool) -> None:
-    states = [make_states(1, rip=first + n)[0] for n in reversed(range(places))]
+    states = [make_cpu_states(1, rip=first + n)[0] for n in reversed(range(places))]
     finding = look.find_stuck_cpu(states)
     said = ", ".join(f"{first + n:x}" for n in range(places))
     assert finding == (Finding(f"CPU 0 takes no interrupt and stays at {said}") if hangs else None)
     for fields in ({"interrupts": True}, {"idle": True}):
-        assert look.find_stuck_cpu([*states, *make_states(1, rip=first, **fields)]) is None
+        assert look.find_stuck_cpu([*states, *make_cpu_states(1, rip=first, **fields)]) is None
 
 
 def test_guest_with_a_cpu_that_was_awake_once_does_not_hang() -> None:
-    idle, awake = make_states(1, idle=True, interrupts=True), make_states(1, interrupts=True)
+    idle, awake = (
+        make_cpu_states(1, idle=True, interrupts=True),
+        make_cpu_states(1, interrupts=True),
+    )
     assert look.find_hang_reason([]) is look.find_hang_reason([[], []]) is None
     assert look.find_hang_reason([idle * 2] * 20) is not None
     assert look.find_hang_reason([idle * 2] * 19 + [idle + awake]) is None
@@ -696,7 +700,7 @@ def test_guest_with_a_cpu_that_was_awake_once_does_not_hang() -> None:
 def test_core_text_is_near_the_entry_code_and_below_modules(
     entry: int, address: int, core: bool
 ) -> None:
-    (cpu,) = make_states(1, entry=entry, trap=(*[0] * 16, address + 1, 0x10, 0x46, 0, 0x18))
+    (cpu,) = make_cpu_states(1, entry=entry, trap=(*[0] * 16, address + 1, 0x10, 0x46, 0, 0x18))
     assert cpu.is_in_kernel_text is core
 
 

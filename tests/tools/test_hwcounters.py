@@ -16,7 +16,7 @@ HEAD = ",".join(hwcounters.COLUMNS)
 ROWS = "empty-loop,none,{},{},{}\nempty-loop,none-clone,instructions,3.5,1.000\n"
 
 
-def write_processes(folder: Path) -> Path:
+def write_processes_with_counters(folder: Path) -> Path:
     """Write the raw directories of three processes with different counts; in one process, the
     counter was active half of the time."""
     for number, (events, share) in enumerate((("3.25", "1.0"), ("9.5", "0.5"), ("3.0", "1.0")), 1):
@@ -28,7 +28,7 @@ def write_processes(folder: Path) -> Path:
 def test_report_has_events_per_pass(tmp_path: Path) -> None:
     """The report has the median over the processes, and marks an event as scaled if one process had
     to scale its count."""
-    raw, run = write_processes(tmp_path / "raw"), tmp_path / "run"
+    raw, run = write_processes_with_counters(tmp_path / "raw"), tmp_path / "run"
     assert main(["collect", str(run), "--raw", f"native={raw}"]) == 0
     (entry,) = json.loads((run / "env.json").read_text())["tiers"]
     assert entry["counters"] == [

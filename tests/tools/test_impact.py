@@ -11,7 +11,9 @@ from kmtools.report import impact
 from kmtools.report.impact import Estimate
 
 
-def make_entry(benchmark: str, variant: str, median: float, delta: float | None) -> dict[str, Any]:
+def make_summary_entry(
+    benchmark: str, variant: str, median: float, delta: float | None
+) -> dict[str, Any]:
     """Return a row of summary.json; the intervals are `median` ± 1 and, for the added cost,
     `delta` ± 1."""
     return {
@@ -28,10 +30,10 @@ def make_entry(benchmark: str, variant: str, median: float, delta: float | None)
 
 
 RUN = [
-    make_entry("cold-branch", "memory", 500, 400),
-    make_entry("cold-branch", "l1-hit", 101, 1),
-    make_entry("getppid-pressure", "compiled-out", 1000, None),
-    make_entry("getppid-pressure", "generic", 1050, 50),
+    make_summary_entry("cold-branch", "memory", 500, 400),
+    make_summary_entry("cold-branch", "l1-hit", 101, 1),
+    make_summary_entry("getppid-pressure", "compiled-out", 1000, None),
+    make_summary_entry("getppid-pressure", "generic", 1050, 50),
 ]
 
 
@@ -50,9 +52,9 @@ def test_error_of_a_share_follows_from_the_errors_of_both_times() -> None:
 def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
     """An interval may reach farther to one side of the estimate than to the other. The error is the
     longer distance."""
-    entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
+    entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
     assert impact.read_added_cost(entry) == Estimate(2, 10)
-    entry = {**make_entry("getppid-pressure", "generic", 1050, 2), "ci_lo": 1000}
+    entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "ci_lo": 1000}
     assert impact.read_median(entry) == Estimate(1050, 50)
 
 
@@ -65,7 +67,7 @@ def test_table_has_computed_and_measured_shares() -> None:
 
 
 def test_cost_of_reading_the_clock_is_subtracted_from_the_call() -> None:
-    clock = make_entry("getppid-pressure", "clock", 200, -800)
+    clock = make_summary_entry("getppid-pressure", "clock", 200, -800)
     found = {row.how: row.percent for row in impact.compute_marker_shares([*RUN, clock])}
     assert found["computed from cold-branch"].value == pytest.approx(99.75)
     assert found["measured, generic"].value == pytest.approx(6.25)

@@ -143,7 +143,7 @@ def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commi
     assert not (page_folder / "kernels.md").exists()
 
 
-def judge_with_change(
+def judge_after_suite_change(
     monkeypatch: pytest.MonkeyPatch, day: str, published: Sequence[KernelResults]
 ) -> Tally:
     """Judge the results `published` as if the suite `core` was last changed on `day`, and all
@@ -158,15 +158,15 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     gates = [make_results(entry.name) for entry in KERNELS if entry.role == "gates"]
-    good = judge_with_change(monkeypatch, "2026-11-26", gates)
+    good = judge_after_suite_change(monkeypatch, "2026-11-26", gates)
     assert not good.failed and good.passed > len(gates)
     # Results of the day of the change are recent enough; results of the day before are too old.
-    old = judge_with_change(monkeypatch, "2026-11-27", gates)
+    old = judge_after_suite_change(monkeypatch, "2026-11-27", gates)
     assert old.failed == [f"kernel {one.kernel} ran before core changed" for one in gates]
     del gates[0].suites["tables"]
-    lacking = judge_with_change(monkeypatch, "2026-11-26", gates)
+    lacking = judge_after_suite_change(monkeypatch, "2026-11-26", gates)
     assert lacking.failed == [f"kernel {gates[0].kernel} has no results of tables"]
-    assert judge_with_change(monkeypatch, "2026-11-26", gates[1:]).failed == [
+    assert judge_after_suite_change(monkeypatch, "2026-11-26", gates[1:]).failed == [
         "kernel 6.1 was not run"
     ]
 

@@ -133,7 +133,7 @@ def test_code_that_is_in_memory_alone_costs_most(tmp_path: Path) -> None:
     assert memory > 1.5 * max(near, middle), costs
 
 
-def measure_switching(raw: Path, seed: int, *benchmarks: str) -> list[Sample]:
+def measure_site_switches(raw: Path, seed: int, *benchmarks: str) -> list[Sample]:
     """Measure benchmarks that switch sites, which takes long with a million sites; return the
     samples."""
     done = run_kmbench("run", "-b", 9, "-s", seed, "-o", raw, *benchmarks)
@@ -145,14 +145,14 @@ def measure_switching(raw: Path, seed: int, *benchmarks: str) -> list[Sample]:
 def switching_run(tmp_path_factory: pytest.TempPathFactory) -> list[Sample]:
     """Measure both benchmarks that switch sites; return the samples."""
     raw = tmp_path_factory.mktemp("switching") / "raw"
-    return measure_switching(raw, 1, "arm-scaling", "arm-stall")
+    return measure_site_switches(raw, 1, "arm-scaling", "arm-stall")
 
 
 def test_sites_are_switched_in_random_order(switching_run: list[Sample], tmp_path: Path) -> None:
     """In each block, mechanisms and numbers of sites have a random order, which depends on the
     seed. Switching takes three rounds, also with a million sites."""
     orders = []
-    for run in (switching_run, measure_switching(tmp_path / "raw", 2, "arm-scaling")):
+    for run in (switching_run, measure_site_switches(tmp_path / "raw", 2, "arm-scaling")):
         rows = [row for row in run if row.benchmark == "arm-scaling"]
         rounds = {row.size: row.value for row in rows if row.variant == "batched-round-count"}
         assert set(rounds.values()) == {3} and 1_000_000 in rounds

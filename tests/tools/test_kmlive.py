@@ -51,7 +51,7 @@ CHECKS = 64
 COARSE = 6
 
 
-def can_isolate() -> bool:
+def can_make_namespaces() -> bool:
     """Return True if namespaces can be made here, and directories can be mounted in them."""
     if not shutil.which("unshare"):
         return False
@@ -60,7 +60,9 @@ def can_isolate() -> bool:
         return subprocess.run(words, capture_output=True, check=False).returncode == 0
 
 
-pytestmark = pytest.mark.skipif(not can_isolate(), reason="needs unshare and ip, and may use them")
+pytestmark = pytest.mark.skipif(
+    not can_make_namespaces(), reason="needs unshare and ip, and may use them"
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -198,7 +200,7 @@ def read_samples(path: Path) -> list[dict[str, str]]:
     return [*csv.DictReader(line for line in lines if not line.startswith("#"))]
 
 
-def check_samples(path: Path, variants: Sequence[str], blocks: int) -> None:
+def assert_samples_are_complete(path: Path, variants: Sequence[str], blocks: int) -> None:
     """Check that the samples have all variants and blocks, and that the windows ran on CPU 0."""
     rows = read_samples(path)
     assert {row["variant"] for row in rows} == {*variants}
@@ -245,7 +247,7 @@ def test_packets_of_each_variant_are_counted_and_measured(
     assert min(slower) < 100
     if benchmark == "macro-ping":
         assert [name for name, _, _ in found] == PING
-    check_samples(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)
+    assert_samples_are_complete(raw / f"{benchmark}.csv", [name for name, _, _ in found], 2)
     assert done.stdout.splitlines()[0] == benchmark
     assert all(re.search(rf"^ *{name} ", done.stdout, re.M) for name, _, _ in found)
 
@@ -289,7 +291,7 @@ def test_getppid_is_measured_in_each_variant(module: FakeModule, benchmark: str)
     done = module.run_kmlive(KMLIVE, 3, 1, raw, benchmark)
     assert (done.returncode, done.stderr) == (0, "")
     assert {*module.selected} == {("getppid-live", variant) for variant in GETPPID}
-    check_samples(raw / f"{benchmark}.csv", GETPPID, 3)
+    assert_samples_are_complete(raw / f"{benchmark}.csv", GETPPID, 3)
     assert done.stdout.splitlines()[0] == benchmark
 
 

@@ -11,7 +11,9 @@ from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS, UNIT_TSC
 from kmtools.report import kproberatio
 
 
-def make_entry(variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS) -> dict[str, Any]:
+def make_instruction_entry(
+    variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS
+) -> dict[str, Any]:
     tier = {UNIT_INSTRUCTIONS: "icount", UNIT_TSC: "metal", UNIT_EMULATED: "vm"}[unit]
     return {
         "tier": tier, "kernel": "6.1", "benchmark": "marker-enabled", "variant": variant,
@@ -20,9 +22,9 @@ def make_entry(variant: str, delta: float | None, unit: str = UNIT_INSTRUCTIONS)
 
 
 RUN = [
-    make_entry("none", None),
-    make_entry("varargs-probe-copies-data", 30),
-    make_entry("kprobe-on-probe", 615),
+    make_instruction_entry("none", None),
+    make_instruction_entry("varargs-probe-copies-data", 30),
+    make_instruction_entry("kprobe-on-probe", 615),
 ]
 
 
@@ -41,8 +43,8 @@ def test_cost_of_the_marker_is_subtracted_from_the_kprobe() -> None:
 
 def test_ratio_in_cycles_has_no_remark() -> None:
     marker, kprobe = (
-        make_entry(RUN[1]["variant"], 40, UNIT_TSC),
-        make_entry("kprobe-on-probe", 2040, UNIT_TSC),
+        make_instruction_entry(RUN[1]["variant"], 40, UNIT_TSC),
+        make_instruction_entry("kprobe-on-probe", 2040, UNIT_TSC),
     )
     assert kproberatio.describe_kprobe_ratios([marker, kprobe])[1:] == [
         "Here, metal, kernel 6.1: 50.0 times the marker's cycles."

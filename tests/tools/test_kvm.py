@@ -50,7 +50,7 @@ def write_fake_qemu(laboratory: Path, script: str, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("KMARKERS_QEMU", str(qemu))
 
 
-def write_steps(folder: Path, steps: Mapping[str, tuple[int, str]]) -> None:
+def write_step_results(folder: Path, steps: Mapping[str, tuple[int, str]]) -> None:
     """Write the exit codes and the outputs of steps."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, (code, output) in steps.items():
@@ -134,7 +134,9 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
     log = laboratory / "logs" / "kvm-choice.log"
     log.parent.mkdir()
     # The results of an earlier run must not be judged.
-    write_steps(log.with_name("kvm-choice-output"), {"absent": (0, kvm.EMULATED + kvm.ABSENT)})
+    write_step_results(
+        log.with_name("kvm-choice-output"), {"absent": (0, kvm.EMULATED + kvm.ABSENT)}
+    )
     with use_fake_qemu(laboratory, script):
         tally = kvm.run_part("kvm-choice", name, modules, log)
     assert tally.passed == 0
@@ -156,7 +158,7 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
 def test_step_is_judged_by_exit_code_and_lines(
     code: int, output: str, why: str, tmp_path: Path
 ) -> None:
-    write_steps(tmp_path, {"a": (code, output)})
+    write_step_results(tmp_path, {"a": (code, output)})
     assert Step(0, [kvm.UNDER_KVM], more=True).find_deviation(tmp_path, "a") == why
     exact = Step(0, [kvm.UNDER_KVM]).find_deviation(tmp_path, "a")
     assert exact == (why or "2 lines instead of 1; it said: vm: under KVM")
@@ -182,7 +184,7 @@ def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
     )
     names = "".join(f" {name}: over nop\n" for name in QUICK_GUEST_BENCHMARKS)
     table = f"vm, kernel 6.1: {UNIT_EMULATED} per operation\n{names}"
-    write_steps(
+    write_step_results(
         folder,
         {
             "suites": (0, f"{suites}1..{len(kvm.GUEST_SUITES)}\n"),
@@ -296,7 +298,7 @@ def test_rounds_of_a_command_whose_marker_was_not_hit_fail(
 
 def test_step_without_its_program_is_skipped(tmp_path: Path) -> None:
     """A step that says SKIP is neither passed nor failed, and its reason is named."""
-    write_steps(tmp_path, {"one": (0, "SKIP perf is not installed\n"), "two": (0, "")})
+    write_step_results(tmp_path, {"one": (0, "SKIP perf is not installed\n"), "two": (0, "")})
     tally = kvm.judge_steps({"one": Step(0, ["row"]), "two": Step(0)}, tmp_path)
     assert (tally.passed, tally.failed) == (1, [])
     assert tally.skipped == ["one: perf is not installed"]

@@ -68,7 +68,7 @@ def test_skipped_suite_does_not_fail_for_missing_results() -> None:
     assert not suite.run_all_suites([suite.Suite("native-plain", lambda log: one)]).failed
 
 
-def write_boot(
+def write_boot_results(
     folder: Path, results: int, settings: kernelsuite.Settings | None, *before: str
 ) -> None:
     """Write the files of a boot in which the suite `cases` had `results` results, or one failure if
@@ -90,7 +90,7 @@ def test_published_minimums_are_those_of_passed_suites(
 ) -> None:
     logs = tmp_path / "check"
     for place, number in (("kernel-6.1-1", 3), ("kernel-5.10/boot", 2), ("kernel-6.12", 0)):
-        write_boot(logs / place, number, kernelsuite.FEW_SETTINGS)
+        write_boot_results(logs / place, number, kernelsuite.FEW_SETTINGS)
     (logs / "times-full.json").write_text(
         json.dumps({"native-plain": [1.0, 200], "kernel-6.1-1": [1.0, 9], "lint": [1.0, 10]})
     )
@@ -117,7 +117,7 @@ def test_published_minimums_are_those_of_passed_suites(
 def test_only_short_boots_of_kernels_with_the_role_gates_are_counted(
     place: str, settings: kernelsuite.Settings | None, count: int | None, tmp_path: Path
 ) -> None:
-    write_boot(tmp_path / place, 3, settings)
+    write_boot_results(tmp_path / place, 3, settings)
     expected = {} if count is None else {("cases", "6.1"): count}
     assert least.count_results_of_last_runs(tmp_path) == expected
 
@@ -126,11 +126,11 @@ def test_uncounted_boots_and_suites_do_not_hide_counted_results(tmp_path: Path) 
     """The results of a suite are counted although the boots before it failed or had a long form,
     and although a suite before it in the same boot no longer exists. Of several boots of a kernel,
     the smallest number counts."""
-    write_boot(tmp_path / "kernel-5.10-1", 0, kernelsuite.FEW_SETTINGS)
-    write_boot(tmp_path / "kernel-5.10-2", 9, {})
-    write_boot(tmp_path / "kernel-6.1-1", 4, kernelsuite.FEW_SETTINGS, "removed", "orders")
-    write_boot(tmp_path / "kernel-6.1-2", 3, kernelsuite.FEW_SETTINGS)
-    write_boot(tmp_path / "kernel-6.12", 5, kernelsuite.FEW_SETTINGS)
+    write_boot_results(tmp_path / "kernel-5.10-1", 0, kernelsuite.FEW_SETTINGS)
+    write_boot_results(tmp_path / "kernel-5.10-2", 9, {})
+    write_boot_results(tmp_path / "kernel-6.1-1", 4, kernelsuite.FEW_SETTINGS, "removed", "orders")
+    write_boot_results(tmp_path / "kernel-6.1-2", 3, kernelsuite.FEW_SETTINGS)
+    write_boot_results(tmp_path / "kernel-6.12", 5, kernelsuite.FEW_SETTINGS)
     assert least.count_results_of_last_runs(tmp_path) == {
         ("cases", "6.1"): 3,
         ("orders", "6.1"): 1,

@@ -99,7 +99,7 @@ def terminal(fake_kmbench_folder: Path) -> Iterator[Terminal]:
     made.close()
 
 
-def read_verdicts(terminal: Terminal) -> dict[str, str]:
+def read_visible_verdicts(terminal: Terminal) -> dict[str, str]:
     """Return the verdict of each visible row."""
     rows = re.findall(r"^(\S+ \S+) .* (\w+)$", terminal.screen, re.M)
     return {name: verdict for name, verdict in rows if name.startswith(("empty", "memcpy"))}
@@ -115,7 +115,7 @@ def test_rows_are_updated_in_place(terminal: Terminal, fake_kmbench_folder: Path
     assert terminal.other and not terminal.cursor
     release_process(fake_kmbench_folder)
     wait_for_patterns(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
-    terminal.read_until(lambda: len(read_verdicts(terminal)) == 4)
+    terminal.read_until(lambda: len(read_visible_verdicts(terminal)) == 4)
     release_process(fake_kmbench_folder)
     wait_for_patterns(
         terminal,

@@ -72,7 +72,7 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
         f"{path.name}: {why}"
         for path in kept
         if (
-            why := drawnsvg.find_difference(
+            why := drawnsvg.find_svg_difference(
                 path.read_text(), (reference_run / "figures" / path.name).read_text()
             )
         )

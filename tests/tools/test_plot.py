@@ -52,7 +52,7 @@ def compare_with_golden(folder: Path) -> list[str]:
     """Compare figures with those in golden/; return the differences."""
     made = {path.name: path.read_text() for path in folder.glob("*.svg")}
     assert sorted(made) == sorted(path.name for path in GOLDEN.iterdir())
-    differ = {n: drawnsvg.find_difference(made[n], (GOLDEN / n).read_text()) for n in made}
+    differ = {n: drawnsvg.find_svg_difference(made[n], (GOLDEN / n).read_text()) for n in made}
     return [f"{name}: {why}" for name, why in differ.items() if why]
 
 

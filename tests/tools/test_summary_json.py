@@ -31,7 +31,7 @@ def draw_headline_figure(summary: dict[str, Any]) -> str:
 
 def test_headline_figure_matches_the_reference_run() -> None:
     made = draw_headline_figure(read_summary(REFERENCE))
-    assert drawnsvg.find_difference(made, (REFERENCE / "headline.svg").read_text()) == ""
+    assert drawnsvg.find_svg_difference(made, (REFERENCE / "headline.svg").read_text()) == ""
 
 
 def test_a_changed_number_changes_readme_and_figure() -> None:
@@ -49,7 +49,7 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
         "\n".join(summary_json.render_readme_lines(summary)) not in (ROOT / "README.md").read_text()
     )
     kept_one = (REFERENCE / "headline.svg").read_text()
-    assert drawnsvg.find_difference(draw_headline_figure(summary), kept_one) != ""
+    assert drawnsvg.find_svg_difference(draw_headline_figure(summary), kept_one) != ""
 
 
 def test_readme_without_the_lines_to_replace_is_an_error() -> None:

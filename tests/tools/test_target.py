@@ -237,7 +237,7 @@ def test_archive_with_much_data_after_its_members_is_refused(
 
 def test_samples_are_collected_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bench = make_debugfs(tmp_path)
-    with loopback.run_server(tmp_path / "ssh") as server:
+    with loopback.run_ssh_server(tmp_path / "ssh") as server:
         monkeypatch.setattr("kmtools.measure.fetch.SSH", ("ssh", *server.options))
         place = f"ssh://root@127.0.0.1:{server.port}{bench}"
         assert main(["collect", str(tmp_path / "run"), f"--from=metal={place}"]) == 0

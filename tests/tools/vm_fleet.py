@@ -63,7 +63,7 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     thread.start()
     try:
         until = time.monotonic() + WAIT_SECONDS
-        while not loopback.is_answering(one.port):
+        while not loopback.is_ssh_server_answering(one.port):
             assert thread.is_alive() and time.monotonic() < until, "\n".join(one.said)
             time.sleep(1)
         yield one
