@@ -55,7 +55,9 @@ class Terminal:
         """Read output until done() is true; fail after a time limit."""
         end = time.monotonic() + SECONDS
         while not done():
-            assert time.monotonic() < end, f"timeout; the screen is:\n{self.screen}"
+            assert time.monotonic() < end, (
+                f"the program has not shown what was expected in time; screen:\n{self.screen}"
+            )
             self._read_output()
 
     def wait_for_exit(self) -> int:

@@ -98,7 +98,7 @@ def run_ssh_server(folder: Path) -> Iterator[Server]:
     keys, configuration and log of sshd are in `folder`."""
     program = find_sshd()
     if os.geteuid() or not shutil.which("unshare") or not shutil.which("ssh-keygen"):
-        pytest.skip("needs root, unshare and ssh-keygen")
+        pytest.skip("an SSH server for tests needs root, unshare and ssh-keygen")
     folder.mkdir(parents=True, exist_ok=True)
     port = find_free_port()
     options = write_sshd_configuration(folder, program, port)
@@ -119,7 +119,7 @@ def run_ssh_server(folder: Path) -> Iterator[Server]:
         until = time.monotonic() + WAIT_SECONDS
         while not is_ssh_server_answering(port):
             if running.poll() is not None or time.monotonic() > until:
-                pytest.skip(f"sshd cannot run here: {(folder / 'log').read_text()[-300:]}")
+                pytest.skip(f"sshd does not answer: {(folder / 'log').read_text()[-300:]}")
             time.sleep(0.1)
         yield Server(port, options)
     finally:

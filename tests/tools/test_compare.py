@@ -93,7 +93,9 @@ def read_grouped_rows() -> list[Row]:
     """Return the rows of the reference run that at least GROUPS processes measured: only these rows
     can be divided into GROUPS groups of processes."""
     rows = [row for row in load_reference_rows() if row.processes >= GROUPS]
-    assert len(rows) > 50, f"the committed run has {len(rows)} rows of {GROUPS} processes or more"
+    assert len(rows) > 50, (
+        f"the reference run has only {len(rows)} rows that {GROUPS} or more processes measured"
+    )
     return rows
 
 
@@ -130,7 +132,7 @@ def find_steady_row(rank: int) -> RowName:
     spread, name = sorted(
         (float(np.std(row.values, ddof=1) / np.mean(row.values)), row.name) for row in shares
     )[rank]
-    assert spread <= STEADY, f"{name} is no steady row, nor are those after it"
+    assert spread <= STEADY, f"{name}: the spread between processes, {spread:.3g}, exceeds {STEADY}"
     return name
 
 

@@ -104,7 +104,7 @@ def test_read_of_an_immediate_value_is_one_mov(
     assert instructions[0][0] == first
     assert len(instructions) <= 3
     for _, text in instructions:
-        assert "(" not in text, f"{name} touches memory: {text}"
+        assert "(" not in text, f"{name} accesses memory: {text}"
 
 
 @pytest.mark.parametrize("name", ["read_branch", "read_marker"])

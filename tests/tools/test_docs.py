@@ -49,7 +49,7 @@ def list_tracked_files() -> list[Path]:
         check=False,
     )
     if done.returncode:
-        pytest.skip("not a git checkout")
+        pytest.skip(f"{ROOT} is not a git checkout")
     return [path for name in done.stdout.split("\0") if name and (path := ROOT / name).is_file()]
 
 

@@ -24,6 +24,7 @@ from kmtools.measure.aa import RunSettings
 from kmtools.method import aa, estimators, frequency, independent, judges, latewindows, noises
 from verdictrows import make_result, make_tier
 
+SCIPY_IS_MISSING = "scipy is missing: scripts/setup --fleet installs it"
 FEW = 60
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -192,7 +193,9 @@ def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
             dear += found.interval.lo <= 1 <= found.interval.hi
             assert found.interval.lo > -0.1 and found.interval.hi < 1.1
     assert noted > 0.8 * FEW
-    assert min(quiet, dear) > 0.9 * noted, f"{quiet} and {dear} of {noted}"
+    assert min(quiet, dear) > 0.9 * noted, (
+        f"of {noted} intervals, {quiet} contain the lower cost and {dear} the higher cost"
+    )
 
 
 def test_the_interval_of_two_states_holds_the_estimate() -> None:
@@ -226,7 +229,7 @@ def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share
 
 
 def test_intervals_of_shares_are_exact() -> None:
-    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    scipy = pytest.importorskip("scipy.stats", reason=SCIPY_IS_MISSING)
     for every, found in ((16, 0), (16, 1), (16, 5), (16, 16), (64, 7)):
         wanted = scipy.binomtest(found, every).proportion_ci(0.95)
         share = student.compute_clopper_pearson_interval(found, every, 0.05)
@@ -642,7 +645,7 @@ def test_variance_over_time_of_six_batches(batches: list[float], alike: float) -
     """The variance at frequency zero is the mean square of the three slowest cosine coefficients,
     divided by the mean shape of an autoregressive spectrum, relative to frequency zero, at the
     frequencies 1/12, 2/12 and 3/12."""
-    fft = pytest.importorskip("scipy.fft", reason="python3-scipy is not installed")
+    fft = pytest.importorskip("scipy.fft", reason=SCIPY_IS_MISSING)
     squares = fft.dct(np.array(batches), norm="ortho")[1:4] ** 2
     shapes = [
         (1 - alike) ** 2 / (1 - 2 * alike * math.cos(math.pi * k / 6) + alike**2) for k in (1, 2, 3)
@@ -781,7 +784,7 @@ def test_equal_values_have_an_interval_of_the_clock_step() -> None:
 
 
 def test_midmeans_and_quantiles_equal_those_of_scipy() -> None:
-    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    scipy = pytest.importorskip("scipy.stats", reason=SCIPY_IS_MISSING)
     random = np.random.default_rng(0)
     for count in (4, 5, 37, 128):
         x = random.standard_cauchy(count)
@@ -800,7 +803,7 @@ def test_midmeans_and_quantiles_equal_those_of_scipy() -> None:
 
 
 def test_sign_test_ranks_equal_those_of_scipy() -> None:
-    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    scipy = pytest.importorskip("scipy.stats", reason=SCIPY_IS_MISSING)
     for n in range(6, 200):
         assert stats.compute_sign_test_rank(n) == int(scipy.binom.ppf(0.025, n, 0.5))
 

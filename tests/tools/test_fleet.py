@@ -284,7 +284,7 @@ def test_spread_of_runs_is_that_of_a_normal_distribution() -> None:
 def test_interval_of_a_shift_allows_for_all_rows_and_runs() -> None:
     """The error of 1 % is divided by two rows and eight runs. Both segments have three degrees of
     freedom and the relative standard error 0.01."""
-    scipy = pytest.importorskip("scipy.stats", reason="python3-scipy is not installed")
+    scipy = pytest.importorskip("scipy.stats", reason=f"scipy is missing: {REMEDY}")
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 

@@ -29,7 +29,7 @@ def build_example(
     """Compile and link the example program with a compiler, the options WHERE[where] and an
     optimisation level."""
     if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is missing")
+        pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
     words = [compiler, *COMMON, *WHERE[where], level, "-o", str(program)]
     words += ["examples/user/flight.c", str(LIBRARY), "-lpthread"]
     return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -88,7 +88,7 @@ def test_program_of_two_files_shares_an_immediate_value(
     """A program of two files works: a file reads an immediate value that another file defines.
     <linux/ptrace.h> is the header of the system, not of native/include."""
     if shutil.which(compiler) is None:
-        pytest.skip(f"{compiler} is missing")
+        pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
     for name, text in FILES.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     program = tmp_path / "program"
@@ -112,7 +112,7 @@ def test_strict_c11_and_cxx_are_refused_with_a_clear_message(words: list[str], n
     """In strict C11 and in C++, the compiler prints the #error message of
     include/kmarkers/dialect.h."""
     if shutil.which(words[0]) is None:
-        pytest.skip(f"{words[0]} is missing")
+        pytest.skip(f"{words[0]} is missing: apt-get install {words[0]}")
     language = "c" if words[0] == "gcc" else "c++"
     header = ["-fsyntax-only", "-x", language, "include/kmarkers/user.h"]
     built = subprocess.run(

@@ -196,7 +196,7 @@ def tiny_root(tmp_path: Path) -> Root:
     """Make a root file system that contains only busybox."""
     busybox = shutil.which("busybox")
     if os.geteuid() != 0 or busybox is None:
-        pytest.skip("needs root and busybox-static")
+        pytest.skip("a root file system for tests needs root and busybox-static")
     path = tmp_path / "tiny"
     for name in ("bin", "usr/bin", "proc", "sys", "dev", "root", "srv/cache"):
         (path / name).mkdir(parents=True)
@@ -258,7 +258,7 @@ def test_killed_command_leaves_no_process_and_mount(
         assert holder.stdout.readline() == b"in\n"
         inside = has_mount_below(tiny_root.path)
         holder.send_signal(number)
-    assert inside, "the command ran without its mounts"
+    assert inside, f"{tiny_root.path}: nothing was mounted there while the command ran"
     deadline = time.monotonic() + 20
     while has_mount_below(tiny_root.path) and time.monotonic() < deadline:
         time.sleep(0.05)

@@ -144,7 +144,9 @@ def choose_cpu(
     return int(cpu), done.stderr
 
 
-needs_two_cpus = pytest.mark.skipif(len(ALLOWED) != 2, reason="needs two CPUs that it may use")
+needs_two_cpus = pytest.mark.skipif(
+    len(ALLOWED) != 2, reason="this test needs exactly two allowed CPUs: use taskset"
+)
 
 
 @needs_two_cpus
@@ -314,4 +316,4 @@ def test_a_busy_cpu_is_not_chosen(busy: int, tmp_path: Path) -> None:
         if max(share, most) > 2 * EQUAL:
             assert cpu != busy and share > most
             return
-    pytest.skip("other programs keep the other CPU busy, too")
+    pytest.skip(f"other programs kept the second CPU busy in {TRIES} tries: end these programs")

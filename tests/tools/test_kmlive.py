@@ -61,7 +61,8 @@ def can_make_namespaces() -> bool:
 
 
 pytestmark = pytest.mark.skipif(
-    not can_make_namespaces(), reason="needs unshare and ip, and may use them"
+    not can_make_namespaces(),
+    reason="the programs unshare and ip are missing, or may not make namespaces",
 )
 
 
@@ -123,7 +124,7 @@ class FakeModule:
         self.sockets.append((len(raw), len(udp)))
         for row in (*raw, *udp):
             if not row[4].endswith(":00000000"):
-                self.problems.append(f"{variant}: {row}")
+                self.problems.append(f"{variant}: a socket has unread packets: {row}")
 
     def count_hits(self, reading: int) -> str:
         """Count the packets since the last reading. Return the text of the file hits."""

@@ -177,7 +177,7 @@ def find_text_header(data: bytearray) -> int:
         kind, flags, *_ = HEADER.unpack_from(data, offset)
         if kind == 1 and flags & 1:
             return offset
-    raise AssertionError
+    raise AssertionError("the program has no executable segment")
 
 
 @pytest.mark.usefixtures("build_library")
