@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A plugin of pytest that writes the result and the time of each test to the file that the variable
-RECORD names, in lines of JSON. While a test runs, its name is the context of coverage.py and the
-value of the variable KMARKERS_TEST, which programs started by the test inherit.
+"""A pytest plugin that writes the result and the time of each test as a line of JSON to the file
+that the environment variable RECORD names. While a test runs, its name is the context of
+coverage.py and the value of the variable KMARKERS_TEST, which programs started by the test inherit.
 
 A fixture that several tests share, for instance all tests of a file, runs once. Such a fixture has
 a context of its own; RECORD has its time and the tests that use it.
@@ -25,7 +25,7 @@ import pytest
 
 
 def set_coverage_context(name: str) -> None:
-    """Set the context, to which executed lines are added."""
+    """Make `name` the context to which coverage.py and gcov attribute executed lines."""
     os.environ["KMARKERS_TEST"] = name
     if "coverage" in sys.modules and (current := sys.modules["coverage"].Coverage.current()):
         current.switch_context(name)
@@ -37,7 +37,7 @@ def set_coverage_context(name: str) -> None:
 
 
 def append_record(entry: object) -> None:
-    """Append a line to RECORD."""
+    """Append `entry` as a line of JSON to the file RECORD."""
     with Path(os.environ["RECORD"]).open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
 
@@ -50,7 +50,8 @@ def name_shared_fixture(fixture: Any) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Set the name of the test before its fixtures run, and write which of these are shared."""
+    """Set the context of the test before its fixtures run, and record which shared fixtures it
+    uses."""
     set_coverage_context(item.nodeid)
     found = getattr(item, "_fixtureinfo", None)
     fixtures = [several[-1] for several in found.name2fixturedefs.values()] if found else []
@@ -60,7 +61,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
-    """Run a shared fixture in its context, and write its time and the test that runs it."""
+    """Run a shared fixture in a context of its own; record its time and the test that runs it."""
     name, test, start = name_shared_fixture(fixturedef), os.environ["KMARKERS_TEST"], time.time()
     if name:
         set_coverage_context(name)
@@ -71,5 +72,5 @@ def pytest_fixture_setup(fixturedef: Any) -> Iterator[None]:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Write the result of a phase of a test: its setup, its call or its teardown."""
+    """Record the result of one phase of a test: setup, call or teardown."""
     append_record([report.nodeid, report.outcome, report.duration])

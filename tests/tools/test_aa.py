@@ -67,8 +67,8 @@ def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", ["aa", "bursts", "neighbours", "independent"])
 def test_kmbench_is_built_before_a_run(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """In a new clone, each test that measures runs builds kmbench first. If it cannot be built,
-    nothing is measured."""
+    """Each suite that measures builds kmbench first, as a new clone has no kmbench. If the build
+    fails, nothing is measured."""
 
     def refuse_to_build() -> None:
         raise UnableError("no compiler")
@@ -182,8 +182,8 @@ def test_up_to_5_percent_of_added_costs_may_differ_between_runs(
     said: str,
     code: int,
 ) -> None:
-    """The added costs of `apart` of `rows` rows differ by 1 in two runs, more than the intervals of
-    ± 0.1 explain."""
+    """In the second run, `apart` of `rows` rows cost 1 more, which intervals of ± 0.1 do not
+    explain."""
     core = CoreCycleRatio("estimated", 1.0)
     same = [replace_cost(replace(result, core=core, verdict="same"), 0.0) for result in clones]
     first = same + [
@@ -277,7 +277,7 @@ def test_clone_beyond_its_margin_fails(
 
 
 def make_rows(*rows: tuple[str, str, float, str]) -> list[Result]:
-    """Return results from pairs of benchmark, variant, added cost and verdict."""
+    """Return results with these benchmarks, variants, added costs and verdicts."""
     return [make_result(name, variant, cost, verdict=word) for name, variant, cost, word in rows]
 
 
@@ -307,7 +307,7 @@ def test_aa_compares_runs_in_consecutive_pairs(
 def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Clones, verdicts at the margin and missing verdicts are not counted."""
+    """Verdicts on clones, verdicts at the margin and missing verdicts are not counted."""
     words = ["slower"] * 3 + ["faster"] * 2 + ["equivalent", "differs", "unresolved", "withheld"]
     runs = [make_rows(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words]
     assert not aa.check_verdict_consistency(runs)

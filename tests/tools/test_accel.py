@@ -123,7 +123,8 @@ def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
 
 
 def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
-    """Its reason has the last line of QEMU, and the path of the log, also the second time."""
+    """The reason contains QEMU's last line and the path of the log, also if it is read from
+    memory."""
     folder = write_trial_log("a")
     (folder / "qemu.log").write_text("first\nioctl(KVM_CREATE_VM) failed: 16 Device busy\n")
     broken = Result(reason="the guest ended", emulator_failed=True, out=folder)
@@ -167,8 +168,8 @@ DAY = 24 * 3600
 def test_verdict_on_a_silent_kernel_expires_at_reboot_or_after_a_day(
     boot_id: str, age: float, used: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """`age` is the number of seconds since the trial boot; it is negative after the clock was set
-    back. An empty ID is that of a host that has none."""
+    """`age` is the number of seconds since the trial boot, and is negative if the clock was set
+    back. An empty `boot_id` stands for a host without a boot ID."""
     path = tmp_path / "boot_id"
     monkeypatch.setattr(accel, "BOOT_ID", path)
     monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9))
@@ -366,7 +367,8 @@ def test_instructions_are_emulated_if_the_hypervisor_is_tcg(
 
 
 def test_hypervisor_name_is_read_by_cpuid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """CPUID is executed if the flags name a hypervisor, and then the result is never unknown."""
+    """CPUID is executed if the flags in /proc/cpuinfo name a hypervisor; the result is then not
+    None (unknown)."""
     flagged = " hypervisor" in Path("/proc/cpuinfo").read_text()
     assert (accel.read_hypervisor_name() != b"") is flagged
     monkeypatch.setattr(accel, "CPU_INFO", tmp_path / "cpuinfo")
@@ -425,7 +427,7 @@ def test_kvm_guest_sees_the_caches_of_its_host() -> None:
 
 
 def test_description_of_metal_tier_names_a_virtual_machine() -> None:
-    """User space has the same code on a virtual machine."""
+    """The tier native is described without the virtual machine, which executes the same code."""
     assert sections.describe_tier(make_tier("metal")).startswith("The kernel on the real machine.")
     said = sections.describe_tier(make_tier("metal", hypervisor="KVMKVMKVM"))
     assert said.startswith("The kernel that runs here, which is that of a virtual machine.")

@@ -77,8 +77,8 @@ def test_table_is_aligned_and_has_no_trailing_blanks() -> None:
     ],
 )
 def test_columns_that_do_not_fit_are_moved_to_a_table_below(width: int, lines: list[str]) -> None:
-    """Each table begins with the first column, and has at least one more, even if it is too
-    wide."""
+    """Each table begins with the first column, and has at least one other column, even if that
+    column is too wide."""
     assert text.fit_table(["name ", "aa", "bbb", "c"], [["x", "1", "2", "3"]], width) == lines
 
 
@@ -269,7 +269,7 @@ def test_lock_is_released_at_the_end_of_its_with_block(tmp_path: Path) -> None:
 
 
 def test_generated_files_are_not_listed_as_sources(tmp_path: Path) -> None:
-    """Directories of builds and caches are left out at every depth, and links to nothing."""
+    """Build and cache directories at every depth are left out, and so are dangling links."""
     kept = ["a.c", "a.mod.h", "dir/b.py", "dir/sub/c", "dir/buildx/d.sh", ".hidden"]
     left_out = ["a.o", "a.ko", "a.mod", "x.mod.c", ".a.o.cmd", "lib.a", "modules.order"]
     left_out += ["Module.symvers", "b.pyc", "build/a.c", "dir/__pycache__/a.py", ".git/config"]

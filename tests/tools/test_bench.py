@@ -108,10 +108,10 @@ def running_kernel(
 def test_running_kernel_is_measured_with_the_modules_of_this_tree(
     machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """bench.sh gets the settings of the run, copies of the modules and an empty folder, 16 times
-    with a seed of its own: the rows are resolved then. What a failed measurement has written is
-    not used. The command that resumes the run asks before it loads modules; the resumed run
-    repeats no complete module load."""
+    """bench.sh runs 16 times until the rows are resolved, each time with the settings of the run, a
+    seed of its own, copies of the modules and an empty folder. Files of a failed measurement are
+    not used. The printed command that resumes the run asks before it loads modules, and repeats no
+    complete module load."""
     running_kernel.failing = 3
     running_kernel.lines = ["bench: running loop 3/8", "insmod: cannot insert x.ko"]
     assert machine.run_bench("--host", "--blocks", "7", "--seed", "5") == 1

@@ -99,8 +99,9 @@ def test_emulated_test_kernel_is_booted_once(
 def test_test_kernel_under_kvm_is_booted_until_its_rows_are_resolved(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Each boot has a seed of its own. The first look is after 16 boots, and the samples of this
-    test have no noise. The live benchmarks are those of a real processor."""
+    """Each boot has a seed of its own. Rows are judged first after 16 boots; here, they are
+    resolved then, because the samples have no noise. The live benchmarks are those of a real
+    processor."""
     told, usual = measure_two_guests(machine, monkeypatch, "kvm", False, capsys)
     assert [words["seed"] for words in told["vm"]] == [*range(1, 17)]
     assert len(told["icount"]) == 1 and told["icount"][0]["memory"] == 1024
@@ -172,7 +173,7 @@ def test_options_apply_to_each_boot_under_kvm(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A quick run boots twice, without looks, and measures few benchmarks."""
+    """A quick run boots twice, judges no rows between the boots, and measures few benchmarks."""
     told: list[dict[str, Any]] = []
 
     def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
@@ -196,8 +197,8 @@ def test_options_apply_to_each_boot_under_kvm(
 def test_chosen_variants_choose_the_benchmarks_of_a_kernel(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The names are those of benchmarks.csv. Otherwise the looks would go on for rows that are not
-    kept."""
+    """Only benchmarks that have a chosen variant in benchmarks.csv are measured. Otherwise boots
+    would be repeated to resolve rows that are not kept."""
     told: list[dict[str, Any]] = []
 
     def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
@@ -255,8 +256,8 @@ def test_tier_without_a_chosen_variant_does_not_end_the_run(
 def test_macro_benchmark_is_refused_in_an_emulated_test_kernel(
     machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The refusal comes before the test kernel boots. If other benchmarks are chosen, too, a line
-    names the whole program."""
+    """The macro benchmark is refused before the test kernel boots. If other benchmarks are chosen
+    as well, a message says that the macro benchmark is not measured."""
     why = "macro-ping: needs a test kernel under KVM, or make bench-host"
     assert machine.run_bench("--tiers", "vm,icount", "--benchmarks", "macro-*") == 2
     assert f"bench: vm not measured: {why}; times of emulated" in capsys.readouterr().err
@@ -640,7 +641,8 @@ def test_progress_has_the_total_of_steps_from_the_first_on(
 def test_plan_has_the_numbers_of_blocks_of_its_tiers(
     monkeypatch: pytest.MonkeyPatch, quick: bool, chosen: dict[str, Any], amounts: dict[str, int]
 ) -> None:
-    """A chosen number of blocks replaces every number of blocks, but not that of processes."""
+    """The option for blocks replaces the numbers of blocks of all tiers, and leaves their numbers
+    of processes."""
     monkeypatch.setattr(benchrun, "identify_sources", lambda *words: {"words": words})
     monkeypatch.setattr(benchrun, "identify_machine", dict)
     more = {"program": "p", "module": "m", "budget": 7, "variants": ["v"]}

@@ -88,9 +88,8 @@ def test_guest_memory_depends_on_the_size_of_the_llc(
 def test_unknown_last_level_cache_is_assumed_to_have_32_mib(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A first-level cache does not count, and a second-level cache may be the last. The buffer is
-    rounded up to a power of two. If the available memory is unknown, the guest has the usual
-    memory."""
+    """A level-1 cache is ignored, and a level-2 cache may be the last level. The buffer is rounded
+    up to a power of two. If the available memory is unknown, the guest has the default memory."""
     monkeypatch.setattr(caches, "CACHES", tmp_path)
     monkeypatch.setattr(caches, "MEMINFO", tmp_path / "meminfo")
     (tmp_path / "meminfo").write_text("MemAvailable: 99999999 kB\n")

@@ -163,8 +163,8 @@ def test_bochs_settings_have_processor_and_serial_files(
 def test_bochs_is_started_without_options_of_qemu(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Bochs has no monitor, so its guest is never inspected. It ends with an exit code of its own
-    after the guest has powered off."""
+    """Bochs has no monitor, so its guest is never inspected. Bochs ends with an exit code of its
+    own after the guest has powered off."""
     guests: list[Guest] = []
     waits: list[float] = []
 

@@ -156,7 +156,7 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
     lists = {name for names in registry.read_guest_suites() for name in names}
     runs = r"run_suite {0}\b|run_with_core {0}\b|\b{0}\.sh"
     named = {name for name in files if re.search(runs.format(name), jobs)}
-    # coexist.sh runs only one of these suites: the one that KMARKERS_PART names.
+    # coexist.sh runs only the suite that KMARKERS_PART names.
     others = {"isolated", "storms", "nmis", "owners"}
     words = {word for line in jobs.splitlines() if "for suite in" in line for word in line.split()}
     assert lists <= files

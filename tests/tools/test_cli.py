@@ -260,9 +260,9 @@ def measure_program_cpu_seconds(*argv: str | Path) -> float:
 
 
 def test_help_takes_little_cpu_time() -> None:
-    """`kmarkers --help` takes at most seven times the CPU time of Python alone, which is about
-    three times here. Both run in turn, and the fastest of nine runs is compared: a limit in
-    seconds also measures what else the machine runs. Importing numpy takes it above the limit."""
+    """`kmarkers --help` takes at most seven times the CPU time of an empty Python program; three
+    times is usual. The two programs run in turn, and the fastest of nine runs counts, because other
+    processes slow both down. An import of numpy would exceed the limit."""
     python = "/usr/bin/python3" if Path("/usr/bin/python3").is_file() else sys.executable
     pairs = [
         (

@@ -58,21 +58,21 @@ def test_clock_without_steps_has_step_1(number: int, spread: float) -> None:
 
 @pytest.mark.parametrize("step", [2.5, 5.7])
 def test_fractional_step_below_6_ticks_is_not_estimated(step: float) -> None:
-    """By chance, most distances are near multiples of a shorter fractional step."""
+    """Most distances are near multiples of such a short step by chance."""
     for seed in range(5):
         assert find_clock_step(simulate_windows(step, 400, 3000, 0, seed)) == 1
 
 
 @pytest.mark.parametrize(("step", "found"), [(1021, 1021), (1024, 1024), (1031, 1)])
 def test_step_above_1024_ticks_is_not_estimated(step: int, found: int) -> None:
-    """1021 and 1031 are prime numbers."""
+    """The steps 1021 and 1031 are prime numbers, so no other step fits."""
     assert find_clock_step([step * n for n in range(20, 60)]) == found
 
 
 @pytest.mark.parametrize(("gap", "found"), [(1024, 17405 / 17), (1025, 1)])
 def test_fractional_step_is_at_most_1024_ticks(gap: int, found: float) -> None:
-    """Twelve gaps of one step, a gap of a tick less, and one of two steps and a tick less: the fit
-    is (12 * 1024 + 1023 + 2 * 2047) / (13 * 1 + 4)."""
+    """Twelve gaps are one step, one gap is a tick shorter than a step, and one gap is a tick
+    shorter than two steps: the fit is (12 * 1024 + 1023 + 2 * 2047) / (13 * 1 + 4)."""
     gaps = [gap] * 12 + [gap - 1, 2 * gap - 1]
     assert find_clock_step([*itertools.accumulate(gaps, initial=5000)]) == pytest.approx(found)
 
@@ -84,8 +84,8 @@ def test_clock_step_of_few_values_is_their_common_divisor() -> None:
 @pytest.mark.parametrize(("again", "step"), [([], 1), ([12], 1), ([12, 12], 12)])
 def test_clock_step_is_the_distance_of_more_than_one_pair(again: list[int], step: float) -> None:
     """The distances of neighbouring durations are multiples of 12, rounded up or down by one tick.
-    All differ, so that the step is only accepted if 12 itself occurs more than once: a few random
-    durations often have some step by chance."""
+    All distances differ, so the step is accepted only if the distance 12 occurs more than once.
+    Otherwise a few random durations would often have a step by chance."""
     distances = [12 * multiple + error for multiple in range(1, 9) for error in (-1, 1)]
     durations = [5000 + sum(distances[:n]) for n in range(len(distances) + 1)]
     for distance in again:

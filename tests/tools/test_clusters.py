@@ -72,8 +72,7 @@ def test_cluster_is_named_by_its_tier(
 
 
 def test_progress_is_the_share_of_clusters_or_of_the_time(tmp_path: Path, clock: Clock) -> None:
-    """Whichever is more: of 4 clusters one and a quarter is 5 of 16; after 20 of 40 seconds half of
-    the run is over."""
+    """The larger share counts: 1.25 of 4 clusters are 5/16, and 20 of 40 seconds are one half."""
     measure_clusters(tmp_path / "a", clock.measure, clusters=4, show=clock.show, budget=1000)
     assert clock.shown == [
         (1 + 4 * number, 16, f"process {number + 1} of 4, loop") for number in range(4)
@@ -85,7 +84,8 @@ def test_progress_is_the_share_of_clusters_or_of_the_time(tmp_path: Path, clock:
 
 
 def test_steering_chooses_next_benchmarks_and_ends_the_run(tmp_path: Path, clock: Clock) -> None:
-    """Complete clusters are not measured again, but steering sees them."""
+    """Clusters that were complete before are not measured again, but the steering function is
+    called for them."""
     ended: list[tuple[str, int]] = []
     answers: dict[int, list[str] | None] = {2: ["b"], 4: []}
     directory = tmp_path / "raw.parts"
@@ -110,7 +110,8 @@ def test_steering_chooses_next_benchmarks_and_ends_the_run(tmp_path: Path, clock
 
 
 def test_each_line_of_a_program_is_read() -> None:
-    """Both outputs are read, also a last line without its end and bytes that are no UTF-8."""
+    """Lines of stdout and stderr are read, including a last line without a line feed and bytes that
+    are not UTF-8."""
     lines: list[str] = []
     script = "echo a; echo ' b ' >&2; printf '\\377\\n'; echo $WORD; printf c; exit 3"
     code = processes.run_program(["sh", "-c", script], env={"WORD": "w"}, read_line=lines.append)

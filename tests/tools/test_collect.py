@@ -379,7 +379,7 @@ def test_entry_of_a_tier_counts_processes_windows_and_flags(
 
 
 def test_folder_named_latest_is_not_replaced_by_the_link(tmp_path: Path) -> None:
-    """A folder with the name of the link is kept, and a run of this name gets no link."""
+    """A folder named `latest` is kept, and a run named `latest` gets no link."""
     for name in ("a", "b", "latest"):
         (tmp_path / name).mkdir()
     collect.update_latest_link(tmp_path / "a")

@@ -251,7 +251,8 @@ def make_command_times(*names: str) -> list[CommandTime]:
 
 
 def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Several times of a boot count once. One of the kernels with the fewest boots is drawn."""
+    """Several times from one boot count as one boot. If several kernels have the fewest boots, one
+    of them is drawn."""
     drawn: list[list[str]] = []
 
     def choose_last_label(labels: list[str]) -> str:
@@ -473,7 +474,8 @@ def test_missing_program_to_measure_sizes_of_sites_is_named(
 def test_command_sites_prints_a_table_of_sizes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The code is shown only for named forms, and the function entries only without a name."""
+    """The code is shown only for named forms. Without names, the number of recorded function
+    entries is shown."""
     sizes = dict.fromkeys(objects.PARTS, 5)
     forms = [SimpleNamespace(form=form, sizes=sizes | {"text": text}, code=f"code of {form}")
              for form, text in (("none", 12345), ("marker-generic", 6), ("marker-immediate", 7))
@@ -725,8 +727,8 @@ def test_check_runs_each_needed_form_of_setup_once(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The command then starts again without the option --setup. A failed setup is reported, and the
-    others follow."""
+    """The command then starts again without the option --setup. A failed scripts/setup is reported,
+    and the remaining forms still run."""
     asked: list[Sequence[object]] = []
     started: list[object] = []
 
@@ -748,8 +750,8 @@ def test_check_runs_each_needed_form_of_setup_once(
 def test_collect_keeps_fetched_samples_only_if_all_checks_pass(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Archives and other sources are fetched in this order, after the raw folders. Their samples
-    are kept in the run only if all checks pass."""
+    """Raw folders come first, then archives, then other sources. Fetched samples are kept in the
+    run only if all checks pass."""
     merged: list[list[tuple[str, Path]]] = []
 
     def fetch_samples(place: object, folder: Path) -> None:
@@ -844,7 +846,7 @@ def test_plot_writes_figures_to_the_run_or_to_the_chosen_folder(
 def test_error_of_matplotlib_names_the_style(
     error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Without a style, an error of matplotlib is a fault of this program."""
+    """If the user gave no style, the error of matplotlib is raised unchanged."""
     asked: list[tuple[object, ...]] = []
 
     def raise_drawing_error(*args: object) -> bytes:

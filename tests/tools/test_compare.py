@@ -543,7 +543,7 @@ def test_instruction_counts_are_compared_exactly(
         ((-8, -8), (-9, -9), -12.5, (-12.5, -12.5), "-1 instructions"),
     ],
 )
-def test_change_of_a_count_equals_a_computation_by_hand(
+def test_relative_change_of_a_count_agrees_with_a_computation_by_hand(
     before: tuple[float, float], after: tuple[float, float], percent: float,
     ends: tuple[float, float], note: str,
 ) -> None:  # fmt: skip
@@ -685,8 +685,7 @@ def test_noise_floor_of_a_benchmark_is_not_that_of_its_baseline() -> None:
     assert [change.floor for change in found] == [None, *[pytest.approx(5)] * 2]
 
 
-def test_change_of_the_clone_is_the_noise_floor() -> None:
-    """The change of a variant is unresolved if the clone of the baseline changes as much."""
+def test_change_is_unresolved_if_the_clone_changes_as_much() -> None:
     rows = [row for row in load_reference_rows() if row.name.benchmark == "memcpy-4096"]
     factors = {True: 1.035, False: 1.03}
     moved = [
@@ -761,7 +760,7 @@ def test_change_of_a_row_with_one_cluster_has_no_interval() -> None:
         (1, (11,), 0.0, (-5.04, 45.04), "one process"),
     ],
 )
-def test_interval_of_a_change_equals_a_computation_by_hand(
+def test_interval_of_a_change_agrees_with_the_delta_method(
     processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
 ) -> None:
     """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand: by
@@ -779,8 +778,8 @@ def test_interval_of_a_change_equals_a_computation_by_hand(
 @pytest.mark.parametrize(
     ("varied", "steady", "half"),
     [
-        # The standard error is 1/10 of the mean, and Student's t is 12.706 for one degree of
-        # freedom; it is 1/10 / sqrt(3), with 4.303 for two degrees.
+        # With two clusters, the standard error is 1/10 of the mean, and Student's t is 12.706 for
+        # one degree of freedom. With three, the error is 1/10 / sqrt(3), and t is 4.303.
         ((9, 11), (10, 10, 10), 127.06),
         ((9, 10, 11), (10, 10), 24.84),
         ((9, 10, 11), (10, 10, 10, 10), 24.84),
@@ -1121,7 +1120,7 @@ def test_runs_of_the_same_name_are_told_apart_by_their_paths(
     ],
 )
 def test_runs_need_a_row_that_can_be_compared(rows: Sequence[str], why: str) -> None:
-    """A text is the reason why a row is not comparable, or is empty."""
+    """Each text in `rows` is the reason why a row is not comparable, or is empty."""
     made = [
         replace(make_change("v", 0.0, "not comparable" if text else SLOWER), note=text)
         for text in rows

@@ -202,7 +202,8 @@ def test_nonlinear_costs_of_passes_are_reported(
 def test_bend_must_exceed_the_margin_and_a_twentieth_of_the_cost(
     cost: float, bend: float, noted: bool
 ) -> None:
-    """Each of the sites three and four costs `bend` more, or less, than each of the first two."""
+    """The third and the fourth site cost `bend` more than the first and the second, or less if
+    `bend` is negative."""
     for more in (bend, -bend):
         passes = {"none": 100.0, "j-2": 100 + 2 * cost, "j-4": 100 + 4 * cost + 2 * more}
         results = [
@@ -231,7 +232,7 @@ def test_bend_must_exceed_the_margin_and_a_twentieth_of_the_cost(
 def test_site_cost_is_in_json_in_ticks_cycles_ns_and_percent(
     changed: dict[str, object], numbers: tuple[float | None, ...]
 ) -> None:
-    """A site costs 1.25 ticks of 0.5 ns and of 1.5 core cycles, and a pass costs 8 ticks."""
+    """A site costs 1.25 ticks, and a pass 8 ticks. A tick is 0.5 ns or 1.5 core cycles."""
     one = make_site_cost("marker-jump", 1.25, Interval(0.5, 2.0))
     one = replace(one, core=CoreCycleRatio("counted", 1.5), ns_per_tick=0.5)
     entry = replace(one, **changed).to_json_entry()  # type: ignore[arg-type]
@@ -293,9 +294,9 @@ def test_cost_of_a_site_has_the_clock_step_and_margin_of_the_largest_pass(
     assert (withheld.note, withheld.verdict) == ("quick", WITHHELD)
 
 
-def test_site_cost_holds_that_of_blocks_without_late_windows() -> None:
-    """In every second block the pass with four sites is late, and a site costs 5.5: the slope over
-    passes of 8, 9 and 30. The midmean of all blocks is 3, and a site costs 0.5 in the others."""
+def test_interval_of_a_site_contains_its_cost_without_late_windows() -> None:
+    """In every second block, the pass with four sites is late: passes cost 8, 9 and 30, so a site
+    costs 5.5. In the other blocks, a site costs 0.5. The midmean of all blocks is 3."""
     results = make_flavour()
     late = Lateness(32, frozenset(range(0, 64, 2)))
     slow = [one._replace(top=10 + 20 * (one.block in late.blocks)) for one in results[3].slopes]

@@ -119,8 +119,8 @@ def test_list_of_cpus_is_parsed(text: str, cpus: set[int]) -> None:
 
 
 def test_lines_that_are_no_counters_of_a_cpu_are_skipped() -> None:
-    """CPUs that are offline have no column, so columns are named by the first line. Lines of other
-    numbers of columns, or without numbers, are no interrupts of CPUs."""
+    """CPUs that are offline have no column, so columns are named by the first line. Lines with
+    another number of columns, or without numbers, do not count interrupts of CPUs."""
     text = "       CPU0   CPU2\n 4:  10  20  edge\nX:  1  x\nMIS: 3\nLOC: 1 2\nPIN: 5 6 7\n"
     assert disturbance.parse_interrupt_counts(text) == {0: 16, 2: 28}
     stat = "cpu 9 9\n\ncpu10 1 2\ncpufreq 3\nctxt 4\n"
@@ -303,7 +303,7 @@ def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
 @pytest.mark.parametrize(
     ("env", "found", "words"),
     [
-        # A share at its limit is no cause.
+        # A counter at its limit is no cause.
         ({"steal_seconds": "0.5"}, Lateness(share=0.1), "vary by themselves"),
         ({"steal_seconds": "0.6"}, Lateness(share=0.1), "a hypervisor took the CPU away"),
         ({"others_seconds": "5"}, Lateness(share=0.1), "vary by themselves"),
@@ -313,7 +313,7 @@ def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
         # 2000 interrupts in 100 s hit at most 0.06 % of the windows, which last up to 30 us.
         ({"interrupts": "2000"}, Lateness(share=0.00119), "came 20 times in a second"),
         ({"interrupts": "2000"}, Lateness(share=0.00121), "vary by themselves"),
-        # Late windows beside a busy sibling thread are in stretches, and take up to 2.2 times.
+        # A busy sibling thread makes windows late in stretches, by a factor below 2.2.
         ({}, Lateness(share=0.1, ratio=2.1, together=0.51), "2.1 times as long"),
         ({}, Lateness(share=0.1, ratio=2.2, together=0.51), "not observed"),
         ({}, Lateness(share=0.1, ratio=2.1, together=0.5), "vary by themselves"),

@@ -110,7 +110,7 @@ MATCHES = {
     "f.part.0": ["f.part.0", "f.part.0.cold"],
     "f.part.0*": ["f.part.0", "f.part.0.cold"],
     "*.0": CLONES_OF_F,
-    # The suffix itself is not part of a function's name.
+    # The suffix ".cold" is not part of a function's name.
     "f.cold": [],
     "f.cold*": [],
     "f.c*": [],

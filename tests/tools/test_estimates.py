@@ -214,15 +214,16 @@ def test_clock_step_below_block_noise_does_not_widen_intervals() -> None:
 
 @pytest.mark.parametrize(("step", "kept"), [(0.001, True), (0.0001, False)])
 def test_clock_step_of_a_whole_row_is_compared_in_its_unit(step: float, kept: bool) -> None:
-    """Blocks cost 75 ticks with an interquartile range of 0.05. A thousandth of the cost is a
-    longer step of the clock, a ten-thousandth a shorter one."""
+    """Blocks cost 75 ticks with an interquartile range of 0.05 ticks. A clock step of a thousandth
+    of the cost exceeds this range; a step of a ten-thousandth does not."""
     series = [Slope(n, 0, 7_500_000 + (0, 2500, 5000, 7500)[n % 4], 10**5) for n in range(64)]
     row = make_timed_row(RowName("native", "b", "none"), TIER, WHOLE, "none", 75.0, series, step)
     assert row.resolution == (step if kept else 0)
 
 
 def make_samples(values: dict[tuple[str, str, int], int]) -> list[Sample]:
-    """Return a switch for each key of `values`: tier, kernel, number of sites; and its time."""
+    """Return a sample of a switch for each item of `values`: the tier, kernel and number of sites,
+    and the time."""
     return [
         Sample(
             tier, kernel, 1, "arm", "batched", "switch", 0, block, 0, 0, None, sites, value + block,

@@ -502,8 +502,9 @@ def test_few_blocks_give_an_unbounded_interval() -> None:
 
 def test_interval_of_cheap_and_costly_processes_is_that_of_their_share() -> None:
     """Two of eight processes cost 14, the others 10. The 95 % interval of the share of costly
-    processes is 3.2 % to 65.1 % by tables of Clopper and Pearson, so the interval of the mean is
-    10 + 4 * 0.032 to 10 + 4 * 0.651. There is none if a process changes from cheap to costly."""
+    processes is 3.2 % to 65.1 % by tables of Clopper and Pearson, so the interval of the mean is 10
+    + 4 * 0.032 to 10 + 4 * 0.651. If a process changes from cheap to costly, there is no such
+    interval."""
     process = np.repeat(np.arange(8), 64)
     x = np.where((process == 2) | (process == 5), 14.0, 10.0)
     found = location.compute_interval_of_two_groups(x, process, 0.05)
@@ -541,7 +542,7 @@ def test_two_different_processes_give_a_wide_interval() -> None:
         # The squared deviations from the mean sum to 1.
         ([1, 0, 0, 1], [True, False, False, True]),
         ([0, 10, 1, 2], [False, True, False, False]),
-        # The best groups of four values explain 4/5 of the variance, of five values 3/4.
+        # The best split of four values explains 4/5 of the variance; of five values, 3/4.
         ([0, 1, 2, 3], [False, False, True, True]),
         ([0, 1, 2, 3, 4], None),
     ],
@@ -583,9 +584,9 @@ def test_midmean_leaves_out_a_quarter_of_the_values_at_either_end(
     [
         # The squares sum to 14, so the variance of an effect is 14 / 14.
         ([1, -1] * 7 + [0], 1 / 15, 14),
-        # All differences of neighbours are 1, also that of the last and the first.
+        # All differences of neighbours are 1; the last value and the first are neighbours, too.
         ([1, 0] * 8, 1 / 2 / 16, 32 / 3),
-        # Fifteen differences are 1, and that of the last and the first is 15.
+        # Fifteen differences are 1; the difference between the last value and the first is 15.
         ([*range(16)], 15 / 2 / 16, 32 / 3),
     ],
 )
@@ -626,8 +627,9 @@ def test_blocks_are_split_into_parts_of_nearly_equal_length() -> None:
 
 
 def test_noise_variance_is_that_of_a_winsorized_mean() -> None:
-    """The quartiles of 0 to 7 are 1.75 and 5.25. Values beyond are replaced by them, which gives a
-    variance of 17.25 / 8. It is divided by the square of the middle half, and by eight values."""
+    """The quartiles of 0 to 7 are 1.75 and 5.25. Values beyond a quartile are replaced by the
+    quartile, which gives a variance of 17.25 / 8. This variance is divided by (1/2)², the square of
+    the share that is kept, and by the number of values, 8."""
     assert location.estimate_noise_variance(np.arange(8.0)) == pytest.approx(17.25 / 8 * 4 / 8)
 
 
@@ -637,7 +639,7 @@ def test_noise_variance_is_that_of_a_winsorized_mean() -> None:
         # The lagged products sum to -1.25, so the coefficient is -1.25 / 5, and 0.75 / 6 more
         # because of the bias, which is below zero.
         ([1.5, -0.5, 0.5, -1.5, -0.5, 0.5], 0.0),
-        # The lagged products sum to 8.75, of 17.5.
+        # The lagged products sum to 8.75, and the squares to 17.5.
         ([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], 0.5 + 0.75 * 2.5 / 6),
     ],
 )
@@ -679,7 +681,7 @@ def make_parts(*levels: str) -> tuple[np.ndarray, np.ndarray]:
         (["aaab", "bbbb"], 2, 4),
         (["baaaaa"], 4, 1),
         (["abbbbb"], 1, 4),
-        # With ten changes, no part is without a change beside it.
+        # With ten changes, only the first and the last part would be left.
         (["abababababa"], 1, 1),
         (["abababababab"], None, None),
         # Changes at the start of a process are differences between processes.
@@ -691,8 +693,8 @@ def make_parts(*levels: str) -> tuple[np.ndarray, np.ndarray]:
 def test_two_states_of_the_machine_are_found_in_parts_of_32_blocks(
     levels: list[str], cheap: int | None, costly: int | None
 ) -> None:
-    """The number of parts in the cheap and in the costly state, without the parts beside a
-    change."""
+    """`cheap` and `costly` are the numbers of parts in each state; parts next to a change of the
+    state do not count."""
     found = location.find_two_machine_states(*make_parts(*levels))
     if cheap is None or costly is None:
         assert found is None
@@ -710,8 +712,8 @@ def test_share_of_costly_processes_needs_six_processes(processes: int, known: bo
 
 def test_effects_of_layouts_are_removed_without_their_noise() -> None:
     """The midmeans of two layouts are 3.5 and 13.5, so the effects are -5 and 5 with a variance of
-    50. The variance that noise gives to an effect is 17.25 / 8 * 4 / 16 * 2, so the effects are
-    removed by the rest. If noise is larger than the effects, nothing is removed."""
+    50. Noise explains a variance of 17.25 / 8 * 4 / 16 * 2, so only the remaining share of each
+    effect is removed. If noise is larger than the effects, nothing is removed."""
     x, layout = np.concatenate([np.arange(8.0), np.arange(8.0) + 10]), np.repeat([0, 1], 8)
     effects, level = location.remove_layout_effects(x, layout)
     share = 1 - 17.25 / 16 / 50
@@ -987,9 +989,9 @@ def test_score_of_100_runs_may_miss_a_limit_by_its_tolerance(
 def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The true differences are zero, the margin and the negative margin. In ten runs, their
-    intervals miss them 1, 3 and 2 times, and 2, 0 and 4 verdicts are false. Their estimates are
-    0.1, 0.2 and 0.6 too large, with intervals of ± 1, ± 2 and ± 3."""
+    """The true differences are zero, the margin and the negative margin. In ten runs of each, the
+    intervals miss the true difference 1, 3 and 2 times, and 2, 0 and 4 verdicts are false. The
+    estimates are 0.1, 0.2 and 0.6 too large, with intervals of ± 1, ± 2 and ± 3."""
     expected = {
         0.0: (1, 2, 0.1, 1.0),
         estimators.MARGIN: (3, 0, 0.2, 2.0),
@@ -1022,8 +1024,9 @@ def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
 def test_score_of_windows_is_that_of_the_worst_variant(
     monkeypatch: pytest.MonkeyPatch, sign: int
 ) -> None:
-    """In five runs, the interval of the variant `large` misses the true cost once, and those of the
-    other two variants twice. The verdict of a variant without an added cost is false once."""
+    """In five runs, the interval of the variant `large` misses the true cost once, and the
+    intervals of the other two variants miss it twice. The verdict of a variant without an added
+    cost is false once."""
 
     def make_added_costs(truths: dict[str, float], seed: int) -> dict[str, frequency.AddedCost]:
         found = {}

@@ -183,7 +183,7 @@ def test_fleet_reads_the_same_rows_from_parquet(tmp_path: Path) -> None:
 
 
 def test_message_about_a_parquet_file_names_this_file(tmp_path: Path) -> None:
-    """The row of the invalid sample would be the third line of samples.csv."""
+    """The message has line 3, the line that the invalid sample would have in samples.csv."""
     duckdb = pytest.importorskip(
         "duckdb", reason="duckdb is missing: scripts/setup --fleet installs it"
     )

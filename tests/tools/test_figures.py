@@ -485,9 +485,9 @@ def test_distribution_needs_twenty_different_values(values: list[float], drawn: 
 
 
 def test_results_get_differences_from_their_reference_variants() -> None:
-    """A probe with variable arguments was compared with one that has register arguments in 2006.
-    The difference is computed from the blocks of both, in cycles alone. The distribution is drawn
-    for getppid-* alone."""
+    """In 2006, a probe with variable arguments was compared with a probe that has register
+    arguments. The difference is computed from the blocks of both probes, and in cycles only. The
+    distribution is drawn for getppid-* only."""
     variants = {"none": 1, "register-args-empty-probe": 5, "varargs-empty-probe": 8}
     series = {
         v: [Slope(n, n % 4, cost, 1, n // 8) for n in range(64)] for v, cost in variants.items()
@@ -513,7 +513,7 @@ def test_results_get_differences_from_their_reference_variants() -> None:
     assert not any(one.distribution for one in found)
     assert add_data(unit=UNIT_GUEST)[2].also_over
     assert not add_data(unit="ticks (emulated)")[2].also_over
-    # The baseline is no further reference.
+    # The baseline is not listed a second time as a reference.
     assert not add_data(baseline="register-args-empty-probe")[2].also_over
     assert [bool(one.distribution) for one in add_data("getppid-quiet")] == [False, True, True]
 

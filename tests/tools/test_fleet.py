@@ -361,7 +361,7 @@ def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
 
 
 def test_rows_of_one_run_in_several_kernels_are_merged_by_kernel() -> None:
-    """The rows are in the order of the names, then of the kernels."""
+    """The rows are sorted by name, then by kernel."""
     entries = [
         (run, make_row(name, kernel=kernel))
         for run in "ab" for name in "wv" for kernel in ("6.2", "6.1")
@@ -454,8 +454,8 @@ def make_cost_row(
 def test_slow_machine_costs_half_as_much_again_as_its_group(
     costs: dict[str, tuple[float, float]], slow: dict[str, float]
 ) -> None:
-    """The ratio of a machine is the median of the ratios of its baselines. Other groups and added
-    costs do not matter."""
+    """The ratio of a machine is the median of the ratios of its baselines. Costs added to
+    baselines, and rows of other groups, are ignored."""
     entries = [
         (run, make_cost_row(v, cost)) for run, two in costs.items() for v, cost in zip("vw", two)
     ]

@@ -126,7 +126,8 @@ def test_each_reason_alone_lowers_the_grade(
 def test_virtual_machine_and_debug_kernel_lower_the_grade(
     one: Tier, env: Mapping[str, Any], words: str | None
 ) -> None:
-    """Kernels with debugging checks matter in the tier "metal" alone, which measures in them."""
+    """A kernel with debugging options lowers the grade only in the tier "metal", which measures in
+    the running kernel."""
     found = grade_results(one, env).reasons
     assert len(found) == (words is not None) and (words or "") in "".join(r.words for r in found)
 
@@ -195,8 +196,8 @@ def test_grade_falls_if_flagged_or_late_windows_exceed_their_limit(
 
 
 def test_late_windows_are_those_of_the_worst_benchmark() -> None:
-    """One of 300 windows is late in a, and 20 of 100 in b, which also has the changed
-    frequency."""
+    """In benchmark a, 1 of 300 windows is late. In benchmark b, 20 of 100 windows are late, and the
+    frequency changed."""
     core = CoreCycleRatio("counted", 1.5, 0.04)
     rows = [
         make_result("a", "x", windows=300, late=Lateness(1, share=1 / 300)),
@@ -217,7 +218,7 @@ def test_remedies_are_listed_once() -> None:
 
 
 def test_reason_for_a_withheld_verdict_is_put_before_the_note() -> None:
-    """The first of the poor reasons that verdicts do not account for is named."""
+    """The reason is the first poor one that the rule for verdicts does not allow for."""
     rows = [
         make_result("b", "none-clone", verdict=SLOWER),
         make_result("b", "x", 9.0, verdict=SLOWER, note="one layout only"),
@@ -282,7 +283,8 @@ def test_remedy_of_an_emulated_test_kernel_names_kvm() -> None:
 def test_remedy_of_a_test_kernel_under_kvm_on_a_real_machine_is_bench_host(
     name: str, env: dict[str, Any], own: bool
 ) -> None:
-    """On a virtual machine, and in the tiers that are measured there, it is a real machine."""
+    """On a virtual machine, and for the tiers that are measured on it, the remedy is a real
+    machine."""
     tiers = [
         {"tier": tier, "kernel": "6.12", "env": {"hypervisor": below}, "vm": {"accel": "kvm"}}
         for tier, below in env.get("tiers", [])

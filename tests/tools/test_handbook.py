@@ -36,8 +36,8 @@ def test_handbook_of_an_archive_has_no_built_or_hidden_files(source_tree: Path) 
 def test_theme_of_the_handbook_imports_nothing(
     old: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The files that an old theme imports are included in its script and in its style sheet. The
-    files of a later theme stay."""
+    """The files that an old theme imports are copied into its script and its style sheet. The files
+    of a newer theme are not changed."""
     script, style, normalize = (
         tmp_path / "_static" / "scripts" / "furo.js",
         tmp_path / "_static" / "styles" / "furo.css",
@@ -207,7 +207,8 @@ def test_failed_help_of_a_command_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 def test_pages_of_headers_have_their_manuals(
     source_tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A header, or the files of a module, without comments of kernel-doc has no page."""
+    """A header without kernel-doc comments has no page, and neither has a module without kernel-doc
+    comments."""
     for name in ("include/kmarkers/a.h", "include/linux/b.h", "base/c.c", "patcher/d.c"):
         (source_tree / name).parent.mkdir(parents=True, exist_ok=True)
         (source_tree / name).write_text("/*\n * One.\n */\n")

@@ -283,7 +283,7 @@ def test_commands_reach_the_monitor_with_their_arguments(tmp_path: Path) -> None
     ],
 )
 def test_reason_of_a_shutdown_is_read(sent: str, reason: str) -> None:
-    """An incomplete line, of a killed QEMU, has no reason."""
+    """An incomplete line, which a killed QEMU leaves, has no reason."""
     shutdown = ShutdownWatch()
     number = shutdown.end_of_qemu.fileno()
     assert shutdown.make_options() == [
@@ -397,7 +397,7 @@ def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
     guest.advance_clock(watched, 1060.0)
     assert guest.times == [] and guest.connections == 0
     guest.advance_clock(watched, 1500.0)
-    # 1079 + 120 = 1199, 1218 + 240 = 1458.
+    # A series begins 120 s, then 240 s, after the last inspection of the series before.
     assert guest.times == [*range(1060, 1080), *range(1199, 1219), *range(1458, 1478)]
     assert (guest.connections, guest.open) == (3, 0)
     log.write_text("x")
@@ -425,7 +425,7 @@ def test_wait_before_inspections_doubles_after_each_series_without_a_hang(
 def test_inspection_is_due_at_once_after_each_new_lockup_message(
     tmp_path: Path, guest: FakeGuest, said: str, at_once: bool
 ) -> None:
-    """A message that the log already had, or that is removed, is not new. Either log is read."""
+    """A message that was in the log before, or that disappears, is not new. Both logs are read."""
     logs = [tmp_path / "status.log", tmp_path / "console.log"]
     logs[0].write_text(f"{said}\n")
     watched = Watch(tmp_path / "qmp", logs, 60.0, tmp_path / LOOK_LOG)
@@ -564,8 +564,8 @@ PANIC = "[    9.1][   T57] BUG: unable to handle x\n[    9.2] Kernel panic - not
 def test_fault_of_the_emulator_is_described(
     tmp_path: Path, result: Result, status: str, console: str, said: str | None
 ) -> None:
-    """A guest that sent its exit code has no fault of the emulator, and neither has a silent one
-    with another hang."""
+    """A guest that sent its exit code shows no fault of the emulator; nor does a silent guest that
+    hangs without a stale int3."""
     (tmp_path / "status.log").write_text(status)
     (tmp_path / "console.log").write_text(console)
     assert triage.find_emulator_fault(replace(result, out=tmp_path), ["patcher", "a.b"]) == said
@@ -627,7 +627,8 @@ def make_cpu_states(count: int, **fields: Any) -> list[Cpu]:
 def test_int3_loop_takes_seven_tenths_of_the_inspections(
     handles: int, between: int, places: int, loops: bool
 ) -> None:
-    """A CPU that enters the handler counts, if it handles the int3 in other inspections."""
+    """An inspection that finds the CPU before the handler counts if other inspections find the CPU
+    in the handler."""
     trap = tuple(make_trap_stack(KERNEL_TEXT)[3:])
     busy = [
         make_cpu_states(1, rip=0xFFFFFFFF91000000 + 64 * n, interrupts=True)[0]
@@ -716,7 +717,8 @@ def test_trap_frame_follows_an_address_in_the_entry_code() -> None:
 
 
 def test_cpu_outside_64_bit_mode_is_inspected(tmp_path: Path) -> None:
-    """Neither its stack nor the IDT is read. A register that is not shown is an error."""
+    """The stack of the CPU and the IDT are not read. A register that QEMU does not print is an
+    error."""
     monitor = Monitor.__new__(Monitor)
     cpu = look.inspect_cpu(monitor, 1, "EAX=0 EIP=0000fff0 EFL=00000002\nHLT=1\n")
     assert cpu == Cpu(1, "EAX=0 EIP=0000fff0 EFL=00000002\nHLT=1", 0xFFF0, True, True)
@@ -737,7 +739,7 @@ def test_names_are_added_to_addresses_with_kaslr() -> None:
 
 
 def test_addresses_beyond_functions_get_no_name() -> None:
-    """An address gets the name of the last function before it, up to 1 MiB behind its start."""
+    """An address gets the name of the last function that starts before it, at most 1 MiB before."""
     table = symbols.parse_kallsyms(
         "ffffffff81000000 T first\nffffffff81200000 W asm_exc_int3\nffffffff81000010 w second\n"
     )
@@ -765,8 +767,8 @@ def test_addresses_beyond_functions_get_no_name() -> None:
 def test_names_are_added_to_a_record_that_has_the_entry_code(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, boots: bool
 ) -> None:
-    """The kernel is booted for its symbols, without inspections. Without them, or without the
-    address of the entry code, the record stays as it is."""
+    """The kernel is booted without inspections to read its symbols. Without symbols, or without the
+    address of the entry code, the record is not changed."""
     requests: list[Request] = []
 
     def write_kallsyms(request: Request) -> Result:

@@ -111,8 +111,8 @@ def test_noisy_machine_is_refused_for_measuring(
     assert "measures for several minutes in user space and in the kernel" in quiet.stdout
 
 
-# A replacement of sleep that takes no time: the next load is taken from the file `loads`, which has
-# one in each line, until one is left.
+# A replacement of sleep that returns at once. It sets the load to the next line of the file
+# `loads`; the last line stays.
 NEXT_LOAD = """#!/bin/sh
 echo "$1" >>"$KMARKERS_ROOT/slept"
 head -n 1 "$KMARKERS_ROOT/loads" >"$KMARKERS_ROOT/proc/loadavg"
@@ -139,8 +139,8 @@ def test_benchmark_waits_while_the_load_of_a_build_falls(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`slept` has the seconds that are left after each wait. With -f it does not wait. A load that
-    rises is not that of a build."""
+    """`slept` has the seconds that are left after each wait. With -f, the benchmark does not wait.
+    A rising load does not come from a build that has ended, so waiting stops."""
     write_system_file(tmp_path, "proc/loadavg", f"{loads[0]} 0.20 0.10 1/100 1")
     later = [f"{load} 0.20 0.10 1/100 1" for load in loads[1:] or loads]
     write_system_file(tmp_path, "loads", "\n".join(later))

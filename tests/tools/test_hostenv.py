@@ -114,7 +114,7 @@ def test_only_parameters_that_affect_timing_are_recorded(root: Path) -> None:
 def test_source_tree_with_changes_is_dirty(
     root: Path, monkeypatch: pytest.MonkeyPatch, status: str | None, dirty: bool | None
 ) -> None:
-    """Without git, nobody knows whether the tree has changes."""
+    """Without git, `dirty` is null, because it is unknown whether the tree has changes."""
     said = {"status": status, "rev-parse": None if status is None else "abc"}
     monkeypatch.setattr(hostenv, "capture_command_output", lambda *words, **_: said[words[1]])
     assert hostenv.describe_source() == {"commit": said["rev-parse"], "dirty": dirty} | {

@@ -326,7 +326,7 @@ def test_an_enabled_marker_costs_at_most_three_calls_through_a_pointer() -> None
         )
         if ratios[-1] <= CALLS:
             return
-    raise AssertionError(ratios)
+    raise AssertionError(f"a marker cost more than {CALLS} calls in each run: {ratios}")
 
 
 def test_an_enabled_sdt_probe_costs_few_calls_through_a_pointer() -> None:
@@ -336,7 +336,7 @@ def test_an_enabled_sdt_probe_costs_few_calls_through_a_pointer() -> None:
         ratios.append({one: medians[one] / medians["sdt-func-ptr"] for one in SDT_PASSES})
         if all(ratios[-1][one] <= most for one, most in SDT_PASSES.items()):
             return
-    raise AssertionError(ratios)
+    raise AssertionError(f"an enabled SDT probe exceeded SDT_PASSES in each run: {ratios}")
 
 
 def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
@@ -349,7 +349,7 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
         ratios.append(own / compute_added_cost(medians, "function-pointer"))
         if ratios[-1] <= 1:
             return
-    raise AssertionError(ratios)
+    raise AssertionError(f"an RCU section cost more than a call in each run: {ratios}")
 
 
 @pytest.mark.parametrize(

@@ -311,8 +311,8 @@ def test_events_are_not_counted_while_sites_are_switched(
 
 def test_events_are_counted_in_each_variant(perf_library: Path, tmp_path: Path) -> None:
     """The file counters has the events in a pass of each variant, for each event that can be
-    counted. The nanoseconds in a pass are those of the samples: the best of several runs counts,
-    because another program may slow down one of the two."""
+    counted. The nanoseconds in a pass agree with the samples in the best of several runs, because
+    another program may slow down a count or a measurement."""
     ratios = []
     for number in range(5):
         raw = tmp_path / str(number)

@@ -178,7 +178,7 @@ class FakeModule:
             finally:
                 process.kill()
             while server.is_alive():
-                # Be a reader, so that the server ends.
+                # Open the FIFO for reading, so that serve_hits() ends.
                 with contextlib.suppress(FileNotFoundError):
                     reader = os.open(self.folder / "hits", os.O_RDONLY | os.O_NONBLOCK)
                     server.join(0.1)
@@ -227,7 +227,7 @@ def test_packets_of_each_variant_are_counted_and_measured(
     assert {name for name, _ in module.selected} == {"packets-live"}
     selected = [variant for _, variant in module.selected]
     assert selected[-1] == "original"
-    # Each selection waits for a tick, so that the windows have none.
+    # kmlive waits for a clock tick after each selection, so that no window contains the tick.
     assert elapsed > (len(selected) - 2) * time.clock_getres(COARSE)
     pattern = rf"^hits:{benchmark}:(\S+)=(\d+) in an operation, (\d+) in a second$"
     found = re.findall(pattern, (raw / "live").read_text(encoding="utf-8"), re.M)
@@ -240,7 +240,8 @@ def test_packets_of_each_variant_are_counted_and_measured(
         if name == "original":
             assert rate == "0"
             continue
-        # kmlive's own time is shorter than the time between two readings.
+        # The time that kmlive measures is shorter than the time between two readings of the file
+        # hits.
         least = CHECKS * int(share) / module.spans[name]
         assert int(rate) >= int(least)
         slower.append(int(rate) / least)
@@ -309,7 +310,7 @@ def test_order_of_variants_depends_on_the_seed(module: FakeModule) -> None:
 
 
 def test_benchmarks_are_measured_in_the_order_of_their_names(module: FakeModule) -> None:
-    """If one cannot be measured, the later ones are not measured."""
+    """If a benchmark cannot be measured, the benchmarks after it are not measured."""
     raw = module.folder / "raw"
     (raw / "getppid-pressure.csv").mkdir()
     names = ("getppid-quiet", "getppid-pressure", "macro-ping")

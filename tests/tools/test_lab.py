@@ -309,7 +309,7 @@ def test_missing_part_of_the_compiler_is_named(
 def test_unpacked_qemu_is_started_with_its_own_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, override: str
 ) -> None:
-    """KMARKERS_QEMU names another QEMU, whose libraries are those of this machine."""
+    """A QEMU that KMARKERS_QEMU names uses the libraries of this machine."""
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
     monkeypatch.setenv("KMARKERS_QEMU", override)
     tree, asked = tmp_path / "qemu/sid/usr", []
@@ -447,7 +447,7 @@ def test_each_accelerator_has_its_options_of_qemu(words: tuple[Any, ...], option
 def test_busybox_must_be_static(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, message: str
 ) -> None:
-    """The name of the dynamic linker is at the beginning of a program."""
+    """A program whose first bytes contain the name of a dynamic linker is not static."""
     found = tmp_path / "busybox"
     if content is not None:
         found.write_bytes(content)
@@ -598,7 +598,7 @@ def test_folder_without_a_kbuild_file_is_refused(tmp_path: Path) -> None:
 def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The first folder has no earlier one. Equal names of modules, and a failed build, are
+    """The first folder has no earlier folder. Two modules of the same name, and a failed build, are
     errors."""
     calls: list[tuple[Any, ...]] = []
     code = 0

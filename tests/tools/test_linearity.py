@@ -74,7 +74,8 @@ def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
 
 def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
     """The slopes are 10 from 1 to 2 loops and 20 from 2 to 4 loops; a tick is 3/2 core cycles.
-    Blocks with equal or with two loop counts have no bend; blocks are in their order."""
+    Blocks without three different loop counts have no bend. Bends are in the order of their
+    blocks."""
     points = {
         ("x", 1, 5, 2): [(4, 60), (1, 10), (2, 20)],
         ("x", 0, 4, 1): [(1, 10), (2, 30), (4, 50)],

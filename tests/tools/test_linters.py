@@ -87,8 +87,8 @@ def test_checkpatch_is_extracted_once_from_the_kernel_source(
 def test_checkpatch_is_extracted_once_and_not_during_a_fetch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A fetch of a kernel could remove the source package. Of two processes that wait, one extracts
-    the files."""
+    """A fetch of a kernel could remove the source package that is read. Of two processes that wait,
+    one extracts the files."""
     mirror = FakeMirror(tmp_path, monkeypatch)
     source = make_kernel_source(CHECKPATCH_FILES)
     mirror.add_package("linux-source-6.1", "1", "usr/src/linux-source-6.1.tar.xz", source)
@@ -288,7 +288,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
 def test_modules_without_objects_are_a_failure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The symbols of the modules of tests are not checked."""
+    """The symbols of test modules are not checked."""
     for name in ("b/two.ko", "a/one.ko", "tests/t.ko"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
