@@ -333,7 +333,7 @@ def test_only_rows_of_hot_loops_are_counted(capsys: pytest.CaptureFixture[str]) 
     )
 
 
-def test_clone_exactly_at_its_margin_is_within_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_clone_passes_up_to_and_including_its_margin(capsys: pytest.CaptureFixture[str]) -> None:
     rows = make_rows(("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, ""))
     assert aa.check_clone_margins(rows)
     cold = make_rows(("getppid-quiet", "none-clone", 9.0, ""))

@@ -109,7 +109,7 @@ def fleet(tmp_path: Path, server: loopback.Server) -> Fleet:
     return Fleet(tmp_path, server)
 
 
-def test_unreachable_slow_and_faulty_machines_do_not_stop_the_others(
+def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     fleet: Fleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("duckdb", reason=f"duckdb is missing: {loopback.REMEDY}")

@@ -197,7 +197,7 @@ def test_machine_without_network_settings_changes_no_file_of_a_root(
     ]
 
 
-def test_pip_settings_of_the_user_come_before_those_of_the_machine(
+def test_pip_settings_of_the_user_override_settings_of_the_machine(
     bare_root: Path, tmp_path: Path
 ) -> None:
     """Of several files with settings of pip, a root gets one: ~/.pip/pip.conf before

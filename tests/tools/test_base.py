@@ -116,7 +116,9 @@ def test_characters_that_xml_allows_are_kept() -> None:
     assert text.replace_forbidden_chars(allowed) == allowed
 
 
-def test_width_of_an_output_that_is_no_terminal_is_100(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_to_a_pipe_has_100_columns_without_columns_variable(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     monkeypatch.setattr(sys, "__stdout__", io.StringIO())
     assert text.get_terminal_width() == 100

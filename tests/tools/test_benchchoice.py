@@ -582,7 +582,7 @@ def test_pattern_without_a_match_is_refused_or_ignored(
         (["w"], []),
     ],
 )
-def test_samples_are_kept_with_those_of_their_baseline_and_clone(
+def test_samples_of_baseline_and_clone_are_kept_with_chosen_variants(
     patterns: list[str], kept: list[str]
 ) -> None:
     """Benchmark b has no clone. Samples of benchmarks without a chosen variant are dropped."""
@@ -638,7 +638,7 @@ def test_progress_has_the_total_of_steps_from_the_first_on(
         (False, {"blocks": 9}, {"native": 9, "processes": 16, "icount": 9, "icount live": 9}),
     ],
 )
-def test_plan_has_the_numbers_of_blocks_of_its_tiers(
+def test_plan_has_the_number_of_blocks_of_each_tier(
     monkeypatch: pytest.MonkeyPatch, quick: bool, chosen: dict[str, Any], amounts: dict[str, int]
 ) -> None:
     """The option for blocks replaces the numbers of blocks of all tiers, and leaves their numbers

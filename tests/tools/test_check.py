@@ -93,7 +93,7 @@ def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path
     assert max(ends) <= max(1.1 * sum(durations) / 2, longest_chain)
 
 
-def test_suite_starts_after_the_suite_it_names(tmp_path: Path) -> None:
+def test_suite_starts_after_its_prerequisite_suite_has_ended(tmp_path: Path) -> None:
     suites = [
         Suite("long", lambda log: Tally(), usual=90, after="short"),
         Suite("alone", lambda log: Tally(), usual=50, after="absent"),
@@ -131,7 +131,7 @@ def test_first_sentence_of_a_script_describes_its_test(
 
 
 @pytest.mark.parametrize("row", registry.list_tests(), ids=lambda row: row.name)
-def test_every_row_of_the_list_is_valid_and_makes_suites(row: registry.Test) -> None:
+def test_every_test_in_the_registry_is_valid_and_makes_suites(row: registry.Test) -> None:
     assert (
         row.what
         and row.usual > 0
@@ -309,7 +309,7 @@ def test_exit_code_distinguishes_failures_from_missing_programs(
     assert run_check_with_suites(monkeypatch, capsys, good, lame, bad)[0] == 1
 
 
-def test_message_about_a_missing_module_names_its_package() -> None:
+def test_message_about_a_missing_python_module_names_the_package() -> None:
     assert scripts.find_missing_module("json", "x") == ""
     assert "apt-get install python3-pytest" in scripts.find_missing_module(
         "no_such_module", "python3-pytest"

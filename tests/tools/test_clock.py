@@ -110,7 +110,9 @@ def test_nine_of_ten_windows_must_be_multiples_of_a_step(shared: int, step: floa
         ([9, 7, 7, 9, 3], [7, 9]),
     ],
 )
-def test_durations_that_occur_once_are_left_out(values: list[int], found: list[int]) -> None:
+def test_clock_step_leaves_out_durations_that_occur_once(
+    values: list[int], found: list[int]
+) -> None:
     assert [*select_frequent_values(np.array(values))] == found
 
 

@@ -49,7 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         ("metal", 5, "metal: the time limit was reached after 1 module load"),
     ],
 )
-def test_cluster_is_named_by_its_tier(
+def test_messages_call_a_cluster_process_boot_or_module_load(
     tier: str, budget: float, said: str, tmp_path: Path, clock: Clock
 ) -> None:
     done = measure_clusters(

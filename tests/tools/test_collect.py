@@ -200,7 +200,7 @@ def test_cycle_counts_of_an_emulated_cpu_are_dropped(
         ("icount", {"emulated": "0"}, {}, "instructions"),
     ],
 )
-def test_each_tier_has_its_unit(
+def test_unit_of_samples_depends_on_tier_and_emulation(
     tier: str, env: dict[str, str], vm: dict[str, object], unit: str
 ) -> None:
     assert rundir.get_tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit
@@ -338,7 +338,7 @@ ONE = "cpu_model=A\nmicrocode=1\nkernel=6.9\n"
         (("", ONE), None),
     ],
 )
-def test_raw_folders_of_a_run_are_of_one_machine(
+def test_raw_folders_of_several_machines_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machines: tuple[str, str], release: str | None
 ) -> None:
     monkeypatch.setattr(hostenv, "describe_host", lambda: {"kernel": {"release": "here"}})

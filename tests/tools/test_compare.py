@@ -347,7 +347,7 @@ def test_hints_depend_on_the_kinds_of_rows(
         (None, None, "version ?, commit ?"),
     ],
 )
-def test_versions_of_runs_are_told_if_they_differ(
+def test_different_versions_of_compared_runs_are_printed(
     version: str | None, commit: str | None, told: str
 ) -> None:
     sources = [("1.2", "0123456789abcdef"), (version, commit)]
@@ -581,7 +581,7 @@ def test_degrees_of_freedom_of_a_sum_follow_the_formula_of_welch(
         ({"crowded": True}, "B has too few blocks to tell its code layouts apart, A has enough"),
     ],
 )
-def test_reason_why_rows_cannot_be_compared_is_told(changed: dict[str, object], note: str) -> None:
+def test_reason_why_rows_cannot_be_compared_is_noted(changed: dict[str, object], note: str) -> None:
     row = replace(make_timed_row([2.0, 2.0]), places=frozenset((0, 3)))
     other = replace(row, **changed)  # type: ignore[arg-type]
     assert changes.explain_incomparable_rows(row, other) == note
@@ -669,7 +669,7 @@ def test_baselines_are_judged_only_on_request() -> None:
     assert SLOWER in {c.verdict for c in changes.compare_rows(rows, more, wholes=True)}
 
 
-def test_noise_floor_of_a_benchmark_is_not_that_of_its_baseline() -> None:
+def test_noise_floor_of_a_benchmark_does_not_apply_to_its_baseline() -> None:
     """The clone changes by 5 %, which is the noise floor of the shares alone: a baseline that
     costs 2 % more is slower."""
     row = make_timed_row([1.0] * 3)
@@ -1052,7 +1052,9 @@ def test_rows_without_a_verdict_are_counted_with_their_reasons() -> None:
 
 
 @pytest.mark.parametrize(("length", "lines"), [(73, 2), (74, 3)])
-def test_verdict_is_beside_the_numbers_if_it_fits(length: int, lines: int) -> None:
+def test_verdict_that_does_not_fit_beside_the_numbers_has_its_own_line(
+    length: int, lines: int
+) -> None:
     """The indentation, a number and the space behind it take 7 of 80 columns."""
     made = changetext.split_row_into_lines("name", ["1"], "v" * length)
     assert made == [
@@ -1093,7 +1095,7 @@ def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
     assert changetext.select_most_changed([*unknown, rows[0]], 1) == [rows[0]]
 
 
-def test_runs_of_the_same_name_are_told_apart_by_their_paths(
+def test_runs_of_the_same_name_are_printed_with_their_paths(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def make_run_of_folder(path: Path) -> ComparedRun:

@@ -77,7 +77,7 @@ def test_a_damaged_run_is_refused_or_escaped(
 
 
 @pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])
-def test_unknown_properties_of_the_machine_are_no_error(
+def test_report_is_made_without_properties_of_the_machine(
     sound_run: Path, tmp_path: Path, part: str
 ) -> None:
     run = tmp_path / "run"

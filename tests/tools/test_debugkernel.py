@@ -28,7 +28,7 @@ def test_missing_option_is_reported() -> None:
         ("CONFIG_A=y\nCONFIG_B=y\n", "CONFIG_A=y\nCONFIG_B=y\n", False),
     ],
 )
-def test_debug_kernel_is_built_again_for_other_options_or_another_source(
+def test_debug_kernel_is_rebuilt_after_a_change_of_options_or_source(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built_for: str, final: str, usable: bool
 ) -> None:
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))

@@ -68,7 +68,7 @@ def make_usage(**fields: float) -> Any:
     return SimpleNamespace(**{f"ru_{name}": fields.get(name, 0) for name in names})
 
 
-def test_time_of_the_process_itself_is_not_that_of_other_programs() -> None:
+def test_cpu_time_of_other_programs_excludes_the_process_itself() -> None:
     """Programs ran for 8 s, and the process for 5 s of them. Page faults and context switches are
     those of the process, both minor and major, both voluntary and involuntary."""
     own = make_usage(utime=10, stime=3, minflt=7, majflt=2, nvcsw=30, nivcsw=4)

@@ -134,7 +134,7 @@ def test_files_named_in_documents_exist() -> None:
     assert absent == []
 
 
-def test_code_walks_are_short_and_name_existing_functions() -> None:
+def test_code_walks_in_documents_are_short_and_name_existing_functions() -> None:
     text = (ROOT / "Documentation" / "internals.md").read_text(encoding="utf-8")
     walks = text.split("\n## Three walks\n")[1].split("\n## ")[0].split("\n### ")[1:]
     assert len(walks) == 3

@@ -159,7 +159,9 @@ def test_stored_estimates_are_used_only_if_valid(
         (3, "fair numbers: reason 0 (2 more reasons in its report)"),
     ],
 )
-def test_first_reason_of_a_grade_is_told_and_the_others_are_counted(count: int, said: str) -> None:
+def test_first_reason_of_a_grade_is_printed_and_further_ones_are_counted(
+    count: int, said: str
+) -> None:
     """A comparison tells the grade of each tier in one line. Reasons of a better grade do not
     count."""
     reasons = [("good", "a better one"), *(("fair", f"reason {n}") for n in range(count))]

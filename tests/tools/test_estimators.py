@@ -179,7 +179,7 @@ def simulate_brief_neighbour(seed: int, processes: int = 16) -> np.ndarray:
     return np.asarray(dear + 0.01 * random.standard_normal(len(dear)))
 
 
-def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
+def test_interval_of_two_states_contains_the_costs_in_both_states() -> None:
     """Stretches of blocks that contain a change of the state belong to neither state. Thus the ends
     of the interval remain near the costs in the two states."""
     noted = quiet = dear = 0
@@ -198,7 +198,7 @@ def test_the_interval_of_two_states_holds_the_costs_in_both() -> None:
     )
 
 
-def test_the_interval_of_two_states_holds_the_estimate() -> None:
+def test_interval_of_two_states_contains_the_estimate() -> None:
     """The estimate includes the blocks next to a change of the state; the costs in the two states
     do not. Here, blocks before a change are cheap, so the estimate is below both costs."""
     x = np.zeros(noises.LENGTH)
@@ -270,7 +270,7 @@ def test_two_states_in_few_processes_keep_the_interval_over_processes() -> None:
 
 
 @pytest.mark.parametrize("kind", [*noises.KINDS, "brief"])
-def test_the_estimate_is_inside_its_interval(kind: str) -> None:
+def test_interval_contains_the_estimate(kind: str) -> None:
     """The interval, and each interval that is a part of it, contains the estimate, whatever the
     noise, the numbers of processes, layouts and blocks, and the step of the clock."""
     random = np.random.default_rng(len(kind))
@@ -458,7 +458,9 @@ def test_independent_program_must_give_the_same_cost(
     assert next(tries, None) is None
 
 
-def test_cost_of_a_site_is_a_16th_of_that_of_16_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cost_of_one_site_is_a_16th_of_the_cost_of_16_sites(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A tick is 1.5 core cycles, so that 16 sites that add 3.2 ticks cost 0.3 core cycles each."""
     rows = [
         make_result("density-full", "marker-jump-16", 3.2),
@@ -514,7 +516,7 @@ def test_interval_of_cheap_and_costly_processes_is_that_of_their_share() -> None
     assert location.compute_interval_of_two_groups(x, process, 0.05) is None
 
 
-def test_interval_of_two_machine_states_contains_the_intervals_of_both() -> None:
+def test_interval_of_two_machine_states_contains_the_interval_of_each() -> None:
     """The expected ends are computed by hand, with Student's t for four degrees of freedom, 2.776:
     2 - t √(0.5 / 2 + 0.04), and 10 + t √(0.5 / 4 + 0.04)."""
     states = (np.array([1.0, 3.0]), np.full(4, 10.0))
@@ -657,7 +659,7 @@ def test_variance_over_time_of_six_batches(batches: list[float], alike: float) -
     assert location.estimate_long_run_variance(np.full(13, 5.0)) == (0.0, 6)
 
 
-def test_interval_over_processes_is_that_of_their_means() -> None:
+def test_interval_over_processes_is_computed_from_process_means() -> None:
     """The processes cost 2 and 6, so the standard error is 2. Student's t is 12.706 for one degree
     of freedom. The interval is centred at the given value."""
     found = location.compute_process_interval(
@@ -785,7 +787,7 @@ def test_equal_values_have_an_interval_of_the_clock_step() -> None:
     assert location.WIDENED_BY_STEP in stepped.notes
 
 
-def test_midmeans_and_quantiles_equal_those_of_scipy() -> None:
+def test_midmeans_and_quantiles_equal_results_of_scipy() -> None:
     scipy = pytest.importorskip("scipy.stats", reason=SCIPY_IS_MISSING)
     random = np.random.default_rng(0)
     for count in (4, 5, 37, 128):
@@ -804,7 +806,7 @@ def test_midmeans_and_quantiles_equal_those_of_scipy() -> None:
     )
 
 
-def test_sign_test_ranks_equal_those_of_scipy() -> None:
+def test_sign_test_ranks_equal_results_of_scipy() -> None:
     scipy = pytest.importorskip("scipy.stats", reason=SCIPY_IS_MISSING)
     for n in range(6, 200):
         assert stats.compute_sign_test_rank(n) == int(scipy.binom.ppf(0.025, n, 0.5))
@@ -986,7 +988,7 @@ def test_score_of_100_runs_may_miss_a_limit_by_its_tolerance(
     assert "; ".join(replace(score, **changed).list_missed_limits(slack)) == missed
 
 
-def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
+def test_score_of_stopped_runs_is_the_score_of_the_worst_difference(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The true differences are zero, the margin and the negative margin. In ten runs of each, the
@@ -1021,7 +1023,7 @@ def test_score_of_stopped_runs_is_that_of_the_worst_true_difference(
 
 
 @pytest.mark.parametrize("sign", [1, -1])
-def test_score_of_windows_is_that_of_the_worst_variant(
+def test_score_of_windows_is_the_score_of_the_worst_variant(
     monkeypatch: pytest.MonkeyPatch, sign: int
 ) -> None:
     """In five runs, the interval of the variant `large` misses the true cost once, and the

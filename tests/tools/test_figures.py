@@ -211,7 +211,7 @@ def test_legend_of_a_narrow_chart_is_visible_in_a_picture() -> None:
      ((7.0, 7.25), 6.0, False), ((7.0, 70.0), 5.95, False), ((7.0, 70.0), 5.9, True),
      ((7.0, 70.0), 3.0, True)],
 )  # fmt: skip
-def test_name_that_is_not_next_to_its_curve_is_joined_to_it(
+def test_line_joins_a_name_to_a_curve_that_ends_elsewhere(
     ends: tuple[float, float], last: float, joined: bool
 ) -> None:
     """Two curves end so far or so near from each other that their names are next to their last
@@ -465,7 +465,7 @@ def test_drawn_distribution_is_a_kernel_density_estimate() -> None:
     assert [y for _, y in found] == pytest.approx([y / max(heights) for y in heights])
 
 
-def test_bandwidth_is_that_of_the_interquartile_range_if_it_is_smaller() -> None:
+def test_bandwidth_uses_the_smaller_of_deviation_and_quartile_range() -> None:
     """The quartiles are -0.5 and 0.5, and two outliers give a standard deviation above 10."""
     found = figuredata.estimate_density([-50.0, 50.0, *[-0.5] * 10, *[0.5] * 10])
     width = 0.9 / 1.34 * 22**-0.2

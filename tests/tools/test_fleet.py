@@ -136,7 +136,7 @@ def test_missing_slow_and_invalid_machines_are_reported(
     assert (suite.get("name"), suite.get("failures")) == ("machines", "8")
 
 
-def test_groups_that_share_no_row_do_not_stop_the_others(
+def test_group_without_a_common_row_does_not_stop_other_comparisons(
     fleet_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """One group has no row in common with the other groups, because the group was measured in
@@ -197,7 +197,7 @@ def test_history_finds_the_first_changed_run(
 
 
 @pytest.mark.parametrize("word", ["missing", "unresolved", "slow", ""])
-def test_history_refuses_other_words_of_fail_on(
+def test_history_refuses_unknown_verdicts_in_fail_on(
     word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A word of --fail-on that is no verdict of `history` is refused; otherwise the command would
@@ -269,7 +269,7 @@ def test_shift_begins_with_the_first_run_after_it(
         assert shift.verdict == ("slower" if shift.percent > 0 else "faster")
 
 
-def test_spread_of_runs_is_that_of_a_normal_distribution() -> None:
+def test_spread_of_runs_is_estimated_from_the_median_difference() -> None:
     """The median difference of neighbours is 2. Half of the differences of normal values are within
     0.6745 * sqrt(2) standard deviations."""
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
@@ -415,7 +415,7 @@ def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
         (30, 30, 0.0, 2001, False),
     ],
 )
-def test_elapsed_time_is_judged_only_on_an_idle_machine(
+def test_elapsed_time_of_fleet_is_limited_only_on_an_idle_machine(
     seconds: float, busy: float, others: float, megabytes: float, within: bool
 ) -> None:
     assert check_fleet.ComparisonCost(seconds, busy, others, megabytes).is_within_limits is within

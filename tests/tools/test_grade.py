@@ -169,7 +169,9 @@ def make_frequencies(*spreads: float) -> list[Result]:
         ),
     ],
 )
-def test_reason_names_its_benchmarks(results: Sequence[Result], words: str | None) -> None:
+def test_reason_for_a_grade_names_up_to_three_benchmarks(
+    results: Sequence[Result], words: str | None
+) -> None:
     found = grade_results(make_tier(), {}, results).reasons
     assert len(found) == (words is not None)
     assert words is None or found[0].words.endswith(words)
@@ -195,7 +197,7 @@ def test_grade_falls_if_flagged_or_late_windows_exceed_their_limit(
     assert grade_results(make_tier(), {}, [make_result("b", "x", **changed)]).level == level
 
 
-def test_late_windows_are_those_of_the_worst_benchmark() -> None:
+def test_grade_names_the_late_windows_of_the_worst_benchmark() -> None:
     """In benchmark a, 1 of 300 windows is late. In benchmark b, 20 of 100 windows are late, and the
     frequency changed."""
     core = CoreCycleRatio("counted", 1.5, 0.04)
@@ -252,7 +254,7 @@ def test_worst_reason_decides_and_is_listed_first() -> None:
         (make_tier("metal", emulated=True), [], True),
     ],
 )
-def test_remedy_of_an_emulated_cpu_is_another_machine_if_this_one_is_emulated(
+def test_remedy_on_an_emulated_machine_is_another_machine(
     one: Tier, others: list[Tier], itself: bool
 ) -> None:
     """On an emulated machine, make bench-host would measure the emulated CPU, too."""

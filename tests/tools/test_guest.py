@@ -49,7 +49,7 @@ def test_no_shared_variable_is_defined_twice(job: Path) -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda suite: suite.name)
-def test_each_suite_has_its_function_and_a_job(suite: Path) -> None:
+def test_each_guest_suite_has_a_function_and_a_job(suite: Path) -> None:
     assert f"test_{suite.stem}" in FUNCTION.findall(suite.read_text())
     parts = {part.name for part in (*boots.COEXIST, *boots.ALONE)}
     named = {word for job in JOBS for word in re.findall(r"\w+", strip_comments(job))}

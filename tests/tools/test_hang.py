@@ -677,7 +677,7 @@ def test_stuck_cpu_has_at_most_eight_kernel_addresses(first: int, places: int, h
         assert look.find_stuck_cpu([*states, *make_cpu_states(1, rip=first, **fields)]) is None
 
 
-def test_guest_with_a_cpu_that_was_awake_once_does_not_hang() -> None:
+def test_guest_with_a_cpu_awake_in_one_inspection_does_not_hang() -> None:
     idle, awake = (
         make_cpu_states(1, idle=True, interrupts=True),
         make_cpu_states(1, interrupts=True),

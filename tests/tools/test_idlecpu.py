@@ -234,7 +234,7 @@ MOVED = re.compile(
     [((100, 0), False, True), ((100, 0), True, False), ((0, 0), False, False),
      ((100, 90), False, False), ((50, 0), False, True)],
 )  # fmt: skip
-def test_kmbench_moves_to_an_idler_cpu_unless_one_was_named(
+def test_kmbench_moves_to_an_idler_cpu_unless_an_option_names_a_cpu(
     stat_library: Path, tmp_path: Path, later: tuple[int, int], named: bool, moves: bool
 ) -> None:
     """The run begins on the last CPU. If other programs then use this CPU, and the other CPU is

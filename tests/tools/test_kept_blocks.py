@@ -125,7 +125,7 @@ def test_blocks_of_two_processes_are_counted(
     assert count_kept_blocks(tier, "b", samples, kept) == found
 
 
-def test_blocks_are_stored_if_one_is_missing() -> None:
+def test_numbers_of_blocks_are_stored_if_blocks_are_missing() -> None:
     one, all_kept = KeptBlocks(7, 7, 8, 40), KeptBlocks(8, 8, 8, 40)
     assert make_blocks_field(all_kept) == make_blocks_field(None) == {}
     assert read_blocks_field(make_blocks_field(one)) == one and read_blocks_field({}) is None

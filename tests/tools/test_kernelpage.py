@@ -97,7 +97,7 @@ def test_requirements_of_kernels_without_results_are_listed() -> None:
     assert "no result, " not in kernelpage.format_kernel_table(every)
 
 
-def test_page_keeps_its_other_sections(tmp_path: Path) -> None:
+def test_kernel_page_keeps_its_other_sections(tmp_path: Path) -> None:
     page = tmp_path / "kernels.md"
     for title, text in (("One", "old\n"), ("Two", "kept\n"), ("One", "new\n")):
         kernelpage.replace_page_section(page, title, text)
@@ -116,7 +116,7 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_one_row_is_replaced_and_the_others_are_kept(page_folder: Path) -> None:
+def test_row_of_one_kernel_is_replaced_and_other_rows_are_kept(page_folder: Path) -> None:
     for one in (make_results("6.1", "2026-01-01"), make_results("5.10", "2026-01-01")):
         kernelpage.store_kernel_results(one)
     kernelpage.publish_kernel_results()

@@ -164,7 +164,7 @@ def test_step_is_judged_by_exit_code_and_lines(
     assert exact == (why or "2 lines instead of 1; it said: vm: under KVM")
 
 
-def test_refusals_expected_by_suite_kvm_are_those_of_choose_accel(
+def test_suite_kvm_expects_the_error_messages_of_choose_accel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The texts that the suite expects are the error messages of choose_accel()."""
@@ -296,7 +296,7 @@ def test_rounds_of_a_command_whose_marker_was_not_hit_fail(
     assert processes.capture_output(absent).stdout == "SKIP no-such-program is not installed\n"
 
 
-def test_step_without_its_program_is_skipped(tmp_path: Path) -> None:
+def test_kvm_step_without_its_program_is_skipped(tmp_path: Path) -> None:
     """A step that says SKIP is neither passed nor failed, and its reason is named."""
     write_step_results(tmp_path, {"one": (0, "SKIP perf is not installed\n"), "two": (0, "")})
     tally = kvm.judge_steps({"one": Step(0, ["row"]), "two": Step(0)}, tmp_path)

@@ -522,7 +522,7 @@ def test_configuration_of_built_headers_is_preferred(laboratory: Path) -> None:
     assert kernel.config == headers / ".config"
 
 
-def test_added_kernels_follow_those_of_kernels_txt(
+def test_added_kernels_are_listed_after_kernels_txt(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A kernel of kernels.txt hides an added kernel with its name."""

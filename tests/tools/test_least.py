@@ -85,7 +85,7 @@ def write_boot_results(
         (folder / VM_JSON).write_text(json.dumps({"accel": "tcg", "settings": settings}))
 
 
-def test_published_minimums_are_those_of_passed_suites(
+def test_minimum_counts_are_published_for_passed_suites_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     logs = tmp_path / "check"

@@ -63,7 +63,7 @@ def fit_line(points: Sequence[tuple[int, int]]) -> Fraction:
     return across / sum(((a - x) ** 2 for a, _ in points), Fraction())
 
 
-def test_slopes_of_three_windows_are_those_of_least_squares() -> None:
+def test_slope_of_three_windows_is_the_least_squares_slope() -> None:
     samples = simulate_windows(compute_linear_time)
     fitted = fit_slopes_of_samples(samples)
     assert len(fitted["x"]) == PROCESSES * BLOCKS
