@@ -117,7 +117,7 @@ class FakeMirror:
         shutil.rmtree(tree)
 
     def make_apt_fail(self, file: str, text: str) -> None:
-        """Make apt fail with the message `text`: write the control file `file`, such as
+        """Make apt fail with the message `text`: write the control file `file`, for example
         NAME.refused."""
         (self.dir / file).write_text(f"{text}\n")
 

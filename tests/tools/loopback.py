@@ -80,7 +80,7 @@ def write_sshd_configuration(folder: Path, program: Path, port: int) -> list[str
         if (root / "usr/lib/openssh" / name).exists():
             lines.append(f"{word} {root}/usr/lib/openssh/{name}")
     (folder / "config").write_text("\n".join(lines) + "\n")
-    # sshd requires a user named sshd. This machine may have none, so add one to a copy of
+    # sshd requires a user named sshd, which this machine may lack. Add the user to a copy of
     # /etc/passwd.
     users = Path("/etc/passwd").read_text()
     if "\nsshd:" not in users:

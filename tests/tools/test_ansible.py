@@ -127,7 +127,7 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     for name, sums in (("well-1", "unreachable=0    failed=0"), ("dead", "unreachable=1")):
         line = next(line for line in done.stdout.splitlines() if line.startswith(f"{name} "))
         assert sums in line, done.stdout
-    # The role has removed all directories except the one with a foreign file.
+    # The role has removed the directory of each machine, except the directory with a foreign file.
     assert list((fleet.path / "folders").iterdir()) == [precious.parent]
     assert list(precious.parent.iterdir()) == [precious]
     listed = fleet.path / "machines"

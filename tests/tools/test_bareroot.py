@@ -29,8 +29,9 @@ Acquire::http::Proxy "http://proxy:1/";
 Acquire::Retries "5";
 Acquire::ForceIPv4 "true";
 """
-# A script that replaces mmdebstrap. It copies the options of apt and the source list. If the source
-# list contains the first line of the file `fails`, the script prints the other lines and fails.
+# A script that replaces mmdebstrap and copies the options of apt and the source list. If the source
+# list contains the first line of the file `fails`, the script prints the remaining lines of
+# `fails`, and fails.
 FAKE_MMDEBSTRAP = """
 while [ $# -gt 3 ]; do
     case $1 in --aptopt=*) cp "${1#*=}" "$HERE/options" ;; esac
@@ -275,9 +276,9 @@ def unpacked_system(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("unpacked_system")
 def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
-    """A root with a cache starts with the packages that earlier roots of the suite have downloaded,
-    also those of a root that was not removed, and with the directory in which apt downloads. No
-    other file of the earlier root remains."""
+    """A root with a cache starts with the packages that earlier roots of the suite downloaded, even
+    if an earlier root was not removed, and with the directory into which apt downloads. No other
+    file of an earlier root remains."""
     cache, path = tmp_path / "cache", tmp_path / "root"
     shared = cache / "roots" / "a.packages"
     write_packages(shared, "first.deb")

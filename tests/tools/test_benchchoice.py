@@ -84,7 +84,7 @@ def test_emulated_test_kernel_is_booted_once(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """The line that names the accelerator comes before the benchmarks. A test kernel that counts
-    instructions is booted once, too."""
+    instructions is also booted once."""
     told, usual = measure_two_guests(machine, monkeypatch, accelerator, emulated, capsys)
     assert {tier: len(calls) for tier, calls in told.items()} == {"vm": 1, "icount": 1}
     assert usual == "1 to 2 minutes"
@@ -197,8 +197,8 @@ def test_options_apply_to_each_boot_under_kvm(
 def test_chosen_variants_choose_the_benchmarks_of_a_kernel(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Only benchmarks that have a chosen variant in benchmarks.csv are measured. Otherwise boots
-    would be repeated to resolve rows that are not kept."""
+    """Only benchmarks that have a chosen variant in benchmarks.csv are measured, because boots are
+    repeated until all measured rows are resolved."""
     told: list[dict[str, Any]] = []
 
     def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:

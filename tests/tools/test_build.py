@@ -88,8 +88,8 @@ def test_builds_of_one_tree_wait_for_each_other(
 
 
 def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_path: Path) -> None:
-    """During the build of a module outside the tree, the directory /kmarkers has the objects of
-    kmarkers; during the build of kmarkers itself, there is no such directory."""
+    """The directory /kmarkers contains the objects of kmarkers during the build of a module outside
+    the tree, and does not exist during the build of kmarkers itself."""
     assert isinstance(builds.make, threading.Event)
     builds.make.set()
     for name in ("ours", "theirs"):

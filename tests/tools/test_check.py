@@ -71,9 +71,9 @@ def test_timing_sensitive_suites_run_alone() -> None:
 
 @pytest.mark.parametrize("set_name", ["short", "full"])
 def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path) -> None:
-    """Two simulated processes run suites, which take 0.5, 1.5 or 2.5 times their usual times. No
-    process takes more than 1.1 times half of the total time, unless two suites that must run one
-    after the other take longer."""
+    """Two simulated processes run suites that take 0.5, 1.5 or 2.5 times their usual times. Each
+    process takes at most 1.1 times half of the total time, or as long as the longest chain of two
+    suites that run one after the other."""
     suites = [suite for suite in make_suites_of_set(set_name) if not suite.calm]
     pool = SuitePool(suites, pace.History(tmp_path / "times.json"))
     ends = [0.0, 0.0]

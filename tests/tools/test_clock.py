@@ -58,7 +58,7 @@ def test_clock_without_steps_has_step_1(number: int, spread: float) -> None:
 
 @pytest.mark.parametrize("step", [2.5, 5.7])
 def test_fractional_step_below_6_ticks_is_not_estimated(step: float) -> None:
-    """Most distances are near multiples of such a short step by chance."""
+    """By chance, most distances are near multiples of a step below 6 ticks."""
     for seed in range(5):
         assert find_clock_step(simulate_windows(step, 400, 3000, 0, seed)) == 1
 
@@ -121,7 +121,7 @@ def test_clock_step_leaves_out_durations_that_occur_once(
     [
         # Of twelve gaps, nine are multiples of 10 within 1.25 ticks.
         ([10, 20, 31, 39, 50, 60, 70, 80, 11.25, 11.5, 44, 36], 0.75),
-        # Eleven gaps are too few. A gap of more than eight steps does not count.
+        # Eleven gaps are too few, and a gap of more than eight steps is ignored.
         ([10] * 11, 0),
         ([10] * 11 + [90], 0),
         ([10] * 11 + [80], 1),

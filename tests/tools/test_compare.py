@@ -763,10 +763,10 @@ def test_change_of_a_row_with_one_cluster_has_no_interval() -> None:
 def test_interval_of_a_change_agrees_with_the_delta_method(
     processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
 ) -> None:
-    """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand: by
-    the delta method, with Student's t for four degrees of freedom, 2.776. With one process, the
+    """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand with
+    the delta method and Student's t for four degrees of freedom, 2.776. With one process, the
     interval over layouts is included; t for two degrees of freedom is 4.303. Layouts that cost
-    nothing, or that only one of the runs has, do not count."""
+    nothing in a run, or that only one run has, are ignored."""
     a = make_timed_row([9, 10, 11], resolution=resolution, at0=10, at1=10, at2=10, at3=0, at4=10)
     layouts = {f"at{n}": cost for n, cost in enumerate(costs)} | {"at3": 50.0, "at5": 50.0}
     b = make_timed_row([11, 12, 13], processes, resolution, **layouts)

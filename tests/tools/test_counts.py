@@ -140,8 +140,8 @@ def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
 
 
 def test_event_without_a_single_count_fails() -> None:
-    """The suite fails if an event has several possible counts in both boots. It also fails if an
-    event has one count in each boot, and the two counts differ."""
+    """The suite fails if an event has several possible counts in both boots, or one count in each
+    boot but different counts in the two boots."""
     said = judge_events(("----", "----"), ("aaaa", "aaaa"), 576)
     assert next(line.partition(":")[0] for line in said) == "marker-enabled/trace-event"
     key = ("marker-enabled", "trace-event")

@@ -69,8 +69,8 @@ def make_usage(**fields: float) -> Any:
 
 
 def test_cpu_time_of_other_programs_excludes_the_process_itself() -> None:
-    """Programs ran for 8 s, and the process for 5 s of them. Page faults and context switches are
-    those of the process, both minor and major, both voluntary and involuntary."""
+    """All programs ran for 8 s, of which the process itself ran for 5 s. Page faults (minor and
+    major) and context switches (voluntary and involuntary) are counted for the process alone."""
     own = make_usage(utime=10, stime=3, minflt=7, majflt=2, nvcsw=30, nivcsw=4)
     later = make_usage(utime=14, stime=4, minflt=107, majflt=5, nvcsw=41, nivcsw=6)
     before = CounterSnapshot(2.0, {3: (1.0,) * 8}, {3: 7}, own)
@@ -141,7 +141,7 @@ def test_counters_are_read_in_seconds(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(("grown", "suspended"), [(0.4, False), (0.5, False), (0.75, True)])
 def test_time_asleep_above_half_a_second_is_a_suspend(grown: float, suspended: bool) -> None:
-    """The time asleep before the first snapshot does not count."""
+    """Time asleep before the first snapshot is ignored."""
     for asleep in (0.25, 20.0):
         before = CounterSnapshot(0.0, {}, {}, CHILDREN, asleep)
         after = replace(before, asleep=asleep + grown)
@@ -275,7 +275,7 @@ def make_slow_stretch(blocks: range, factor: float) -> list[Sample]:
 
 def test_lateness_describes_the_variant_and_the_benchmark() -> None:
     """Windows of 10,000 ticks are late from 12,500 ticks on. In block 2, two of three windows are
-    late, in block 7 one of two. The flagged windows do not count."""
+    late; in block 7, one of two windows is late. Flagged windows are ignored."""
     windows = [make_window(10_000, variant=name, block=n) for n in range(7) for name in "ab"]
     del windows[4:6]
     windows += [make_window(value, block=2, variant="a") for value in (13_000, 20_000, 10_000)]

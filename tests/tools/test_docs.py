@@ -22,8 +22,8 @@ NO_SPDX = {"LICENSE", "GPL-2.0-only.txt", ".gitignore", "changelog", "copyright"
 
 LINK = re.compile(r"!?\[[^]]*\]\(([^)\s]+)\)")
 MAKE = re.compile(r"(?:^ *|&& )make ((?:[a-z]+-)*[a-z]+)\b", re.MULTILINE)
-# File names in text. In directories of modules only .c and .h files match, because paths in debugfs
-# begin with the same names as these directories.
+# File names in text. In directories of modules, only names of .c and .h files match, because
+# debugfs paths begin with the names of these directories.
 NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
     r"|(?:base|patcher|immediate|markers|sdt|entry|bench_modules)/[\w./*-]*\w\.[ch])\b"

@@ -181,8 +181,9 @@ def lacks_symbol_with_prefix(pattern: str, symbols: list[str], matching: list[st
 
 
 def test_pattern_matches_functions_without_their_cold_suffix(program: Path) -> None:
-    """A pattern is compared with the name of the function; f.cold is a part of f, f.part.0 is not.
-    This also holds if the literal beginning of the pattern has a dot."""
+    """A pattern is compared with the name of the function: f.cold is a part of the function f, but
+    f.part.0 is a function of its own. This holds even if the literal beginning of the pattern
+    contains a dot."""
     found = list_matching_symbols(program, ((pattern, SYMBOLS) for pattern in MATCHES))
     assert {pattern: matching for pattern, _, matching in found} == MATCHES
 

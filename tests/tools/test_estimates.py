@@ -162,8 +162,8 @@ def test_stored_estimates_are_used_only_if_valid(
 def test_first_reason_of_a_grade_is_printed_and_further_ones_are_counted(
     count: int, said: str
 ) -> None:
-    """A comparison tells the grade of each tier in one line. Reasons of a better grade do not
-    count."""
+    """A comparison prints the grade of each tier in one line. Reasons that would give a better
+    grade are not counted."""
     reasons = [("good", "a better one"), *(("fair", f"reason {n}") for n in range(count))]
     grade = TierGrade("native", "6.1", "fair", tuple(reasons))
     assert grade.words == f"native, kernel 6.1: {said}"

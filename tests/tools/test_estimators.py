@@ -736,7 +736,7 @@ def test_residuals_are_differences_from_the_batch() -> None:
 
 
 def test_location_without_noise_has_the_interval_over_layouts() -> None:
-    """One of eight layouts costs 1, the others nothing. The variance of their mean is 1/8 / 8, and
+    """One of eight layouts costs 1, the others cost 0. The variance of their mean is 1/8 / 8, and
     Student's t for seven degrees of freedom is 2.365. Nothing changes over time, so the interval
     over time has no width, and an endless run would have the same interval."""
     layout, process = np.arange(64) % 8, np.repeat(np.arange(8), 8)

@@ -312,9 +312,8 @@ def test_comparison_key_of_over_eight_layouts_has_a_bit_per_eighth_of_a_line(
 
 
 def test_rows_with_the_most_frequent_layouts_are_references() -> None:
-    """Two of three runs have the layouts 0 and 3. Of equally frequent layouts, the larger key is
-    used, and of rows with the same key, the one with the most layouts. Exact counts are left
-    out."""
+    """Two of three runs have the layouts 0 and 3. If layouts are equally frequent, the larger key
+    is used; if rows have the same key, the row with the most layouts. Exact counts are left out."""
     some, other = make_row(), make_row(places=frozenset((1, 3)))
     few, many = (make_row("w", places=frozenset(n)) for n in ((8, 9), (8, 9, 16)))
     entries = [("a", some), ("b", other), ("c", some), ("a", few), ("b", many), ("c", few)]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the files that the handbook contains and of the commit that it names, also outside of a
-checkout. These tests do not need Sphinx; handbook_site.py tests the pages."""
+"""Tests of the files in the handbook and of the commit that the handbook names, inside and outside
+of a checkout. These tests do not need Sphinx; handbook_site.py tests the pages."""
 
 from __future__ import annotations
 

@@ -464,8 +464,8 @@ def test_inspections_before_the_timeout_do_not_count(tmp_path: Path, guest: Fake
 
 
 def test_record_has_every_series_and_its_addresses(tmp_path: Path, guest: FakeGuest) -> None:
-    """The record has the addresses of each CPU, sorted, and its state in the last inspection.
-    Inspections before an error are recorded, too."""
+    """The record has the sorted addresses of each CPU and the state of each CPU in the last
+    inspection. Inspections before an error are recorded as well."""
     watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
     assert watched.inspect_at_timeout() is None
     ends = [

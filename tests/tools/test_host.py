@@ -111,8 +111,8 @@ def test_noisy_machine_is_refused_for_measuring(
     assert "measures for several minutes in user space and in the kernel" in quiet.stdout
 
 
-# A replacement of sleep that returns at once. It sets the load to the next line of the file
-# `loads`; the last line stays.
+# A replacement of sleep that returns at once and sets the load to the next line of the file
+# `loads`. The last line is used again.
 NEXT_LOAD = """#!/bin/sh
 echo "$1" >>"$KMARKERS_ROOT/slept"
 head -n 1 "$KMARKERS_ROOT/loads" >"$KMARKERS_ROOT/proc/loadavg"

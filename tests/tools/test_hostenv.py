@@ -180,7 +180,7 @@ def test_machine_is_described_by_files_of_sysfs(
 def test_machine_of_an_imported_run_is_described_by_its_properties(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Without a date of the other machine, the run has the current date."""
+    """If the other machine gave no date, the run has the current date."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     monkeypatch.setattr(hostenv, "describe_source", dict)
     told = {

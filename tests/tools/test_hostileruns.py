@@ -279,9 +279,9 @@ def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
 def test_unreadable_directory_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A directory cannot be read, and samples.csv of a run is a symbolic link to itself. Both are
-    reported as refused, and the other runs are compared. PermissionError is simulated, because root
-    can read every directory."""
+    """One run is in a directory that cannot be read, and samples.csv of another run is a symbolic
+    link to itself. Both runs are reported as refused, and the remaining runs are compared.
+    PermissionError is simulated, because root can read every directory."""
     manyruns.write_runs(tmp_path, 4)
     loop = tmp_path / "machine-00003" / "samples.csv"
     loop.unlink()

@@ -27,7 +27,7 @@ CHOSEN = re.compile(
     r"other CPUs: (\d+) to (\d+) %$",
     re.M,
 )
-# A program that keeps a CPU busy until it is killed. It prints a line when it begins.
+# A program that prints a line when it begins, and keeps a CPU busy until it is killed.
 BUSY = "import os, sys; os.sched_setaffinity(0, {int(sys.argv[1])}); print(flush=True)\nwhile 1: 0"
 
 
@@ -302,8 +302,8 @@ def test_a_single_cpu_is_chosen_without_a_message() -> None:
 @pytest.mark.parametrize("busy", ALLOWED)
 def test_a_busy_cpu_is_not_chosen(busy: int, tmp_path: Path) -> None:
     """If a busy loop keeps one CPU busy, kmbench chooses another CPU, whose number is in the env
-    file and in each sample. Other programs may use that CPU, too, so the best of TRIES tries
-    counts."""
+    file and in each sample. The best of TRIES tries counts, because other programs may use the
+    chosen CPU."""
     for number in range(TRIES):
         raw = tmp_path / str(number)
         with keep_cpu_busy(busy):

@@ -50,7 +50,7 @@ def test_error_of_a_share_follows_from_the_errors_of_both_times() -> None:
 
 
 def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
-    """An interval may reach farther to one side of the estimate than to the other. The error is the
+    """The two ends of an interval may have different distances from the estimate; the error is the
     longer distance."""
     entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
     assert impact.read_added_cost(entry) == Estimate(2, 10)

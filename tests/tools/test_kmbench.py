@@ -191,8 +191,8 @@ def test_processes_have_different_offsets_of_stack_and_heap() -> None:
     assert len({line for place in places for line in place}) == 32
 
 
-# A program that moves its heap and its stack as kmbench does. It prints the offsets in the file
-# env, and how far the first block of the heap and the frame of a function are from fixed places.
+# A program that moves its heap and its stack as kmbench does. The program prints the offsets in the
+# file env, and the distances of the first heap block and of a stack frame from fixed places.
 PLACES = """
 #include <stdlib.h>
 #include <unistd.h>
@@ -481,8 +481,8 @@ def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
 
 
 def test_progress_is_shown_on_a_terminal() -> None:
-    """The number of finished windows grows. It is printed five times a second, at the beginning and
-    at the end."""
+    """The number of finished windows grows, and is printed at the beginning, five times a second,
+    and at the end."""
     main, other = pty.openpty()
     start = time.monotonic()
     words = [str(KMBENCH), "run", "-b", "2000", "empty-loop", "memcpy-4096"]

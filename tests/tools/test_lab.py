@@ -183,8 +183,8 @@ def test_first_reason_of_a_failure_is_reported(
 
 
 def test_results_are_unpacked_without_their_first_folder(tmp_path: Path) -> None:
-    """Empty folders are made, and a link to a file becomes a copy. The archive is removed; an empty
-    archive is an error, and so is a link to a file that is missing."""
+    """Empty folders are made, a link to a file becomes a copy, and the archive is removed. An empty
+    archive and a link to a missing file are errors."""
     archive = tmp_path / "results.tar.gz"
     pack_results(archive, "results/", "results/a", "results/b/", "results/c/d", "results/e->c/d")
     result = Result(exit_code=0)
@@ -461,8 +461,8 @@ def test_busybox_must_be_static(
 
 
 def test_lines_of_the_status_channel_are_read_when_complete(tmp_path: Path) -> None:
-    """A line that is written in parts is shown once. At the end, an incomplete line is read, too.
-    Only a whole line with the nonce sets the exit code."""
+    """A line that is written in parts is shown once. At the end, an incomplete line is read as
+    well. Only a whole line with the nonce sets the exit code."""
     path = tmp_path / "status.log"
     said: list[str] = []
     status = channel.StatusChannel(path, "abc", said.append)

@@ -25,7 +25,7 @@ CHECKPATCH_FILES = ["checkpatch.pl", "const_structs.checkpatch", "spelling.txt"]
 def test_shell_scripts_are_found_by_suffix_and_by_interpreter(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Scripts that other scripts source are left out: shellcheck reads them with the others."""
+    """Scripts that other scripts source are left out, because shellcheck reads sourced scripts."""
     monkeypatch.setattr(linters, "ROOT", tmp_path)
     shell = {"a.sh": "# shellcheck source=lib/common.sh\n. ./common.sh\n", "b.sh": ""}
     shell |= {"sh": "#!/bin/sh\n", "bash": "#!/usr/bin/env bash\n", "dash": "#! /bin/dash -e\n"}
@@ -114,7 +114,7 @@ def test_damaged_kernel_source_is_reported(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_files_with_the_same_disabled_warnings_share_a_command(tmp_path: Path) -> None:
-    """The warnings that are disabled for a file are those of all prefixes of its path."""
+    """For a file, the warnings of all prefixes of its path are disabled."""
     paths = [Path(name) for name in ("base/a.c", "patcher/main.c", "base/b.c", "tests/kernel/a.c")]
     first, *others = checkpatch.make_checkpatch_commands(Path("s.pl"), paths, tmp_path / "types")
     macros = "COMPLEX_MACRO,MULTISTATEMENT_MACRO_USE_DO_WHILE,MACRO_WITH_FLOW_CONTROL"
@@ -155,8 +155,8 @@ def test_checkpatch_checks_every_c_file(tmp_path: Path, monkeypatch: pytest.Monk
 def test_packages_for_linters_are_unpacked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The tree for linters has sparse and perl, and no package of the kernel. The kernel itself is
-    that of the test kernel."""
+    """The tree for linters contains sparse and perl but no kernel package; the test kernel is used
+    as the kernel."""
     mirror = FakeMirror(tmp_path, monkeypatch)
     for name in linters.LINT_TOOLS:
         mirror.add_package(name, "1", f"usr/bin/{name}")

@@ -275,7 +275,7 @@ def test_unresolved_rows_are_shown_first_if_not_all_fit(
     height: int, shown: str, hidden: int
 ) -> None:
     """The heading, an empty line and the number of resolved rows take three lines. The row of a
-    dormant site precedes those of enabled probes, whether or not it was resolved first."""
+    dormant site precedes the rows of enabled probes, even if it was resolved later."""
     verdicts = {"b": "unresolved", "c": "resolving", "d": "equivalent", "e": "resolving"}
     rows = LiveVerdicts("native", unit="cycles")
     for name, verdict in {**verdicts, "f": "faster", "a": "slower"}.items():
