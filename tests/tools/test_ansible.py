@@ -145,7 +145,7 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     assert main(["compare", *runs, "--fail-on", "missing"]) == 0
 
 
-def test_check_mode_changes_nothing(fleet: Fleet) -> None:
+def test_ansible_check_mode_changes_nothing(fleet: Fleet) -> None:
     fleet.add_machine("well")
     done = fleet.run_playbook("--check")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -79,7 +79,7 @@ def write_packages(directory: Path, *names: str) -> None:
 
 
 @pytest.mark.parametrize("same_file_system", [True, False])
-def test_packages_are_linked_or_copied(
+def test_cached_packages_are_linked_or_copied_without_replacement(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same_file_system: bool
 ) -> None:
     def refuse_link(*_: object, **__: object) -> None:
@@ -98,7 +98,7 @@ def test_packages_are_linked_or_copied(
     }
 
 
-def test_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
+def test_downloaded_packages_of_a_removed_root_are_kept(tmp_path: Path) -> None:
     shared = tmp_path / "cache" / "packages"
     roots = [Root(tmp_path / name, shared, None) for name in ("first", "second")]
     for root in roots:

@@ -489,7 +489,7 @@ def test_text_is_shown_in_the_pager_that_the_user_chose(
     assert capsys.readouterr().out == ("" if words else "é\n")
 
 
-def test_program_appends_its_output_to_a_log(tmp_path: Path) -> None:
+def test_output_of_a_program_is_appended_to_its_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("before\n")
     words = ["sh", "-c", 'read -r x; echo "$A$x $(pwd)"; echo wrong >&2; exit 7']
@@ -497,7 +497,7 @@ def test_program_appends_its_output_to_a_log(tmp_path: Path) -> None:
     assert log.read_text() == f"before\nb {paths.ROOT}\nwrong\n"
 
 
-def test_program_is_ended_at_its_time_limit(tmp_path: Path) -> None:
+def test_program_is_killed_at_its_time_limit(tmp_path: Path) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         processes.run_program(["sleep", "60"], tmp_path / "log", seconds=0.01)
     assert not processes._running

@@ -44,7 +44,7 @@ def test_native_report_is_printed_before_downloads(machine: Machine) -> None:
         (["sh", "-c", "exit $CODE"], "a step failed: exit code 7"),
     ],
 )
-def test_failed_step_is_named(command: Sequence[str], said: str) -> None:
+def test_error_names_the_failed_bench_step(command: Sequence[str], said: str) -> None:
     with pytest.raises(FailedError) as failed:
         bench.run_measuring_step(command, "a step", {"CODE": "7"})
     assert str(failed.value) == said

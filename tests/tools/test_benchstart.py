@@ -63,7 +63,7 @@ def test_error_names_an_unwritable_lock_of_builds(checkout: Path, lacks: str) ->
     assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
-def test_failed_build_names_packages(checkout: Path) -> None:
+def test_failed_build_prints_the_packages_to_install(checkout: Path) -> None:
     (checkout / "bin/make").write_text("#!/bin/sh\nexit 1\n")
     done = start_bench(checkout, 0)
     assert (done.returncode, done.stdout) == (2, "")

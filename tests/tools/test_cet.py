@@ -49,7 +49,7 @@ def make_result(folder: Path, console: str, status: str, exit_code: int | None) 
     return Result(out=folder, exit_code=exit_code)
 
 
-def test_crash_by_a_call_that_skips_endbr_passes(tmp_path: Path) -> None:
+def test_boot_passes_if_a_call_that_skips_endbr_crashes(tmp_path: Path) -> None:
     tally = cet.judge_skipped_endbr(make_result(tmp_path, MISSED, STARTED, None))
     assert not tally.failed
     assert tally.passed == 5
@@ -65,7 +65,7 @@ def test_crash_by_a_call_that_skips_endbr_passes(tmp_path: Path) -> None:
         (MISSED, "", None, "no call of a function with ENDBR succeeded"),
     ],
 )
-def test_deviation_from_the_expected_crash_fails(
+def test_boot_without_the_expected_crash_fails(
     tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
 ) -> None:
     tally = cet.judge_skipped_endbr(make_result(tmp_path, console, status, exit_code))
@@ -208,7 +208,7 @@ def test_requests_that_bochs_cannot_fulfil_are_refused(
         boot(replace(request, **wrong))  # type: ignore[arg-type]
 
 
-def test_suites_of_all_setups_exist() -> None:
+def test_suites_of_all_cet_setups_exist() -> None:
     there = {path.stem for path in (ROOT / "tests/vm/suites").glob("*.sh")}
     for setup in cet.SETUPS:
         assert set(setup.suites.split()) <= there

@@ -176,7 +176,7 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
         (["native-*san"], {"native-asan", "native-ubsan", "native-tsan"}),
     ],
 )
-def test_pattern_selects_names_and_groups(words: list[str], wanted: set[str]) -> None:
+def test_pattern_selects_tests_by_name_and_group(words: list[str], wanted: set[str]) -> None:
     assert {row.name for row in registry.select_tests(words, "short")} == wanted
 
 

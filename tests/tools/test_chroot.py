@@ -37,7 +37,9 @@ def write_script(program: Path, script: str) -> None:
     program.chmod(0o755)
 
 
-def test_exit_code_of_the_command_is_returned(fake_programs: Path, tmp_path: Path) -> None:
+def test_exit_code_of_a_command_in_a_chroot_is_returned(
+    fake_programs: Path, tmp_path: Path
+) -> None:
     log = tmp_path / "log"
     for code in (0, 1, 2, 125):
         command = ["sh", "-c", f"echo said {code}; exit {code}"]
@@ -54,7 +56,7 @@ def test_exit_code_of_the_command_is_returned(fake_programs: Path, tmp_path: Pat
         ("chroot", "echo chroot: no such thing >&2; exit 125", "chroot: no such thing"),
     ],
 )
-def test_failed_mount_raises_an_error(
+def test_failed_mount_of_a_chroot_raises_an_error(
     fake_programs: Path, tmp_path: Path, program: str, script: str, why: str
 ) -> None:
     write_script(fake_programs / program, script)
@@ -62,7 +64,9 @@ def test_failed_mount_raises_an_error(
         chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"], tmp_path / "log")
 
 
-def test_without_root_no_command_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_command_is_run_in_a_chroot_without_root(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="tree needs root"):
         chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"])

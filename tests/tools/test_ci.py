@@ -74,7 +74,7 @@ def test_templates_run_every_part_of_the_test_script() -> None:
         assert re.search(rf"^\d:{part}[ )|]", usage, re.M)
 
 
-def test_each_part_runs_setup_and_tests(tmp_path: Path) -> None:
+def test_each_part_of_ci_test_runs_setup_and_tests(tmp_path: Path) -> None:
     for name in ("scripts/setup", "scripts/kmarkers"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@"\nexit ${{FAILS:-0}}\n')

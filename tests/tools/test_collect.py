@@ -206,7 +206,7 @@ def test_unit_of_samples_depends_on_tier_and_emulation(
     assert rundir.get_tier_unit(tier, rundir.is_emulated(tier, env, vm)) == unit
 
 
-def test_lines_of_an_env_file_are_stripped(tmp_path: Path) -> None:
+def test_env_file_is_parsed_without_comments_and_blanks(tmp_path: Path) -> None:
     file = tmp_path / "env"
     file.write_text("# comment=1\n\n  \n kernel = 6.1 \ncmd=a=b\nempty=\nkernel=6.2\n")
     found = collect.read_key_values(file)

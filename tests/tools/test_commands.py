@@ -58,7 +58,7 @@ from kmtools.runner import registry
           for text, value in (("vm=ssh://a/b=c", ("vm", "ssh://a/b=c")), ("cloud=debugfs", None))),
     ],
 )  # fmt: skip
-def test_argument_is_parsed_or_refused(
+def test_arguments_of_five_options_are_parsed_or_refused(
     parse: Callable[[str], object], text: str, value: object
 ) -> None:
     if value is None:
@@ -68,7 +68,7 @@ def test_argument_is_parsed_or_refused(
         assert parse(text) == value
 
 
-def test_verdicts_are_separated_by_commas() -> None:
+def test_verdicts_in_an_option_are_separated_by_commas() -> None:
     known = verdict_words.FAIL_ON_SHIFTS
     assert comparing.parse_verdicts("slower, faster", known) == ["slower", "faster"]
     with pytest.raises(ArgumentTypeError, match=r"^'missing' is not one of slower, faster, chan"):
@@ -96,7 +96,9 @@ def test_file_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     assert (tmp_path / "file").read_text() == "text"
 
 
-def test_program_and_module_must_exist(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_program_or_module_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     for name, mode in (("program", 0o755), ("text", 0o644)):
         (tmp_path / name).touch()
@@ -212,7 +214,7 @@ def test_failed_build_of_modules_fails_the_command(
     assert len(calls) == count
 
 
-def test_commands_for_kernels_pass_their_arguments(
+def test_lab_commands_pass_arguments_to_kernel_functions(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     calls: list[object] = []
@@ -281,7 +283,7 @@ def test_kernel_with_the_fewest_boots_is_booted_next(monkeypatch: pytest.MonkeyP
         (None, None, None, [], 0, "--runs 0: at least one run is needed"),
     ],
 )
-def test_arguments_of_macro_must_be_complete(
+def test_macro_refuses_incomplete_arguments(
     on: str | None,
     off: str | None,
     label: str | None,

@@ -306,7 +306,7 @@ LONG_TEXT = " ".join(["words"] * 16)
         ([LONG_TEXT, "b"], 1, [LONG_TEXT[:77], "words words words", "and 1 more: --all"]),
     ],
 )
-def test_texts_that_do_not_fit_are_counted(
+def test_texts_of_a_comparison_that_do_not_fit_are_counted(
     texts: list[str], most_lines: int, lines: list[str]
 ) -> None:
     """The first text is always printed. The last of the allowed lines is for the number of omitted
@@ -322,7 +322,7 @@ def test_texts_that_do_not_fit_are_counted(
         *(((SHARE, EXACT), True, True), ((), False, False)),
     ],
 )
-def test_hints_depend_on_the_kinds_of_rows(
+def test_hints_of_a_comparison_fit_timed_and_counted_rows(
     kinds: Sequence[str], timed: bool, counted: bool
 ) -> None:
     """The hints name the smallest detectable change if a row is a time, and how instructions are
@@ -599,7 +599,7 @@ def test_reason_why_rows_cannot_be_compared_is_noted(changed: dict[str, object],
         (("quick", "late; next: x"), "A: quick; B: late"),
     ],
 )
-def test_poor_grades_name_their_run(poor: tuple[str, str], said: str) -> None:
+def test_note_on_a_poor_grade_names_the_run(poor: tuple[str, str], said: str) -> None:
     """The remedy of a poor grade is left out. A poor grade replaces a verdict on a time, and
     precedes the note."""
     a, b = (replace(make_timed_row([2.0, 2.0], processes=1), poor=why) for why in poor)
@@ -801,7 +801,7 @@ def test_interval_has_the_degrees_of_freedom_of_the_row_that_varies(
         *((1.0, "+1.00 %"), (-1.257, "-1.26 %"), (123.0, "+123.00 %")),
     ],
 )
-def test_change_without_a_number_is_a_dash(percent: float | None, text: str) -> None:
+def test_change_without_a_number_is_printed_as_a_dash(percent: float | None, text: str) -> None:
     assert changetext.format_percent(percent) == text
 
 
@@ -1064,7 +1064,7 @@ def test_verdict_that_does_not_fit_beside_the_numbers_has_its_own_line(
 
 
 @pytest.mark.parametrize(("over", "split"), [(0, False), (1, True)])
-def test_row_of_80_columns_is_one_line(over: int, split: bool) -> None:
+def test_row_of_up_to_80_columns_is_printed_in_one_line(over: int, split: bool) -> None:
     cells = ("t", "b", "v" * (54 + over), "1", "2", "u", "+1.00 %", "[?]", "sl")
     lines = changetext.format_rows_by_benchmark([cells])
     assert lines[:2] == ["", "t b, u"] and len(lines) == (4 if split else 3)

@@ -32,7 +32,7 @@ def judge_added_instructions(found: Counts) -> Tally:
     return tally
 
 
-def test_expected_counts_pass(valid_counts: Counts) -> None:
+def test_suite_counts_passes_on_expected_counts(valid_counts: Counts) -> None:
     tally = judge_added_instructions(valid_counts)
     assert not tally.failed
     assert tally.passed == len(NOPS_IN) * len(NOPS) + len(ADDED)
@@ -47,19 +47,19 @@ def test_expected_counts_pass(valid_counts: Counts) -> None:
         (("lock-pair-mutex", "marker-jump"), set(), "adds nothing instructions, not 2 to 2"),
     ],
 )
-def test_a_wrong_count_fails(
+def test_suite_counts_fails_on_a_wrong_count(
     valid_counts: Counts, key: tuple[str, str], value: set[Fraction], said: str
 ) -> None:
     tally = judge_added_instructions({**valid_counts, key: value})
     assert tally.failed == [f"{'/'.join(key)} {said}"]
 
 
-def test_a_missing_variant_fails(valid_counts: Counts) -> None:
+def test_suite_counts_fails_on_a_missing_variant(valid_counts: Counts) -> None:
     del valid_counts["function-entry", "recorded-nop"]
     assert len(judge_added_instructions(valid_counts).failed) == 1
 
 
-def test_missing_successor_of_a_published_number_fails() -> None:
+def test_suite_counts_fails_without_a_successor_of_a_published_number() -> None:
     """The suite fails for each published number whose measurement no benchmark repeats. One number
     is exempt, because its benchmark needs a second CPU."""
     tally = Tally()
@@ -139,7 +139,7 @@ def test_marker_and_tracepoint_events_are_compared_without_page_costs() -> None:
     assert judge_events(*longer, 596) == said
 
 
-def test_event_without_a_single_count_fails() -> None:
+def test_suite_counts_fails_if_an_event_has_several_counts() -> None:
     """The suite fails if an event has several possible counts in both boots, or one count in each
     boot but different counts in the two boots."""
     said = judge_events(("----", "----"), ("aaaa", "aaaa"), 576)

@@ -90,7 +90,7 @@ def compile_with_clang(entry: database.Command) -> str:
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="clang is missing: apt-get install clang")
-def test_clang_accepts_the_entries() -> None:
+def test_clang_accepts_entries_of_compile_commands_json() -> None:
     """Run clang on some entries of the compile_commands.json that `make clangd` wrote."""
     if not (ROOT / database.NAME).is_file() or not catalogue.find_unpacked_kernel(
         catalogue.get_default_kernel_name()

@@ -13,7 +13,7 @@ from kmtools.lab.catalogue import Entry
 from kmtools.suites import kernelsuite
 
 
-def test_missing_option_is_reported() -> None:
+def test_missing_config_option_of_a_debug_kernel_is_reported() -> None:
     wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
     config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
     assert debugkernel.find_missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]

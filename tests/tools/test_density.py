@@ -140,7 +140,7 @@ def make_site_cost(name: str, cost: float, ci: Interval) -> SiteCost:
     return SiteCost(*of, name, UNIT_TSC, [64], 9, cost, ci, pass_cost=8, core=None, ns_per_tick=1)
 
 
-def test_figure_has_lines_as_long_as_intervals() -> None:
+def test_lines_in_the_figure_of_sites_are_as_long_as_intervals() -> None:
     """A line is as long as its interval; the line of an unbounded interval spans the axis."""
     costs = [
         make_site_cost("marker-generic", 1.0, Interval(-3.0, 15.0)),
@@ -250,7 +250,7 @@ def test_site_cost_is_in_json_in_ticks_cycles_ns_and_percent(
     [("", "", "", SLOWER), ("n", "", "n", WITHHELD), ("", "c", "c", SLOWER),
      ("n", "c", "n; c", WITHHELD)],
 )  # fmt: skip
-def test_verdict_on_a_site_is_withheld_for_a_note_only(
+def test_verdict_on_a_site_is_withheld_by_a_note_not_by_a_caveat(
     note: str, caveat: str, remark: str, verdict: str
 ) -> None:
     one = replace(make_site_cost("x", 1.0, Interval(0.5, 2.0)), note=note, caveat=caveat)
@@ -316,7 +316,7 @@ def test_interval_of_zero_blocks_is_unbounded() -> None:
 
 
 @pytest.mark.parametrize(("wrong", "failed"), [({}, 0), ({"marker-jump-16": 74}, 1)])
-def test_wrong_instruction_counts_are_found(wrong: dict[str, int], failed: int) -> None:
+def test_suite_counts_fails_on_a_wrong_cost_of_16_sites(wrong: dict[str, int], failed: int) -> None:
     passes = make_bench({"none": 0, "marker-jump": 1, "marker-generic": 3}, 57).costs
     whole = {("density-full", name): {Fraction(n)} for name, n in {**passes, **wrong}.items()}
     tally = counts.judge_instruction_counts(whole, whole)

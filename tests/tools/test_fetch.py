@@ -94,7 +94,7 @@ def test_older_kernel_is_fetched_if_the_newest_is_not_on_the_mirror(
     assert NOT_FOUND in said
 
 
-def test_error_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
+def test_fetch_fails_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
     for release in (OLD, NEW):
         mirror.make_apt_fail(f"linux-image-{release}.refused", NOT_FOUND)
     with pytest.raises(NotOnMirrorError, match="k: nothing could be downloaded"):
@@ -213,7 +213,9 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
         ("", True),
     ],
 )
-def test_only_sha256_digests_are_compared(tmp_path: Path, digest: str, complete: bool) -> None:
+def test_downloads_are_compared_with_sha256_digests_only(
+    tmp_path: Path, digest: str, complete: bool
+) -> None:
     """A file with another digest is removed, a file with another size is not."""
     path = tmp_path / "a.deb"
     assert not ListedFile(3, digest).is_complete(path)

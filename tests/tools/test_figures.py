@@ -70,7 +70,7 @@ def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
 
 
 @WIDTHS
-def test_names_of_wide_letters_fit(width: int) -> None:
+def test_long_name_of_wide_letters_is_shortened_to_fit(width: int) -> None:
     """A long name of wide letters, such as m, is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
         one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row(name)])
@@ -104,7 +104,9 @@ def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
         (Scale(-20.0, 5e5, 20.0), 200, ["0", "100", "10 k"]),
     ],
 )
-def test_labels_of_ticks_fit(axis: Scale, width: int, labels: list[str]) -> None:
+def test_tick_labels_that_do_not_fit_are_omitted(
+    axis: Scale, width: int, labels: list[str]
+) -> None:
     """The label of a tick is omitted if it is too close to the previous label, or if it crosses the
     edge of the figure. The axis of a wide figure ends far from the edges, that of a narrow figure
     6 units from each edge. A letter of a label is 8 units wide, so that a label of one letter fits
@@ -120,7 +122,7 @@ def test_labels_of_ticks_fit(axis: Scale, width: int, labels: list[str]) -> None
     [(WIDE, ["1", "100", "10 k", "1 M"]), (NARROW, ["1", "100", "10 k", "1 M"]),
      (140, ["1", "100", "1 M"])],
 )  # fmt: skip
-def test_labels_of_the_ticks_of_a_chart_fit(width: int, labels: list[str]) -> None:
+def test_chart_omits_tick_labels_that_are_too_close(width: int, labels: list[str]) -> None:
     """A figure of 140 units has an axis of 80 units for 6.2 decades. "10 k" begins at 37, too close
     to "100", which ends at 40."""
     points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
@@ -260,7 +262,7 @@ def test_dollar_signs_are_no_formulas(width: int) -> None:
 
 
 @WIDTHS
-def test_distribution_stands_on_its_base_line(width: int) -> None:
+def test_outline_of_a_distribution_ends_at_its_base_line(width: int) -> None:
     """The outline of a distribution begins and ends at the height of the point, below its first and
     its last value. The peak is 30 units above the point."""
     row = make_row("first", density=[(0.5, 0.2), (1.0, 1.0), (1.5, 0.6), (1.75, 0.1)])

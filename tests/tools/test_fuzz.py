@@ -10,7 +10,7 @@ from kmtools.suites import fuzz
 
 @pytest.mark.parametrize("text", ["0", "-5", "1.5", "soon"])
 @pytest.mark.parametrize("variable", [True, False])
-def test_unlimited_duration_is_refused(
+def test_fuzz_refuses_an_unlimited_duration(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], variable: bool, text: str
 ) -> None:
     """A duration that is no positive whole number is refused, as an option and in the environment.

@@ -214,7 +214,7 @@ def test_grade_names_the_late_windows_of_the_worst_benchmark() -> None:
     assert "most in" not in alone.words
 
 
-def test_remedies_are_listed_once() -> None:
+def test_equal_remedies_of_a_grade_are_listed_once() -> None:
     reasons = (Reason(Level.POOR, "a", "x"), Reason(Level.FAIR, "b"), Reason(Level.FAIR, "c", "y"))
     assert Grade(Level.POOR, (*reasons, reasons[0])).remedies == ["x", "y"]
 

@@ -61,7 +61,7 @@ def strip_comments(script: Path) -> str:
     return re.sub(r"^\s*#.*", "", script.read_text(), flags=re.MULTILINE)
 
 
-def test_jobs_run_existing_suites() -> None:
+def test_jobs_of_test_kernels_run_existing_suites_only() -> None:
     lists = [loop for job in JOBS for loop in SUITE_LOOP.findall(strip_comments(job))]
     named = [name for loop in lists for name in re.findall(r"\w+", loop)]
     named += [name for job in JOBS for name in SUITE_RUN.findall(strip_comments(job))]

@@ -382,7 +382,7 @@ def test_rcu_section_around_a_probe_costs_less_than_a_call() -> None:
         ("--help", "more"),
     ],
 )
-def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
+def test_kmbench_refuses_wrong_arguments(words: tuple[str, ...]) -> None:
     """The exit code is 2, and stderr has a message."""
     done = run_kmbench(*words)
     assert done.returncode == EXIT_USAGE
@@ -400,11 +400,11 @@ def test_wrong_arguments_are_refused(words: tuple[str, ...]) -> None:
         (("run", "--prefer", "1024"), "bad value '1024' for -p"),
     ],
 )
-def test_message_names_the_wrong_argument(words: tuple[str, ...], message: str) -> None:
+def test_message_of_kmbench_names_the_wrong_argument(words: tuple[str, ...], message: str) -> None:
     assert run_kmbench(*words).stderr == f"kmbench: {message}\n"
 
 
-def test_help_is_printed_on_stdout() -> None:
+def test_kmbench_prints_help_on_stdout() -> None:
     """The usage is printed on stdout, so that a pager can show it."""
     done = run_kmbench("--help")
     assert done.returncode == 0
@@ -567,7 +567,7 @@ def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-def test_a_directory_with_a_run_is_refused(tmp_path: Path) -> None:
+def test_kmbench_refuses_a_directory_with_a_run(tmp_path: Path) -> None:
     """A run in a directory that has samples is refused: its old samples would be mistaken for
     samples of the new run."""
     raw = tmp_path / "raw"

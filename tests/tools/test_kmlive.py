@@ -321,7 +321,7 @@ def test_benchmarks_are_measured_in_the_order_of_their_names(module: FakeModule)
     assert not (raw / "macro-ping.csv").exists()
 
 
-def test_a_kernel_without_ipv4_is_recorded(module: FakeModule) -> None:
+def test_kmlive_records_that_the_kernel_has_no_ipv4(module: FakeModule) -> None:
     """The file live has the reason, and the other benchmarks are measured."""
     raw = module.folder / "raw"
     deny = (NATIVE / "deny", f"socket={errno.EAFNOSUPPORT}", "--", KMLIVE)
@@ -335,14 +335,14 @@ def test_a_kernel_without_ipv4_is_recorded(module: FakeModule) -> None:
 
 
 @pytest.mark.parametrize("benchmark", ["macro-ping", "macro-hackbench"])
-def test_a_refused_socket_is_an_error(module: FakeModule, benchmark: str) -> None:
+def test_kmlive_fails_if_a_socket_is_refused(module: FakeModule, benchmark: str) -> None:
     deny = (NATIVE / "deny", f"socket={errno.EPERM}", "--", KMLIVE)
     done = module.run_kmlive(*deny, 1, 1, module.folder / "raw", benchmark)
     assert done.returncode == 1
     assert done.stderr == f"kmlive: benchmark {benchmark} failed: Operation not permitted\n"
 
 
-def test_a_full_device_is_an_error(module: FakeModule) -> None:
+def test_kmlive_fails_on_a_full_device(module: FakeModule) -> None:
     """Samples or the file live that cannot be written give exit code 1."""
     raw = module.folder / "raw"
     (raw / "getppid-quiet.csv").symlink_to("/dev/full")
@@ -371,7 +371,7 @@ def test_kmlive_without_the_module_names_the_control_file(tmp_path: Path) -> Non
     [(), (1, 1), (1, 1, "DIR"), (0, 1, "DIR", "getppid-quiet"), (-1, 1, "DIR", "getppid-quiet"),
      (100001, 1, "DIR", "getppid-quiet"), ("attach",), ("attached", 1)],
 )  # fmt: skip
-def test_wrong_arguments_are_refused(words: tuple[object, ...], tmp_path: Path) -> None:
+def test_kmlive_refuses_wrong_arguments(words: tuple[object, ...], tmp_path: Path) -> None:
     """The exit code is 2, stderr has the usage, and nothing is written."""
     done = run_program(KMLIVE, *(tmp_path if word == "DIR" else word for word in words))
     assert done.returncode == EXIT_USAGE
@@ -379,18 +379,18 @@ def test_wrong_arguments_are_refused(words: tuple[object, ...], tmp_path: Path) 
     assert not [*tmp_path.iterdir()]
 
 
-def test_an_unknown_benchmark_is_an_error(tmp_path: Path) -> None:
+def test_kmlive_refuses_an_unknown_benchmark(tmp_path: Path) -> None:
     done = run_program(KMLIVE, 100000, 1, tmp_path, "getppid")
     assert (done.returncode, done.stderr) == (1, "kmlive: no benchmark named 'getppid'\n")
 
 
-def test_a_missing_directory_is_an_error(tmp_path: Path) -> None:
+def test_kmlive_fails_if_its_directory_is_missing(tmp_path: Path) -> None:
     done = run_program(KMLIVE, 1, 1, tmp_path / "none", "getppid-quiet")
     assert done.returncode == 1
     assert done.stderr == f"{tmp_path}/none/live: No such file or directory\n"
 
 
-def test_programs_are_not_attached_for_an_unknown_process() -> None:
+def test_kmlive_attaches_no_program_for_an_unknown_process() -> None:
     done = run_program(KMLIVE, "attach", 4194304)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "kmlive: attach: cannot watch process 4194304: No such process\n"

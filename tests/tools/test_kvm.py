@@ -218,7 +218,7 @@ def test_passed_suites_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> 
         ("suites/vm.json", "kvm", "tcg", "suites: the test kernel ran with"),
     ],
 )
-def test_deviation_of_a_test_kernel_under_kvm_fails(
+def test_unexpected_output_of_a_test_kernel_under_kvm_fails(
     file: str, was: str, now: str, why: str, tmp_path: Path
 ) -> None:
     write_good_guests(tmp_path)
@@ -228,7 +228,7 @@ def test_deviation_of_a_test_kernel_under_kvm_fails(
     assert any(why in reason for reason in kvm.judge_guests(tmp_path).failed)
 
 
-def test_page_that_names_a_real_machine_fails(tmp_path: Path) -> None:
+def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
     def judge_page(text: str) -> list[str]:
         (tmp_path / "report.html").write_text(text)
         return [why for why in kvm.judge_bench_host(tmp_path).failed if "page" in why]
@@ -239,7 +239,7 @@ def test_page_that_names_a_real_machine_fails(tmp_path: Path) -> None:
     assert judge_page(f"{good}. make bench-host measures in the kernel of a real machine.")
 
 
-def test_all_steps_are_in_the_job() -> None:
+def test_job_of_suite_kvm_has_all_steps() -> None:
     script = kvm.JOB.read_text()
     assert re.findall(r"^\tstep (\S+)", script, re.M) == [*kvm.CHOICE, *kvm.GUESTS, *kvm.BENCH_HOST]
     assert {*re.findall(r"^run_(\S+)\(\)", script, re.M)} == {*kvm.PARTS}

@@ -955,7 +955,7 @@ def test_shell_needs_a_terminal() -> None:
     assert done.stderr.startswith("lab shell: a shell needs a terminal; ")
 
 
-def test_terminal_settings_are_restored(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_settings_are_restored_after_an_interrupt(monkeypatch: pytest.MonkeyPatch) -> None:
     ours, theirs = pty.openpty()
     with os.fdopen(theirs) as terminal:
         monkeypatch.setattr(sys, "stdin", terminal)

@@ -44,7 +44,9 @@ def test_source_tree_has_no_violation() -> None:
         ("scripts/kmtools/base/one.py", "import kmtools.lab.two\n", "base may not use lab"),
     ],
 )
-def test_each_inserted_violation_is_found(tmp_path: Path, file: str, text: str, said: str) -> None:
+def test_each_inserted_layer_violation_is_found(
+    tmp_path: Path, file: str, text: str, said: str
+) -> None:
     found = find_tree_violations(tmp_path, {file: text})
     assert [line for line in found if said in line] == found
     assert len(found) == (1 if said else 0)

@@ -43,7 +43,9 @@ def make_result(results: int, *more: str) -> SimpleNamespace:
         (28, "6.12", []),
     ],
 )
-def test_a_suite_with_fewer_results_fails(results: int, kernel: str, wrong: list[str]) -> None:
+def test_suite_with_fewer_results_than_its_minimum_fails(
+    results: int, kernel: str, wrong: list[str]
+) -> None:
     outcome = Outcome(kernel)
     kernelsuite.add_boot_results(make_result(results), outcome, {"KMARKERS_SUITES": "orders"})  # type: ignore[arg-type]
     assert outcome.tally.failed == wrong
@@ -148,7 +150,7 @@ def test_suites_run_in_short_form_unless_the_user_names_them() -> None:
     assert least.SHORT_SETTING not in testkernel.choose_stress_settings(SuiteRequest("named"))
 
 
-def test_nothing_is_published_without_results(
+def test_minimum_counts_are_not_published_without_results(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(least, "LOGS", tmp_path)
