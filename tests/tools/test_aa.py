@@ -47,7 +47,7 @@ def clones(tmp_path: Path) -> list[Result]:
     return found
 
 
-def test_runs_share_no_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_processes_of_aa_have_different_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each process of each run gets its own seed."""
     seeds: list[int] = []
 
@@ -124,7 +124,7 @@ def test_aa_is_skipped_without_core_cycles(
     assert "A/A clones" not in said.out
 
 
-def test_differences_are_in_core_cycles(
+def test_aa_prints_differences_in_core_cycles(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
     """If a tick is two core cycles, a difference in core cycles is twice the difference in
@@ -141,7 +141,7 @@ def test_differences_are_in_core_cycles(
 
 
 @pytest.mark.parametrize(("cost", "code"), [(1.13, 0), (1.15, 1)])
-def test_two_runs_with_different_costs_fail(
+def test_aa_fails_if_costs_of_two_runs_differ(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     clones: list[Result],
@@ -206,7 +206,7 @@ def test_up_to_5_percent_of_added_costs_may_differ_between_runs(
         (["slower"] * 15 + ["withheld"] * 5, 1, "15 of 20 rows of hot loops are resolved (75.0%"),
     ],
 )
-def test_contradicting_or_too_few_verdicts_fail(
+def test_aa_fails_on_contradicting_or_too_few_verdicts(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     clones: list[Result],
@@ -227,7 +227,7 @@ def test_contradicting_or_too_few_verdicts_fail(
 
 
 @pytest.mark.parametrize("words", [("runs", "0"), ("runs", "-1"), ("blocks", "0")])
-def test_options_below_one_are_refused(
+def test_aa_refuses_options_below_one(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: tuple[str, str]
 ) -> None:
     """Numbers below 1 are refused before anything is measured."""
@@ -236,7 +236,7 @@ def test_options_below_one_are_refused(
     assert f"{words[0]}: '{words[1]}' is no whole number above 0" in capsys.readouterr().err
 
 
-def test_message_of_a_failed_run_is_printed(
+def test_aa_prints_the_message_of_a_failed_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The error message of kmbench is printed without a traceback."""
@@ -263,7 +263,7 @@ def test_clones_may_differ_up_to_the_margin_beside_a_neighbour(
     assert main(["check", name, "-o", "runs=2"]) == code
 
 
-def test_clone_beyond_its_margin_fails(
+def test_aa_fails_if_a_clone_is_beyond_its_margin(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], clones: list[Result]
 ) -> None:
     """The check fails if a clone differs from its baseline by more than the margin, even if the
@@ -320,7 +320,9 @@ def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
     assert capsys.readouterr().out == "0 of 0 verdicts are false (0.0%, at most 5%)\n"
 
 
-def test_only_rows_of_hot_loops_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     rows = make_rows(
         ("empty-loop", "x", 1.0, "slower"), ("empty-loop", "y", 1.0, "unresolved"),
         ("empty-loop", "none-clone", 0.0, "slower"), ("getppid-quiet", "x", 1.0, "slower"),

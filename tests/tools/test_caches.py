@@ -35,7 +35,7 @@ FILE *fopen(const char *path, const char *mode)
 
 
 @pytest.mark.usefixtures("native_programs")
-def test_kmbench_records_buffer_and_cache(tmp_path: Path) -> None:
+def test_env_of_kmbench_has_the_sizes_of_buffer_and_cache(tmp_path: Path) -> None:
     """The buffer takes at most a quarter of the available memory. The env file has the size of the
     buffer only if a benchmark used the buffer."""
     (tmp_path / "fopen.c").write_text(FOPEN)

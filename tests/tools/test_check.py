@@ -47,7 +47,7 @@ def make_suites_of_set(set_name: str, kernel: str = "a") -> list[Suite]:
     return testkernel.insert_build_suites(found)
 
 
-def test_full_set_adds_the_gating_kernels() -> None:
+def test_full_test_set_adds_the_gating_kernels() -> None:
     names = {suite.name for suite in make_suites_of_set("short")}
     assert {"build-a", "kernel-a-1", "kernel-a-2", "counts-a", "scripts", "native-tsan"} <= names
     for kernel, gates in (("a", {"kernel-c"}), ("b", {"kernel-a", "kernel-c"})):
@@ -57,7 +57,7 @@ def test_full_set_adds_the_gating_kernels() -> None:
     assert {"lint", "tracers-a", "owners-a", "storms-a", "nmis-a"} <= names
 
 
-def test_full_set_contains_the_short_set() -> None:
+def test_full_test_set_contains_the_short_set() -> None:
     assert {suite.name for suite in make_suites_of_set("short")} < {
         one.name for one in make_suites_of_set("full")
     }
@@ -191,7 +191,7 @@ def test_unknown_test_name_gives_similar_names(
     )
 
 
-def test_list_option_prints_each_test(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_list_prints_each_test(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--list"]) == 0
     said = capsys.readouterr().out
     assert all(f"\n{row.name} " in said for row in registry.list_tests())
@@ -199,7 +199,7 @@ def test_list_option_prints_each_test(capsys: pytest.CaptureFixture[str]) -> Non
     assert len([line for line in capsys.readouterr().out.splitlines() if line[0] != " "]) == 4
 
 
-def test_list_has_the_reason_why_a_test_cannot_run(
+def test_check_list_has_the_reason_why_a_test_cannot_run(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
@@ -330,7 +330,7 @@ def test_bad_exit_code_of_pytest_is_a_failure(
     assert suites_of_check.run_pytest(tmp_path / "scripts.log") == Tally(1, failed)
 
 
-def test_without_root_the_obstacle_names_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_obstacle_without_root_names_sudo(monkeypatch: pytest.MonkeyPatch) -> None:
     chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     assert "sudo" in chroot.find_chroot_obstacle()
@@ -338,7 +338,7 @@ def test_without_root_the_obstacle_names_sudo(monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize("missing", ["mount", "unshare"])
-def test_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
+def test_check_reports_a_missing_program(monkeypatch: pytest.MonkeyPatch, missing: str) -> None:
     chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda name: None if name == missing else f"/bin/{name}")
@@ -346,7 +346,7 @@ def test_missing_program_is_reported(monkeypatch: pytest.MonkeyPatch, missing: s
     chroot.find_chroot_obstacle.cache_clear()
 
 
-def test_machine_that_forbids_mounts_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_reports_that_the_machine_forbids_mounts(monkeypatch: pytest.MonkeyPatch) -> None:
     chroot.find_chroot_obstacle.cache_clear()
     monkeypatch.setattr("os.geteuid", lambda: 0)
     refusal = subprocess.CompletedProcess([], 1, "", "unshare: Operation not permitted\n")
@@ -374,7 +374,7 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     assert "of 10 results" in pace.format_progress("x", tmp_path / "none.log", 1, 33, 10)
 
 
-def test_estimate_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> None:
+def test_remaining_time_is_scaled_by_the_speed_of_the_check(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     history.add_suite_run("y", 30.0, 1, usual=10)
     assert history.format_forecast("x", 90) == "about 270 s"
@@ -387,7 +387,7 @@ def test_estimate_is_scaled_by_the_speed_of_this_run(tmp_path: Path) -> None:
     assert history.estimate_seconds("x", 90) == 90 * 120 / 40
 
 
-def test_estimate_uses_suite_times_that_another_process_added(tmp_path: Path) -> None:
+def test_remaining_time_uses_suite_times_that_another_process_added(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     add = multiprocessing.get_context("fork").Process(
         target=history.add_suite_run, args=("y", 30.0, 1), kwargs={"usual": 10}
@@ -435,7 +435,7 @@ def test_equal_skip_reasons_are_printed_once() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", '{"x": 3}', '{"x": []}', '{"x": [null]}', "{"])
-def test_damaged_file_of_times_is_ignored(tmp_path: Path, text: str) -> None:
+def test_damaged_file_of_suite_times_is_ignored(tmp_path: Path, text: str) -> None:
     path = tmp_path / "times.json"
     path.write_text(text)
     assert pace.History(path).get_seconds_of_last_run("x") == 0

@@ -71,7 +71,7 @@ def make_raising_function(error: BaseException) -> Callable[[], int | None]:
         (lambda: os.kill(os.getpid(), signal.SIGTERM), 143, ""),
     ],
 )
-def test_exit_codes_of_errors_and_results(
+def test_each_result_and_error_of_a_command_has_its_exit_code(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
     end: Callable[[], int | None],
@@ -159,7 +159,7 @@ def test_bench_imports_no_optional_package() -> None:
 
 
 @pytest.mark.parametrize("words", [["compare", "a", "b"], ["check", "aa"], ["impact", "a"]])
-def test_missing_package_is_reported(words: list[str]) -> None:
+def test_command_reports_a_missing_python_package(words: list[str]) -> None:
     program = (
         "import sys; sys.path.insert(0, 'scripts')\n"
         "sys.modules.update(numpy=None)\n"

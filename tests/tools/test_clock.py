@@ -133,7 +133,7 @@ def test_share_of_gaps_near_multiples_is_computed(gaps: list[float], share: floa
     assert compute_share_of_multiples(np.array(gaps, dtype=float), 10.0) == share
 
 
-def test_step_is_refined_by_least_squares() -> None:
+def test_clock_step_is_refined_by_least_squares() -> None:
     """Gaps of 1, 2 and 8 steps are 10, 21 and 82 ticks: the fit is (10 + 42 + 656) / (1 + 4 + 64).
     The gaps of 9 steps and of 17.5 ticks are left out. Without any near gap, the step is kept."""
     gaps = np.array([10.0, 21, 82, 93, 17.5])

@@ -71,7 +71,7 @@ def test_messages_call_a_cluster_process_boot_or_module_load(
     )
 
 
-def test_progress_is_the_share_of_clusters_or_of_the_time(tmp_path: Path, clock: Clock) -> None:
+def test_progress_is_the_larger_share_of_clusters_or_of_time(tmp_path: Path, clock: Clock) -> None:
     """The larger share counts: 1.25 of 4 clusters are 5/16, and 20 of 40 seconds are one half."""
     measure_clusters(tmp_path / "a", clock.measure, clusters=4, show=clock.show, budget=1000)
     assert clock.shown == [

@@ -94,7 +94,7 @@ BROKEN: dict[str, tuple[int, Callable[[str], str], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_invalid_line_is_reported_and_nothing_written(
+def test_collect_reports_an_invalid_line_and_writes_nothing(
     name: str, tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     index, spoil, place = BROKEN[name]
@@ -107,7 +107,7 @@ def test_invalid_line_is_reported_and_nothing_written(
 
 
 @pytest.mark.parametrize("cut", [1, 40, 400])
-def test_a_truncated_file_is_refused(
+def test_collect_refuses_a_truncated_file(
     cut: int, tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = raw_directory / "loop.csv"
@@ -118,7 +118,7 @@ def test_a_truncated_file_is_refused(
     assert not (tmp_path / "results").exists()
 
 
-def test_file_truncated_between_lines_is_refused(
+def test_collect_refuses_a_file_truncated_between_lines(
     tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = raw_directory / "loop.csv"
@@ -127,7 +127,7 @@ def test_file_truncated_between_lines_is_refused(
     assert "block 3 lacks" in capsys.readouterr().err
 
 
-def test_block_with_two_layouts_is_refused(
+def test_collect_refuses_a_block_with_two_layouts(
     tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines = (raw_directory / "loop.csv").read_text().splitlines()
@@ -139,7 +139,7 @@ def test_block_with_two_layouts_is_refused(
 
 
 @pytest.mark.parametrize("content", ["kernel 6.12\n", "=1\n", "tsc_khz=1\n"])
-def test_invalid_env_file_is_refused(
+def test_collect_refuses_an_invalid_env_file(
     content: str, tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (raw_directory / "env").write_text(content)
@@ -147,14 +147,14 @@ def test_invalid_env_file_is_refused(
     assert "env:" in capsys.readouterr().err
 
 
-def test_one_tier_twice_is_refused(
+def test_collect_refuses_a_tier_that_is_given_twice(
     tmp_path: Path, raw_directory: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_collect(tmp_path, f"native={raw_directory}", f"native={raw_directory}") == 1
     assert "a second time" in capsys.readouterr().err
 
 
-def test_an_unknown_tier_is_a_usage_error(tmp_path: Path, raw_directory: Path) -> None:
+def test_collect_refuses_an_unknown_tier(tmp_path: Path, raw_directory: Path) -> None:
     with pytest.raises(SystemExit) as caught:
         run_collect(tmp_path, f"cloud={raw_directory}")
     assert caught.value.code == 2
@@ -265,7 +265,7 @@ ROW = "b,{},{},0,{},0,1,{},ticks,,"
         ([], "b.csv:2: no samples"),
     ],
 )
-def test_each_block_needs_the_windows_of_all_blocks(
+def test_collect_refuses_a_block_that_lacks_windows_of_other_blocks(
     tmp_path: Path, rows: list[tuple[str, str, int, str]], said: str
 ) -> None:
     """A slope needs two loop counts. Windows of switches may repeat in a block, and need only one

@@ -89,7 +89,7 @@ def test_verdicts_of_several_options_are_joined() -> None:
     assert (args.markdown, args.json, args.junit, args.html) == (None,) * 4
 
 
-def test_file_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
+def test_output_file_in_a_missing_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UnableError, match=f"no/file: there is no folder {tmp_path}/no$"):
         comparing.write_requested_file(tmp_path / "no" / "file", "")
     comparing.write_requested_file(tmp_path / "file", "text")
@@ -134,7 +134,7 @@ def test_file_for_a_guest_has_an_absolute_destination(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ok", [True, False])
-def test_options_of_a_boot_are_passed_to_the_guest(
+def test_vm_run_passes_its_options_to_the_guest(
     ok: bool,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -177,7 +177,7 @@ def test_options_of_a_boot_are_passed_to_the_guest(
 
 
 @pytest.mark.parametrize("ok", [True, False])
-def test_modules_of_a_shell_are_built_in_their_order(
+def test_lab_shell_builds_modules_in_the_given_order(
     ok: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[tuple[Request, list[Path]]] = []
@@ -198,7 +198,7 @@ def test_modules_of_a_shell_are_built_in_their_order(
 @pytest.mark.parametrize(
     ("codes", "code", "count"), [([0, 0], DONE, 2), ([2], BAD, 1), ([0, 2], BAD, 2)]
 )
-def test_failed_build_of_modules_fails_the_command(
+def test_lab_build_fails_if_modules_do_not_build(
     codes: list[int], code: int, count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Modules outside the tree are not built if the modules of kmarkers cannot be built."""

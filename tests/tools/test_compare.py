@@ -193,7 +193,9 @@ def test_change_of_1_percent_is_detected_in_simulated_runs(
         ] == [(*INJECTED, verdict)]
 
 
-def test_exit_code_is_1_if_a_row_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_exits_with_1_if_a_row_fails(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     a, b, same = (
         make_run(tmp_path, "a", 1),
         make_run(tmp_path, "b", 2, 1.01),
@@ -215,7 +217,7 @@ def test_exit_code_is_1_if_a_row_fails(tmp_path: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize("words", [["--fail-on", "slow"], ["--margin", "x"], ["--margin=-1"]])
-def test_invalid_option_value_is_refused(
+def test_compare_refuses_invalid_option_values(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -224,7 +226,7 @@ def test_invalid_option_value_is_refused(
     assert words[0].partition("=")[0] in capsys.readouterr().err
 
 
-def test_all_output_formats_have_the_same_rows(
+def test_all_formats_of_a_comparison_have_the_same_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b = make_run(tmp_path, "a", 1), make_run(tmp_path, "b", 2, 1.01)
@@ -257,7 +259,7 @@ def test_all_output_formats_have_the_same_rows(
     assert "there is no folder" in capsys.readouterr().err
 
 
-def test_no_line_is_longer_than_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+def test_lines_of_a_comparison_have_at_most_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
     """All rows of a comparison of the reference run with itself fit: they have names of 60
     characters, costs of nine digits, and notes."""
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
@@ -272,7 +274,7 @@ def make_change(variant: str, percent: float, verdict: str) -> Change:
     return Change(name, "TSC cycles", row, row, row.kind, percent, ends, None, 0.1, verdict, "")
 
 
-def test_terminal_output_has_largest_changes_and_missing_rows() -> None:
+def test_terminal_shows_largest_changes_and_counts_missing_rows() -> None:
     """Of 30 changed and 99 missing rows, the eight largest changes and the number of missing rows
     are shown. The other changed rows are only counted; --all shows them."""
     changed = [make_change(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
@@ -449,7 +451,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_error_names_the_invalid_part_of_a_run(
+def test_compare_names_the_invalid_part_of_a_run(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spoil, said = HOSTILE[name]
@@ -471,7 +473,7 @@ def test_truncated_compressed_file_is_reported(
     assert "samples.csv.gz:" in capsys.readouterr().err
 
 
-def test_a_run_without_samples_is_refused(
+def test_compare_refuses_a_run_without_samples(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(tmp_path), str(tmp_path)]) == 1
@@ -698,7 +700,7 @@ def test_change_is_unresolved_if_the_clone_changes_as_much() -> None:
     }
 
 
-def test_more_rows_make_wider_intervals() -> None:
+def test_comparison_of_more_rows_has_wider_intervals() -> None:
     row = replace(find_reference_row(), resolution=0.0)
     alone = changes.compare_rows(make_single_row_run(row), make_single_row_run(row))[0].interval
     names = [replace(row.name, variant=f"v{n}") for n in range(50)]

@@ -32,7 +32,7 @@ def make_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
     )  # fmt: skip
 
 
-def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
+def test_core_cycle_ratio_is_the_median_of_undisturbed_windows() -> None:
     """An outlier, a flagged window and a window without cycles do not change the median."""
     samples = [make_window(1000, 1500), make_window(2000, 3000), make_window(1000, 1900)]
     samples += [make_window(1000, 9000, "preempted"), make_window(1000, None)]
@@ -44,7 +44,7 @@ def test_the_ratio_is_the_median_of_undisturbed_windows() -> None:
     assert core.describe_ratio() == "1 TSC cycle is 1.500 core cycles (estimated)"
 
 
-def test_spread_of_the_ratio_leaves_out_a_twentieth_of_the_blocks_at_either_end() -> None:
+def test_spread_of_core_cycle_ratios_leaves_out_extreme_blocks() -> None:
     """The ratios of 21 blocks are 2.00 to 2.40, so the quantiles are 2.02 and 2.38, and the median
     is 2.20. A block has the sums of its windows."""
     samples = [
@@ -69,7 +69,7 @@ def test_a_changing_frequency_does_not_bias_core_cycles(kind: str) -> None:
     assert abs(score.bias) < 0.005 and score.half_width < 0.05
 
 
-def test_one_ratio_for_the_whole_run_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_core_cycle_ratio_per_run_fails_the_simulation(monkeypatch: pytest.MonkeyPatch) -> None:
     """If all blocks are converted by the ratio of the run, too few intervals contain the true cost,
     and the estimated cost is biased."""
     monkeypatch.setattr(
@@ -92,7 +92,7 @@ def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
     assert {r.verdict for r in results if r.variant == "large"} == {verdicts.SLOWER}
 
 
-def test_description_of_the_ratio_names_its_source() -> None:
+def test_description_of_core_cycles_names_their_source() -> None:
     """The description of the ratio names the source of core cycles in the env file."""
     core = estimate_core_cycle_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
     assert core is not None
@@ -109,13 +109,13 @@ def test_description_of_the_ratio_names_its_source() -> None:
         make_tier("icount", cycles="estimated"),
     ],
 )
-def test_tiers_without_core_cycles_have_no_ratio(unknown: Tier) -> None:
+def test_tier_without_core_cycles_has_no_core_cycle_ratio(unknown: Tier) -> None:
     """A tier of an emulated CPU, and a tier whose env file names no known
     source of core cycles, have no core cycles."""
     assert estimate_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
 
 
-def test_json_has_no_infinite_numbers() -> None:
+def test_json_of_core_cycles_has_null_for_infinite_ends() -> None:
     """The ends of an unbounded interval are null."""
     entry = make_core_cycle_fields(
         CoreCycleRatio("estimated", 2.0), 1.25, 0.5, Interval(-math.inf, 0.75)

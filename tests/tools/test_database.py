@@ -47,7 +47,7 @@ def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[databas
     return list(database.read_module_compile_commands(kernel, tmp_path / "objects"))
 
 
-def test_paths_of_the_chroot_are_translated(kernel: Kernel, tmp_path: Path) -> None:
+def test_compile_commands_translate_paths_of_the_chroot(kernel: Kernel, tmp_path: Path) -> None:
     (one,) = list_commands(kernel, tmp_path, OLD, LINK)
     assert one["directory"] == f"{kernel.tree}/usr/src/linux-headers-1"
     assert one["file"] == str(ROOT / "patcher" / "batch.c")
@@ -58,7 +58,9 @@ def test_paths_of_the_chroot_are_translated(kernel: Kernel, tmp_path: Path) -> N
     assert one["arguments"] == [*wanted, "-c", str(ROOT / "patcher" / "batch.c")]
 
 
-def test_relative_paths_of_newer_kernels_are_translated(kernel: Kernel, tmp_path: Path) -> None:
+def test_compile_commands_translate_relative_paths_of_newer_kernels(
+    kernel: Kernel, tmp_path: Path
+) -> None:
     (one,) = list_commands(kernel, tmp_path, NEW)
     assert (one["directory"], one["file"]) == (str(ROOT), str(ROOT / "patcher" / "insn.c"))
     headers = f"-I{kernel.tree}/usr/src/linux-headers-1/include"

@@ -69,7 +69,7 @@ REQUIRED = {
 
 
 @pytest.mark.parametrize("part", REQUIRED)
-def test_each_fragment_sets_its_required_options(part: str) -> None:
+def test_each_configuration_fragment_sets_its_required_options(part: str) -> None:
     wanted = debugkernel.read_config_options([debugkernel.FRAGMENTS / f"{part}.config"])
     missing = [name for name in REQUIRED[part].split() if wanted.get(f"CONFIG_{name}") != "y"]
     assert missing == []
@@ -82,7 +82,7 @@ def test_every_debug_kind_has_kernel_parameters_and_a_fragment() -> None:
     assert {"kasan", "kcsan", "clang"} <= used
 
 
-def test_every_debug_kernel_has_its_fragments() -> None:
+def test_every_debug_kernel_has_its_configuration_fragments() -> None:
     for entry in DEBUG_KERNELS + UPSTREAM_KERNELS:
         wanted = debugkernel.read_config_options(debugkernel.list_config_fragments(entry))
         assert wanted["CONFIG_MODULES"] == "y"

@@ -107,7 +107,7 @@ def test_other_benchmarks_and_emulated_ticks_have_no_cost_per_site(tmp_path: Pat
     assert compute_site_costs("vm", emulated) == []
 
 
-def test_costs_are_in_table_summary_and_page(
+def test_site_costs_are_in_table_summary_and_page(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The cost of a site is in the table, in summary.json and in the HTML report of a run."""

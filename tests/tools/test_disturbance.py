@@ -101,7 +101,9 @@ def test_counters_that_cannot_be_right_are_zero_or_left_out() -> None:
     }  # fmt: skip
 
 
-def test_busiest_sibling_thread_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sibling_time_is_the_time_of_the_busiest_sibling_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(disturbance, "find_sibling_cpus", lambda _: {2, 3, 9})
     usage = make_usage()
     before = CounterSnapshot(0.0, dict.fromkeys((1, 2, 3), (0.0,) * 8), {}, usage)

@@ -95,7 +95,7 @@ def test_no_build_product_is_committed() -> None:
     assert [path.name for path in list_tracked_files() if path.suffix in left] == []
 
 
-def test_links_have_existing_targets() -> None:
+def test_links_in_documents_have_existing_targets() -> None:
     broken = []
     for page in [*list_documents(), *ROOT.glob("results/*/README.md")]:
         for target in LINK.findall(page.read_text(encoding="utf-8")):
@@ -163,7 +163,7 @@ def test_names_of_guest_tests_have_a_subject() -> None:
     assert [name for name in names if name.split()[0] in NO_SUBJECT] == []
 
 
-def test_readme_is_short() -> None:
+def test_readme_has_at_most_130_lines_and_1000_words() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 130
     assert len(text.split()) <= 1000

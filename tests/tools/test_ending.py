@@ -246,10 +246,10 @@ FAILING = """
 import sys
 from kmtools import cli
 from kmtools.base.errors import FailedError
-def fail(*_):
+def print_line_and_raise(*_):
     print("output")
     raise %s
-cli.run_command = fail
+cli.run_command = print_line_and_raise
 sys.argv[1:] = ["table", "x"]
 sys.exit(cli.main())
 """
@@ -361,7 +361,7 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     assert "--all" not in whole and whole.count("poor numbers") == 2 * len(grades)
 
 
-def test_fitting_texts_are_not_truncated() -> None:
+def test_texts_that_fit_are_not_truncated() -> None:
     texts = ["a", "b", "c"]
     assert changetext.wrap_texts_to_limit(texts, 3) == texts
     assert changetext.wrap_texts_to_limit(texts, 2) == ["a", "and 2 more: --all"]

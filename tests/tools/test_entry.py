@@ -139,7 +139,7 @@ def test_each_recorded_address_has_a_nop(linked_program: LinkedProgram) -> None:
     assert not re.search(r"__fentry__|__return__", run_command("nm", linked_program.program))
 
 
-def test_a_record_needs_eight_bytes_of_table(linked_program: LinkedProgram) -> None:
+def test_each_entry_record_has_eight_bytes(linked_program: LinkedProgram) -> None:
     """A record has eight bytes; the head of the table contains the sizes of record and table."""
     size = linked_program.sections[".discard_kmarkers_entry"][1]
     head = linked_program.read_section(".discard_kmarkers_entry_heads")
@@ -154,7 +154,7 @@ def test_entry_exits_n_disables_exit_records(tmp_path: Path) -> None:
     assert {*flags, "-minstrument-return=call"} == set(run_make(tmp_path).stdout.split())
 
 
-def test_kernel_built_by_clang_is_refused(tmp_path: Path) -> None:
+def test_entry_mk_refuses_a_kernel_built_by_clang(tmp_path: Path) -> None:
     """entry.mk stops with an error if the kernel was built by clang."""
     done = run_make(tmp_path, "CONFIG_CC_IS_CLANG=y")
     assert done.returncode != 0

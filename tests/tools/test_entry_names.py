@@ -188,7 +188,7 @@ def test_pattern_matches_functions_without_their_cold_suffix(program: Path) -> N
     assert {pattern: matching for pattern, _, matching in found} == MATCHES
 
 
-def test_bisection_finds_what_a_comparison_of_each_name_finds(program: Path) -> None:
+def test_bisection_finds_the_same_functions_as_comparing_each_name(program: Path) -> None:
     """Random patterns match the same functions as if each name were compared."""
     rng = random.Random(1)
     found = list_matching_symbols(program, (make_random_case(rng) for _ in range(8000)))

@@ -228,7 +228,7 @@ def test_interval_allows_for_more_slow_processes_in_another_run(slow: int, share
     assert found.value == pytest.approx(10 * slow / 16, abs=0.2)
 
 
-def test_intervals_of_shares_are_exact() -> None:
+def test_clopper_pearson_intervals_equal_results_of_scipy() -> None:
     scipy = pytest.importorskip("scipy.stats", reason=SCIPY_IS_MISSING)
     for every, found in ((16, 0), (16, 1), (16, 5), (16, 16), (64, 7)):
         wanted = scipy.binomtest(found, every).proportion_ci(0.95)
@@ -487,7 +487,7 @@ def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
     )
 
 
-def test_unknown_kinds_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_kinds_of_noise_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "estimators", "-o", "kinds=loud"]) == 2
     assert "-o kinds: 'loud' is not one of normal, skewed" in capsys.readouterr().err
 
@@ -502,7 +502,7 @@ def test_few_blocks_give_an_unbounded_interval() -> None:
     assert location.estimate_series_location(make_slopes([1.0] * 24)).interval != UNBOUNDED
 
 
-def test_interval_of_cheap_and_costly_processes_is_that_of_their_share() -> None:
+def test_interval_of_cheap_and_costly_processes_follows_from_their_share() -> None:
     """Two of eight processes cost 14, the others 10. The 95 % interval of the share of costly
     processes is 3.2 % to 65.1 % by tables of Clopper and Pearson, so the interval of the mean is 10
     + 4 * 0.032 to 10 + 4 * 0.651. If a process changes from cheap to costly, there is no such
@@ -549,7 +549,9 @@ def test_two_different_processes_give_a_wide_interval() -> None:
         ([0, 1, 2, 3, 4], None),
     ],
 )
-def test_values_are_split_into_two_groups(values: list[float], upper: list[bool] | None) -> None:
+def test_values_are_split_into_the_two_groups_that_differ_most(
+    values: list[float], upper: list[bool] | None
+) -> None:
     """Values are split into the two groups that differ most, if the split explains at least 4/5 of
     the variance. Equal values are not split, and give no warning of numpy."""
     with np.errstate(all="raise"):
@@ -628,7 +630,7 @@ def test_blocks_are_split_into_parts_of_nearly_equal_length() -> None:
     assert [(part.start, part.stop) for part in parts] == [(3, 5), (5, 8), (8, 10), (10, 13)]
 
 
-def test_noise_variance_is_that_of_a_winsorized_mean() -> None:
+def test_noise_variance_is_the_variance_of_a_winsorized_mean() -> None:
     """The quartiles of 0 to 7 are 1.75 and 5.25. Values beyond a quartile are replaced by the
     quartile, which gives a variance of 17.25 / 8. This variance is divided by (1/2)², the square of
     the share that is kept, and by the number of values, 8."""
@@ -645,7 +647,9 @@ def test_noise_variance_is_that_of_a_winsorized_mean() -> None:
         ([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5], 0.5 + 0.75 * 2.5 / 6),
     ],
 )
-def test_variance_over_time_of_six_batches(batches: list[float], alike: float) -> None:
+def test_variance_over_time_uses_the_slowest_cosine_coefficients(
+    batches: list[float], alike: float
+) -> None:
     """The variance at frequency zero is the mean square of the three slowest cosine coefficients,
     divided by the mean shape of an autoregressive spectrum, relative to frequency zero, at the
     frequencies 1/12, 2/12 and 3/12."""
@@ -846,7 +850,7 @@ def test_one_block_in_ten_of_heavy_tailed_noise_is_an_outlier() -> None:
     assert np.median(x) == pytest.approx(0, abs=0.02)
 
 
-def test_frequency_changes_as_its_pattern_says() -> None:
+def test_simulated_frequency_follows_its_pattern() -> None:
     """A window of LOOPS passes takes the core cycles of the passes, 60 ticks more, and noise of 8
     ticks. Two neighbouring changes are mean_blocks blocks apart on average."""
     change = frequency.FrequencyPattern(1.0, 0.25, 8)
@@ -900,7 +904,7 @@ def compute_extra_ticks(disturbance: latewindows.Disturbance) -> np.ndarray:
     return np.asarray(values.reshape(256, 4, 3))
 
 
-def test_late_windows_are_later_as_their_disturbance_says() -> None:
+def test_simulated_late_windows_follow_their_disturbance() -> None:
     """A quiet window has noise of 200 ticks. In a stretch, all windows of a block take 1.2 to 1.5
     times as long, 1.35 on average. Single windows are late by 10 µs of 2600 ticks on average."""
     quiet = compute_extra_ticks(latewindows.Disturbance(0.0))

@@ -101,7 +101,7 @@ def test_fetch_fails_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
         kernels.ensure_kernel(ENTRY)
 
 
-def test_error_about_a_missing_image_lists_available_ones(mirror: FakeMirror) -> None:
+def test_error_about_a_missing_image_lists_available_images(mirror: FakeMirror) -> None:
     for deb in mirror.dir.glob("linux-headers-*"):
         deb.unlink()
     with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-6.1.*\n  linux-image-{OLD}"):
@@ -118,7 +118,7 @@ def test_missing_security_suite_is_reported_and_left_out(
     assert f"{NO_SUITE}\ns: trying without the security archive" in capsys.readouterr().err
 
 
-def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
+def test_fetch_fails_if_the_security_suite_is_unreachable(mirror: FakeMirror) -> None:
     mirror.make_apt_fail("no-security", BROKEN)
     apt = PrivateApt("s")
     with pytest.raises(FetchError, match="Connection failed"):
@@ -127,7 +127,7 @@ def test_unreachable_security_suite_is_an_error(mirror: FakeMirror) -> None:
     assert "-security" in (apt.dir / "sources.list").read_text()
 
 
-def test_missing_suite_is_an_error(mirror: FakeMirror) -> None:
+def test_fetch_fails_if_the_mirror_lacks_the_suite(mirror: FakeMirror) -> None:
     mirror.make_apt_fail("stale", NO_SUITE)
     with pytest.raises(NotOnMirrorError, match="does not have a Release file"):
         PrivateApt("s").update_lists()
@@ -155,7 +155,7 @@ def test_apt_messages_about_absent_packages_are_recognised(said: str, absent: bo
     assert isinstance(make_fetch_error("x", said), NotOnMirrorError) is absent
 
 
-def test_fetching_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_of_a_kernel_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="fetching a kernel needs root"):
         kernels.ensure_kernel(ENTRY)

@@ -45,7 +45,7 @@ def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
 
 
 @WIDTHS
-def test_note_is_complete_and_below_the_name(width: int) -> None:
+def test_note_in_a_figure_is_complete_and_below_the_name(width: int) -> None:
     one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row("first", LONG), make_row("second")])
     found = draw_texts(one, width)
     words = [text for _, text in found]

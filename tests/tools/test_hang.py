@@ -463,7 +463,9 @@ def test_inspections_before_the_timeout_do_not_count(tmp_path: Path, guest: Fake
     assert (guest.connections, guest.open) == (2, 0)
 
 
-def test_record_has_every_series_and_its_addresses(tmp_path: Path, guest: FakeGuest) -> None:
+def test_record_of_inspections_has_each_series_with_addresses(
+    tmp_path: Path, guest: FakeGuest
+) -> None:
     """The record has the sorted addresses of each CPU and the state of each CPU in the last
     inspection. Inspections before an error are recorded as well."""
     watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)

@@ -21,17 +21,17 @@ blocked = ["numpy", "matplotlib", "elftools", "duckdb", "ruptures", "scipy"]
 sys.modules.update(dict.fromkeys(blocked))
 from kmtools.cli import COMMANDS
 
-def check(parser):
+def list_undescribed_options(parser):
     for action in parser._actions:
         commands = isinstance(action, argparse._SubParsersAction)
         subs = action.choices.values() if commands else ()
         for sub in subs:
-            check(sub)
+            list_undescribed_options(sub)
         if not (action.help or subs):
             undescribed.append(action.dest)
     return "usage: " + parser.prog
 
-argparse.ArgumentParser.format_help = check
+argparse.ArgumentParser.format_help = list_undescribed_options
 asked = [["scripts/kmarkers", *name.split()] for name in COMMANDS]
 for path, *words in [*asked, ["tests/model/run.py"]]:
     sys.argv = [path, *words, "--help"]

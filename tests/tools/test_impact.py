@@ -58,7 +58,7 @@ def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
     assert impact.read_median(entry) == Estimate(1050, 50)
 
 
-def test_table_has_computed_and_measured_shares() -> None:
+def test_impact_table_has_computed_and_measured_shares() -> None:
     found = {row.how: row.percent for row in impact.compute_marker_shares(RUN)}
     assert found["computed from cold-branch"].value == pytest.approx(79.8)
     assert found["computed from cold-branch"].half == pytest.approx(0.294, abs=0.001)
@@ -73,7 +73,7 @@ def test_cost_of_reading_the_clock_is_subtracted_from_the_call() -> None:
     assert found["measured, generic"].value == pytest.approx(6.25)
 
 
-def test_rows_without_an_interval_are_left_out() -> None:
+def test_impact_leaves_out_rows_without_an_interval() -> None:
     short = [{**row, "ci_lo": None, "ci_hi": None} for row in RUN]
     assert not list(impact.compute_marker_shares(short))
     short = [{**row, "delta_ci_lo": None} for row in RUN]
@@ -87,6 +87,6 @@ def test_withheld_rows_are_left_out(verdict: str) -> None:
     assert bool(list(impact.compute_marker_shares(run))) is (verdict == "slower")
 
 
-def test_emulated_cycles_are_not_used() -> None:
+def test_impact_leaves_out_emulated_cycles() -> None:
     emulated = [{**row, "tier": "vm"} for row in RUN]
     assert not list(impact.render_impact_section(emulated))

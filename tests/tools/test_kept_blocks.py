@@ -81,7 +81,9 @@ def test_lost_blocks_are_named_at_the_end_and_in_the_tables(
     assert found["none"] is found["none-clone"] is None
 
 
-def test_whole_run_names_no_lost_block(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_complete_run_names_no_lost_block(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     said = report_run(tmp_path, BLOCKS, BLOCKS, capsys)
     assert "of 8 blocks" not in said and "than planned" not in said
 

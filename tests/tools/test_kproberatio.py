@@ -53,12 +53,12 @@ def test_ratio_in_cycles_has_no_remark() -> None:
 
 
 @pytest.mark.parametrize("lost", [0, 1, 2])
-def test_without_a_row_there_is_no_ratio(lost: int) -> None:
+def test_kprobe_ratio_needs_all_of_its_rows(lost: int) -> None:
     rest = [row for row in RUN if row is not RUN[lost]]
     assert bool(kproberatio.describe_kprobe_ratios(rest)) == (lost == 0)
 
 
-def test_emulated_ticks_and_unbounded_rows_give_no_ratio() -> None:
+def test_emulated_ticks_and_unbounded_rows_give_no_kprobe_ratio() -> None:
     ticks = [{**row, "tier": "vm", "unit": UNIT_EMULATED} for row in RUN]
     assert not list(kproberatio.render_kprobe_section(ticks))
     assert not list(kproberatio.render_kprobe_section([{**row, "delta": None} for row in RUN]))

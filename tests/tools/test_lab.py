@@ -669,7 +669,7 @@ def test_image_pattern_matches_versions(pattern: str, package: str, fits: bool) 
     )
 
 
-def test_error_about_an_unknown_kernel_lists_known_ones() -> None:
+def test_error_about_an_unknown_kernel_lists_known_kernels() -> None:
     with pytest.raises(UnableError, match=r"unknown kernel '0\.99'.*6\.1"):
         catalogue.find_entry("0.99")
 
@@ -774,7 +774,7 @@ def test_initramfs_headers_have_the_fields_that_the_kernel_documents(tmp_path: P
     ]
 
 
-def test_successful_job_passes(laboratory: Path) -> None:
+def test_boot_with_a_successful_job_passes(laboratory: Path) -> None:
     script = 'echo "all quiet" >"$console"; echo "ok 1 x" >"$status"; finish 0'
     settings = {"KMARKERS_ORDERS": "", "KMARKERS_CYCLES": 5}
     result, said = boot_with_fake_qemu(laboratory, script, settings=settings)
@@ -867,7 +867,7 @@ def test_reason_of_the_emulator_is_reported_if_the_guest_vanishes(laboratory: Pa
 
 
 @pytest.mark.parametrize("line", ["kmarkers-exit 0", "kmarkers-exit 0123456789abcdef 0", "exit 0"])
-def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
+def test_boot_fails_if_the_exit_line_lacks_the_nonce(laboratory: Path, line: str) -> None:
     result, said = boot_with_fake_qemu(laboratory, f'finish 0; echo "{line}" >"$status"')
     assert not result.ok
     assert said == [line]
@@ -875,7 +875,7 @@ def test_exit_line_without_the_nonce_fails(laboratory: Path, line: str) -> None:
     assert (laboratory / "out/results.failed/answer").exists()
 
 
-def test_exit_line_inside_another_line_fails(laboratory: Path) -> None:
+def test_boot_fails_if_the_exit_line_is_inside_another_line(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(laboratory, 'echo "# kmarkers-exit $nonce 0" >"$status"')
     assert result.exit_code is None
 
@@ -904,7 +904,7 @@ def test_boot_with_damaged_results_fails(laboratory: Path) -> None:
     assert "results archive of the guest is incomplete" in result.reason
 
 
-def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) -> None:
+def test_results_archive_writes_no_file_outside_its_directory(laboratory: Path) -> None:
     with tarfile.open(laboratory / "results.tar.gz", "w:gz") as tar:
         tar.addfile(tarfile.TarInfo("results/../../escaped"))
     result, _ = boot_with_fake_qemu(laboratory, "finish 0")
@@ -912,11 +912,11 @@ def test_results_archive_cannot_write_outside_its_directory(laboratory: Path) ->
     assert not (laboratory / "escaped").exists()
 
 
-def test_usual_timeout_is_five_minutes() -> None:
+def test_default_timeout_of_a_boot_is_five_minutes() -> None:
     assert Request.timeout == 300
 
 
-def test_hang_ends_at_the_timeout(laboratory: Path) -> None:
+def test_hanging_emulator_is_killed_at_the_timeout(laboratory: Path) -> None:
     script = 'echo "last words" >"$console"; echo $$ >"$HERE/pid"; exec sleep 1000'
     result, _ = boot_with_fake_qemu(laboratory, script, timeout=0.7, silence=0.0)
     assert not result.ok
@@ -936,14 +936,14 @@ def test_guest_that_does_not_power_off_fails(
     assert result.seconds < 300
 
 
-def test_old_results_do_not_survive_a_failed_run(laboratory: Path) -> None:
+def test_failed_boot_removes_results_of_an_earlier_boot(laboratory: Path) -> None:
     assert boot_with_fake_qemu(laboratory, "finish 0")[0].ok
     result, _ = boot_with_fake_qemu(laboratory, "exit 1")
     assert not result.ok
     assert not (laboratory / "out/results").exists()
 
 
-def test_shell_needs_a_terminal() -> None:
+def test_lab_shell_needs_a_terminal() -> None:
     done = subprocess.run(
         [ROOT / "scripts" / "kmarkers", "lab", "shell"],
         stdin=subprocess.DEVNULL,

@@ -74,7 +74,7 @@ def find_module_name_faults(root: Path, **sources: str) -> list[str]:
     return list(names.find_module_symbol_faults(root / "kmarkers_some.ko", root))
 
 
-def test_object_files_with_wrong_names_are_found(tmp_path: Path) -> None:
+def test_wrong_symbol_names_in_object_files_are_found(tmp_path: Path) -> None:
     static = "static void twice(void) {}\nvoid patcher_"
     found = find_module_name_faults(
         tmp_path,

@@ -182,7 +182,7 @@ def find_text_header(data: bytearray) -> int:
 
 @pytest.mark.usefixtures("build_library")
 @pytest.mark.parametrize("beyond", [None, 1, PAGE - 1, PAGE])
-def test_only_the_pages_of_the_text_are_moved(tmp_path: Path, beyond: int | None) -> None:
+def test_only_pages_of_program_text_are_moved(tmp_path: Path, beyond: int | None) -> None:
     """kmarkers_start() moves all pages of the text, and no others, also if the text ends at the end
     of a page. `beyond` is the number of bytes in the last page; None leaves it as it is linked."""
     source, program = tmp_path / "start.c", tmp_path / "start"

@@ -179,7 +179,7 @@ def test_packages_for_linters_are_unpacked_once(
         ("echo a", []),
     ],
 )
-def test_output_of_a_failed_linter_is_its_findings(script: str, found: list[str]) -> None:
+def test_output_of_a_failed_linter_is_returned_as_findings(script: str, found: list[str]) -> None:
     assert linters.run_tool(["sh", "-c", script], "sh") == found
 
 

@@ -110,7 +110,9 @@ def wait_for_patterns(terminal: Terminal, *patterns: str) -> None:
     terminal.read_until(lambda: all(re.search(each, terminal.screen, re.M) for each in patterns))
 
 
-def test_rows_are_updated_in_place(terminal: Terminal, fake_kmbench_folder: Path) -> None:
+def test_rows_of_the_live_table_are_updated_in_place(
+    terminal: Terminal, fake_kmbench_folder: Path
+) -> None:
     wait_for_patterns(terminal, "Rows come when")
     assert terminal.other and not terminal.cursor
     release_process(fake_kmbench_folder)
@@ -132,7 +134,9 @@ def test_rows_are_updated_in_place(terminal: Terminal, fake_kmbench_folder: Path
     assert terminal.beyond <= 0 and terminal.colours
 
 
-def test_table_is_redrawn_after_a_resize(terminal: Terminal, fake_kmbench_folder: Path) -> None:
+def test_live_table_is_redrawn_after_a_resize(
+    terminal: Terminal, fake_kmbench_folder: Path
+) -> None:
     terminal.read_until(lambda: "Rows come when" in terminal.screen)
     release_process(fake_kmbench_folder)
     terminal.read_until(lambda: "process 2 of 4" in terminal.screen)
@@ -152,7 +156,7 @@ def test_table_is_redrawn_after_a_resize(terminal: Terminal, fake_kmbench_folder
 
 
 @pytest.mark.parametrize("end", ["\x03", "SIGTERM"])
-def test_interruption_restores_the_terminal(terminal: Terminal, end: str) -> None:
+def test_interrupted_live_table_restores_the_terminal(terminal: Terminal, end: str) -> None:
     terminal.read_until(lambda: "Rows come when" in terminal.screen)
     if end == "SIGTERM":
         os.kill(terminal.pid, signal.SIGTERM)
@@ -162,7 +166,7 @@ def test_interruption_restores_the_terminal(terminal: Terminal, end: str) -> Non
     assert (terminal.other, terminal.cursor, terminal.wraps) == (False, True, True)
 
 
-def test_sigtstp_restores_the_terminal(terminal: Terminal) -> None:
+def test_live_table_restores_the_terminal_on_sigtstp(terminal: Terminal) -> None:
     terminal.read_until(lambda: "Rows come when" in terminal.screen)
     os.kill(terminal.pid, signal.SIGTSTP)
     terminal.read_until(lambda: not terminal.other)
@@ -212,7 +216,9 @@ def test_output_to_a_pipe_is_plain_lines(fake_kmbench_folder: Path) -> None:
         *((59, 37, ["0.10"]), (60, 28, ["+1.00", "0.10"]), (90, 58, ["+1.00", "0.10"])),
     ],
 )
-def test_middle_of_a_long_name_is_cut_out(width: int, room: int, numbers: list[str]) -> None:
+def test_long_name_in_the_live_table_keeps_its_start_and_end(
+    width: int, room: int, numbers: list[str]
+) -> None:
     """A row has a name, up to two numbers of 9 columns, and a verdict of 10 columns. A name that
     does not fit keeps its beginning and its end."""
     fits, long = "f" * room, f"{'abcdefghij' * 5} {'klmnopqrst' * 5}"
