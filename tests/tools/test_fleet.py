@@ -394,7 +394,7 @@ def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
     ]  # fmt: skip
 
 
-def test_thousand_runs_need_little_time_and_memory(tmp_path: Path) -> None:
+def test_comparison_of_1000_runs_needs_little_time_and_memory(tmp_path: Path) -> None:
     """Compare 1,000 runs, a tenth of the runs of make check-fleet, in at most 12 s of CPU time."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
@@ -450,7 +450,7 @@ def make_cost_row(
         ({"x": (10, 10), "z": (90, 90)}, {"z": 1.8}),
     ],
 )
-def test_slow_machine_costs_half_as_much_again_as_its_group(
+def test_machine_is_slow_from_1_5_times_the_cost_of_its_group(
     costs: dict[str, tuple[float, float]], slow: dict[str, float]
 ) -> None:
     """The ratio of a machine is the median of the ratios of its baselines. Costs added to
@@ -514,7 +514,7 @@ def test_groups_of_machines_are_listed_with_their_sizes(monkeypatch: pytest.Monk
         ("one\ntwo\nthree\n", "one ... three"),
     ],
 )
-def test_reason_of_a_refused_machine_is_its_first_and_last_line(
+def test_refused_machine_has_first_and_last_line_of_its_reason(
     text: str, reason: str, tmp_path: Path
 ) -> None:
     (tmp_path / "m").mkdir()
@@ -643,7 +643,7 @@ def test_json_of_a_history_has_values_and_shifts_of_rows() -> None:
     ("count", "more"),
     [(0, []), (5, []), (6, ["  and 1 more"]), (10, ["  and 5 more"])],
 )
-def test_five_refused_runs_are_named(count: int, more: list[str]) -> None:
+def test_history_names_up_to_five_refused_runs(count: int, more: list[str]) -> None:
     refused = {f"r{n}": "why" for n in reversed(range(count))}
     named = [f"  r{n}: why" for n in range(min(count, 5))]
     assert history.format_refusals(refused).split("\n") == ["", *named, *more]

@@ -110,7 +110,7 @@ def test_only_times_of_passed_steps_are_stored(
         assert session.stored_times_key == name
 
 
-def test_readme_without_commands_is_an_error() -> None:
+def test_fresh_refuses_a_readme_without_commands() -> None:
     with pytest.raises(UnableError, match="no block of commands"):
         fresh.read_readme_commands("# x\n\n## Two commands\n\nNone.\n\n    make bench\n")
 
@@ -229,7 +229,9 @@ def test_proxy_password_is_not_on_a_command_line(
     assert "s3cret" not in str(tiny_root.make_command_line("true", user=False))
 
 
-def test_cache_is_read_but_not_written(tiny_root: Root, tmp_path: Path) -> None:
+def test_writes_of_a_command_in_a_root_do_not_change_the_cache(
+    tiny_root: Root, tmp_path: Path
+) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
     (cache / "kernel").write_text("as it was\n")

@@ -116,13 +116,13 @@ def test_settings_reach_the_guest_unchanged(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not shutil.which("busybox"), reason="busybox is missing: run scripts/setup")
 @pytest.mark.parametrize("change", ["unset A", "A=two", "E=' a b '", "export B="])
-def test_changed_setting_is_reported(tmp_path: Path, change: str) -> None:
+def test_guest_init_reports_a_changed_setting(tmp_path: Path, change: str) -> None:
     lost = find_settings_that_init_refuses(tmp_path, HOSTILE, change)
     assert lost.startswith(re.search(r"[A-E]\b", change)[0] + "=")  # type: ignore[index]
     assert lost.count("\n") == 1
 
 
-def test_init_runs_no_job_with_changed_settings() -> None:
+def test_guest_init_runs_no_job_with_changed_settings() -> None:
     text = (ROOT / "scripts" / "guest" / "init").read_text()
     branch = r"if lost=\$\(print_lost_settings\); then\n.*not ok.*\n.*code=1\nelse\n\tsh /job "
     assert re.search(branch, text)

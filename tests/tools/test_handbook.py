@@ -119,7 +119,7 @@ def test_handbook_has_pages_of_linked_folders_and_their_files(source_tree: Path)
         )
 
 
-def test_first_page_lists_the_pages_of_each_section(source_tree: Path) -> None:
+def test_first_handbook_page_lists_the_pages_of_each_section(source_tree: Path) -> None:
     text = (
         "# Title\n[x](zero.md)\n## Guide\n[a](one.md), [b](x.c), [c](two.md#part)\n"
         "## Reference\n[d](three.md)\n"
@@ -141,7 +141,7 @@ def test_first_page_lists_the_pages_of_each_section(source_tree: Path) -> None:
     assert (source_tree / "out" / "Documentation" / "one.md").read_text() == "text\n"
 
 
-def test_manual_of_a_header_is_quoted(tmp_path: Path) -> None:
+def test_handbook_quotes_the_manual_of_a_header(tmp_path: Path) -> None:
     header = tmp_path / "x.h"
     header.write_text("// SPDX\n/*\n * One.\n *\n *   two\n */\n\n/*\n * Other.\n */\n")
     assert handbook.quote_header_manual(header) == "::\n\n   One.\n\n     two\n"
@@ -149,7 +149,9 @@ def test_manual_of_a_header_is_quoted(tmp_path: Path) -> None:
     assert handbook.quote_header_manual(header) == ""
 
 
-def test_script_kernel_doc_is_in_perl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handbook_uses_a_kernel_doc_script_in_perl_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(handbook, "Path", lambda _: tmp_path)
     monkeypatch.setattr(handbook, "get_cache_dir", lambda: tmp_path / "cache")
     with pytest.raises(UnableError, match="kernel-doc is missing"):
@@ -172,7 +174,7 @@ def test_script_kernel_doc_is_in_perl(tmp_path: Path, monkeypatch: pytest.Monkey
     ]
 
 
-def test_help_of_each_command_is_on_a_page(
+def test_handbook_page_has_the_help_of_each_command(
     source_tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: dict[tuple[str, ...], str] = {
@@ -196,7 +198,7 @@ def make_output(code: int, out: str) -> subprocess.CompletedProcess[str]:
     return subprocess.CompletedProcess([], code, out, " why \n")
 
 
-def test_failed_help_of_a_command_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handbook_fails_if_the_help_of_a_command_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(handbook, "capture_output", lambda *_: make_output(0, " help \n"))
     assert handbook.read_command_help("bench") == " help"
     monkeypatch.setattr(handbook, "capture_output", lambda *_: make_output(2, ""))
@@ -204,7 +206,7 @@ def test_failed_help_of_a_command_is_an_error(monkeypatch: pytest.MonkeyPatch) -
         handbook.read_command_help("check", "mutants")
 
 
-def test_pages_of_headers_have_their_manuals(
+def test_handbook_page_of_a_header_has_its_manual(
     source_tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A header without kernel-doc comments has no page, and neither has a module without kernel-doc

@@ -180,7 +180,7 @@ def test_cpu_with_interrupts_disabled_at_one_address_hangs(tmp_path: Path, more:
 
 
 @pytest.mark.parametrize("cpu", [FakeCpu(MODULE_TEXT), FakeCpu(0x401000, user=True)])
-def test_loop_with_interrupts_enabled_is_no_hang(tmp_path: Path, cpu: FakeCpu) -> None:
+def test_cpu_in_a_loop_with_interrupts_enabled_does_not_hang(tmp_path: Path, cpu: FakeCpu) -> None:
     assert watch_guest(tmp_path, [cpu, FakeCpu(halted=True)], {}) is None
 
 
@@ -247,7 +247,7 @@ def test_monitor_that_does_not_answer_is_an_error(
         assert str(caught.value) == message
 
 
-def test_commands_reach_the_monitor_with_their_arguments(tmp_path: Path) -> None:
+def test_qmp_commands_are_sent_with_their_arguments(tmp_path: Path) -> None:
     """The names of arguments have dashes. A human command is for CPU 0 by default."""
     requests: list[dict[str, object]] = []
 
@@ -282,7 +282,7 @@ def test_commands_reach_the_monitor_with_their_arguments(tmp_path: Path) -> None
         ('{"QMP": {}}\n{"event": "SHUT', ""),
     ],
 )
-def test_reason_of_a_shutdown_is_read(sent: str, reason: str) -> None:
+def test_reason_of_a_shutdown_is_read_from_qmp_events(sent: str, reason: str) -> None:
     """An incomplete line, which a killed QEMU leaves, has no reason."""
     shutdown = ShutdownWatch()
     number = shutdown.end_of_qemu.fileno()
@@ -450,7 +450,7 @@ def test_guest_is_not_inspected_without_a_period_of_silence(
     assert guest.connections == 0 and not (tmp_path / LOOK_LOG).exists()
 
 
-def test_inspections_before_the_timeout_do_not_count(tmp_path: Path, guest: FakeGuest) -> None:
+def test_timeout_begins_a_new_series_of_inspections(tmp_path: Path, guest: FakeGuest) -> None:
     """A complete series is run at the timeout, also if a series had begun."""
     watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
     guest.advance_clock(watched, 1065.0)
@@ -582,7 +582,7 @@ def test_fault_of_the_emulator_is_described(
         ("ffffffffff000000", False),
     ],
 )
-def test_faults_in_the_area_of_modules_are_of_kmarkers(address: str, ours: bool) -> None:
+def test_faults_in_the_area_of_modules_are_attributed_to_kmarkers(address: str, ours: bool) -> None:
     line = f"[    9.1] BUG: unable to handle page fault for address: {address}"
     assert triage.has_nameless_address(line) is ours
 

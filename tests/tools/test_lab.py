@@ -83,7 +83,7 @@ DIRTY_LINES = [
 ]
 
 
-def test_clean_log_has_no_faults() -> None:
+def test_log_without_fault_lines_has_no_faults() -> None:
     assert scan_log(CLEAN_LOG) == []
 
 
