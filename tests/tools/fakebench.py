@@ -39,13 +39,13 @@ class Machine:
         monkeypatch.setattr(benchrun, "LOCAL", self.local)
         monkeypatch.setattr(bench, "ROOT", tmp_path)
         monkeypatch.setattr(commands, "ROOT", tmp_path)
-        monkeypatch.setattr(bench, "run_measuring_step", self.run_program)
+        monkeypatch.setattr(bench, "run_measuring_step", self.record_program_step)
         monkeypatch.setattr(bench, "require_root", lambda _: self.record_step("root"))
-        monkeypatch.setattr(collect, "merge_run", self.collect_run)
-        monkeypatch.setattr(report, "report_run", self.report_run)
-        monkeypatch.setattr(bench, "build_modules", self.build_modules)
+        monkeypatch.setattr(collect, "merge_run", self.record_and_collect_run)
+        monkeypatch.setattr(report, "report_run", self.record_report_step)
+        monkeypatch.setattr(bench, "build_modules", self.record_module_build)
         monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.record_step("fetch"))
-        monkeypatch.setattr(catalogue, "require_kernel", self.get_kernel)
+        monkeypatch.setattr(catalogue, "require_kernel", self.make_unpacked_kernel)
         monkeypatch.setattr(native, "measure_processes", self.measure_in_user_space)
         monkeypatch.setattr(guest, "measure_in_test_kernel", self.measure_in_kernel)
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))
@@ -84,18 +84,18 @@ class Machine:
         """Replace guest.measure_in_test_kernel(): record `tier`, and write simulated samples."""
         self.record_step(tier, raw)
 
-    def build_modules(self, *_: object, kmarkers_source: Path | None = None) -> int:
+    def record_module_build(self, *_: object, kmarkers_source: Path | None = None) -> int:
         """Replace bench.build_modules(): record "own module" if `kmarkers_source` is given (for a
         module outside the tree), otherwise "modules"."""
         self.record_step("own module" if kmarkers_source else "modules")
         return 0
 
-    def collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
+    def record_and_collect_run(self, run: Path, reader: collect.Reader) -> list[collect.RawDir]:
         """Record the step "collect", then call the real collect.merge_run()."""
         self.record_step("collect")
         return self.real_merge(run, reader=reader)
 
-    def report_run(
+    def record_report_step(
         self,
         run: Path,
         tier: str | None = None,
@@ -106,12 +106,12 @@ class Machine:
         self.record_step("report")
         return True
 
-    def run_program(self, words: Sequence[object], *_: object) -> None:
+    def record_program_step(self, words: Sequence[object], *_: object) -> None:
         """Replace the programs that install packages or build kmbench: only record the step
         "packages" or "kmbench"."""
         self.record_step("packages" if "--bench" in words else "kmbench")
 
-    def get_kernel(self, name: str) -> Kernel:
+    def make_unpacked_kernel(self, name: str) -> Kernel:
         """Return an unpacked kernel with this name."""
         return Kernel(name, "s", "p", "1", self.release, "vmlinuz")
 

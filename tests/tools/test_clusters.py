@@ -24,13 +24,15 @@ class Clock:
         self.shown: list[tuple[float, float, str]] = []
         monkeypatch.setattr(clusters, "now", lambda: self.now)
 
-    def measure(self, part: Path, number: int, benchmarks: Sequence[str], show: Show) -> None:
+    def measure_cluster(
+        self, part: Path, number: int, benchmarks: Sequence[str], show: Show
+    ) -> None:
         self.calls.append((number, [*benchmarks]))
         show(1, 4, "loop")
         part.mkdir()
         self.now += 10
 
-    def show(self, done: float, total: float, text: str) -> None:
+    def record_progress(self, done: float, total: float, text: str) -> None:
         self.shown.append((done, total, text))
 
 
@@ -54,11 +56,11 @@ def test_messages_call_a_cluster_process_boot_or_module_load(
 ) -> None:
     done = measure_clusters(
         tmp_path / "raw",
-        clock.measure,
+        clock.measure_cluster,
         tier=tier,
         clusters=9,
         budget=budget,
-        show=clock.show,
+        show=clock.record_progress,
         say=clock.said.append,
     )
     assert clock.said == [said] and f"after {done} " in said
@@ -73,13 +75,17 @@ def test_messages_call_a_cluster_process_boot_or_module_load(
 
 def test_progress_is_the_larger_share_of_clusters_or_of_time(tmp_path: Path, clock: Clock) -> None:
     """The larger share counts: 1.25 of 4 clusters are 5/16, and 20 of 40 seconds are one half."""
-    measure_clusters(tmp_path / "a", clock.measure, clusters=4, show=clock.show, budget=1000)
+    measure_clusters(
+        tmp_path / "a", clock.measure_cluster, clusters=4, show=clock.record_progress, budget=1000
+    )
     assert clock.shown == [
         (1 + 4 * number, 16, f"process {number + 1} of 4, loop") for number in range(4)
     ]
     clock.shown.clear()
     clock.now = 0
-    measure_clusters(tmp_path / "b", clock.measure, clusters=16, show=clock.show, budget=40)
+    measure_clusters(
+        tmp_path / "b", clock.measure_cluster, clusters=16, show=clock.record_progress, budget=40
+    )
     assert [done / total for done, total, _ in clock.shown] == [1 / 64, 0.25, 0.5, 0.75]
 
 
@@ -93,7 +99,7 @@ def test_steering_chooses_next_benchmarks_and_ends_the_run(tmp_path: Path, clock
     (directory / "process-9.partial").mkdir()
     done = measure_clusters(
         tmp_path / "raw",
-        clock.measure,
+        clock.measure_cluster,
         tier="vm",
         clusters=9,
         benchmarks=["a", "b"],

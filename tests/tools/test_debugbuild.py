@@ -88,7 +88,7 @@ def test_base_configuration_depends_on_the_role(
     assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
 
 
-def list_unfinished_trees(builder: Builder) -> list[Path]:
+def list_incomplete_trees(builder: Builder) -> list[Path]:
     """Return the incomplete trees in the cache directory."""
     return sorted(builder.mirror.cache.glob("*/.new-*"))
 
@@ -98,7 +98,7 @@ def test_a_debug_kernel_is_built_once(builder: Builder) -> None:
     assert (kernel.release, kernel.version, kernel.make_args) == ("1-k", "1", [])
     assert kernel.image.read_text() == "image"
     assert debugkernel.find_complete_kernel(DEBUG) == kernel == kernels.ensure_kernel(DEBUG)
-    assert len(builder.compiled) == 1 and list_unfinished_trees(builder) == []
+    assert len(builder.compiled) == 1 and list_incomplete_trees(builder) == []
 
 
 @pytest.mark.parametrize(("on_mirror", "built"), [("1", False), ("2", True), ("0.9", False)])
@@ -119,13 +119,13 @@ def test_newer_source_is_built_on_update_only(
 
 def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
     def fetch_kernel_during_compilation() -> None:
-        (tree,) = list_unfinished_trees(builder)
+        (tree,) = list_incomplete_trees(builder)
         builder.during = lambda: None
         with hold_lock(builder.mirror.cache / "fetch.lock", "nobody else can fetch"):
             pass
         assert kernels.ensure_kernel(OTHER).name == "k-other"
         assert kernels.ensure_kernel(ENTRY).release == NEW
-        assert list_unfinished_trees(builder) == [tree]
+        assert list_incomplete_trees(builder) == [tree]
 
     builder.during = fetch_kernel_during_compilation
     assert kernels.ensure_kernel(DEBUG).image.is_file()
@@ -157,7 +157,7 @@ def test_clean_waits_for_a_compilation(builder: Builder, monkeypatch: pytest.Mon
         def start_cleaning() -> None:
             cleaning.append(pool.submit(cache.clean_cache))
             assert waits.wait(SECONDS)
-            assert list_unfinished_trees(builder)
+            assert list_incomplete_trees(builder)
 
         builder.during = start_cleaning
         kernels.ensure_kernel(DEBUG)
@@ -181,7 +181,7 @@ def test_failed_compilation_leaves_no_files(builder: Builder, error: BaseExcepti
     with pytest.raises(type(error)):
         kernels.ensure_kernel(DEBUG)
     assert (
-        catalogue.find_unpacked_kernel("k-debug") is None and list_unfinished_trees(builder) == []
+        catalogue.find_unpacked_kernel("k-debug") is None and list_incomplete_trees(builder) == []
     )
 
 
@@ -196,7 +196,7 @@ def kill_during_compilation(builder: Builder, update: bool = False) -> None:
             os._exit(1)
     _, status = os.waitpid(child, 0)
     assert os.waitstatus_to_exitcode(status) == -signal.SIGKILL
-    (tree,) = list_unfinished_trees(builder)
+    (tree,) = list_incomplete_trees(builder)
     assert (tree / "usr/src/linux/Makefile").is_file()
     (tree / "rest").touch()
 
@@ -205,13 +205,13 @@ def test_tree_of_a_killed_compilation_is_not_used(builder: Builder) -> None:
     kill_during_compilation(builder)
     assert debugkernel.find_complete_kernel(DEBUG) is None
     kernel = kernels.ensure_kernel(DEBUG)
-    assert not (kernel.tree / "rest").exists() and list_unfinished_trees(builder) == []
+    assert not (kernel.tree / "rest").exists() and list_incomplete_trees(builder) == []
 
 
 def test_next_fetch_removes_files_of_a_killed_compilation(builder: Builder) -> None:
     kill_during_compilation(builder)
     kernels.ensure_kernel(ENTRY)
-    assert list_unfinished_trees(builder) == []
+    assert list_incomplete_trees(builder) == []
 
 
 def test_killed_update_keeps_the_installed_kernel(builder: Builder) -> None:

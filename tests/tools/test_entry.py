@@ -88,7 +88,7 @@ class LinkedProgram:
         start = addr - self.sections[".text"][0]
         return self.text[start : start + size]
 
-    def list_offsets(self, function: str, kind: int) -> list[int]:
+    def list_record_offsets(self, function: str, kind: int) -> list[int]:
         """Return the offsets of records in a function: of entries (kind 0) or of exits (kind 1)."""
         start, size = self.functions[function]
         offsets = [addr - start for addr, data in self.records if data == kind]
@@ -113,8 +113,12 @@ def linked_program(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProg
 
 def test_each_function_has_entry_and_exit_records(linked_program: LinkedProgram) -> None:
     """Each function has an entry record, and an exit record for each return or tail call."""
-    entries = {name: len(linked_program.list_offsets(name, 0)) for name in linked_program.functions}
-    exits = {name: len(linked_program.list_offsets(name, 1)) for name in linked_program.functions}
+    entries = {
+        name: len(linked_program.list_record_offsets(name, 0)) for name in linked_program.functions
+    }
+    exits = {
+        name: len(linked_program.list_record_offsets(name, 1)) for name in linked_program.functions
+    }
     assert entries == {**dict.fromkeys(linked_program.functions, 1), "hidden": 0}
     assert exits.pop("many") >= 2
     assert exits == {"leaf": 1, "tail": 1, "calls": 1, "gone": 0, "hidden": 0, "whole": 1}
@@ -125,7 +129,7 @@ def test_entry_nop_is_the_first_instruction_after_endbr(linked_program: LinkedPr
     """Only an ENDBR may precede the nop of the entry."""
     for name, (start, _) in linked_program.functions.items():
         first = len(ENDBR) if linked_program.read_code(start, len(ENDBR)) == ENDBR else 0
-        assert linked_program.list_offsets(name, 0) in ([first], [])
+        assert linked_program.list_record_offsets(name, 0) in ([first], [])
 
 
 def test_each_recorded_address_has_a_nop(linked_program: LinkedProgram) -> None:

@@ -50,8 +50,8 @@ struct function_marker {
 struct kmarkers_span { const void *first, *end; unsigned long bytes; };
 
 /*
- * Whether the module is being unloaded, the results of the replaced functions, and the number of
- * references to the module.
+ * unloading is 1 while the module is being unloaded, and references counts references to the
+ * module. The other variables are results of the replaced functions below.
  */
 static int unloading, prepare, add_table, add_directories, unregister, references;
 
@@ -78,8 +78,8 @@ static int marker_ftrace_free(struct function_marker *function)
 """
 MAIN = r"""
 /*
- * Arguments: the results of four replaced functions, and 1 if the module is being unloaded; print
- * results and references.
+ * Attach a marker and detach it again; print the results and the references. The arguments are the
+ * results of four replaced functions, and 1 if the module is being unloaded.
  */
 int main(int argc, char **argv)
 {

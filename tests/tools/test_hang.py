@@ -352,21 +352,21 @@ class FakeGuest:
         self.places = itertools.count(0x1000, 0x10)
         clock = SimpleNamespace(monotonic=lambda: self.now, sleep=lambda _: None)
         monkeypatch.setattr(watch, "time", clock)
-        monkeypatch.setattr(watch, "Monitor", self.connect)
-        monkeypatch.setattr(watch, "inspect_guest", self.inspect)
+        monkeypatch.setattr(watch, "Monitor", self.open_connection)
+        monkeypatch.setattr(watch, "inspect_guest", self.return_cpu_states)
         monkeypatch.setattr(watch, "find_hang_reason", lambda inspections: self.finding)
 
-    def connect(self, path: Path) -> SimpleNamespace:
+    def open_connection(self, path: Path) -> SimpleNamespace:
         """Open a connection to the monitor."""
         self.open += 1
         self.connections += 1
-        return SimpleNamespace(close=self.disconnect)
+        return SimpleNamespace(close=self.close_connection)
 
-    def disconnect(self) -> None:
+    def close_connection(self) -> None:
         """Close the connection."""
         self.open -= 1
 
-    def inspect(self, monitor: object) -> list[Cpu]:
+    def return_cpu_states(self, monitor: object) -> list[Cpu]:
         """Return the states of an advancing CPU and of a CPU at one address."""
         if self.error:
             raise MonitorError(self.error)

@@ -142,7 +142,7 @@ static void execute_cpuid(int number, siginfo_t *info, void *context)
 	regs[REG_RAX] = a, regs[REG_RBX] = b, regs[REG_RCX] = c, regs[REG_RDX] = d;
 	regs[REG_RIP] += 2;
 }
-__attribute__((constructor)) static void begin(void)
+__attribute__((constructor)) static void make_cpuid_fault(void)
 {
 	struct sigaction action = { .sa_sigaction = execute_cpuid, .sa_flags = SA_SIGINFO };
 	sigaction(SIGSEGV, &action, 0);

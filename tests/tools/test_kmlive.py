@@ -117,7 +117,7 @@ class FakeModule:
         names, values = (row for row in self.read_network_table("snmp") if row[0] == "Ip:")
         return int(dict(zip(names, values, strict=True))["InReceives"])
 
-    def check_sockets(self, variant: str) -> None:
+    def report_unread_packets(self, variant: str) -> None:
         """Add a problem if a socket of kmlive has packets that kmlive has not received: these are
         other packets than replies."""
         raw, udp = (self.read_network_table(name)[1:] for name in ("raw", "udp"))
@@ -134,7 +134,7 @@ class FakeModule:
             self.hits[variant] += 2 * (packets - self.packets)
         if reading % 2:
             self.hits[variant] += self.original_hits if variant == "original" else -self.missed
-            self.check_sockets(variant)
+            self.report_unread_packets(variant)
         self.packets = packets
         names = {name: self.hits[name] for name in [*PING, variant]}
         return "".join(f"packets-live {name} {count}\n" for name, count in names.items())
@@ -157,7 +157,7 @@ class FakeModule:
                 file.write(text)
             reading += 1
 
-    def serve_or_kill(self, process: subprocess.Popen[str]) -> None:
+    def serve_hits_or_kill_kmlive(self, process: subprocess.Popen[str]) -> None:
         """Run serve_hits(). If it fails, end kmlive, which waits for an answer."""
         try:
             self.serve_hits(process)
@@ -171,7 +171,9 @@ class FakeModule:
         command = [*UNSHARE, str(self.folder), *map(str, words)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
-            server = threading.Thread(target=self.serve_or_kill, args=(process,), daemon=True)
+            server = threading.Thread(
+                target=self.serve_hits_or_kill_kmlive, args=(process,), daemon=True
+            )
             server.start()
             try:
                 out, why = process.communicate(timeout=120)

@@ -63,15 +63,15 @@ DEFINE_IMV(int, level) = 3;
 DECLARE_MARKER(typed, MARKER_PROTO(int a), MARKER_ARGS(a), "%d");
 DEFINE_MARKER(typed);
 static int marks, types, hits;
-static void probe(void *mine, void *call, const char *format, va_list *args)
+static void add_mark(void *mine, void *call, const char *format, va_list *args)
 {
     marks += va_arg(*args, int);
 }
-static void on_typed(void *mine, int a)
+static void add_typed_argument(void *mine, int a)
 {
     types += a;
 }
-static void handler(void *mine, const struct sdt_hit *hit)
+static void add_sdt_argument(void *mine, const struct sdt_hit *hit)
 {
     hits += hit->args[0];
 }
@@ -84,9 +84,9 @@ int main(void)
         return 1;
     before = work(1);
     imv_set(level, 4);
-    marker_probe_register("mark", "%d", probe, NULL);
-    marker_register_typed(on_typed, NULL);
-    sdt_attach("p:::", handler, NULL);
+    marker_probe_register("mark", "%d", add_mark, NULL);
+    marker_register_typed(add_typed_argument, NULL);
+    sdt_attach("p:::", add_sdt_argument, NULL);
     after = work(5);
     printf("%d %d: %d marks, %d types, %d hits\\n", before, after, marks, types, hits);
     return 0;
