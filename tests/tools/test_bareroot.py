@@ -259,8 +259,8 @@ def test_missing_mmdebstrap_is_reported(
 
 @pytest.fixture
 def unpacked_system(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make the tarball of a small system, for the suite `a`; the user of this machine has settings
-    of pip, and seems to be root. Return the directory of the system."""
+    """Make the tarball of a small system for the suite `a`, and return the directory that was
+    packed. The user of this machine has a pip configuration, and seems to be root."""
     system = tmp_path / "system"
     write_packages(tmp_path / "home" / ".pip", "pip.conf")
     for name in ("etc/passwd", "etc/group", "etc/apt/apt.conf.d/00own"):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the options of kmarkers bench: choice of benchmarks, progress, and wrong values."""
+"""Tests of `kmarkers bench` options: benchmarks that are chosen, progress that is shown, and values
+that are refused."""
 
 from __future__ import annotations
 
@@ -128,9 +129,9 @@ def measure_two_guests(
     emulated: bool,
     capsys: pytest.CaptureFixture[str],
 ) -> tuple[dict[str, list[dict[str, Any]]], str]:
-    """Measure the tiers vm and icount, with the accelerator `accelerator` on a machine that is
-    `emulated`. Return the arguments of each call of measure_in_test_kernel() by tier, and the usual
-    time of vm that was printed."""
+    """Measure the tiers vm and icount with `accelerator`, on a machine that is `emulated` or real.
+    Return the arguments of each call of measure_in_test_kernel(), keyed by tier, and the usual
+    duration that was printed for vm."""
     told: dict[str, list[dict[str, Any]]] = defaultdict(list)
 
     def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:

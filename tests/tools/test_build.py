@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of concurrent builds of modules: only builds of the same source tree wait for each
-other."""
+"""Tests of concurrent module builds: only builds of the same source tree wait for each other."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the buffer for benchmarks of cold data: the size of the buffer, the memory of test
-kernels, and the caveat of rows whose buffer was too small."""
+"""Tests of the buffer that cold-data benchmarks read: its size, the memory that test kernels get
+for it, and the caveat on rows whose buffer was too small."""
 
 from __future__ import annotations
 

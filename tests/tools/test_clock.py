@@ -135,7 +135,8 @@ def test_share_of_gaps_near_multiples_is_computed(gaps: list[float], share: floa
 
 def test_clock_step_is_refined_by_least_squares() -> None:
     """Gaps of 1, 2 and 8 steps are 10, 21 and 82 ticks: the fit is (10 + 42 + 656) / (1 + 4 + 64).
-    The gaps of 9 steps and of 17.5 ticks are left out. Without any near gap, the step is kept."""
+    The gaps of 9 steps and of 17.5 ticks are left out. If no gap is near a multiple, the step is
+    kept."""
     gaps = np.array([10.0, 21, 82, 93, 17.5])
     assert refine_step(gaps, 10.3) == pytest.approx(708 / 69)
     assert refine_step(np.array([16.0]), 10.3) == 10.3

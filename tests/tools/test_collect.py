@@ -282,8 +282,9 @@ def test_collect_refuses_a_block_that_lacks_windows_of_other_blocks(
 
 
 def write_raws_of_two_tiers(tmp_path: Path, *machines: str) -> list[collect.RawDir]:
-    """Write two raw directories of one process and of two processes, with the files `machine`;
-    return their content."""
+    """Write the raw directory of one process for the tier native, and of two processes for the tier
+    metal. `machines` are the texts of their files `machine`, or "". Return the loaded
+    directories."""
     raws = []
     for index, (tier, machine) in enumerate(zip(("native", "metal"), machines, strict=True)):
         raw = tmp_path / tier

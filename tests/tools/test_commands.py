@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the arguments of commands: their forms, their defaults, and what each command does with
+"""Tests of command-line arguments: their forms, their defaults, and what each command does with
 them."""
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from kmtools.report.comparison import ComparedRun, Comparison, RunPair
 
 REFERENCE = ROOT / "results" / "reference"
 PROCESSES, BLOCKS = 8, 32
-# The number of groups of equal size into which the processes of the reference run are divided.
+# The reference run's processes are divided into this number of groups of equal size.
 GROUPS = 8
 # The maximum relative standard deviation between processes of a steady row (variant). In a steady
 # row, a change of 1 % must be found.
@@ -100,8 +100,8 @@ def read_grouped_rows() -> list[Row]:
 
 
 def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
-    """Return a pair of runs for each way to divide the groups of processes of the reference run
-    into two halves; each run of the pair has one half."""
+    """Return one pair of runs for each way to divide the reference run's process groups into two
+    halves; each run has one half."""
     rows, found = read_grouped_rows(), []
     for first in combinations(range(GROUPS), GROUPS // 2):
         if first[0] == 0:
@@ -142,7 +142,7 @@ def select_alarms(compared: Sequence[Change]) -> list[Change]:
 
 
 def test_halves_of_the_reference_run_raise_few_alarms() -> None:
-    """At most one in twenty of the pairs of halves of the reference run may raise an alarm."""
+    """Of all pairs of halves of the reference run, at most one in twenty may raise an alarm."""
     pairs = split_reference_run()
     assert len(pairs) == 35 and all(len(a) > 50 for a, _ in pairs)
     loud = [pair for pair in pairs if select_alarms(changes.compare_rows(*pair))]
@@ -260,8 +260,8 @@ def test_all_formats_of_a_comparison_have_the_same_rows(
 
 
 def test_lines_of_a_comparison_have_at_most_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
-    """All rows of a comparison of the reference run with itself fit: they have names of 60
-    characters, costs of nine digits, and notes."""
+    """The reference run is compared with itself. All rows fit, with names of 60 characters, costs
+    of nine digits, and notes."""
     assert main(["compare", str(REFERENCE), str(REFERENCE), "--all"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 300 and max(map(len, lines)) <= 80
@@ -362,9 +362,9 @@ def test_different_versions_of_compared_runs_are_printed(
 
 def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
     """The change that would be detected in half of the rows is the median of the margin plus the
-    whole width of the interval. The intervals have half widths of 1, 2 and 5 %, and the margin is
-    0.1 %, so the median is 0.1 % + 2 * 2 %. Counts of instructions, rows without a verdict and
-    unbounded intervals are left out."""
+    width of the interval. The intervals have half widths of 1, 2 and 5 %, and the margin is 0.1 %,
+    so the median is 0.1 % + 2 * 2 %. Counts of instructions, rows without a verdict and unbounded
+    intervals are left out."""
     told = "would be detected in half of the rows"
 
     def make_hints(*rows: Change) -> list[str]:
@@ -1148,7 +1148,7 @@ def test_each_run_is_compared_with_the_first() -> None:
 
 
 def test_pairs_of_runs_share_the_error_probability() -> None:
-    """A row of two pairs has the interval of a pair with two rows."""
+    """With two pairs of runs, the only row has the interval that a pair of two rows would have."""
     rows = [make_timed_row([5.0 + n / 10 for n in range(9)])]
     twice = [*rows, replace(rows[0], name=RowName("native", "b", "w"))]
     runs = [ComparedRun(name, {}, rows) for name in "abc"]

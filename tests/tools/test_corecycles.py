@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the conversion of ticks to core cycles, which are counted or estimated."""
+"""Tests of converting ticks to core cycles, which are counted or estimated."""
 
 from __future__ import annotations
 

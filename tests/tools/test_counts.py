@@ -70,7 +70,7 @@ def test_suite_counts_fails_without_a_successor_of_a_published_number() -> None:
     assert len(tally.failed) == len(published.find_missing_successors(set(), "kernel")) - 1
 
 
-# The numbers of passes of the three windows of a block.
+# Each block has three windows with these numbers of passes.
 PASSES = (18, 28, 43)
 # The instructions that the ring buffer needs to begin a new page (an invented number).
 PAGE = 271

@@ -40,7 +40,7 @@ def kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Kernel:
 
 
 def list_commands(kernel: Kernel, tmp_path: Path, *records: str) -> list[database.Command]:
-    """Return the compile commands of a build that wrote each text of `records` to a .cmd file."""
+    """Return the compile commands that are made from .cmd files with the texts `records`."""
     for number, text in enumerate(records):
         (tmp_path / "objects").mkdir(exist_ok=True)
         (tmp_path / "objects" / f".{number}.o.cmd").write_text(text.replace("\\\n", ""))

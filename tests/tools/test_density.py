@@ -190,7 +190,7 @@ def test_nonlinear_costs_of_passes_are_reported(
 @pytest.mark.parametrize(
     ("cost", "bend", "noted"),
     [
-        # The largest permitted bend is 5 % of the cost of a site, or a margin of 0.0625.
+        # The largest permitted bend is a twentieth of a site's cost, or the margin of 0.0625.
         (10.0, 0.4, False),
         (10.0, 0.6, True),
         (-10.0, 0.4, False),

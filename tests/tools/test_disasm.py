@@ -56,8 +56,8 @@ INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?P<bytes>(?:[0-9a-f]{2} )+)\s*\t?(?P
 def disassembled_functions(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> dict[str, list[tuple[str, str]]]:
-    """Compile and disassemble SOURCE; return the instructions of each function as pairs of bytes
-    and text."""
+    """Compile and disassemble SOURCE; return each function's instructions as pairs of bytes and
+    text."""
     compiler = request.param
     if not shutil.which(compiler):
         pytest.skip(f"{compiler} is missing: apt-get install {compiler}")

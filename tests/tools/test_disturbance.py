@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the counters of disturbances during a measurement in user space, and of the grades of
-disturbed runs."""
+"""Tests of the counters that record disturbances while user space is measured, and of the grades
+that disturbed runs get."""
 
 from __future__ import annotations
 

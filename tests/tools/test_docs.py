@@ -32,7 +32,7 @@ HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULT
 RESULT = re.compile(
     r'^\s*(?:try|refused|same|skip|expect_refused_site|result \S+) "([^"]+)"', re.MULTILINE
 )
-# A name of a test that begins with one of these words cannot be understood alone.
+# A test name that begins with one of these words cannot be understood alone.
 NO_SUBJECT = {"and", "it", "its", "so", "they", "then", "is", "comes", "also", "too", "really"}
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((\w+)\);", re.MULTILINE)
 MACRO = re.compile(r"^#define ([A-Za-z_]\w*)\(", re.MULTILINE)
@@ -106,8 +106,7 @@ def test_links_in_documents_have_existing_targets() -> None:
 
 
 def is_check_target(target: str) -> bool:
-    """Return True if a target is "check-" followed by the name of a test or of a group of
-    tests."""
+    """Return True if a target is "check-" and the name of a test or of a group."""
     name = target.removeprefix("check-")
     return name != target and any(row.matches_pattern(name) for row in registry.list_tests())
 

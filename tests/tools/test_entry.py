@@ -144,7 +144,7 @@ def test_each_recorded_address_has_a_nop(linked_program: LinkedProgram) -> None:
 
 
 def test_each_entry_record_has_eight_bytes(linked_program: LinkedProgram) -> None:
-    """A record has eight bytes; the head of the table contains the sizes of record and table."""
+    """The table head contains the record size, 8, and the table size."""
     size = linked_program.sections[".discard_kmarkers_entry"][1]
     head = linked_program.read_section(".discard_kmarkers_entry_heads")
     assert struct.unpack_from("<QIH", head) == (0, size, 8)

@@ -43,8 +43,8 @@ EVENLY_DISTRIBUTED = [kind for kind in noises.KINDS if kind not in ("stretch", n
 
 @pytest.mark.parametrize("kind", EVENLY_DISTRIBUTED)
 def test_noise_has_its_true_location_from_the_first_block_to_the_last(kind: str) -> None:
-    """The midmean of a block over 1000 runs is 0 within five standard errors of a midmean of the
-    noise process-3, whose standard deviation is 3.2."""
+    """For each block, the midmean over 1000 runs is 0 within five standard errors. The errors are
+    those of the noise process-3, whose standard deviation is 3.2."""
     random = np.random.default_rng(11)
     runs = np.array([noises.KINDS[kind](random, 2 * noises.BLOCKS) for _ in range(1000)])
     middle = location.compute_midmean(runs[:, [0, noises.BLOCKS, -1]].T)
@@ -237,7 +237,7 @@ def test_clopper_pearson_intervals_equal_results_of_scipy() -> None:
 
 
 def simulate_modal_run(seed: int) -> np.ndarray:
-    """Return the blocks of a run with noise of several modes, a row for each process."""
+    """Return a run whose noise has several modes: a row of blocks for each process."""
     return noises.simulate_run("modal", seed).values.reshape(noises.PROCESSES, -1)
 
 
@@ -395,9 +395,8 @@ def test_number_of_simulations_is_printed(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """The line of a kind of noise has the number of runs that were simulated. Fewer runs are
-    simulated if the kind of noise takes long, or if runs stop early. Runs that stop early have a
-    line of their own."""
+    """The line on a kind of noise has the number of simulated runs, which is smaller if the noise
+    takes long or if runs stop early. Runs that stop early have a line of their own."""
     simulated = []
 
     def count_calls(module: ModuleType, name: str) -> None:
@@ -985,9 +984,8 @@ def test_midmean_of_independent_noise_is_zero(kind: str) -> None:
 def test_score_of_100_runs_may_miss_a_limit_by_its_tolerance(
     changed: dict[str, Any], slack: float, missed: str
 ) -> None:
-    """The standard deviation of a share of 93 % or 5 % in 100 runs is 2.55 % or 2.18 %; of one half
-    it is 5 %. The resolution of a stepping clock is only required of runs of fixed length, and has
-    no tolerance."""
+    """In 100 runs, the standard deviation is 2.55 % for a share of 93 %, 2.18 % for 5 %, and 5 %
+    for one half. Only runs of fixed length must resolve a stepping clock, without a tolerance."""
     score = estimators.Score("normal", 100, 0.93, 1.5, 0.05, 0.1, 0.2)
     assert "; ".join(replace(score, **changed).list_missed_limits(slack)) == missed
 

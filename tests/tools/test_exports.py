@@ -253,7 +253,7 @@ def test_ticks_of_an_unknown_clock_are_shown_as_microseconds(
 
 
 def make_switch_sample(variant: str, measured: str, ticks: int, **changed: Any) -> Sample:
-    """Return a sample of a switch of 10 sites in block 5, by CPU 1."""
+    """Return a sample of CPU 1 that switched 10 sites in block 5."""
     own = Sample(
         "native", "6.12", 1, "arm-scaling", variant, measured, 0, 5, 0, 1, None, 10, ticks,
         "ticks", None, (),

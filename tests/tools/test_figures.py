@@ -143,7 +143,7 @@ def test_chart_omits_tick_labels_that_are_too_close(width: int, labels: list[str
     ],
 )
 def test_names_of_curves_are_15_units_apart(wanted: list[float], places: list[float]) -> None:
-    """Names stay between 0 and 100, in the order of the ends of their curves."""
+    """Names stay between 0 and 100, in the order in which their curves end."""
     assert lines.spread_labels(wanted, 0.0, 100.0) == places
 
 
@@ -407,8 +407,8 @@ def test_long_description_of_a_figure_ends_with_a_whole_word(description: str, t
 
 
 def test_size_limits_of_a_page_are_inclusive() -> None:
-    """A page with exactly the largest number of elements and of bytes is not shortened. The page
-    has 5 elements: <main>, <details>, <summary> and twice <p>. "é" has two bytes."""
+    """A page that reaches the limits of elements and bytes exactly is not shortened. The page has 5
+    elements: <main>, <details>, <summary> and twice <p>. "é" has two bytes."""
     text = f"<main>{markup.render_folded_html('Long', '<p>é</p>' * 2, removable=True)}</main>"
     size = len(text) + 2
     assert markup.limit_page_size(text, 5, size) == text
@@ -451,8 +451,8 @@ def test_label_of_a_tick_has_no_exponent(value: float, label: str) -> None:
     ],
 )
 def test_ticks_are_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:
-    """The ticks of a linear axis have equal distances. The ticks of a logarithmic axis, or of the
-    logarithmic part of an axis, are powers of ten."""
+    """Ticks of a linear axis have equal distances. Ticks of a logarithmic axis are powers of ten,
+    and so are ticks in the logarithmic part of an axis."""
     assert axis.choose_ticks(most) == pytest.approx(ticks)
 
 

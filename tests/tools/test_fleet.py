@@ -200,8 +200,8 @@ def test_history_finds_the_first_changed_run(
 def test_history_refuses_unknown_verdicts_in_fail_on(
     word: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A word of --fail-on that is no verdict of `history` is refused; otherwise the command would
-    never fail, and the user would think that runs are checked."""
+    """A word that is no verdict of `history` is refused. Otherwise the command would never fail,
+    although the user expects it to check the runs."""
     with pytest.raises(SystemExit) as ended:
         main(["history", "x", "--fail-on", word])
     assert ended.value.code == 2 and "is not one of slower, faster" in capsys.readouterr().err
@@ -344,8 +344,8 @@ def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words:
 
 
 def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
-    """The value of a run is the mean of its clusters, or its count. The cost is the median of the
-    runs, and the first reason of a poor grade is kept."""
+    """A run's value is the mean of its clusters, or its count. The merged cost is the median of the
+    runs, and the first reason for a poor grade is kept."""
     exact = make_row("count", kind=rows.EXACT, cost=7.0, values=np.array([]))
     entries = [
         ("a", exact), ("b", replace(exact, cost=5.0)),
@@ -395,7 +395,8 @@ def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
 
 
 def test_comparison_of_1000_runs_needs_little_time_and_memory(tmp_path: Path) -> None:
-    """Compare 1,000 runs, a tenth of the runs of make check-fleet, in at most 12 s of CPU time."""
+    """Compare 1,000 runs in at most 12 s of CPU time. make check-fleet compares ten times as
+    many."""
     manyruns.write_runs_with_estimates(tmp_path / "runs", 1000)
     before = resource.getrusage(resource.RUSAGE_SELF)
     assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu"]) == 0
@@ -453,8 +454,8 @@ def make_cost_row(
 def test_machine_is_slow_from_1_5_times_the_cost_of_its_group(
     costs: dict[str, tuple[float, float]], slow: dict[str, float]
 ) -> None:
-    """The ratio of a machine is the median of the ratios of its baselines. Costs added to
-    baselines, and rows of other groups, are ignored."""
+    """A machine's ratio is the median of the ratios of its baselines. Costs added to baselines, and
+    rows of other groups, are ignored."""
     entries = [
         (run, make_cost_row(v, cost)) for run, two in costs.items() for v, cost in zip("vw", two)
     ]

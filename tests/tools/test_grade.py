@@ -141,7 +141,7 @@ def test_emulated_cpu_is_the_only_reason_of_its_grade(env: Mapping[str, Any]) ->
 
 
 def make_frequencies(*spreads: float) -> list[Result]:
-    """Return a result for each of `spreads`, the spread of the frequency of the core."""
+    """Return a result for each of `spreads`, by which the core's frequency varied."""
     cores = [CoreCycleRatio("counted", 1.5, spread) for spread in spreads]
     return [make_result(f"b{n}", "x", core=core) for n, core in enumerate(cores)]
 

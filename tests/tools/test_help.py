@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the option --help of all commands and scripts: it needs no optional package, and it has
-no side effect."""
+"""Tests of the option --help, for all commands and scripts: --help needs no optional package, and
+has no side effect."""
 
 from __future__ import annotations
 

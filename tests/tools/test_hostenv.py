@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the description of the machine in env.json, read from files of a made-up machine."""
+"""Tests of the machine description in env.json, which is read from files of a made-up machine."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the choice of the CPU on which kmbench measures: the idlest CPU, or the CPU that the
+"""Tests of how kmbench chooses the CPU on which it measures: the idlest CPU, or the CPU that the
 option --cpu names."""
 
 from __future__ import annotations

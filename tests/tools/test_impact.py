@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the share of markers in the duration of a system call, with the numbers published in
-2008 and with invented ones."""
+"""Tests of the share that markers have in a system call's duration, with the numbers published in
+2008 and with invented numbers."""
 
 from __future__ import annotations
 

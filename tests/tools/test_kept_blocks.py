@@ -48,8 +48,8 @@ def make_switch_lines(blocks: Iterable[int]) -> list[tuple[object, ...]]:
 
 
 def report_run(root: Path, kept: int, switched: int, capsys: pytest.CaptureFixture[str]) -> str:
-    """Make and report a run of a loop and of switches, with BLOCKS planned blocks each. `kept` is
-    the number of blocks of the loop that were kept, `switched` the number of blocks of switches.
+    """Make a run with BLOCKS planned blocks of a loop and BLOCKS of switches, and report the run.
+    `kept` is the number of loop blocks that were kept, `switched` the number of switch blocks.
     Return the summary and the tables as one line."""
     planned = {"planned:arm-scaling": f"{BLOCKS} blocks in 40 s"}
     raw = rawdata.write_tier(root / "vm", BLOCKS, 1, [LOOP], False, emulated="1", **planned)

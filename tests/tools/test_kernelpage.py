@@ -160,7 +160,7 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     gates = [make_results(entry.name) for entry in KERNELS if entry.role == "gates"]
     good = judge_after_suite_change(monkeypatch, "2026-11-26", gates)
     assert not good.failed and good.passed > len(gates)
-    # Results of the day of the change are recent enough; results of the day before are too old.
+    # Results from the day of the change are recent enough; results from the day before are too old.
     old = judge_after_suite_change(monkeypatch, "2026-11-27", gates)
     assert old.failed == [f"kernel {one.kernel} ran before core changed" for one in gates]
     del gates[0].suites["tables"]

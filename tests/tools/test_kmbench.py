@@ -29,8 +29,8 @@ from nativeprograms import (
 
 pytestmark = pytest.mark.usefixtures("native_programs")
 
-# The limit for the cost of an enabled marker with one empty probe, as a multiple of the cost of a
-# call through a function pointer.
+# The largest permitted cost of an enabled marker with one empty probe, in calls through a function
+# pointer.
 CALLS = 3
 # The limit for a pass of a loop with an enabled SDT probe, as a multiple of a pass of the same loop
 # with the form of 2015, a test and a call through a pointer. The cost of the empty loop is not
@@ -514,8 +514,8 @@ def test_time_of_each_benchmark_is_printed() -> None:
 
 
 def is_printed_time_correct() -> bool:
-    """Measure three benchmarks. Return True if the printed times are those between the messages,
-    and one of them is no whole number of seconds."""
+    """Measure three benchmarks. Return True if each printed time is the time between two messages,
+    and one printed time is no whole number of seconds."""
     names = ("empty-loop", "memcpy-4096", "marker-enabled")
     words = [str(KMBENCH), "run", "-b", "400", *names]
     printed, ends = [], []

@@ -108,7 +108,7 @@ class FakeModule:
         return [*zip(words[::2], words[1::2], strict=True)]
 
     def read_network_table(self, name: str) -> list[list[str]]:
-        """Return the words of each line of a file in /proc/PID/net of kmlive."""
+        """Return the words in each line of the file `name` in kmlive's /proc/PID/net."""
         lines = Path(f"/proc/{self.pid}/net/{name}").read_text(encoding="utf-8").splitlines()
         return [line.split() for line in lines]
 

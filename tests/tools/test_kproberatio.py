@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the ratio of the cost of a kprobe to the cost of a marker, with published and with
+"""Tests of the ratio between the costs of a kprobe and of a marker, with published and with
 invented numbers."""
 
 from __future__ import annotations

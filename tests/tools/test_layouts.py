@@ -24,12 +24,9 @@ INSTRUCTION = re.compile(r"^\s*([0-9a-f]+):\s+(\w+)(?:\s+([0-9a-f]+) <)?")
 
 
 def find_loop_offsets(program: Path) -> dict[str, set[int]]:
-    """Return the offsets in a cache line at which the loops of each function of a program begin.
-    Functions of variants are called VARIANT_LAYOUT.
-
-    Functions that read the clock in each pass are left out, because their windows are inside the
-    loop.
-    """
+    """Return the offsets in a cache line at which a program's loops begin, keyed by function.
+    Functions of variants are called VARIANT_LAYOUT. Functions that read the clock in each pass are
+    left out, because their windows are inside the loop."""
     words: list[str | Path] = ["objdump", "-d", "--no-show-raw-insn", program]
     code = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     found: dict[str, set[int]] = {}

@@ -141,7 +141,7 @@ def test_uncounted_boots_and_suites_do_not_hide_counted_results(tmp_path: Path) 
 
 
 def test_suites_run_in_short_form_unless_the_user_names_them() -> None:
-    """The sets of tests run each suite of a test kernel in its short form. A suite that the user
+    """In sets of tests, each suite runs in its short form in a test kernel. A suite that the user
     names runs in its long form."""
     for form in ("short", "full"):
         settings = testkernel.choose_stress_settings(SuiteRequest(form))

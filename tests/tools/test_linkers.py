@@ -171,8 +171,8 @@ HEADER = struct.Struct("<IIQQQQQQ")
 
 
 def find_text_header(data: bytearray) -> int:
-    """Return the offset of the program header of the executable segment: its type is PT_LOAD (1),
-    and its flags have PF_X (1)."""
+    """Return the offset of the executable segment's program header: its type is PT_LOAD (1), and
+    its flags have PF_X (1)."""
     for offset in range(64, len(data), HEADER.size):
         kind, flags, *_ = HEADER.unpack_from(data, offset)
         if kind == 1 and flags & 1:

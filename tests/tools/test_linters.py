@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the linters of `kmarkers check lint`: which files each linter checks, and how the
+"""Tests of the linters that `kmarkers check lint` runs: which files each linter checks, and how the
 kernel's checkpatch.pl is extracted."""
 
 from __future__ import annotations

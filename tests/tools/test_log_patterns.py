@@ -18,7 +18,7 @@ OF_THE_KERNEL = re.compile("failed to find location|ecure boot|unsigned module")
 
 
 def extract_word_sequences(text: str, argument: str) -> set[tuple[str, ...]]:
-    """Return all sequences of four successive words of a text. A sequence is shorter at the end of
+    """Return all sequences of four successive words in a text. A sequence is shorter at the end of
     a clause (before a punctuation mark). A word that matches `argument` becomes "%"."""
     sequences = set()
     for clause in re.split(r"[:;,](?: |$)|[|]| ?\.\* ?", text):
