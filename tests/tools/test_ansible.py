@@ -41,7 +41,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[loopback.Server
         yield one
 
 
-class Fleet:
+class AnsibleFleet:
     """An Ansible inventory, and the directory to which the playbook fetches runs."""
 
     def __init__(self, path: Path, server: loopback.Server) -> None:
@@ -104,13 +104,13 @@ class Fleet:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, server: loopback.Server) -> Fleet:
+def fleet(tmp_path: Path, server: loopback.Server) -> AnsibleFleet:
     """Return an empty inventory."""
-    return Fleet(tmp_path, server)
+    return AnsibleFleet(tmp_path, server)
 
 
 def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
-    fleet: Fleet, capsys: pytest.CaptureFixture[str]
+    fleet: AnsibleFleet, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("duckdb", reason=f"duckdb is missing: {loopback.REMEDY}")
     fleet.add_machine("well-1")
@@ -145,7 +145,7 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     assert main(["compare", *runs, "--fail-on", "missing"]) == 0
 
 
-def test_ansible_check_mode_changes_nothing(fleet: Fleet) -> None:
+def test_ansible_check_mode_changes_nothing(fleet: AnsibleFleet) -> None:
     fleet.add_machine("well")
     done = fleet.run_playbook("--check")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -371,7 +371,7 @@ def test_undecodable_bytes_still_raise_an_error() -> None:
         b"\xff".decode("ascii", streams.PLAIN)
 
 
-class Stream(io.StringIO):
+class FakeStream(io.StringIO):
     """A stream that is a terminal if `terminal` is true."""
 
     def __init__(self, terminal: bool) -> None:
@@ -406,8 +406,8 @@ def test_term_decides_on_overwriting_alternate_screen_and_colours(
     if term is not None:
         monkeypatch.setenv("TERM", term)
     tests = (screen.can_overwrite_text, screen.has_alternate_screen, screen.uses_colour)
-    assert [test(Stream(True)) for test in tests] == [overwrites, alternates, colours]
-    assert not any(test(Stream(False)) for test in tests)
+    assert [test(FakeStream(True)) for test in tests] == [overwrites, alternates, colours]
+    assert not any(test(FakeStream(False)) for test in tests)
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_lines_of_a_screen_are_cut_to_its_size(
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setattr("os.get_terminal_size", report_terminal_size)
-    stream = Stream(True)
+    stream = FakeStream(True)
     monkeypatch.setattr(stream, "fileno", lambda: 7)
     monkeypatch.setattr("os.write", lambda number, data: written.append((number, data.decode())))
     screen.Screen(stream, return_screen_lines).draw()

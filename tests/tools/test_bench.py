@@ -65,7 +65,7 @@ def built_modules(tmp_path: Path) -> list[str]:
     return sorted(names)
 
 
-class RunningKernel:
+class FakeRunningKernel:
     """Replaces bench.sh in the running kernel by a function that stores the settings of each call
     in `settings`, writes simulated samples, and prints `lines`. The call number `failing`, counted
     from 1, fails with exit code 1."""
@@ -99,14 +99,14 @@ class RunningKernel:
 @pytest.fixture
 def running_kernel(
     machine: Machine, built_modules: list[str], monkeypatch: pytest.MonkeyPatch
-) -> RunningKernel:
+) -> FakeRunningKernel:
     """Return a running kernel that is not emulated, and can be measured."""
     monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
-    return RunningKernel(machine, built_modules, monkeypatch)
+    return FakeRunningKernel(machine, built_modules, monkeypatch)
 
 
 def test_running_kernel_is_measured_with_the_modules_of_this_tree(
-    machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+    machine: Machine, running_kernel: FakeRunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """bench.sh runs 16 times until the rows are resolved, each time with the settings of the run, a
     seed of its own, copies of the modules and an empty folder. Files of a failed measurement are
@@ -135,7 +135,7 @@ def test_running_kernel_is_measured_with_the_modules_of_this_tree(
 
 
 def test_reason_of_a_refusal_in_the_running_kernel_is_printed(
-    machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+    machine: Machine, running_kernel: FakeRunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running_kernel.failing = 1
     running_kernel.lines = ["a", "bench: not measured: no benchmark matches", "b"]
@@ -145,7 +145,7 @@ def test_reason_of_a_refusal_in_the_running_kernel_is_printed(
 
 
 def test_exit_code_is_printed_if_bench_sh_fails_without_a_message(
-    machine: Machine, running_kernel: RunningKernel, capsys: pytest.CaptureFixture[str]
+    machine: Machine, running_kernel: FakeRunningKernel, capsys: pytest.CaptureFixture[str]
 ) -> None:
     running_kernel.failing, running_kernel.lines = 1, []
     assert machine.run_bench("--host", "--tiers", "metal") == 1
@@ -161,7 +161,7 @@ def test_running_kernel_of_an_emulated_machine_is_measured_twice(
     words: Sequence[str],
     loads: int,
     machine: Machine,
-    running_kernel: RunningKernel,
+    running_kernel: FakeRunningKernel,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The env file says how many module loads were planned."""
@@ -174,7 +174,7 @@ def test_running_kernel_of_an_emulated_machine_is_measured_twice(
 
 
 def test_skipped_benchmarks_are_printed_once(
-    running_kernel: RunningKernel, machine: Machine, capsys: pytest.CaptureFixture[str]
+    running_kernel: FakeRunningKernel, machine: Machine, capsys: pytest.CaptureFixture[str]
 ) -> None:
     said = "bench: SKIP peer-bpf-*: BPF programs cannot be attached"
     running_kernel.lines = [said]
@@ -255,22 +255,22 @@ def test_without_numpy_a_line_tells_how_to_make_the_report(
 def test_equal_or_decreasing_dates_do_not_overwrite_a_run(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Clock:
+    class FixedClock:
         year = 2031
 
         @classmethod
-        def now(cls, zone: object) -> Clock:
+        def now(cls, zone: object) -> FixedClock:
             return cls()
 
         def strftime(self, form: str) -> str:
             return f"{self.year}0101T000000Z"
 
-    monkeypatch.setattr(benchrun, "datetime", Clock)
+    monkeypatch.setattr(benchrun, "datetime", FixedClock)
     assert machine.run_bench() == 0 and machine.run_bench() == 0
     names = [path.name for path in machine.list_runs()]
     assert names == ["20310101T000000Z", "20310101T000000Z-2"]
     assert (machine.local / "latest").resolve().name == names[1]
-    Clock.year = 2030
+    FixedClock.year = 2030
     assert machine.run_bench() == 0
     assert (machine.local / "latest").resolve().name == "20300101T000000Z"
 

@@ -13,7 +13,7 @@ from kmtools.lab import build, cache
 SECONDS = 20
 
 
-class Builds:
+class FakeModuleBuilds:
     """Builds source trees with a fake make program, which waits for the event or barrier `make`,
     makes the modules `makes`, and ends with the exit code `code`. `running` lists the builds that
     have started the program."""
@@ -57,12 +57,12 @@ class Builds:
 
 
 @pytest.fixture
-def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builds:
-    """Return a Builds object, whose builds end when the test sets the event `make`."""
-    return Builds(tmp_path, monkeypatch)
+def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeModuleBuilds:
+    """Return fake builds, which end when the test sets the event `make`."""
+    return FakeModuleBuilds(tmp_path, monkeypatch)
 
 
-def test_builds_of_two_trees_run_in_parallel(builds: Builds) -> None:
+def test_builds_of_two_trees_run_in_parallel(builds: FakeModuleBuilds) -> None:
     builds.make = threading.Barrier(2)
     threads = [builds.start_build("one"), builds.start_build("other")]
     for thread in threads:
@@ -72,7 +72,7 @@ def test_builds_of_two_trees_run_in_parallel(builds: Builds) -> None:
 
 
 def test_builds_of_one_tree_wait_for_each_other(
-    builds: Builds, monkeypatch: pytest.MonkeyPatch
+    builds: FakeModuleBuilds, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = threading.Event()
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
@@ -86,7 +86,9 @@ def test_builds_of_one_tree_wait_for_each_other(
     assert len(builds.running) == 2
 
 
-def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_path: Path) -> None:
+def test_module_outside_the_tree_is_built_against_kmarkers(
+    builds: FakeModuleBuilds, tmp_path: Path
+) -> None:
     """The directory /kmarkers contains the objects of kmarkers during the build of a module outside
     the tree, and does not exist during the build of kmarkers itself."""
     assert isinstance(builds.make, threading.Event)
@@ -110,7 +112,7 @@ def test_module_outside_the_tree_is_built_against_kmarkers(builds: Builds, tmp_p
 @pytest.mark.parametrize("code", [0, 1])
 @pytest.mark.parametrize("makes", [[], ["a.ko"], ["a.ko", "b.ko"]])
 def test_only_a_successful_build_copies_its_modules(
-    builds: Builds, tmp_path: Path, code: int, makes: list[str]
+    builds: FakeModuleBuilds, tmp_path: Path, code: int, makes: list[str]
 ) -> None:
     """A successful build copies the modules that it has made; without any, it is an error. After a
     failed build there are no modules. In all cases, the modules of an earlier build are removed."""

@@ -13,7 +13,7 @@ from kmtools.measure.clusters import Show, get_cluster_folder, measure_clusters
 from kmtools.report.resolving import LiveVerdicts
 
 
-class Clock:
+class FakeClock:
     """A simulated clock, and clusters that take ten seconds each. `calls` has the number and the
     benchmarks of each measured cluster."""
 
@@ -37,8 +37,8 @@ class Clock:
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    return Clock(monkeypatch)
+def clock(monkeypatch: pytest.MonkeyPatch) -> FakeClock:
+    return FakeClock(monkeypatch)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     ],
 )
 def test_messages_call_a_cluster_process_boot_or_module_load(
-    tier: str, budget: float, said: str, tmp_path: Path, clock: Clock
+    tier: str, budget: float, said: str, tmp_path: Path, clock: FakeClock
 ) -> None:
     done = measure_clusters(
         tmp_path / "raw",
@@ -73,7 +73,9 @@ def test_messages_call_a_cluster_process_boot_or_module_load(
     )
 
 
-def test_progress_is_the_larger_share_of_clusters_or_of_time(tmp_path: Path, clock: Clock) -> None:
+def test_progress_is_the_larger_share_of_clusters_or_of_time(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     """The larger share counts: 1.25 of 4 clusters are 5/16, and 20 of 40 seconds are one half."""
     measure_clusters(
         tmp_path / "a", clock.measure_cluster, clusters=4, show=clock.record_progress, budget=1000
@@ -89,7 +91,9 @@ def test_progress_is_the_larger_share_of_clusters_or_of_time(tmp_path: Path, clo
     assert [done / total for done, total, _ in clock.shown] == [1 / 64, 0.25, 0.5, 0.75]
 
 
-def test_steering_chooses_next_benchmarks_and_ends_the_run(tmp_path: Path, clock: Clock) -> None:
+def test_steering_chooses_next_benchmarks_and_ends_the_run(
+    tmp_path: Path, clock: FakeClock
+) -> None:
     """Clusters that were complete before are not measured again, but the steering function is
     called for them."""
     ended: list[tuple[str, int]] = []

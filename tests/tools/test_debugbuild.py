@@ -25,7 +25,7 @@ SECONDS = 20
 BZIMAGE = "arch/x86/boot/bzImage"
 
 
-class Builder:
+class FakeKernelBuilder:
     """Builds fake kernels from a fake source package on a fake mirror. The function `during` is
     called during each compilation."""
 
@@ -70,16 +70,16 @@ class Builder:
 
 
 @pytest.fixture
-def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Builder:
+def builder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeKernelBuilder:
     """Return a builder of fake debug kernels."""
-    return Builder(tmp_path, monkeypatch)
+    return FakeKernelBuilder(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
     ("role", "begins_with"), [("debug:kasan", "tinyconfig"), (catalogue.UPSTREAM, "defconfig")]
 )
 def test_base_configuration_depends_on_the_role(
-    builder: Builder, role: str, begins_with: str
+    builder: FakeKernelBuilder, role: str, begins_with: str
 ) -> None:
     entry = Entry("k-built", "s", "linux-source-1", "emulator", role)
     kernel = kernels.ensure_kernel(entry)
@@ -88,12 +88,12 @@ def test_base_configuration_depends_on_the_role(
     assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
 
 
-def list_incomplete_trees(builder: Builder) -> list[Path]:
+def list_incomplete_trees(builder: FakeKernelBuilder) -> list[Path]:
     """Return the incomplete trees in the cache directory."""
     return sorted(builder.mirror.cache.glob("*/.new-*"))
 
 
-def test_a_debug_kernel_is_built_once(builder: Builder) -> None:
+def test_a_debug_kernel_is_built_once(builder: FakeKernelBuilder) -> None:
     kernel = kernels.ensure_kernel(DEBUG)
     assert (kernel.release, kernel.version, kernel.make_args) == ("1-k", "1", [])
     assert kernel.image.read_text() == "image"
@@ -103,7 +103,7 @@ def test_a_debug_kernel_is_built_once(builder: Builder) -> None:
 
 @pytest.mark.parametrize(("on_mirror", "built"), [("1", False), ("2", True), ("0.9", False)])
 def test_newer_source_is_built_on_update_only(
-    builder: Builder, on_mirror: str, built: bool
+    builder: FakeKernelBuilder, on_mirror: str, built: bool
 ) -> None:
     there = kernels.ensure_kernel(DEBUG)
     objects = [builder.mirror.cache / "objects" / name for name in ("k-debug", "k")]
@@ -117,7 +117,7 @@ def test_newer_source_is_built_on_update_only(
     assert [directory.exists() for directory in objects] == [not built, True]
 
 
-def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
+def test_fetches_are_possible_during_a_compilation(builder: FakeKernelBuilder) -> None:
     def fetch_kernel_during_compilation() -> None:
         (tree,) = list_incomplete_trees(builder)
         builder.during = lambda: None
@@ -133,7 +133,7 @@ def test_fetches_are_possible_during_a_compilation(builder: Builder) -> None:
 
 
 def test_two_processes_compile_the_same_kernel_once(
-    builder: Builder, monkeypatch: pytest.MonkeyPatch
+    builder: FakeKernelBuilder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = make_wait_event(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
@@ -149,7 +149,9 @@ def test_two_processes_compile_the_same_kernel_once(
     assert len(builder.compiled) == 1
 
 
-def test_clean_waits_for_a_compilation(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clean_waits_for_a_compilation(
+    builder: FakeKernelBuilder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waits = make_wait_event(monkeypatch)
     with ThreadPoolExecutor(1) as pool:
         cleaning = []
@@ -173,7 +175,9 @@ def make_wait_event(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), UnableError("make all failed")])
-def test_failed_compilation_leaves_no_files(builder: Builder, error: BaseException) -> None:
+def test_failed_compilation_leaves_no_files(
+    builder: FakeKernelBuilder, error: BaseException
+) -> None:
     def raise_error() -> None:
         raise error
 
@@ -185,7 +189,7 @@ def test_failed_compilation_leaves_no_files(builder: Builder, error: BaseExcepti
     )
 
 
-def kill_during_compilation(builder: Builder, update: bool = False) -> None:
+def kill_during_compilation(builder: FakeKernelBuilder, update: bool = False) -> None:
     """Start a build in a child process, and kill it during the compilation."""
     child = os.fork()
     if child == 0:
@@ -201,20 +205,20 @@ def kill_during_compilation(builder: Builder, update: bool = False) -> None:
     (tree / "rest").touch()
 
 
-def test_tree_of_a_killed_compilation_is_not_used(builder: Builder) -> None:
+def test_tree_of_a_killed_compilation_is_not_used(builder: FakeKernelBuilder) -> None:
     kill_during_compilation(builder)
     assert debugkernel.find_complete_kernel(DEBUG) is None
     kernel = kernels.ensure_kernel(DEBUG)
     assert not (kernel.tree / "rest").exists() and list_incomplete_trees(builder) == []
 
 
-def test_next_fetch_removes_files_of_a_killed_compilation(builder: Builder) -> None:
+def test_next_fetch_removes_files_of_a_killed_compilation(builder: FakeKernelBuilder) -> None:
     kill_during_compilation(builder)
     kernels.ensure_kernel(ENTRY)
     assert list_incomplete_trees(builder) == []
 
 
-def test_killed_update_keeps_the_installed_kernel(builder: Builder) -> None:
+def test_killed_update_keeps_the_installed_kernel(builder: FakeKernelBuilder) -> None:
     there = kernels.ensure_kernel(DEBUG)
     builder.replace_source("2")
     kill_during_compilation(builder, update=True)

@@ -86,7 +86,7 @@ def stat_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @dataclass(frozen=True)
-class Columns:
+class StatColumns:
     """Columns of /proc/stat in which idle and busy ticks are counted, and the number of columns.
     proc_stat(5) has the columns user, nice, system, idle, iowait, irq, softirq and steal."""
 
@@ -95,7 +95,9 @@ class Columns:
     count: int = 10
 
 
-def write_stat(path: Path, ticks: int, idle: tuple[int, int], columns: Columns = Columns()) -> None:
+def write_stat(
+    path: Path, ticks: int, idle: tuple[int, int], columns: StatColumns = StatColumns()
+) -> None:
     """Write a file like /proc/stat; two CPUs were idle for `idle` percent of `ticks` ticks."""
     lines = ["cpu  1 1 1 1 1 1 1 1 0 0", "intr 1"]
     for cpu, share in zip(ALLOWED[-2:], idle, strict=True):
@@ -112,7 +114,7 @@ def run_with_idle_cpus(
     pilot: tuple[int, int],
     later: tuple[int, int],
     *words: str | Path,
-    columns: Columns = Columns(),
+    columns: StatColumns = StatColumns(),
     begin: int = 0,
     **env: str,
 ) -> subprocess.CompletedProcess[str]:
@@ -133,7 +135,7 @@ def run_with_idle_cpus(
 
 
 def choose_cpu(
-    library: Path, idle: tuple[int, int], *words: str, columns: Columns = Columns()
+    library: Path, idle: tuple[int, int], *words: str, columns: StatColumns = StatColumns()
 ) -> tuple[int, str]:
     """Run `kmbench env` on a machine with two CPUs, which are idle for `idle` of ten ticks; return
     the CPU that kmbench chooses, and the messages on stderr."""
@@ -171,7 +173,7 @@ def test_the_idlest_cpu_is_chosen(stat_library: Path, idle: tuple[int, int], pla
 @pytest.mark.parametrize("busy", [0, 1, 2, 5, 6, 7])
 def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, idle: int) -> None:
     for shares, place in (((10, 0), 0), ((0, 10), 1), ((2, 6), 1)):
-        cpu, said = choose_cpu(stat_library, shares, columns=Columns(busy, idle))
+        cpu, said = choose_cpu(stat_library, shares, columns=StatColumns(busy, idle))
         (match,) = CHOSEN.findall(said)
         others = [10 * shares[1 - place]] * 2
         assert [*map(int, match)] == [cpu, 10 * shares[place], *others]
@@ -183,7 +185,7 @@ def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, i
 def test_times_of_old_kernels_are_read(stat_library: Path, count: int, known: bool) -> None:
     """Kernels before 2.6.11 do not print steal. With fewer columns, the times are not known: both
     CPUs count as idle."""
-    cpu, said = choose_cpu(stat_library, (10, 0), columns=Columns(count=count))
+    cpu, said = choose_cpu(stat_library, (10, 0), columns=StatColumns(count=count))
     assert cpu == ALLOWED[0 if known else 1]
     (match,) = CHOSEN.findall(said)
     assert [int(match[2]), int(match[3])] == [0 if known else 100] * 2
