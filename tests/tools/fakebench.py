@@ -68,10 +68,10 @@ class Machine:
         """Return the run directories, the oldest first."""
         return sorted(path for path in self.local.glob("2*") if path.is_dir())
 
-    def run_bench(self, *words: str) -> int:
+    def run_bench(self, *arguments: str) -> int:
         """Run the command `kmarkers bench`; return its exit code."""
         self.done.clear()
-        return main(["bench", *words])
+        return main(["bench", *arguments])
 
     def measure_in_user_space(self, raw: Path, **_: object) -> None:
         """Replace native.measure_processes(): record the step "native", and write simulated

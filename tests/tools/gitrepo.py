@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 
 
-def run_git(tree: Path, *words: str) -> str:
+def run_git(tree: Path, *arguments: str) -> str:
     """Run git in the directory `tree`, as a user with a name; return its output."""
     options = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"]
     return subprocess.run(
-        ["git", *options, *words], cwd=tree, check=True, capture_output=True, text=True
+        ["git", *options, *arguments], cwd=tree, check=True, capture_output=True, text=True
     ).stdout

@@ -74,7 +74,7 @@ class AnsibleFleet:
             variables["kmarkers_program"] = str(file)
         self.hosts[name] = {"kmarkers_folder": str(self.get_machine_directory(name)), **variables}
 
-    def start_playbook(self, *words: str) -> subprocess.Popen[str]:
+    def start_playbook(self, *arguments: str) -> subprocess.Popen[str]:
         """Start ansible-playbook with the playbook of the collection, in a session of its own."""
         inventory = self.path / "inventory.json"
         inventory.write_text(json.dumps({"all": {"vars": self.common, "hosts": self.hosts}}))
@@ -85,7 +85,7 @@ class AnsibleFleet:
             "ANSIBLE_LOCALHOST_WARNING": "0",
             "LC_ALL": "C.UTF-8",
         }
-        command = [PLAYBOOK, "kmarkers.fleet.measure", "-i", inventory, *words]
+        command = [PLAYBOOK, "kmarkers.fleet.measure", "-i", inventory, *arguments]
         return subprocess.Popen(
             [str(word) for word in command],
             cwd=self.path,
@@ -96,9 +96,9 @@ class AnsibleFleet:
             start_new_session=True,
         )
 
-    def run_playbook(self, *words: str) -> subprocess.CompletedProcess[str]:
+    def run_playbook(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run the playbook, and wait until it ends."""
-        with self.start_playbook(*words) as playing:
+        with self.start_playbook(*arguments) as playing:
             out, error = playing.communicate(timeout=500)
             return subprocess.CompletedProcess(playing.args, playing.returncode, out, error)
 

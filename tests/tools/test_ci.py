@@ -19,10 +19,10 @@ CI = ROOT / "ci"
 CALL = re.compile(r'compare\.sh" "\$RUN_A" "\$RUN_B" "\$OUT" \$OPTIONS')
 
 
-def run_compare_script(*words: object, **env: str) -> subprocess.CompletedProcess[str]:
+def run_compare_script(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
     """Run ci/compare.sh as the GitHub action and the GitLab template do."""
     return subprocess.run(
-        [str(CI / "compare.sh"), *map(str, words)],
+        [str(CI / "compare.sh"), *map(str, arguments)],
         env={**os.environ, **env},
         capture_output=True,
         text=True,
@@ -83,9 +83,9 @@ def test_each_part_of_ci_test_runs_setup_and_tests(tmp_path: Path) -> None:
     shutil.copy(CI / "test.sh", tmp_path / "ci")
     shutil.copy(ROOT / "kernels.txt", tmp_path)
 
-    def run_test_script(*words: str, **env: str) -> tuple[int, str]:
+    def run_test_script(*arguments: str, **env: str) -> tuple[int, str]:
         done = subprocess.run(
-            [tmp_path / "ci" / "test.sh", *words],
+            [tmp_path / "ci" / "test.sh", *arguments],
             env={**os.environ, **env},
             capture_output=True,
             text=True,

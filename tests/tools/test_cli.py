@@ -232,9 +232,9 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "scripts" / "kmtools", tmp_path / "site" / "kmtools")
     program = "import sys; from kmtools.cli import main; sys.exit(main())"
 
-    def run_installed_command(where: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    def run_installed_command(where: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [sys.executable, "-c", program, *words],
+            [sys.executable, "-c", program, *arguments],
             cwd=where,
             env={**os.environ, "PYTHONPATH": str(tmp_path / "site")},
             capture_output=True,

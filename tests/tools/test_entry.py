@@ -33,17 +33,17 @@ noinline int whole(int a) { return part(a) + part(a + 1); }
 """
 
 
-def run_command(*words: str | Path) -> str:
+def run_command(*arguments: str | Path) -> str:
     """Return the output of a command."""
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
-def run_make(where: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    """Run make with the arguments `more` on a makefile that includes entry.mk and prints the
-    compiler flags for a client module."""
+def run_make(where: Path, *make_arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run make with `make_arguments` on a makefile that includes entry.mk and prints the compiler
+    flags for a client module."""
     file = where / "Makefile"
     file.write_text("include $(KMARKERS)/entry.mk\nflags:\n\t@echo $(ccflags-y)\n")
-    words = ["make", "-s", "-f", str(file), f"KMARKERS={ROOT}", *more]
+    words = ["make", "-s", "-f", str(file), f"KMARKERS={ROOT}", *make_arguments]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 

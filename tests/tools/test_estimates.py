@@ -46,9 +46,9 @@ def build_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v"
     return make_timed_row(RowName("native", "b", variant), TIER, SHARE, "base", 75.0, series)
 
 
-def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
+def simulate_run(seed: int, blocks: int, last_row_factor: float = 1.0) -> list[Row]:
     """Return a simulated run: rows with effects of code layouts and skewed noise of blocks and
-    processes. The cost of the last row is multiplied by `more`."""
+    processes. The cost of the last row is multiplied by `last_row_factor`."""
     random = np.random.default_rng(seed)
     count = PROCESSES * blocks
     rows = []
@@ -59,7 +59,7 @@ def simulate_run(seed: int, blocks: int, more: float = 1.0) -> list[Row]:
         noise += 0.05 * random.exponential(1, count) * (random.random(count) < 0.05)
         process = np.repeat(0.0001 * random.standard_normal(PROCESSES), blocks)
         x = (1 + number / 10) * (1 + LAYOUT_COSTS[layout] + noise + process)
-        x *= more if number == VARIANTS - 1 else 1.0
+        x *= last_row_factor if number == VARIANTS - 1 else 1.0
         rows.append(build_row(x, layout, blocks, "base-clone" if number == 0 else f"v{number}"))
     return rows
 

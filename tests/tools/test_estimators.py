@@ -402,9 +402,9 @@ def test_number_of_simulations_is_printed(
     def count_calls(module: ModuleType, name: str) -> None:
         function = getattr(module, name)
 
-        def count_and_call(*words: Any) -> Any:
+        def count_and_call(*arguments: Any) -> Any:
             simulated.append(name)
-            return function(*words)
+            return function(*arguments)
 
         monkeypatch.setattr(module, name, count_and_call)
 

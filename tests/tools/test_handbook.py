@@ -181,8 +181,8 @@ def test_handbook_page_has_the_help_of_each_command(
         (): "usage\n  bench    measure\n  check mutants  try\n   more  x"
     }
 
-    def return_help_text(*words: str) -> str:
-        return told.get(words, f"help of {' '.join(words)}")
+    def return_help_text(*arguments: str) -> str:
+        return told.get(arguments, f"help of {' '.join(arguments)}")
 
     monkeypatch.setattr(handbook, "read_command_help", return_help_text)
     page = handbook.Handbook(source_tree / "out").write_command_page()

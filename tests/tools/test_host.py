@@ -19,11 +19,11 @@ import pytest
 from kmtools.base.paths import ROOT
 
 
-def run_host_script(root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run scripts/host with the arguments `words`, by default "load", and with system files below
-    `root`. Standard input is empty, so the question whether to load modules gets no answer."""
+def run_host_script(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run scripts/host with `arguments`, by default "load", and with system files below `root`.
+    Standard input is empty, so the question whether to load modules gets no answer."""
     return subprocess.run(
-        ["scripts/host", *(words or ["load"])],
+        ["scripts/host", *(arguments or ["load"])],
         cwd=ROOT,
         env={**os.environ, "KMARKERS_ROOT": str(root)},
         stdin=subprocess.DEVNULL,
@@ -264,7 +264,7 @@ exec sleep 60
 """
 
 
-def interrupt_host_script(root: Path, *words: str) -> int:
+def interrupt_host_script(root: Path, *arguments: str) -> int:
     """Run a copy of scripts/host. After the script has loaded modules, send SIGINT to the process
     group of the script, as Ctrl-C does, until the script ends. Return the exit code."""
     for source in (ROOT / "scripts" / "host", ROOT / "Kbuild", *ROOT.glob("*/Kbuild")):
@@ -283,7 +283,7 @@ def interrupt_host_script(root: Path, *words: str) -> int:
     write_system_file(root, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
     path = f"{root}/tools:{os.environ['PATH']}"
     process = subprocess.Popen(
-        ["env", "--default-signal", "bash", root / "scripts" / "host", *words],
+        ["env", "--default-signal", "bash", root / "scripts" / "host", *arguments],
         env={**os.environ, "KMARKERS_ROOT": str(root), "PATH": path},
         start_new_session=True,
     )

@@ -113,7 +113,7 @@ def run_with_idle_cpus(
     library: Path,
     pilot: tuple[int, int],
     later: tuple[int, int],
-    *words: str | Path,
+    *arguments: str | Path,
     columns: StatColumns = StatColumns(),
     begin: int = 0,
     **env: str,
@@ -128,20 +128,20 @@ def run_with_idle_cpus(
     write_stat(folder / "LATER", 6000, later)
     names = ("BEFORE", "AFTER", "BEGIN", "LATER")
     return subprocess.run(
-        [KMBENCH, *words],
+        [KMBENCH, *arguments],
         env={"LD_PRELOAD": str(library), **{name: str(folder / name) for name in names}, **env},
         capture_output=True, text=True, check=True,
     )  # fmt: skip
 
 
 def choose_cpu(
-    library: Path, idle: tuple[int, int], *words: str, columns: StatColumns = StatColumns()
+    library: Path, idle: tuple[int, int], *arguments: str, columns: StatColumns = StatColumns()
 ) -> tuple[int, str]:
     """Run `kmbench env` on a machine with two CPUs, which are idle for `idle` of ten ticks; return
     the CPU that kmbench chooses, and the messages on stderr."""
     first, last = idle
     pilot = 10 * first, 10 * last
-    done = run_with_idle_cpus(library, pilot, (0, 0), "env", *words, columns=columns)
+    done = run_with_idle_cpus(library, pilot, (0, 0), "env", *arguments, columns=columns)
     (cpu,) = re.findall(r"^cpu=(\d+)$", done.stdout, re.M)
     return int(cpu), done.stderr
 

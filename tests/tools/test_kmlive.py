@@ -165,10 +165,10 @@ class FakeModule:
             self.errors.append(error)
             process.kill()
 
-    def run_kmlive(self, *words: object) -> subprocess.CompletedProcess[str]:
+    def run_kmlive(self, *arguments: object) -> subprocess.CompletedProcess[str]:
         """Run kmlive with this module. Remove the line that is on stderr if the processor's core
         cycles cannot be counted."""
-        command = [*UNSHARE, str(self.folder), *map(str, words)]
+        command = [*UNSHARE, str(self.folder), *map(str, arguments)]
         pipe = subprocess.PIPE
         with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as process:
             server = threading.Thread(

@@ -110,9 +110,9 @@ def build_library() -> None:
     build_programs(LIBRARY.name)
 
 
-def run_command(*words: str | Path) -> str:
+def run_command(*arguments: str | Path) -> str:
     """Return the output of a command."""
-    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
 
 @pytest.mark.parametrize("options", [[], COLLECT, [*COLLECT, "-no-pie"]], ids=" ".join)
