@@ -21,7 +21,7 @@ from kmtools.lab.machine import boot
 from kmtools.lab.result import Result
 from kmtools.runner import ktap
 from kmtools.suites import target
-from test_ansible import Fleet, server  # noqa: F401  a fixture
+from test_ansible import AnsibleFleet, server  # noqa: F401  a fixture
 
 WAIT_SECONDS = 300.0
 LOAD = "patcher events immediate markers sdt bench_sites bench"
@@ -75,13 +75,13 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
 
 
 @pytest.fixture
-def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # noqa: F811
+def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> AnsibleFleet:  # noqa: F811
     """Return an inventory of the guest and two machines that measure in user space."""
     modules = tmp_path / "modules"
     modules.mkdir()
     for name in LOAD.split():
         shutil.copy(Path(os.environ["KMARKERS_MODULES"]) / f"kmarkers_{name}.ko", modules)
-    found = Fleet(tmp_path, server)
+    found = AnsibleFleet(tmp_path, server)
     found.add_machine("user-1")
     found.add_machine("user-2", kmarkers_seed=7)
     found.hosts["guest"] = {
@@ -102,7 +102,7 @@ def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> Fleet:  # no
 
 
 def test_role_measures_on_three_machines(
-    fleet: Fleet, guest: Guest, capsys: pytest.CaptureFixture[str]
+    fleet: AnsibleFleet, guest: Guest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = fleet.run_playbook()
     assert done.returncode == 0, done.stdout + done.stderr
