@@ -104,7 +104,7 @@ def test_nine_of_ten_windows_must_be_multiples_of_a_step(shared: int, step: floa
 @pytest.mark.parametrize(
     ("values", "found"),
     [
-        # Half of the windows have a repeated duration.
+        # If half of the windows have a repeated duration, the other durations are left out.
         ([5, 5, 7, 8], [5]),
         ([5, 5, 6, 7, 8], [5, 6, 7, 8]),
         ([9, 7, 7, 9, 3], [7, 9]),

@@ -190,7 +190,8 @@ def test_nonlinear_costs_of_passes_are_reported(
 @pytest.mark.parametrize(
     ("cost", "bend", "noted"),
     [
-        # The largest permitted bend is a twentieth of a site's cost, or the margin of 0.0625.
+        # A bend is permitted up to a twentieth of a site's cost, or up to the margin of 0.0625 if
+        # that is larger.
         (10.0, 0.4, False),
         (10.0, 0.6, True),
         (-10.0, 0.4, False),

@@ -241,7 +241,7 @@ def test_write_error_on_stdout_is_reported(reported_run: Path, name: str) -> Non
     assert run_kmarkers_in_shell(reported_run, name, "> /dev/null").returncode == 0
 
 
-# A program that prints a line and ends with an error, as a command does; %s is the error.
+# A program that prints a line and ends with the error %s, as a command does.
 FAILING = """
 import sys
 from kmtools import cli

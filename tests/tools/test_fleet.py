@@ -300,7 +300,7 @@ def test_interval_of_a_shift_allows_for_all_rows_and_runs() -> None:
     [
         ((0, 3), 0b1001),
         ((7, 7), 0b10000000),
-        # With more than eight layouts, the key has the eighths of a cache line, and another bit.
+        # From layout 8 on, the key has a bit for each eighth of a cache line, and bit 8 as a mark.
         ((8,), 0b100000001),
         ((3, 12, 31), 0b110011000),
     ],

@@ -253,8 +253,8 @@ sleep 0.1
 sed -i "/^$1 /d" "$KMARKERS_ROOT/proc/modules"
 """,
 }
-# A replacement of python3: it writes its arguments to the file `words`, "loads" two modules, then
-# hangs as if it measured.
+# A replacement of python3 that writes its arguments to the file `words`, "loads" two modules, then
+# hangs as during a measurement.
 MEASURES = """#!/bin/sh
 echo "$*" >"$KMARKERS_ROOT/words"
 echo "kmarkers_patcher 1 0 - Live 0x0" >"$KMARKERS_ROOT/proc/modules"

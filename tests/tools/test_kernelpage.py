@@ -201,7 +201,7 @@ def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
     one = KernelResults("6.1", "6.1.1-1", "7.0", today, commits[0])
     one.repeated["core"] = [today, commits[1]]
     assert not kernelpage.is_older_than_suite(one, "core")
-    # The date decides if git does not know the commit.
+    # If git does not know the commit, the date of the last change decides.
     assert not list_older_suites("89abcdef")
     kernelpage.list_files_changed_since.cache_clear()
 

@@ -112,8 +112,8 @@ def test_without_an_invariant_tsc_its_frequency_is_skipped(tmp_path: Path) -> No
     assert collect.load_raw_folder("native", raw).rows
 
 
-# A library that makes a program find QEMU without hardware acceleration: the instruction cpuid
-# raises SIGSEGV, and the handler executes cpuid and changes the name of the hypervisor.
+# A library that makes a program believe that QEMU emulates its CPU: the instruction cpuid raises
+# SIGSEGV, and the handler executes cpuid and changes the name of the hypervisor.
 EMULATED = """
 #define _GNU_SOURCE
 #include <cpuid.h>

@@ -247,7 +247,7 @@ def test_packets_of_each_variant_are_counted_and_measured(
         least = CHECKS * int(share) / module.spans[name]
         assert int(rate) >= int(least)
         slower.append(int(rate) / least)
-    # Another unit would make a rate a thousand times as high.
+    # A wrong unit of time would make each rate a thousand times as high.
     assert min(slower) < 100
     if benchmark == "macro-ping":
         assert [name for name, _, _ in found] == PING

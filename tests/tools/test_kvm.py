@@ -133,7 +133,7 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
     (modules / "kmarkers_patcher.ko").touch()
     log = laboratory / "logs" / "kvm-choice.log"
     log.parent.mkdir()
-    # The results of an earlier run must not be judged.
+    # Results of an earlier run, which must not be judged.
     write_step_results(
         log.with_name("kvm-choice-output"), {"absent": (0, kvm.EMULATED + kvm.ABSENT)}
     )

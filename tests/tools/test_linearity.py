@@ -93,14 +93,14 @@ def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
 @pytest.mark.parametrize(
     ("bend", "cost", "resolution", "found"),
     [
-        # The largest permitted bend is 1 % of the cost, or the margin of 0.25.
+        # A bend is permitted up to 1 % of the cost, or up to the margin of 0.25 if that is larger.
         (0.9, 100.0, 0.0, False),
         (1.1, 100.0, 0.0, True),
         (1.1, -100.0, 0.0, True),
         (0.2, 10.0, 0.0, False),
         (0.3, 10.0, 0.0, True),
         (0.25, 10.0, 0.0, False),
-        # A step of the clock widens the interval of a bend by twice its cost.
+        # A clock step widens the interval of a bend by twice the step.
         (1.1, 100.0, 0.04, True),
         (1.1, 100.0, 0.06, False),
     ],
