@@ -54,7 +54,7 @@ SIZES = (1, 100, 10_000)
 Line = tuple[object, ...]
 
 
-def simulate_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Line]:
+def simulate_timed_windows(benchmark: str, costs: Mapping[str, float], seed: int) -> Iterator[Line]:
     """Yield simulated windows of a benchmark, with a drift for each block, jitter and rare
     interruptions. `costs` has the cost of each variant in ticks."""
     draw = random.Random(seed).random
@@ -89,7 +89,7 @@ def write_raw_process(path: Path, seed: int, emulated: str) -> None:
     rawdata.write_tier(path, benches=(), kernel="6.12.0-golden", emulated=emulated)
     for number, (benchmark, costs) in enumerate(TIMED.items()):
         rawdata.write_raw(
-            path / f"{benchmark}.csv", list(simulate_windows(benchmark, costs, seed + number))
+            path / f"{benchmark}.csv", list(simulate_timed_windows(benchmark, costs, seed + number))
         )
     rawdata.write_raw(path / "arm-scaling.csv", list(simulate_site_switches(seed)))
 

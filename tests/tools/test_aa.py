@@ -276,7 +276,7 @@ def test_aa_fails_if_a_clone_is_beyond_its_margin(
         assert f"{2 * code} of 2 A/A clones in hot loops are beyond their margin" in out
 
 
-def make_rows(*rows: tuple[str, str, float, str]) -> list[Result]:
+def make_aa_results(*rows: tuple[str, str, float, str]) -> list[Result]:
     """Return results with these benchmarks, variants, added costs and verdicts."""
     return [make_result(name, variant, cost, verdict=word) for name, variant, cost, word in rows]
 
@@ -286,9 +286,9 @@ def test_aa_compares_runs_in_consecutive_pairs(
 ) -> None:
     """The intervals are ± 0.1, so costs that are 0.14 apart agree, and costs 0.15 apart differ. The
     fifth run has no partner. Rows that only one run of a pair has are not compared."""
-    runs = [make_rows(("b", "x", cost, "slower")) for cost in (1.0, 1.14, 3.0, 3.15, 9.0)]
-    runs[0] += make_rows(("b", "y", 1.0, "slower"))
-    runs[1] += make_rows(("b", "z", 5.0, "slower"))
+    runs = [make_aa_results(("b", "x", cost, "slower")) for cost in (1.0, 1.14, 3.0, 3.15, 9.0)]
+    runs[0] += make_aa_results(("b", "y", 1.0, "slower"))
+    runs[1] += make_aa_results(("b", "z", 5.0, "slower"))
     pairs = [(one.delta, other.delta) for one, other in aa.pair_results(runs)]
     assert pairs == [(1.0, 1.14), (3.0, 3.15)]
     assert not aa.check_run_agreement(runs)
@@ -309,7 +309,9 @@ def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
 ) -> None:
     """Verdicts on clones, verdicts at the margin and missing verdicts are not counted."""
     words = ["slower"] * 3 + ["faster"] * 2 + ["equivalent", "differs", "unresolved", "withheld"]
-    runs = [make_rows(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words]
+    runs = [
+        make_aa_results(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words
+    ]
     assert not aa.check_verdict_consistency(runs)
     assert capsys.readouterr().out.splitlines() == [
         "b x: faster in 2 runs, slower in 3",
@@ -323,7 +325,7 @@ def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
 def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    rows = make_rows(
+    rows = make_aa_results(
         ("empty-loop", "x", 1.0, "slower"), ("empty-loop", "y", 1.0, "unresolved"),
         ("empty-loop", "none-clone", 0.0, "slower"), ("getppid-quiet", "x", 1.0, "slower"),
     )  # fmt: skip
@@ -336,9 +338,11 @@ def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
 
 
 def test_clone_passes_up_to_and_including_its_margin(capsys: pytest.CaptureFixture[str]) -> None:
-    rows = make_rows(("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, ""))
+    rows = make_aa_results(
+        ("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, "")
+    )
     assert aa.check_clone_margins(rows)
-    cold = make_rows(("getppid-quiet", "none-clone", 9.0, ""))
+    cold = make_aa_results(("getppid-quiet", "none-clone", 9.0, ""))
     assert aa.check_clone_margins([*rows, *cold])
     capsys.readouterr()
     assert not aa.check_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
@@ -357,7 +361,7 @@ def test_up_to_5_percent_of_clones_may_be_slower_or_faster(
 ) -> None:  # fmt: skip
     """Each clone that is judged slower or faster is marked in its line."""
     words = ["slower", "faster"][:wrong] + ["equivalent"] * (every - wrong)
-    rows = make_rows(*(("b", f"v{n}-clone", 0.0, word) for n, word in enumerate(words)))
+    rows = make_aa_results(*(("b", f"v{n}-clone", 0.0, word) for n, word in enumerate(words)))
     monkeypatch.setattr(aa, "measure_results", lambda *_: rows)
     assert aa.judge_clone_runs(1, PLAN) is code
     out = capsys.readouterr().out

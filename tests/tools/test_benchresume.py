@@ -143,14 +143,14 @@ def test_build_files_are_measured_sources(tmp_path: Path, monkeypatch: pytest.Mo
         assert len(hashes) == number
 
 
-def truncate_samples(raw: Path) -> None:
+def truncate_raw_file(raw: Path) -> None:
     """Truncate the file of samples in the directory `raw`."""
     file = raw / "loop.csv"
     file.write_bytes(file.read_bytes()[:-40])
 
 
 def test_invalid_samples_are_kept_aside_and_measured_again(machine: Machine) -> None:
-    machine.trouble["vm"] = truncate_samples
+    machine.trouble["vm"] = truncate_raw_file
     assert machine.run_bench() == 1
     (run,) = machine.list_runs()
     assert read_tiers(run) == ["native", "icount"]

@@ -41,7 +41,7 @@ OURS = """[  7.00] WARNING: CPU: 0 PID: 150 at text.c:10 patcher_text_map+0x1/0x
 LOADED = f"# suite: boot\nok 1 boot\nnot ok 2 {cet.FIRST_LOAD}\nok 3 a site counts\n1..3\n"
 
 
-def make_result(folder: Path, console: str, status: str, exit_code: int | None) -> Result:
+def make_boot_result(folder: Path, console: str, status: str, exit_code: int | None) -> Result:
     """Return the result of a boot that wrote these texts to the console and to the status
     channel."""
     (folder / "console.log").write_text(console)
@@ -50,7 +50,7 @@ def make_result(folder: Path, console: str, status: str, exit_code: int | None) 
 
 
 def test_boot_passes_if_a_call_that_skips_endbr_crashes(tmp_path: Path) -> None:
-    tally = cet.judge_skipped_endbr(make_result(tmp_path, MISSED, STARTED, None))
+    tally = cet.judge_skipped_endbr(make_boot_result(tmp_path, MISSED, STARTED, None))
     assert not tally.failed
     assert tally.passed == 5
 
@@ -68,32 +68,32 @@ def test_boot_passes_if_a_call_that_skips_endbr_crashes(tmp_path: Path) -> None:
 def test_boot_without_the_expected_crash_fails(
     tmp_path: Path, console: str, status: str, exit_code: int | None, wrong: str
 ) -> None:
-    tally = cet.judge_skipped_endbr(make_result(tmp_path, console, status, exit_code))
+    tally = cet.judge_skipped_endbr(make_boot_result(tmp_path, console, status, exit_code))
     assert any(wrong in reason for reason in tally.failed)
 
 
 def test_kernel_warning_about_indirect_target_selection_passes(tmp_path: Path) -> None:
-    tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, KERNELS_OWN, LOADED, 1))
+    tally = cet.judge_flawed_processor_warnings(make_boot_result(tmp_path, KERNELS_OWN, LOADED, 1))
     assert not tally.failed
     assert tally.passed == 4
 
 
 def test_warning_of_kmarkers_is_a_failure(tmp_path: Path) -> None:
     tally = cet.judge_flawed_processor_warnings(
-        make_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1)
+        make_boot_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1)
     )
     assert [reason for reason in tally.failed if "patcher_text_map" in reason]
 
 
 def test_fault_in_the_kernel_log_is_a_failure(tmp_path: Path) -> None:
     console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
-    tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, console, LOADED, 1))
+    tally = cet.judge_flawed_processor_warnings(make_boot_result(tmp_path, console, LOADED, 1))
     assert [reason for reason in tally.failed if "NULL pointer" in reason]
 
 
 def test_failed_test_in_the_guest_is_a_failure(tmp_path: Path) -> None:
     status = LOADED.replace("ok 3", "not ok 3")
-    tally = cet.judge_flawed_processor_warnings(make_result(tmp_path, KERNELS_OWN, status, 1))
+    tally = cet.judge_flawed_processor_warnings(make_boot_result(tmp_path, KERNELS_OWN, status, 1))
     assert tally.failed == ["a site counts"]
 
 

@@ -16,7 +16,9 @@ from kmtools.analyse.clock import (
 )
 
 
-def simulate_windows(step: float, number: int, spread: float, odd: int, seed: int) -> list[int]:
+def simulate_clock_windows(
+    step: float, number: int, spread: float, odd: int, seed: int
+) -> list[int]:
     """Simulate `number` windows, read from a clock with a resolution of `step` ticks. A window
     takes 5000 ticks plus a random time of the scale `spread`. The first `odd` windows end at a
     reading that is not a multiple of `step`."""
@@ -43,9 +45,9 @@ def simulate_windows(step: float, number: int, spread: float, odd: int, seed: in
 def test_clock_step_is_estimated(step: float, number: int, spread: float, odd: int) -> None:
     """The estimated step is right within 2 %."""
     for seed in range(5):
-        assert find_clock_step(simulate_windows(step, number, spread, odd, seed)) == pytest.approx(
-            step, rel=0.02
-        )
+        assert find_clock_step(
+            simulate_clock_windows(step, number, spread, odd, seed)
+        ) == pytest.approx(step, rel=0.02)
 
 
 @pytest.mark.parametrize(
@@ -53,14 +55,14 @@ def test_clock_step_is_estimated(step: float, number: int, spread: float, odd: i
 )
 def test_clock_without_steps_has_step_1(number: int, spread: float) -> None:
     for seed in range(20):
-        assert find_clock_step(simulate_windows(1, number, spread, 0, seed)) == 1
+        assert find_clock_step(simulate_clock_windows(1, number, spread, 0, seed)) == 1
 
 
 @pytest.mark.parametrize("step", [2.5, 5.7])
 def test_fractional_step_below_6_ticks_is_not_estimated(step: float) -> None:
     """By chance, most distances are near multiples of a step below 6 ticks."""
     for seed in range(5):
-        assert find_clock_step(simulate_windows(step, 400, 3000, 0, seed)) == 1
+        assert find_clock_step(simulate_clock_windows(step, 400, 3000, 0, seed)) == 1
 
 
 @pytest.mark.parametrize(("step", "found"), [(1021, 1021), (1024, 1024), (1031, 1)])

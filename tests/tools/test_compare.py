@@ -62,7 +62,7 @@ def write_raw_run(path: Path, seed: int, benches: Sequence[rawdata.Bench] = BENC
     return path
 
 
-def make_run(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
+def make_seeded_run(tmp_path: Path, name: str, seed: int, factor: float = 1.0) -> Path:
     """Make a run in which the costs of one variant are multiplied by `factor`; return its
     directory."""
     folder = write_raw_run(tmp_path / f"{name}-raw", seed, make_slower_benches(factor))
@@ -197,9 +197,9 @@ def test_compare_exits_with_1_if_a_row_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     a, b, same = (
-        make_run(tmp_path, "a", 1),
-        make_run(tmp_path, "b", 2, 1.01),
-        make_run(tmp_path, "c", 3),
+        make_seeded_run(tmp_path, "a", 1),
+        make_seeded_run(tmp_path, "b", 2, 1.01),
+        make_seeded_run(tmp_path, "c", 3),
     )
     capsys.readouterr()
     runs = [str(a), str(b)]
@@ -229,7 +229,7 @@ def test_compare_refuses_invalid_option_values(
 def test_all_formats_of_a_comparison_have_the_same_rows(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a, b = make_run(tmp_path, "a", 1), make_run(tmp_path, "b", 2, 1.01)
+    a, b = make_seeded_run(tmp_path, "a", 1), make_seeded_run(tmp_path, "b", 2, 1.01)
     files = {name: tmp_path / f"out.{name}" for name in ("json", "junit", "html", "markdown")}
     words = [f"--{name}={path}" for name, path in files.items()]
     assert main(["compare", str(a), str(b), "--fail-on=slower", *words]) == 1
@@ -267,7 +267,7 @@ def test_lines_of_a_comparison_have_at_most_80_columns(capsys: pytest.CaptureFix
     assert len(lines) > 300 and max(map(len, lines)) <= 80
 
 
-def make_change(variant: str, percent: float, verdict: str) -> Change:
+def make_row_change(variant: str, percent: float, verdict: str) -> Change:
     name = RowName("native", "b", variant)
     ends = Interval(percent - 0.1, percent + 0.1)
     row = Row(name, "6.1", "TSC cycles", SHARE, "none", 1.0, 8, 1, np.ones(1), {})
@@ -277,9 +277,9 @@ def make_change(variant: str, percent: float, verdict: str) -> Change:
 def test_terminal_shows_largest_changes_and_counts_missing_rows() -> None:
     """Of 30 changed and 99 missing rows, the eight largest changes and the number of missing rows
     are shown. The other changed rows are only counted; --all shows them."""
-    changed = [make_change(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
+    changed = [make_row_change(f"v{n:02}", float(n), SLOWER) for n in range(1, 31)]
     gone = [
-        replace(make_change(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)
+        replace(make_row_change(f"w{n}", 0.0, MISSING), b=None, note="only in A") for n in range(99)
     ]
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
     found = Comparison([RunPair(a, b, [*changed, *gone])], 0.1, frozenset())
@@ -330,7 +330,7 @@ def test_hints_of_a_comparison_fit_timed_and_counted_rows(
     """The hints name the smallest detectable change if a row is a time, and how instructions are
     compared if a row is a count of instructions. A change of the margin, 0.1 %, plus twice the half
     width of the interval, 0.1 %, is detected."""
-    rows = [replace(make_change("v", 1.0, SLOWER), kind=kind) for kind in kinds]
+    rows = [replace(make_row_change("v", 1.0, SLOWER), kind=kind) for kind in kinds]
     pair = RunPair(ComparedRun("a", {}, ()), ComparedRun("b", {}, ()), rows)
     hints = changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
     assert hints == [
@@ -373,7 +373,7 @@ def test_detectable_change_is_the_median_of_judged_timed_rows() -> None:
         return changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)
 
     def make_interval_change(half: float, **more: object) -> Change:
-        change = replace(make_change("v", 0.0, UNRESOLVED), interval=Interval(-half, half))
+        change = replace(make_row_change("v", 0.0, UNRESOLVED), interval=Interval(-half, half))
         return replace(change, **more)  # type: ignore[arg-type]
 
     left_out = [
@@ -403,7 +403,7 @@ def test_row_with_large_numbers_fits_without_truncation() -> None:
 
 
 def test_names_of_a_run_are_escaped_in_html(tmp_path: Path) -> None:
-    a = make_run(tmp_path, "a", 1)
+    a = make_seeded_run(tmp_path, "a", 1)
     samples = a / "samples.csv"
     samples.write_text(samples.read_text().replace("marker-generic", "<b>x|y</b>"))
     page, text = tmp_path / "x.html", tmp_path / "x.md"
@@ -424,14 +424,14 @@ def make_line_edit(line: int, change: Callable[[str], str]) -> Callable[[Path], 
     return edit_samples
 
 
-def truncate_samples(run: Path) -> None:
+def truncate_samples_csv(run: Path) -> None:
     """Cut samples.csv in the middle of its last line."""
     text = (run / "samples.csv").read_text()
     (run / "samples.csv").write_text(text[:-5])
 
 
 HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
-    "cut": (truncate_samples, "last line is incomplete (truncated?)"),
+    "cut": (truncate_samples_csv, "last line is incomplete (truncated?)"),
     "tier": (
         make_line_edit(9, lambda s: s.replace("native", "vm", 1)),
         ":9: env.json has no tier 'vm'",
@@ -455,7 +455,7 @@ def test_compare_names_the_invalid_part_of_a_run(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     spoil, said = HOSTILE[name]
-    run = make_run(tmp_path, "a", 1)
+    run = make_seeded_run(tmp_path, "a", 1)
     spoil(run)
     assert main(["compare", str(run), str(run)]) == 1
     error = capsys.readouterr().err
@@ -810,14 +810,18 @@ def test_change_without_a_number_is_printed_as_a_dash(percent: float | None, tex
 def make_pair_of_runs() -> RunPair:
     """Return two runs with a slower row, a row whose change is unbounded, a row about 100 sites,
     and a row that only A has. The rows are in two benchmarks."""
-    slower = replace(make_change("v", 1.5, SLOWER), floor=0.25, note="a <note>")
-    wide = replace(make_change("w", 0.0, UNRESOLVED), interval=UNBOUNDED)
+    slower = replace(make_row_change("v", 1.5, SLOWER), floor=0.25, note="a <note>")
+    wide = replace(make_row_change("w", 0.0, UNRESOLVED), interval=UNBOUNDED)
     name = RowName("vm", "arm", "one|two", "switch", 100)
     new = {"unit": "ticks", "cost": 2000.0, "blocks": 9, "processes": 3, "values": np.ones(2)}
-    row = replace(make_change("x", 0.0, "").a, name=name, **new)  # type: ignore[type-var]
+    row = replace(make_row_change("x", 0.0, "").a, name=name, **new)  # type: ignore[type-var]
     sites = Change(name, "ticks", row, row, WHOLE, -2.0, Interval(-3, -1), None, 0.1, FASTER)
     gone = replace(
-        make_change("y", 0.0, MISSING), b=None, percent=None, interval=UNBOUNDED, note="only in A"
+        make_row_change("y", 0.0, MISSING),
+        b=None,
+        percent=None,
+        interval=UNBOUNDED,
+        note="only in A",
     )
     machine = {"cpu": {"model_name": "X\x07 5", "microcode": "0x1"}}
     env = {
@@ -1022,20 +1026,20 @@ def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
 def test_outcome_of_a_comparison_names_the_failing_verdicts(
     withheld: int, failing: Sequence[str], said: str
 ) -> None:
-    rows = [make_change("v", 1.0, SLOWER)]
+    rows = [make_row_change("v", 1.0, SLOWER)]
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
     pairs = [RunPair(a, b, rows)]
-    pairs += [RunPair(a, b, [make_change("w", 1.0, "withheld")])] * withheld
+    pairs += [RunPair(a, b, [make_row_change("w", 1.0, "withheld")])] * withheld
     assert changetext.describe_outcome(Comparison(pairs, 0.1, frozenset(failing))) == said
 
 
 def test_rows_that_one_run_lacks_are_counted_by_tier_and_kernel() -> None:
-    gone = replace(make_change("v", 0.0, MISSING), b=None, note="only in A")
-    new = replace(make_change("v", 0.0, "new"), a=None, note="only in B")
+    gone = replace(make_row_change("v", 0.0, MISSING), b=None, note="only in A")
+    new = replace(make_row_change("v", 0.0, "new"), a=None, note="only in B")
     assert gone.a is not None
     other = replace(gone, a=replace(gone.a, kernel="5.10"))
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
-    rows = [new, gone, make_change("x", 1.0, SLOWER), gone, other]
+    rows = [new, gone, make_row_change("x", 1.0, SLOWER), gone, other]
     assert changetext.describe_missing_rows(RunPair(a, b, rows)) == [
         "native, kernel 5.10: 1 row only in A",
         "native, kernel 6.1: 2 rows only in A",
@@ -1045,7 +1049,7 @@ def test_rows_that_one_run_lacks_are_counted_by_tier_and_kernel() -> None:
 
 def test_rows_without_a_verdict_are_counted_with_their_reasons() -> None:
     notes = [("withheld", "loud"), ("not comparable", "units"), ("withheld", "loud"), (SLOWER, "x")]
-    rows = [replace(make_change("v", 1.0, verdict), note=note) for verdict, note in notes]
+    rows = [replace(make_row_change("v", 1.0, verdict), note=note) for verdict, note in notes]
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
     pair = RunPair(a, b, rows)
     assert changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)[2:] == [
@@ -1078,7 +1082,7 @@ def test_row_of_up_to_80_columns_is_printed_in_one_line(over: int, split: bool) 
 
 def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
     """Three lines are above the first benchmark, and one below the last row if rows are omitted."""
-    rows = [make_change(f"v{n}", float(n if n % 2 else -n), SLOWER) for n in range(1, 11)]
+    rows = [make_row_change(f"v{n}", float(n if n % 2 else -n), SLOWER) for n in range(1, 11)]
     shown = {
         most: [line.split()[0] for line in changetext.render_rows_to_limit(rows, most)[4:]]
         for most in (99, 13, 12, 6, 0)
@@ -1126,7 +1130,7 @@ def test_runs_of_the_same_name_are_printed_with_their_paths(
 def test_runs_need_a_row_that_can_be_compared(rows: Sequence[str], why: str) -> None:
     """Each text in `rows` is the reason why a row is not comparable, or is empty."""
     made = [
-        replace(make_change("v", 0.0, "not comparable" if text else SLOWER), note=text)
+        replace(make_row_change("v", 0.0, "not comparable" if text else SLOWER), note=text)
         for text in rows
     ]
     made = [replace(row, b=None, verdict=MISSING) if row.note == "only A" else row for row in made]
@@ -1164,7 +1168,7 @@ def test_head_of_a_comparison_has_at_most_seven_remarks(count: int, shown: int) 
     """One more line is allowed for rows that one run lacks."""
     grades = [f"grade {n}" for n in range(count)]
     kernels = [f"{n}.0" for n in range(count + 1)]
-    gone = replace(make_change("v", 0.0, MISSING), b=None, note="only in A")
+    gone = replace(make_row_change("v", 0.0, MISSING), b=None, note="only in A")
     assert gone.a is not None
     rows = [replace(gone, a=replace(gone.a, kernel=kernel)) for kernel in kernels]
     pair = RunPair(ComparedRun("a", {}, (), grades=grades), ComparedRun("b", {}, ()), rows)

@@ -18,13 +18,13 @@ from kmtools.measure.samples import Sample
 from kmtools.method import estimators, frequency
 
 
-def make_tier(name: str = "native", **env: str) -> Tier:
+def make_cycle_tier(name: str = "native", **env: str) -> Tier:
     """Return a tier (measurement environment) with these values in its env file."""
     emulated = rundir.is_emulated(name, env, {})
     return Tier(name, "6.12", rundir.get_tier_unit(name, emulated), emulated, env, {})
 
 
-def make_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
+def make_cycle_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
     """Return a sample with these ticks and core cycles."""
     return Sample(
         "native", "6.12", 1, "b", "v", "loop", 0, 0, 0, 1, 100, None, ticks, "TSC cycles", cycles,
@@ -34,9 +34,13 @@ def make_window(ticks: int, cycles: int | None, *flags: str) -> Sample:
 
 def test_core_cycle_ratio_is_the_median_of_undisturbed_windows() -> None:
     """An outlier, a flagged window and a window without cycles do not change the median."""
-    samples = [make_window(1000, 1500), make_window(2000, 3000), make_window(1000, 1900)]
-    samples += [make_window(1000, 9000, "preempted"), make_window(1000, None)]
-    core = estimate_core_cycle_ratio(make_tier(cycles="estimated"), samples)
+    samples = [
+        make_cycle_window(1000, 1500),
+        make_cycle_window(2000, 3000),
+        make_cycle_window(1000, 1900),
+    ]
+    samples += [make_cycle_window(1000, 9000, "preempted"), make_cycle_window(1000, None)]
+    core = estimate_core_cycle_ratio(make_cycle_tier(cycles="estimated"), samples)
     assert core == CoreCycleRatio("estimated", 1.5)
     assert core is not None
     assert core.convert_ticks(2.0) == 3.0
@@ -48,11 +52,11 @@ def test_spread_of_core_cycle_ratios_leaves_out_extreme_blocks() -> None:
     """The ratios of 21 blocks are 2.00 to 2.40, so the quantiles are 2.02 and 2.38, and the median
     is 2.20. A block has the sums of its windows."""
     samples = [
-        make_window(ticks, cycles)._replace(block=block)
+        make_cycle_window(ticks, cycles)._replace(block=block)
         for block in range(21)
         for ticks, cycles in ((1000, 2200), (500, 800 + 30 * block))
     ]
-    found = estimate_core_cycle_ratio(make_tier(cycles="counted"), samples)
+    found = estimate_core_cycle_ratio(make_cycle_tier(cycles="counted"), samples)
     assert found is not None
     assert found.spread == pytest.approx(0.36 / found.per_tick, abs=1e-6)
     known = CoreCycleRatio("counted", 2.2, 0.36 / 2.2)
@@ -82,7 +86,7 @@ def test_one_core_cycle_ratio_per_run_fails_the_simulation(monkeypatch: pytest.M
 
 
 def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
-    own = make_tier(cycles="estimated", hypervisor="none")
+    own = make_cycle_tier(cycles="estimated", hypervisor="none")
     samples = frequency.simulate_windows(1, frequency.CHANGES["frequency-often"])
     results = verdicts.compute_results(samples, [replace(own, kernel="k")])
     assert results[0].core is not None
@@ -94,7 +98,9 @@ def test_changing_frequency_is_reported_and_lowers_the_grade() -> None:
 
 def test_description_of_core_cycles_names_their_source() -> None:
     """The description of the ratio names the source of core cycles in the env file."""
-    core = estimate_core_cycle_ratio(make_tier(cycles="counted"), [make_window(1000, 1250)])
+    core = estimate_core_cycle_ratio(
+        make_cycle_tier(cycles="counted"), [make_cycle_window(1000, 1250)]
+    )
     assert core is not None
     assert core.describe_ratio().endswith("(counted)")
 
@@ -102,17 +108,17 @@ def test_description_of_core_cycles_names_their_source() -> None:
 @pytest.mark.parametrize(
     "unknown",
     [
-        make_tier(),
-        make_tier(cycles="none"),
-        make_tier(cycles="guessed"),
-        make_tier("vm", cycles="estimated", emulated="1"),
-        make_tier("icount", cycles="estimated"),
+        make_cycle_tier(),
+        make_cycle_tier(cycles="none"),
+        make_cycle_tier(cycles="guessed"),
+        make_cycle_tier("vm", cycles="estimated", emulated="1"),
+        make_cycle_tier("icount", cycles="estimated"),
     ],
 )
 def test_tier_without_core_cycles_has_no_core_cycle_ratio(unknown: Tier) -> None:
     """A tier of an emulated CPU, and a tier whose env file names no known
     source of core cycles, have no core cycles."""
-    assert estimate_core_cycle_ratio(unknown, [make_window(1000, 1500)]) is None
+    assert estimate_core_cycle_ratio(unknown, [make_cycle_window(1000, 1500)]) is None
 
 
 def test_json_of_core_cycles_has_null_for_infinite_ends() -> None:

@@ -76,7 +76,7 @@ PASSES = (18, 28, 43)
 PAGE = 271
 
 
-def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
+def make_counted_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
     """Return simulated blocks of three windows: a, b and c. A pass takes `cost` instructions.
     `longer` has a letter for each block: the window that takes more instructions, because a page of
     the ring buffer fills up, or "-" for no window."""
@@ -88,15 +88,25 @@ def make_blocks(cost: int, longer: str) -> list[list[tuple[int, int]]]:
 
 @pytest.mark.parametrize("longer", ["cc-c", "ccca", "abca", "bbcb", "----"])
 def test_instructions_of_a_full_ring_buffer_page_are_not_counted(longer: str) -> None:
-    assert counts.find_common_slopes(make_blocks(576, longer)) == {576}
+    assert counts.find_common_slopes(make_counted_blocks(576, longer)) == {576}
 
 
 def test_blocks_with_different_slopes_have_no_common_slope() -> None:
     """If no slope (instructions per pass) occurs in all blocks, there is no common slope. Blocks of
     two windows are ignored."""
-    assert counts.find_common_slopes([*make_blocks(576, "---"), *make_blocks(900, "-")]) == set()
-    assert counts.find_common_slopes([block[:2] for block in make_blocks(576, "aaaa")]) == set()
-    flagged = [block[1:] if i == 3 else block for i, block in enumerate(make_blocks(576, "cccc"))]
+    assert (
+        counts.find_common_slopes(
+            [*make_counted_blocks(576, "---"), *make_counted_blocks(900, "-")]
+        )
+        == set()
+    )
+    assert (
+        counts.find_common_slopes([block[:2] for block in make_counted_blocks(576, "aaaa")])
+        == set()
+    )
+    flagged = [
+        block[1:] if i == 3 else block for i, block in enumerate(make_counted_blocks(576, "cccc"))
+    ]
     assert 576 in counts.find_common_slopes(flagged)
     random = Random(1)
     for _ in range(1000):
@@ -107,23 +117,23 @@ def test_blocks_with_different_slopes_have_no_common_slope() -> None:
 def test_two_boots_leave_one_common_slope() -> None:
     """If the same window is longer in all blocks of a boot, the three pairs of windows give three
     slopes, each common to all blocks. Only the true slope is common to two boots."""
-    first = counts.find_common_slopes(make_blocks(576, "cccc"))
+    first = counts.find_common_slopes(make_counted_blocks(576, "cccc"))
     assert len(first) == 3
-    assert first & counts.find_common_slopes(make_blocks(576, "aaaa")) == {576}
+    assert first & counts.find_common_slopes(make_counted_blocks(576, "aaaa")) == {576}
 
 
 def judge_events(marker: tuple[str, str], event: tuple[str, str], cost: int) -> list[str]:
     """Judge the counts of two simulated boots; return the failures. A marker event takes `cost`
     instructions, and a tracepoint event takes 595. `marker` and `event` are the values of `longer`
-    for make_blocks(), one value for each boot."""
+    for make_counted_blocks(), one value for each boot."""
     boots = []
     for longer, peer_longer in zip(marker, event, strict=True):
         found: Counts = {("marker-enabled", "none"): {Fraction(3)}}
         found["marker-enabled", "marker-event"] = counts.find_common_slopes(
-            make_blocks(cost, longer)
+            make_counted_blocks(cost, longer)
         )
         found["marker-enabled", "trace-event"] = counts.find_common_slopes(
-            make_blocks(595, peer_longer)
+            make_counted_blocks(595, peer_longer)
         )
         boots.append(found)
     first, second = boots

@@ -196,7 +196,7 @@ def test_process_writes_its_counters_to_env(tmp_path: Path) -> None:
 FIRST = (1, 0, 1000)
 
 
-def make_window(
+def make_late_window(
     value: int,
     flags: tuple[str, ...] = (),
     loop: tuple[int, int, int] = FIRST,
@@ -222,16 +222,19 @@ def count_late_windows(windows: list[Sample], khz: float | None = 2_500_000) -> 
 def test_late_windows_are_counted(value: int, flags: tuple[str, ...], late: int) -> None:
     """A window without flags is late if it is at least a microsecond (2,500 ticks) longer than the
     median."""
-    windows = [*(make_window(10000 + 10 * i) for i in range(9)), make_window(value, flags)]
+    windows = [
+        *(make_late_window(10000 + 10 * i) for i in range(9)),
+        make_late_window(value, flags),
+    ]
     assert count_late_windows(windows) == late
     assert count_late_windows(windows, None) == 0
 
 
 def test_long_window_is_late_if_10_percent_longer() -> None:
     windows = [
-        *(make_window(1_000_000) for _ in range(9)),
-        make_window(1_090_000),
-        make_window(1_110_000),
+        *(make_late_window(1_000_000) for _ in range(9)),
+        make_late_window(1_090_000),
+        make_late_window(1_110_000),
     ]
     assert count_late_windows(windows) == 1
 
@@ -240,10 +243,10 @@ def test_long_window_is_late_if_10_percent_longer() -> None:
 def test_windows_are_compared_with_the_same_loop_only(loop: tuple[int, int, int]) -> None:
     """Each layout and loop count has its own usual time, so that windows of a longer loop are not
     late."""
-    short = [make_window(10_000 + 1_000 * (i % 2)) for i in range(6)]
-    long = [make_window(20_000, loop=loop) for _ in range(4)]
+    short = [make_late_window(10_000 + 1_000 * (i % 2)) for i in range(6)]
+    long = [make_late_window(20_000, loop=loop) for _ in range(4)]
     assert count_late_windows([*long, *short]) == 0
-    late = [make_window(13_501), make_window(13_000), make_window(22_501, loop=loop)]
+    late = [make_late_window(13_501), make_late_window(13_000), make_late_window(22_501, loop=loop)]
     assert count_late_windows([*long, *short, *late[1:2]]) == 0
     assert count_late_windows([*short, late[0], *long, late[2]]) == 2
 
@@ -254,7 +257,7 @@ def test_windows_of_a_process_are_late_if_most_variants_are_slower(slow: str, la
     process was disturbed, and the windows are late. If one variant is slower, the windows are not
     late."""
     windows = [
-        make_window(
+        make_late_window(
             14_000 + block if process == 5 and name in slow else 10_000 + block,
             loop=(process, block % 2, 1000), variant=name, block=10 * process + block,
         )
@@ -267,7 +270,7 @@ def make_slow_stretch(blocks: range, factor: float) -> list[Sample]:
     """Return 200 blocks of the variants a and b. In `blocks`, windows of variant a take `factor`
     times as long, and so do windows of variant b if `factor` is below 2."""
     return [
-        make_window(
+        make_late_window(
             int(10_000 * (factor if block in blocks and (factor < 2 or name == "a") else 1)),
             loop=(1, block % 4, 1000), variant=name, block=block,
         )
@@ -278,11 +281,11 @@ def make_slow_stretch(blocks: range, factor: float) -> list[Sample]:
 def test_lateness_describes_the_variant_and_the_benchmark() -> None:
     """Windows of 10,000 ticks are late from 12,500 ticks on. In block 2, two of three windows are
     late; in block 7, one of two windows is late. Flagged windows are ignored."""
-    windows = [make_window(10_000, variant=name, block=n) for n in range(7) for name in "ab"]
+    windows = [make_late_window(10_000, variant=name, block=n) for n in range(7) for name in "ab"]
     del windows[4:6]
-    windows += [make_window(value, block=2, variant="a") for value in (13_000, 20_000, 10_000)]
-    windows += [make_window(value, block=7, variant="b") for value in (15_000, 10_000)]
-    windows += [make_window(99_000, ("preempted",), block=2, variant=name) for name in "bc"]
+    windows += [make_late_window(value, block=2, variant="a") for value in (13_000, 20_000, 10_000)]
+    windows += [make_late_window(value, block=7, variant="b") for value in (15_000, 10_000)]
+    windows += [make_late_window(99_000, ("preempted",), block=2, variant=name) for name in "bc"]
     found = lateness.find_late_windows(windows, 2_500_000)
     whole = (3 / 17, 1.5, 2 / 3)
     assert found == {

@@ -33,7 +33,7 @@ noinline int whole(int a) { return part(a) + part(a + 1); }
 """
 
 
-def run_command(*arguments: str | Path) -> str:
+def read_tool_output(*arguments: str | Path) -> str:
     """Return the output of a command."""
     return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
@@ -56,11 +56,11 @@ class LinkedProgram:
             name: (int(addr, 16), int(size, 16))
             for name, size, addr in re.findall(
                 r"^ *\d+ (\S+) +([0-9a-f]+) +([0-9a-f]+) ",
-                run_command("objdump", "-h", program),
+                read_tool_output("objdump", "-h", program),
                 re.M,
             )
         }
-        symbols = [line.split() for line in run_command("nm", "-S", program).splitlines()]
+        symbols = [line.split() for line in read_tool_output("nm", "-S", program).splitlines()]
         self.functions = {
             name: (int(addr, 16), int(size, 16))
             for addr, size, kind, name in (words for words in symbols if len(words) == 4)
@@ -80,7 +80,7 @@ class LinkedProgram:
         """Return the content of a section."""
         file = self.scratch / "section"
         words = ("objcopy", "-O", "binary", "--set-section-flags", f"{section}=alloc,load")
-        run_command(*words, "-j", section, self.program, file)
+        read_tool_output(*words, "-j", section, self.program, file)
         return file.read_bytes()
 
     def read_code(self, addr: int, size: int) -> bytes:
@@ -107,7 +107,7 @@ def linked_program(request: pytest.FixtureRequest, tmp_path: Path) -> LinkedProg
     words = ["gcc", "-std=gnu11", "-fcf-protection=none", *request.param.split()]
     words += [*done.stdout.split(), "-fno-pie", "-no-pie", "-nostdlib", "-static"]
     words += ["-fno-asynchronous-unwind-tables", "-Wl,-e,leaf", "-o", str(tmp_path / "program")]
-    run_command(*words, tmp_path / "source.c")
+    read_tool_output(*words, tmp_path / "source.c")
     return LinkedProgram(tmp_path / "program", tmp_path)
 
 
@@ -140,7 +140,7 @@ def test_each_recorded_address_has_a_nop(linked_program: LinkedProgram) -> None:
         if data == 1:
             # Opcodes of ret and of jmp.
             assert linked_program.read_code(addr + len(NOP), 1) in (b"\xc3", b"\xe9", b"\xeb")
-    assert not re.search(r"__fentry__|__return__", run_command("nm", linked_program.program))
+    assert not re.search(r"__fentry__|__return__", read_tool_output("nm", linked_program.program))
 
 
 def test_each_entry_record_has_eight_bytes(linked_program: LinkedProgram) -> None:

@@ -36,7 +36,7 @@ PROCESSES, LAYOUTS, VARIANTS = 16, 32, 6
 LAYOUT_COSTS = np.where(np.isin(np.arange(LAYOUTS), (14, 31)), 0.5, 0.0)
 
 
-def build_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -> Row:
+def make_noisy_row(x: np.ndarray, layout: np.ndarray, blocks: int, variant: str = "v") -> Row:
     """Return a row with `blocks` blocks for each process; `x` has the relative cost of each block,
     and `layout` the code layout of each block."""
     series = [
@@ -60,7 +60,9 @@ def simulate_run(seed: int, blocks: int, last_row_factor: float = 1.0) -> list[R
         process = np.repeat(0.0001 * random.standard_normal(PROCESSES), blocks)
         x = (1 + number / 10) * (1 + LAYOUT_COSTS[layout] + noise + process)
         x *= last_row_factor if number == VARIANTS - 1 else 1.0
-        rows.append(build_row(x, layout, blocks, "base-clone" if number == 0 else f"v{number}"))
+        rows.append(
+            make_noisy_row(x, layout, blocks, "base-clone" if number == 0 else f"v{number}")
+        )
     return rows
 
 
@@ -94,7 +96,7 @@ def make_row_without_noise(blocks: int) -> Row:
     """Return a row without noise, with one process and 32 layouts, two of which cost twice as
     much."""
     layout = np.arange(blocks) % LAYOUTS
-    return build_row(1 + 2 * LAYOUT_COSTS[layout], layout, blocks)
+    return make_noisy_row(1 + 2 * LAYOUT_COSTS[layout], layout, blocks)
 
 
 def test_rows_with_too_few_blocks_per_layout_are_not_compared() -> None:

@@ -491,14 +491,14 @@ def test_unknown_kinds_of_noise_are_refused(capsys: pytest.CaptureFixture[str]) 
     assert "-o kinds: 'loud' is not one of normal, skewed" in capsys.readouterr().err
 
 
-def make_slopes(values: list[float], process: int = 1) -> list[Slope]:
+def make_location_slopes(values: list[float], process: int = 1) -> list[Slope]:
     return [Slope.from_fraction(i, i % 4, Fraction(x), process) for i, x in enumerate(values)]
 
 
 def test_few_blocks_give_an_unbounded_interval() -> None:
     assert location.estimate_series_location([]).interval == UNBOUNDED
-    assert location.estimate_series_location(make_slopes([1.0] * 20)).interval == UNBOUNDED
-    assert location.estimate_series_location(make_slopes([1.0] * 24)).interval != UNBOUNDED
+    assert location.estimate_series_location(make_location_slopes([1.0] * 20)).interval == UNBOUNDED
+    assert location.estimate_series_location(make_location_slopes([1.0] * 24)).interval != UNBOUNDED
 
 
 def test_interval_of_cheap_and_costly_processes_follows_from_their_share() -> None:
@@ -778,12 +778,14 @@ def test_batches_do_not_span_processes() -> None:
 
 
 def test_paired_differences_keep_the_process_number() -> None:
-    (difference,) = subtract_baseline(make_slopes([5.0], process=7), make_slopes([3.0], process=7))
+    (difference,) = subtract_baseline(
+        make_location_slopes([5.0], process=7), make_location_slopes([3.0], process=7)
+    )
     assert difference.process == 7 and difference.value == 2
 
 
 def test_equal_values_have_an_interval_of_the_clock_step() -> None:
-    series = make_slopes([2.0] * 64)
+    series = make_location_slopes([2.0] * 64)
     assert location.estimate_series_location(series).interval.half_width == 0
     stepped = location.estimate_series_location(series, 0.5)
     assert stepped.interval.half_width == 0.5

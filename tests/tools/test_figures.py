@@ -34,7 +34,7 @@ WIDE, NARROW = 720, 328
 WIDTHS = pytest.mark.parametrize("width", [WIDE, NARROW])
 
 
-def make_row(name: str, caveat: str = "", **more: object) -> Row:
+def make_figure_row(name: str, caveat: str = "", **more: object) -> Row:
     return replace(Row(name, 1.0, 0.5, 1.5, SLOWER, "+1.000 slower", caveat=caveat), **more)  # type: ignore[arg-type]
 
 
@@ -46,7 +46,9 @@ def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
 
 @WIDTHS
 def test_note_in_a_figure_is_complete_and_below_the_name(width: int) -> None:
-    one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row("first", LONG), make_row("second")])
+    one = Panel(
+        "b", "cycles", Scale(0.0, 2.0), [make_figure_row("first", LONG), make_figure_row("second")]
+    )
     found = draw_texts(one, width)
     words = [text for _, text in found]
     below, after = words.index("first"), words.index("second")
@@ -58,7 +60,11 @@ def test_note_in_a_figure_is_complete_and_below_the_name(width: int) -> None:
 
 def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
     one = Panel(
-        "b", "cycles", Scale(-1.0, 2.0), [make_row("first", LONG), make_row("second")], margin=0.5
+        "b",
+        "cycles",
+        Scale(-1.0, 2.0),
+        [make_figure_row("first", LONG), make_figure_row("second")],
+        margin=0.5,
     )
     drawn = canvas.render_inline_svg(one, NARROW, "words")
     dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
@@ -73,7 +79,7 @@ def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
 def test_long_name_of_wide_letters_is_shortened_to_fit(width: int) -> None:
     """A long name of wide letters, such as m, is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
-        one = Panel("b", "cycles", Scale(0.0, 2.0), [make_row(name)])
+        one = Panel("b", "cycles", Scale(0.0, 2.0), [make_figure_row(name)])
         drawn = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
         (told,) = [part for part in drawn if part.text.startswith("m")]
         assert told.text == name or "…" in told.text
@@ -85,7 +91,7 @@ def test_long_name_of_wide_letters_is_shortened_to_fit(width: int) -> None:
 def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
     name = "varargs-empty-probe-no-preempt-disable"
     unit = "added over compiled-out, TSC cycles per operation"
-    one = Panel("b", unit, Scale(-100.0, 1000.0, 2.0), [make_row(name)])
+    one = Panel("b", unit, Scale(-100.0, 1000.0, 2.0), [make_figure_row(name)])
     words = " ".join(text for _, text in draw_texts(one, width))
     assert name in words and "…" not in words
     assert f"{unit}; logarithmic beyond ±2" in words
@@ -111,7 +117,7 @@ def test_tick_labels_that_do_not_fit_are_omitted(
     edge of the figure. The axis of a wide figure ends far from the edges, that of a narrow figure
     6 units from each edge. A letter of a label is 8 units wide, so that a label of one letter fits
     above the end of a narrow axis, and a label of two letters does not."""
-    one = Panel("b", "cycles", axis, [make_row("first")])
+    one = Panel("b", "cycles", axis, [make_figure_row("first")])
     drawn = [text for _, text in draw_texts(one, width)]
     found = [text for text in drawn if re.fullmatch(r"−?[\d.]+( [kM])?", text)]
     assert sorted(found) == sorted(labels)
@@ -163,7 +169,9 @@ def find_pixels(picture: np.ndarray, colour: tuple[int, int, int]) -> tuple[np.n
 def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: int) -> None:
     """A round point has a diameter of 9 units, which are 18 pixels of a picture with 192 dots per
     inch."""
-    row = replace(make_row("", value=value, look=DIFFERS, words=""), lo=math.nan, hi=math.nan)
+    row = replace(
+        make_figure_row("", value=value, look=DIFFERS, words=""), lo=math.nan, hi=math.nan
+    )
     one = Panel("", "", Scale(0.0, 2.0), [row])
     for places in find_pixels(draw_picture(one, width), (0xA8, 0x43, 0x00)):
         assert places.max() - places.min() + 1 == pytest.approx(18, abs=2)
@@ -173,7 +181,7 @@ def test_point_at_the_end_of_an_axis_is_whole_in_a_picture(value: float, width: 
 def test_noise_is_shaded_behind_all_rows_in_a_picture(width: int, high: int) -> None:
     """The noise covers half of the axis, and the height of both rows. A unit has 2 pixels. In a
     narrow figure the names are between the rows, and the axis ends 6 units from each edge."""
-    rows = [make_row(name, value=0.9, lo=0.9, hi=0.9, words="") for name in "ab"]
+    rows = [make_figure_row(name, value=0.9, lo=0.9, hi=0.9, words="") for name in "ab"]
     panel = Panel("", "", Scale(-1.0, 1.0), rows, noise=0.5)
     found = find_pixels(draw_picture(panel, width), (0xE2, 0xE6, 0xEA))
     margins = costs.measure_margins([panel], width - 24)
@@ -184,7 +192,7 @@ def test_noise_is_shaded_behind_all_rows_in_a_picture(width: int, high: int) -> 
 
 def test_dots_of_a_margin_are_5_units_apart_in_a_picture() -> None:
     """The dots are black, on 10 rows of 24 units. A unit has 2 pixels."""
-    rows = [make_row("", value=0.0, lo=0.0, hi=0.0, words="") for _ in range(10)]
+    rows = [make_figure_row("", value=0.0, lo=0.0, hi=0.0, words="") for _ in range(10)]
     panel = Panel("", "", Scale(-1.0, 1.0), rows, margin=0.5)
     picture = draw_picture(panel, WIDE)[: 2 * (12 + 24 + 240)].max(axis=2)
     left, right = costs.measure_margins([panel], WIDE - 24)
@@ -253,7 +261,7 @@ def test_texts_of_a_chart_are_around_its_axes(
 @WIDTHS
 def test_dollar_signs_are_no_formulas(width: int) -> None:
     words = [f"{letter}$x_1$" for letter in "abcdefghijk"]
-    row = make_row(words[0], words[1], words=words[2])
+    row = make_figure_row(words[0], words[1], words=words[2])
     one = Panel(words[3], words[4], Scale(0.0, 2.0), [row], remark=words[5])
     curves = [Curve(name, n, [(1.0, 7.0, 6.0, 8.0)]) for n, name in enumerate(words[6:8])]
     chart = Chart(words[8], words[9], words[10], curves)
@@ -265,7 +273,7 @@ def test_dollar_signs_are_no_formulas(width: int) -> None:
 def test_outline_of_a_distribution_ends_at_its_base_line(width: int) -> None:
     """The outline of a distribution begins and ends at the height of the point, below its first and
     its last value. The peak is 30 units above the point."""
-    row = make_row("first", density=[(0.5, 0.2), (1.0, 1.0), (1.5, 0.6), (1.75, 0.1)])
+    row = make_figure_row("first", density=[(0.5, 0.2), (1.0, 1.0), (1.5, 0.6), (1.75, 0.1)])
     one = Panel("b", "cycles", Scale(0.0, 2.0), [row])
     drawn = canvas.render_inline_svg(one, width, "words")
     (outline,) = re.findall(r'<path d="([^"]*)" class="fill slower pale"', drawn)
@@ -418,7 +426,11 @@ def test_size_limits_of_a_page_are_inclusive() -> None:
 
 def test_reason_shared_by_the_notes_of_all_rows_is_printed_once() -> None:
     own = f"not on a line; {LONG}"
-    rows = [make_row("a", f"{own}; {POOR}"), make_row("b", POOR), make_row("c", f"short; {POOR}")]
+    rows = [
+        make_figure_row("a", f"{own}; {POOR}"),
+        make_figure_row("b", POOR),
+        make_figure_row("c", f"short; {POOR}"),
+    ]
     shown, notes = panels.number_caveats(rows)
     assert notes == f"{POOR[0].upper()}{POOR[1:]}. [1] {own[0].upper()}{own[1:]}."
     assert [row.caveat for row in shown] == ["", "", "short"]

@@ -230,7 +230,7 @@ def test_history_without_a_change_raises_no_alarm(tmp_path: Path) -> None:
     assert loud <= 1
 
 
-def make_row(variant: str = "v", **more: object) -> rows.Row:
+def make_fleet_row(variant: str = "v", **more: object) -> rows.Row:
     """Return a row of two clusters that cost 1 and 3, at two code layouts; `more` replaces
     fields."""
     row = rows.Row(
@@ -259,9 +259,9 @@ def test_shift_begins_with_the_first_run_after_it(
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 
-    row = make_row(values=np.array(values), resolution=0.0)
+    row = make_fleet_row(values=np.array(values), resolution=0.0)
     found = trends.find_all_shifts(
-        [replace(row, name=make_row("none-clone").name), replace(row, kind=rows.WHOLE), row]
+        [replace(row, name=make_fleet_row("none-clone").name), replace(row, kind=rows.WHOLE), row]
     )
     assert [shift.at for shift in found] == at
     for shift in found:
@@ -289,7 +289,7 @@ def test_interval_of_a_shift_allows_for_all_rows_and_runs() -> None:
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 
     away = 0.01 * 3**0.5 * np.array([1.0, -1.0, 1.0, -1.0])
-    row = make_row(values=np.concatenate([1 + away, 2 + 2 * away]), resolution=0.0)
+    row = make_fleet_row(values=np.concatenate([1 + away, 2 + 2 * away]), resolution=0.0)
     (shift,) = trends.find_shifts(row, 2)
     half = 100 * scipy.t.isf(0.01 / 2 / 8 / 2, 6) * 2 * 0.01 * 2**0.5
     assert shift.at == 4 and shift.interval.half_width == pytest.approx(half, rel=1e-6)
@@ -314,11 +314,11 @@ def test_comparison_key_of_over_eight_layouts_has_a_bit_per_eighth_of_a_line(
 def test_rows_with_the_most_frequent_layouts_are_references() -> None:
     """Two of three runs have the layouts 0 and 3. If layouts are equally frequent, the larger key
     is used; if rows have the same key, the row with the most layouts. Exact counts are left out."""
-    some, other = make_row(), make_row(places=frozenset((1, 3)))
-    few, many = (make_row("w", places=frozenset(n)) for n in ((8, 9), (8, 9, 16)))
+    some, other = make_fleet_row(), make_fleet_row(places=frozenset((1, 3)))
+    few, many = (make_fleet_row("w", places=frozenset(n)) for n in ((8, 9), (8, 9, 16)))
     entries = [("a", some), ("b", other), ("c", some), ("a", few), ("b", many), ("c", few)]
-    entries += [("a", make_row("x")), ("b", make_row("x", places=frozenset((4,))))]
-    entries.append(("a", make_row("y", kind=rows.EXACT)))
+    entries += [("a", make_fleet_row("x")), ("b", make_fleet_row("x", places=frozenset((4,))))]
+    entries.append(("a", make_fleet_row("y", kind=rows.EXACT)))
     found = comparison_key.select_rows_with_most_frequent_key(entries)
     assert {key[-1]: sorted(row.places) for key, row in found.items()} == {
         "v": [0, 3], "w": [8, 9, 16], "x": [4],
@@ -336,8 +336,10 @@ def test_rows_with_the_most_frequent_layouts_are_references() -> None:
 
 @pytest.mark.parametrize(("crowded", "words"), [(True, "too few"), (False, "enough")])
 def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words: str) -> None:
-    reference = {comparison_key.make_row_key(("", make_row())): make_row(crowded=not crowded)}
-    entries = [("a", make_row(crowded=crowded)), ("b", make_row(crowded=not crowded))]
+    reference = {
+        comparison_key.make_row_key(("", make_fleet_row())): make_fleet_row(crowded=not crowded)
+    }
+    entries = [("a", make_fleet_row(crowded=crowded)), ("b", make_fleet_row(crowded=not crowded))]
     assert comparison_key.find_incomparable_runs(entries, reference, "the newest run") == {
         "a": f"it has {words} blocks to tell its code layouts apart, unlike the newest run"
     }
@@ -346,11 +348,12 @@ def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words:
 def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
     """A run's value is the mean of its clusters, or its count. The merged cost is the median of the
     runs, and the first reason for a poor grade is kept."""
-    exact = make_row("count", kind=rows.EXACT, cost=7.0, values=np.array([]))
+    exact = make_fleet_row("count", kind=rows.EXACT, cost=7.0, values=np.array([]))
     entries = [
         ("a", exact), ("b", replace(exact, cost=5.0)),
-        ("a", make_row()), ("b", make_row(values=np.array([5.0]), cost=9.0, poor="p", blocks=4)),
-        ("c", make_row(values=np.array([4.0, 5.0]), cost=3.0, poor="q")),
+        ("a", make_fleet_row()),
+        ("b", make_fleet_row(values=np.array([5.0]), cost=9.0, poor="p", blocks=4)),
+        ("c", make_fleet_row(values=np.array([4.0, 5.0]), cost=3.0, poor="q")),
     ]  # fmt: skip
     count, merged = comparison_key.merge_rows_of_runs(entries)
     assert ([*count.values], count.lo, count.hi, count.cost) == ([7, 5], 5, 7, 6)
@@ -362,7 +365,7 @@ def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
 def test_rows_of_one_run_in_several_kernels_are_merged_by_kernel() -> None:
     """The rows are sorted by name, then by kernel."""
     entries = [
-        (run, make_row(name, kernel=kernel))
+        (run, make_fleet_row(name, kernel=kernel))
         for run in "ab" for name in "wv" for kernel in ("6.2", "6.1")
     ]  # fmt: skip
     found = comparison_key.merge_rows_of_runs(entries)
@@ -563,13 +566,13 @@ def test_history_has_the_rows_of_all_usable_runs(
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     dates = {"a": "2026-03-01", "b": "2026-02-01T02:00+02:00", "c": "2026-02-01", "d": "soon",
              "e": "2026-01-01", "f": "2026-01-01"}  # fmt: skip
-    slow = [make_row("none", poor="slow"), make_row("w", poor="other")]
-    switch = make_row(name=replace(make_row("s").name, measured="switch"))
+    slow = [make_fleet_row("none", poor="slow"), make_fleet_row("w", poor="other")]
+    switch = make_fleet_row(name=replace(make_fleet_row("s").name, measured="switch"))
     found: dict[str, list[rows.Row]] = {
-        "a": [make_row(values=np.array([1.0, 2.0])), make_row("none"), switch],
-        "b": [make_row(values=np.array([3.0])), *slow, switch],
-        "c": [make_row(values=np.array([4.0])), make_row("none"), switch],
-        "f": [make_row(places=frozenset((1,)))],
+        "a": [make_fleet_row(values=np.array([1.0, 2.0])), make_fleet_row("none"), switch],
+        "b": [make_fleet_row(values=np.array([3.0])), *slow, switch],
+        "c": [make_fleet_row(values=np.array([4.0])), make_fleet_row("none"), switch],
+        "f": [make_fleet_row(places=frozenset((1,)))],
     }
 
     def load_estimates(path: Path) -> SimpleNamespace:

@@ -313,7 +313,7 @@ def test_every_tier_is_graded_by_its_own_results() -> None:
     assert [grade.level for _, grade in found] == [Level.GOOD, Level.POOR]
 
 
-def make_rows(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Result]:
+def make_graded_results(benchmark: str, clone: str = EQUIVALENT, **more: Any) -> list[Result]:
     """Return the results of a benchmark: its baseline, the clone of the baseline with the verdict
     `clone`, and one variant for each verdict."""
     given = (SLOWER, FASTER, EQUIVALENT, UNRESOLVED, MORE)
@@ -328,10 +328,12 @@ def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
     """If the clone of a benchmark differs, the verdicts of this benchmark are withheld, except
     "unresolved" and verdicts on exact counts ("more"). Another benchmark keeps its verdicts."""
     rows = withhold_verdicts(
-        {}, [make_tier()], [*make_rows("calm"), *make_rows("loud", clone=SLOWER)]
+        {},
+        [make_tier()],
+        [*make_graded_results("calm"), *make_graded_results("loud", clone=SLOWER)],
     )
     calm, loud = rows[:7], rows[7:]
-    assert calm == make_rows("calm")
+    assert calm == make_graded_results("calm")
     assert [row.verdict for row in loud] == [
         BASELINE, SLOWER, WITHHELD, WITHHELD, WITHHELD, UNRESOLVED, MORE
     ]  # fmt: skip
@@ -340,22 +342,22 @@ def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
 
 
 def test_benchmarks_with_a_fair_grade_keep_their_verdicts() -> None:
-    rows, virtual = make_rows("b"), make_tier(hypervisor="KVMKVMKVM")
+    rows, virtual = make_graded_results("b"), make_tier(hypervisor="KVMKVMKVM")
     assert grade_results(virtual, {}, rows).level == Level.FAIR
     assert withhold_verdicts({}, [virtual], rows) == rows
 
 
 def test_emulated_ticks_have_no_verdicts() -> None:
     one = make_tier("vm", emulated=True)
-    rows = withhold_verdicts({}, [one], make_rows("b", tier="vm"))
+    rows = withhold_verdicts({}, [one], make_graded_results("b", tier="vm"))
     assert {SLOWER, FASTER, EQUIVALENT} & {row.verdict for row in rows if not row.is_clone} == set()
-    exact = make_rows("b", tier="icount")
+    exact = make_graded_results("b", tier="icount")
     assert withhold_verdicts({}, [make_tier("icount", emulated=True)], exact) == exact
 
 
 def test_verdicts_are_kept_if_a_clone_is_unresolved() -> None:
     """An unresolved clone makes the grade poor, but verdicts are kept, because the rule for
     verdicts allows for noise."""
-    rows = make_rows("b", clone=UNRESOLVED)
+    rows = make_graded_results("b", clone=UNRESOLVED)
     assert grade_results(make_tier(), {}, rows).level == Level.POOR
     assert withhold_verdicts({}, [make_tier()], rows) == rows

@@ -29,7 +29,7 @@ def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults
     )
 
 
-def make_cells(results: KernelResults | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
+def make_kernel_row(results: KernelResults | None, entry: Entry = KERNELS[0]) -> dict[str, str]:
     """Return the row of a kernel in the table: the text of the cell in each column."""
     head = ["kernel", "version", "date", "commit", *kernelpage.list_page_columns()]
     return dict(zip(head, kernelpage.format_kernel_row(entry, results), strict=True))
@@ -43,26 +43,26 @@ def test_each_suite_of_the_tree_has_a_column() -> None:
 
 def test_cell_of_the_kernel_table_is_pass_fail_skip_or_not_run() -> None:
     one = make_results()
-    assert {*list(make_cells(one).values())[4:]} == {PASS}
+    assert {*list(make_kernel_row(one).values())[4:]} == {PASS}
     one.suites["settable"] = Tally(0, [], ["a: no time"])
-    assert make_cells(one)["immediate"] == SKIP
+    assert make_kernel_row(one)["immediate"] == SKIP
     one.suites["core"].skipped.append("b: no time")
-    assert make_cells(one)["patcher"] == PASS
+    assert make_kernel_row(one)["patcher"] == PASS
     one.suites["entry"].failed.append("x")
-    assert make_cells(one)["entry"] == FAIL
+    assert make_kernel_row(one)["entry"] == FAIL
     del one.suites["sdt_events"]
-    assert make_cells(one)["sdt"] == NEVER
+    assert make_kernel_row(one)["sdt"] == NEVER
     # A cell shows a failure rather than missing results.
     one.suites["sdt"].failed.append("y")
-    assert make_cells(one)["sdt"] == FAIL
-    assert make_cells(None)["sdt"] == NEVER and make_cells(None)["date"] == "-"
+    assert make_kernel_row(one)["sdt"] == FAIL
+    assert make_kernel_row(None)["sdt"] == NEVER and make_kernel_row(None)["date"] == "-"
 
 
 @pytest.mark.parametrize("name", ["log", "fetch", "run", "plan"])
 def test_failure_outside_the_suites_fails_the_row(name: str) -> None:
     one = make_results()
     one.suites[name] = Tally(0, ["the kernel log has 1 lines that report faults"])
-    assert make_cells(one)["together"] == FAIL
+    assert make_kernel_row(one)["together"] == FAIL
     assert f"- FAILED 6.1 {name}: the kernel log has 1" in kernelpage.format_kernel_table(
         {"6.1": one}
     )

@@ -25,7 +25,7 @@ def replace_minimum_counts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.setattr(suite, "LOGS", tmp_path / "logs")
 
 
-def make_result(results: int, *more: str) -> SimpleNamespace:
+def make_suite_result(results: int, *more: str) -> SimpleNamespace:
     """Return the result of a boot in which the suite `orders` had `results` results, and each suite
     of `more` had one."""
     lines = [f"# suite: {name}\nok {n} a\n" for n, name in enumerate(more, results + 1)]
@@ -47,14 +47,14 @@ def test_suite_with_fewer_results_than_its_minimum_fails(
     results: int, kernel: str, wrong: list[str]
 ) -> None:
     outcome = Outcome(kernel)
-    kernelsuite.add_boot_results(make_result(results), outcome, {"KMARKERS_SUITES": "orders"})  # type: ignore[arg-type]
+    kernelsuite.add_boot_results(make_suite_result(results), outcome, {"KMARKERS_SUITES": "orders"})  # type: ignore[arg-type]
     assert outcome.tally.failed == wrong
 
 
 def test_a_suite_that_did_not_run_fails() -> None:
     outcome = Outcome("6.12")
     settings = {"KMARKERS_SUITES": "orders cases modules"}
-    kernelsuite.add_boot_results(make_result(40, "modules"), outcome, settings)  # type: ignore[arg-type]
+    kernelsuite.add_boot_results(make_suite_result(40, "modules"), outcome, settings)  # type: ignore[arg-type]
     assert outcome.tally.failed == ["cases: the suite has no result"]
 
 

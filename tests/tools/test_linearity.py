@@ -23,7 +23,7 @@ PROCESSES, BLOCKS, LAYOUTS = 8, 16, 8
 Time = Callable[[str, int, int], float]
 
 
-def make_window(
+def make_loop_window(
     variant: str, process: int, block: int, loops: int, value: int, *flags: str
 ) -> Sample:
     return Sample(
@@ -32,13 +32,15 @@ def make_window(
     )  # fmt: skip
 
 
-def simulate_windows(time: Time, counts: Sequence[int] = COUNTS, seed: int = 1) -> list[Sample]:
+def simulate_loop_windows(
+    time: Time, counts: Sequence[int] = COUNTS, seed: int = 1
+) -> list[Sample]:
     """Simulate windows of a baseline, its clone and the variant x. time() returns the duration of a
     window; noise and the time to read the clock are added. Every second process has twice the loop
     counts `counts`."""
     draw = np.random.default_rng(seed)
     return [
-        make_window(
+        make_loop_window(
             variant, process, process * BLOCKS + block, loops,
             round(90 + time(variant, loops, process) + 30 * draw.standard_normal()),
         )
@@ -64,7 +66,7 @@ def fit_line(points: Sequence[tuple[int, int]]) -> Fraction:
 
 
 def test_slope_of_three_windows_is_the_least_squares_slope() -> None:
-    samples = simulate_windows(compute_linear_time)
+    samples = simulate_loop_windows(compute_linear_time)
     fitted = fit_slopes_of_samples(samples)
     assert len(fitted["x"]) == PROCESSES * BLOCKS
     for (variant, block, _, _), windows in select_unflagged_points(samples).items():
@@ -133,21 +135,24 @@ def test_note_of_a_bend_says_cost_or_difference() -> None:
 
 
 def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
-    samples = [make_window("x", 1, 0, 10, 75), make_window("x", 1, 0, 20, 10**9, "preempted")]
-    samples.append(make_window("x", 1, 0, 30, 215))
+    samples = [
+        make_loop_window("x", 1, 0, 10, 75),
+        make_loop_window("x", 1, 0, 20, 10**9, "preempted"),
+    ]
+    samples.append(make_loop_window("x", 1, 0, 30, 215))
     assert [slope.value for slope in fit_slopes_of_samples(samples)["x"]] == [Fraction(7)]
     assert not linearity.compute_bends(select_unflagged_points(samples))
 
 
 def test_windows_on_a_line_have_verdicts() -> None:
-    found = judge_samples(simulate_windows(compute_linear_time))
+    found = judge_samples(simulate_loop_windows(compute_linear_time))
     assert found["x"].verdict == SLOWER
     assert found["none-clone"].verdict == EQUIVALENT
     assert not any("line" in result.note for result in found.values())
 
 
 def test_samples_of_two_loop_counts_have_verdicts() -> None:
-    found = judge_samples(simulate_windows(compute_linear_time, COUNTS[:2]))
+    found = judge_samples(simulate_loop_windows(compute_linear_time, COUNTS[:2]))
     assert found["x"].verdict == SLOWER and not found["x"].note
 
 
@@ -165,7 +170,7 @@ def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: s
             variant == "x"
         )
 
-    found = judge_samples(simulate_windows(compute_bent_time))
+    found = judge_samples(simulate_loop_windows(compute_bent_time))
     x = found["x"]
     assert x.verdict == verdict and x.delta_ci is not None
     assert (linearity.NOT_ON_A_LINE in x.note) == (abs(more) > 0.25)
@@ -185,7 +190,7 @@ def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: boo
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + bend * 10.0 * max(0, loops - knee)
 
-    found = judge_samples(simulate_windows(compute_slowed_time))
+    found = judge_samples(simulate_loop_windows(compute_slowed_time))
     assert (linearity.NOT_ON_A_LINE in found["none"].note) == named
     assert found["x"].verdict == SLOWER and "line" not in found["x"].note
     assert found["none-clone"].verdict == EQUIVALENT
@@ -198,7 +203,7 @@ def test_nonlinear_clone_keeps_its_verdict() -> None:
             variant == "none-clone"
         )
 
-    clone = judge_samples(simulate_windows(compute_bent_time))["none-clone"]
+    clone = judge_samples(simulate_loop_windows(compute_bent_time))["none-clone"]
     assert "not on a line" in clone.note and clone.verdict != WITHHELD
 
 
@@ -217,7 +222,9 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
                 knee = COUNTS[1] * (1 + process % 2)
                 return 10.0 * loops + float(effects[process]) * max(0, loops - knee)
 
-            points = select_unflagged_points(simulate_windows(compute_bent_time, seed=seed + 1000))
+            points = select_unflagged_points(
+                simulate_loop_windows(compute_bent_time, seed=seed + 1000)
+            )
             for series in linearity.compute_bends(points).values():
                 named[most] += (
                     linearity.find_significant_bend(series, 10.0, 0.25, 0.0, 0.05) is not None
@@ -229,7 +236,7 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
 def test_exact_counts_must_be_exactly_linear() -> None:
     def make_counts(odd: int) -> list[Sample]:
         return [
-            make_window(
+            make_loop_window(
                 variant, 1, block, loops, 7 * loops + 3 + odd * (variant == "x" and loops == 20)
             )
             ._replace(unit=UNIT_INSTRUCTIONS, tier="icount")
@@ -246,7 +253,7 @@ def test_clock_step_is_divided_by_the_number_of_passes() -> None:
     the clock step divided by the smallest difference of loop counts in a process: 1,400 passes for
     `none`, 14 for `x`."""
     samples = [
-        make_window(variant, process, block, loops * many * process, 26 * loops * process)
+        make_loop_window(variant, process, block, loops * many * process, 26 * loops * process)
         for process in (1, 2) for block in range(8)
         for variant, many in (("none", 100), ("none-clone", 100), ("x", 1))
         for loops in (10, 16, 24)

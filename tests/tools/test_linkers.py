@@ -110,7 +110,7 @@ def build_library() -> None:
     build_programs(LIBRARY.name)
 
 
-def run_command(*arguments: str | Path) -> str:
+def read_command_output(*arguments: str | Path) -> str:
     """Return the output of a command."""
     return subprocess.run(arguments, check=True, capture_output=True, text=True).stdout
 
@@ -130,13 +130,13 @@ def test_sdt_notes_have_a_base_address(
     words: list[str | Path] = [compiler, *FLAGS, *options, f"-fuse-ld={linker}"]
     words += ["-o", program, source]
     subprocess.run(words, check=True)
-    note = run_command("readelf", "-nW", program)
+    note = read_command_output("readelf", "-nW", program)
     place, base = re.findall(r"Location: 0x0*([0-9a-f]+), Base: 0x0*([0-9a-f]+),", note)[0]
     section = re.findall(
-        r"\.stapsdt\.base +PROGBITS +0*(\w+)", run_command("readelf", "-SW", program)
+        r"\.stapsdt\.base +PROGBITS +0*(\w+)", read_command_output("readelf", "-SW", program)
     )
     assert section == [base]
-    work = re.findall(r"^0*(\w+) . work$", run_command("nm", program), re.M)
+    work = re.findall(r"^0*(\w+) . work$", read_command_output("nm", program), re.M)
     assert work == [place]
 
 
@@ -150,7 +150,7 @@ def test_linkers_keep_all_tables(options: list[str], linker: str, tmp_path: Path
     words: list[str | Path] = ["gcc", *FLAGS, *options, f"-fuse-ld={linker}"]
     words += ["-o", tmp_path / "program", tmp_path / "program.c", tmp_path / "sites.c"]
     subprocess.run([*words, LIBRARY, "-lpthread"], check=True)
-    assert run_command(tmp_path / "program") == "3 4: 5 marks, 5 types, 10 hits\n"
+    assert read_command_output(tmp_path / "program") == "3 4: 5 marks, 5 types, 10 hits\n"
 
 
 START = """
