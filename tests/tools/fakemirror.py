@@ -102,7 +102,7 @@ class FakeMirror:
         self.add_package("make", "1", "usr/bin/make")
 
     def add_package(self, name: str, version: str, file: str, content: bytes = b"") -> None:
-        """Add a package that contains one file, with the path `file`, to the mirror."""
+        """Add to the mirror a package with the single file `file`."""
         tree = self.dir.parent / "package"
         (tree / "DEBIAN").mkdir(parents=True)
         fields = {"Package": name, "Version": version, "Architecture": "amd64"}

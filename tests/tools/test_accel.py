@@ -123,8 +123,8 @@ def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
 
 
 def test_failure_of_qemu_is_kept_for_this_process_only(tmp_path: Path) -> None:
-    """The reason contains QEMU's last line and the path of the log, also if it is read from
-    memory."""
+    """The reason contains QEMU's last line and the path of the log, also if the verdict is read
+    from memory."""
     folder = write_trial_log("a")
     (folder / "qemu.log").write_text("first\nioctl(KVM_CREATE_VM) failed: 16 Device busy\n")
     broken = Result(reason="the guest ended", emulator_failed=True, out=folder)

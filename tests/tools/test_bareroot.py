@@ -149,8 +149,8 @@ def bare_root(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_network_settings_are_copied_into_a_root(bare_root: Path, tmp_path: Path) -> None:
-    """A root gets the network settings of this machine, and no other file. A file replaces a
-    symbolic link in the root; the target of the link is not written."""
+    """A root gets the network settings of this machine, and no other file. If a setting is a
+    symbolic link in the root, a file replaces the link; the target of the link is not written."""
     machine = tmp_path / "machine"
     write_files(machine, {name: f"the machine's {name}" for name in NETWORK_FILES})
     write_files(machine, {"etc/passwd": "private", "etc/apt/auth.conf.d/mirror.bak": "private"})
@@ -168,7 +168,7 @@ def test_network_settings_are_copied_into_a_root(bare_root: Path, tmp_path: Path
 
 @pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
 def test_passwords_of_apt_keep_their_file_mode(bare_root: Path, tmp_path: Path, mode: int) -> None:
-    """No copy is readable by more users than the file of this machine."""
+    """A copy is readable by as few users as the original file."""
     machine = tmp_path / "machine"
     names = ("etc/apt/auth.conf", "etc/apt/auth.conf.d/mirror.conf")
     write_files(machine, dict.fromkeys(names, "password"))

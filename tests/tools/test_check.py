@@ -124,7 +124,7 @@ def test_suite_starts_after_its_prerequisite_suite_has_ended(tmp_path: Path) -> 
 def test_first_sentence_of_a_script_describes_its_test(
     tmp_path: Path, comment: str, sentence: str
 ) -> None:
-    """The description leaves out the licence, directives of shellcheck, and later comments."""
+    """The description excludes the licence, directives of shellcheck, and later comments."""
     head = "# SPDX-License-Identifier: GPL-2.0-only\n# shellcheck shell=dash\n"
     (tmp_path / "a.sh").write_text(f"{head}{comment}\n")
     assert registry.read_first_comment_sentence(tmp_path / "a.sh") == sentence

@@ -327,9 +327,9 @@ def test_texts_of_a_comparison_that_do_not_fit_are_counted(
 def test_hints_of_a_comparison_fit_timed_and_counted_rows(
     kinds: Sequence[str], timed: bool, counted: bool
 ) -> None:
-    """The hints name the smallest detectable change if a row is a time, and how instructions are
-    compared if a row is a count of instructions. A change of the margin, 0.1 %, plus twice the half
-    width of the interval, 0.1 %, is detected."""
+    """For rows that are times, a hint names the smallest detectable change: the margin, 0.1 %, plus
+    twice the half width of the interval, 0.1 %. For rows that count instructions, a hint says how
+    counts are compared."""
     rows = [replace(make_row_change("v", 1.0, SLOWER), kind=kind) for kind in kinds]
     pair = RunPair(ComparedRun("a", {}, ()), ComparedRun("b", {}, ()), rows)
     hints = changetext.list_hints_for_reader(Comparison([pair], 0.1, frozenset()), pair)

@@ -254,8 +254,8 @@ def make_fleet_row(variant: str = "v", **more: object) -> rows.Row:
 def test_shift_begins_with_the_first_run_after_it(
     values: list[float], at: list[int], percent: float | None
 ) -> None:
-    """A shift needs seven runs in all, three before and after it, and a change beyond the
-    margin."""
+    """A shift needs at least seven runs, three of them before and three after the shift, and a
+    change beyond the margin."""
     pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 

@@ -220,7 +220,8 @@ def test_equal_remedies_of_a_grade_are_listed_once() -> None:
 
 
 def test_reason_for_a_withheld_verdict_is_put_before_the_note() -> None:
-    """The reason is the first poor one that the rule for verdicts does not allow for."""
+    """The reason is the first one that makes the grade poor and is not already allowed for by the
+    verdicts."""
     rows = [
         make_result("b", "none-clone", verdict=SLOWER),
         make_result("b", "x", 9.0, verdict=SLOWER, note="one layout only"),

@@ -383,7 +383,7 @@ class FakeGuest:
 
 @pytest.fixture
 def guest(monkeypatch: pytest.MonkeyPatch) -> FakeGuest:
-    """Replace the guest that is inspected by a fake one."""
+    """Replace the clock and the monitor of inspections by a FakeGuest; return it."""
     return FakeGuest(monkeypatch)
 
 

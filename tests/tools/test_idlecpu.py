@@ -183,8 +183,8 @@ def test_all_times_but_idle_and_iowait_are_busy(stat_library: Path, busy: int, i
 @needs_two_cpus
 @pytest.mark.parametrize(("count", "known"), [(6, False), (7, True), (8, True)])
 def test_times_of_old_kernels_are_read(stat_library: Path, count: int, known: bool) -> None:
-    """Kernels before 2.6.11 do not print steal. With fewer columns, the times are not known: both
-    CPUs count as idle."""
+    """Kernels before 2.6.11 do not print steal. If further columns are missing, both CPUs count as
+    idle."""
     cpu, said = choose_cpu(stat_library, (10, 0), columns=StatColumns(count=count))
     assert cpu == ALLOWED[0 if known else 1]
     (match,) = CHOSEN.findall(said)

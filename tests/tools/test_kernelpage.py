@@ -174,8 +174,8 @@ def test_gating_kernel_without_a_suite_or_with_old_results_fails(
 def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A suite that changed on the day of the run, but later, is noticed, also before the change is
-    committed."""
+    """Results are too old if the suite changed later on the day of the run, even if the change is
+    not committed yet."""
     folder = tmp_path / "suites"
     folder.mkdir()
     monkeypatch.setattr(kernelpage, "ROOT", tmp_path)

@@ -219,7 +219,8 @@ int main(int argc, char **argv)
 
 @pytest.fixture(scope="module")
 def measured_offsets(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, int]]:
-    """Run the program with the seeds from 0 to 255; return what it prints."""
+    """Run the program PLACES with the seeds 0 to 255; return the offsets and distances that it
+    prints."""
     folder = tmp_path_factory.mktemp("places")
     (folder / "places.c").write_text(PLACES)
     sources = [folder / "places.c", ROOT / "native" / "place.c"]

@@ -118,8 +118,8 @@ class FakeModule:
         return int(dict(zip(names, values, strict=True))["InReceives"])
 
     def report_unread_packets(self, variant: str) -> None:
-        """Add a problem if a socket of kmlive has packets that kmlive has not received: these are
-        other packets than replies."""
+        """Add a problem for each socket of kmlive with packets that kmlive has not received,
+        because these are no replies to kmlive."""
         raw, udp = (self.read_network_table(name)[1:] for name in ("raw", "udp"))
         self.sockets.append((len(raw), len(udp)))
         for row in (*raw, *udp):
@@ -257,7 +257,8 @@ def test_packets_of_each_variant_are_counted_and_measured(
 
 
 def test_sockets_are_closed_after_each_benchmark(module: FakeModule) -> None:
-    """macro-hackbench has two UDP sockets, and macro-ping then has one raw socket."""
+    """macro-hackbench opens two UDP sockets, which are closed when macro-ping opens one raw
+    socket."""
     names = ("macro-hackbench", "macro-ping")
     done = module.run_kmlive(KMLIVE, 1, 1, module.folder / "raw", *names)
     assert (done.returncode, done.stderr) == (0, "")
@@ -324,7 +325,7 @@ def test_benchmarks_are_measured_in_the_order_of_their_names(module: FakeModule)
 
 
 def test_kmlive_records_that_the_kernel_has_no_ipv4(module: FakeModule) -> None:
-    """The file live has the reason, and the other benchmarks are measured."""
+    """The file live has the reason, and the benchmarks that need no IPv4 are measured."""
     raw = module.folder / "raw"
     deny = (NATIVE / "deny", f"socket={errno.EAFNOSUPPORT}", "--", KMLIVE)
     done = module.run_kmlive(*deny, 1, 1, raw, "macro-ping", "macro-hackbench", "getppid-quiet")
@@ -345,7 +346,7 @@ def test_kmlive_fails_if_a_socket_is_refused(module: FakeModule, benchmark: str)
 
 
 def test_kmlive_fails_on_a_full_device(module: FakeModule) -> None:
-    """Samples or the file live that cannot be written give exit code 1."""
+    """The exit code is 1 if the samples or the file live cannot be written."""
     raw = module.folder / "raw"
     (raw / "getppid-quiet.csv").symlink_to("/dev/full")
     done = module.run_kmlive(KMLIVE, 1, 1, raw, "getppid-quiet")

@@ -232,7 +232,7 @@ def test_failure_is_printed_with_the_parts_of_logs_that_matter(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The end of the kernel's log is printed if the guest did not send its exit code or did not
-    power off. Of the inspections, the first 60 lines are printed."""
+    power off. The first 60 lines of the inspections are printed."""
     kernel = [f"kernel {number}" for number in range(50)]
     looked = [f"CPU {number}" for number in range(70)]
     (tmp_path / "console.log").write_text("\n".join(kernel))
@@ -542,7 +542,8 @@ def test_added_kernels_are_listed_after_kernels_txt(
 
 
 def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path) -> None:
-    """Other files stay. Two modules with one name are an error, and nothing is copied."""
+    """Files that are no modules stay. Two modules with one name are an error, and nothing is
+    copied."""
     out = tmp_path / "out/modules"
     for folder, name in (("a", "x.ko"), ("a", "y.ko"), ("b", "x.ko")):
         (tmp_path / folder).mkdir(exist_ok=True)

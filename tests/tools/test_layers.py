@@ -105,7 +105,7 @@ def test_cycle_of_object_files_is_found(tmp_path: Path) -> None:
 
 
 def test_layer_edges_are_includes_and_imports_of_own_files(tmp_path: Path) -> None:
-    """Other headers and packages are left out, as is an import of the module itself."""
+    """Headers and packages of others, and an import of the module itself, are left out."""
     texts = {
         "a/x.c": '#include "x.h"\n # include <kmarkers/p.h>\n#include <linux/q.h>\n#include "n"\n',
         "a/x.h": '#include "../b/y.h"\n#include <compat/c.h>\n// #include "z.h"\n',

@@ -161,8 +161,8 @@ def test_samples_of_two_loop_counts_have_verdicts() -> None:
 )
 def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: str) -> None:
     """Beyond the second of three loop counts, each further operation of x costs `more` ticks more.
-    If abs(more) exceeds the margin, 0.25 ticks, the interval contains both added costs: 0.6 in
-    short windows, and 0.6 + `more` in long windows."""
+    If abs(more) exceeds the margin, 0.25 ticks, the interval contains the added cost in short
+    windows, 0.6, and the added cost in long windows, 0.6 + `more`."""
 
     def compute_bent_time(variant: str, loops: int, process: int) -> float:
         knee = COUNTS[1] * (1 + process % 2)

@@ -262,7 +262,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Objects of an earlier build are deleted only on request."""
+    """Objects of an earlier build are deleted if the caller asks for it, and kept otherwise."""
     lines = warnings or [f"line {n}" for n in range(12)]
     objects, calls = tmp_path / "objects", []
     objects.mkdir()
