@@ -36,7 +36,7 @@ class SvgElement:
         return self.places[1]
 
 
-def parse_elements(svg: str) -> list[SvgElement]:
+def parse_svg_elements(svg: str) -> list[SvgElement]:
     """Return the path and text elements of an SVG, in document order."""
     found = []
     for element in ElementTree.fromstring(svg).iter():
@@ -54,12 +54,12 @@ def parse_elements(svg: str) -> list[SvgElement]:
     return found
 
 
-def parse_texts(svg: str) -> list[SvgElement]:
+def parse_svg_texts(svg: str) -> list[SvgElement]:
     """Return the text elements of an SVG."""
-    return [part for part in parse_elements(svg) if part.kind == "text"]
+    return [part for part in parse_svg_elements(svg) if part.kind == "text"]
 
 
-def sort_elements(drawn: Sequence[SvgElement]) -> list[SvgElement]:
+def sort_svg_elements(drawn: Sequence[SvgElement]) -> list[SvgElement]:
     """Return the elements `drawn`, texts first, then paths, because versions of matplotlib draw
     texts and paths in different orders."""
     return sorted(drawn, key=lambda part: part.kind == "path")
@@ -67,7 +67,10 @@ def sort_elements(drawn: Sequence[SvgElement]) -> list[SvgElement]:
 
 def find_svg_difference(one: str, other: str) -> str:
     """Return a description of the first difference between two SVGs; "" if there is none."""
-    first, second = sort_elements(parse_elements(one)), sort_elements(parse_elements(other))
+    first, second = (
+        sort_svg_elements(parse_svg_elements(one)),
+        sort_svg_elements(parse_svg_elements(other)),
+    )
     if len(first) != len(second):
         return f"{len(first)} and {len(second)} elements"
     for a, b in zip(first, second, strict=True):

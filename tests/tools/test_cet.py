@@ -78,20 +78,20 @@ def test_kernel_warning_about_indirect_target_selection_passes(tmp_path: Path) -
     assert tally.passed == 4
 
 
-def test_warning_of_kmarkers_is_a_failure(tmp_path: Path) -> None:
+def test_cet_boot_fails_on_a_warning_of_kmarkers(tmp_path: Path) -> None:
     tally = cet.judge_flawed_processor_warnings(
         make_boot_result(tmp_path, KERNELS_OWN + OURS, LOADED, 1)
     )
     assert [reason for reason in tally.failed if "patcher_text_map" in reason]
 
 
-def test_fault_in_the_kernel_log_is_a_failure(tmp_path: Path) -> None:
+def test_cet_boot_fails_on_a_fault_in_the_kernel_log(tmp_path: Path) -> None:
     console = f"{KERNELS_OWN}[  8.00] BUG: kernel NULL pointer dereference\n"
     tally = cet.judge_flawed_processor_warnings(make_boot_result(tmp_path, console, LOADED, 1))
     assert [reason for reason in tally.failed if "NULL pointer" in reason]
 
 
-def test_failed_test_in_the_guest_is_a_failure(tmp_path: Path) -> None:
+def test_cet_boot_fails_if_a_test_in_the_guest_fails(tmp_path: Path) -> None:
     status = LOADED.replace("ok 3", "not ok 3")
     tally = cet.judge_flawed_processor_warnings(make_boot_result(tmp_path, KERNELS_OWN, status, 1))
     assert tally.failed == ["a site counts"]

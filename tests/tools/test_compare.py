@@ -106,11 +106,11 @@ def split_reference_run() -> list[tuple[list[Row], list[Row]]]:
     for first in combinations(range(GROUPS), GROUPS // 2):
         if first[0] == 0:
             others = [n for n in range(GROUPS) if n not in first]
-            found.append((select_groups(rows, first), select_groups(rows, others)))
+            found.append((select_process_groups(rows, first), select_process_groups(rows, others)))
     return found
 
 
-def select_groups(rows: Sequence[Row], group_numbers: Sequence[int]) -> list[Row]:
+def select_process_groups(rows: Sequence[Row], group_numbers: Sequence[int]) -> list[Row]:
     """Return `rows` with only the processes of the groups with these numbers; a group has
     consecutive processes."""
     return [

@@ -157,7 +157,7 @@ def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> N
     assert export_waiting_cpus(switched + 4) == {switched + 4}
 
 
-def test_paths_of_written_files_are_printed(
+def test_export_prints_the_paths_of_written_files(
     switching_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     metrics, trace = tmp_path / "metrics", tmp_path / "trace.json"

@@ -40,7 +40,7 @@ def make_figure_row(name: str, caveat: str = "", **more: object) -> Row:
 
 def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
     """Draw `panel` with this width; return pairs of vertical position and text, sorted."""
-    found = drawnsvg.parse_texts(canvas.render_inline_svg(panel, width, "words"))
+    found = drawnsvg.parse_svg_texts(canvas.render_inline_svg(panel, width, "words"))
     return sorted((part.y, part.text) for part in found)
 
 
@@ -80,7 +80,7 @@ def test_long_name_of_wide_letters_is_shortened_to_fit(width: int) -> None:
     """A long name of wide letters, such as m, is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
         one = Panel("b", "cycles", Scale(0.0, 2.0), [make_figure_row(name)])
-        drawn = drawnsvg.parse_texts(canvas.render_inline_svg(one, width, "words"))
+        drawn = drawnsvg.parse_svg_texts(canvas.render_inline_svg(one, width, "words"))
         (told,) = [part for part in drawn if part.text.startswith("m")]
         assert told.text == name or "…" in told.text
         wide = sum(11.7 if letter == "m" else 7 for letter in told.text)
@@ -110,7 +110,7 @@ def test_units_and_names_of_variants_are_not_cut(width: int) -> None:
         (Scale(-20.0, 5e5, 20.0), 200, ["0", "100", "10 k"]),
     ],
 )
-def test_tick_labels_that_do_not_fit_are_omitted(
+def test_axis_tick_labels_that_do_not_fit_are_omitted(
     axis: Scale, width: int, labels: list[str]
 ) -> None:
     """The label of a tick is omitted if it is too close to the previous label, or if it crosses the
@@ -133,7 +133,7 @@ def test_chart_omits_tick_labels_that_are_too_close(width: int, labels: list[str
     to "100", which ends at 40."""
     points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
     chart = Chart("", "sites", "ticks", [Curve("a", 0, points)])
-    drawn = drawnsvg.parse_texts(canvas.render_inline_svg(chart, width, "words"))
+    drawn = drawnsvg.parse_svg_texts(canvas.render_inline_svg(chart, width, "words"))
     assert [part.text for part in drawn if ("text-anchor", "middle") in part.look] == labels
 
 
@@ -252,7 +252,7 @@ def test_texts_of_a_chart_are_around_its_axes(
     name is 52 units below the axes, and the next 20 below that."""
     points = [(1.0, 7.0, 7.0, 7.0), (1e6, 7.0, 7.0, 7.0)]
     chart = Chart("", "sites", "ticks", [Curve(name, n, points) for n, name in enumerate("ab")])
-    drawn = drawnsvg.parse_texts(canvas.render_inline_svg(chart, width, "words"))
+    drawn = drawnsvg.parse_svg_texts(canvas.render_inline_svg(chart, width, "words"))
     places = {part.text: part.places for part in drawn}
     for text, place in {"ticks": (0, 12), "sites": (48, 266), **names}.items():
         assert places[text] == pytest.approx(place, abs=0.2)
@@ -266,7 +266,7 @@ def test_dollar_signs_are_no_formulas(width: int) -> None:
     curves = [Curve(name, n, [(1.0, 7.0, 6.0, 8.0)]) for n, name in enumerate(words[6:8])]
     chart = Chart(words[8], words[9], words[10], curves)
     drawn = canvas.render_figure_file([one, chart], "", "svg", width).decode()
-    assert {part.text for part in drawnsvg.parse_texts(drawn)} >= {*words}
+    assert {part.text for part in drawnsvg.parse_svg_texts(drawn)} >= {*words}
 
 
 @WIDTHS
@@ -445,7 +445,7 @@ def test_reason_shared_by_the_notes_of_all_rows_is_printed_once() -> None:
         *((1e9, "1 G"), (-3e11, "-300 G")),
     ],
 )
-def test_label_of_a_tick_has_no_exponent(value: float, label: str) -> None:
+def test_label_of_an_axis_tick_has_no_exponent(value: float, label: str) -> None:
     assert format_tick(value) == label
 
 
@@ -462,7 +462,7 @@ def test_label_of_a_tick_has_no_exponent(value: float, label: str) -> None:
         (Scale(-5e5, 20.0, 20.0), 5, [-1e5, -1e3, 0.0]),
     ],
 )
-def test_ticks_are_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:
+def test_axis_ticks_are_at_round_numbers(axis: Scale, most: int, ticks: list[float]) -> None:
     """Ticks of a linear axis have equal distances. Ticks of a logarithmic axis are powers of ten,
     and so are ticks in the logarithmic part of an axis."""
     assert axis.choose_ticks(most) == pytest.approx(ticks)

@@ -63,7 +63,7 @@ def write_file(path: Path, content: str | bytes) -> None:
     path.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
-def test_first_cpu_is_described(root: Path) -> None:
+def test_machine_is_described_by_its_first_cpu(root: Path) -> None:
     write_file(root / "proc/cpuinfo", CPU_INFO)
     expected = {
         "vendor_id": "AuthenticAMD", "model_name": "AMD EPYC: 7763", "cpu_family": "25",

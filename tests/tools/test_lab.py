@@ -430,7 +430,7 @@ def test_request_that_no_emulator_supports_is_refused(
         ),
     ],
 )
-def test_each_accelerator_has_its_options_of_qemu(words: tuple[Any, ...], options: str) -> None:
+def test_each_accelerator_has_its_qemu_options(words: tuple[Any, ...], options: str) -> None:
     """A guest whose instructions are counted has one CPU, and its clock begins at a fixed date."""
     assert " ".join(emulator.make_accelerator_options(*words)) == options
 
@@ -887,7 +887,7 @@ def test_boot_with_a_failed_job_fails(laboratory: Path) -> None:
     assert result.exit_code == 3
 
 
-def test_fault_in_the_log_fails_a_successful_job(laboratory: Path) -> None:
+def test_boot_fails_on_a_fault_in_the_log_of_a_successful_job(laboratory: Path) -> None:
     result, _ = boot_with_fake_qemu(
         laboratory, 'echo "[ 1.0] WARNING: CPU: 0" >"$console"; finish 0'
     )

@@ -51,7 +51,7 @@ def test_suite_with_fewer_results_than_its_minimum_fails(
     assert outcome.tally.failed == wrong
 
 
-def test_a_suite_that_did_not_run_fails() -> None:
+def test_expected_suite_that_did_not_run_fails() -> None:
     outcome = Outcome("6.12")
     settings = {"KMARKERS_SUITES": "orders cases modules"}
     kernelsuite.add_boot_results(make_suite_result(40, "modules"), outcome, settings)  # type: ignore[arg-type]

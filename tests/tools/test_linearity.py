@@ -54,11 +54,11 @@ def compute_linear_time(variant: str, loops: int, _: int) -> float:
     return (10.6 if variant == "x" else 10.0) * loops
 
 
-def judge_samples(samples: list[Sample], tier: Tier = NATIVE) -> dict[str, Result]:
+def judge_linearity_of_samples(samples: list[Sample], tier: Tier = NATIVE) -> dict[str, Result]:
     return {result.variant: result for result in verdicts.compute_results(samples, [tier])}
 
 
-def fit_line(points: Sequence[tuple[int, int]]) -> Fraction:
+def fit_least_squares_line(points: Sequence[tuple[int, int]]) -> Fraction:
     """Return the least-squares slope of points, computed with exact fractions."""
     x, y = (Fraction(sum(values), len(points)) for values in zip(*points, strict=True))
     across = sum(((a - x) * (b - y) for a, b in points), Fraction())
@@ -71,7 +71,7 @@ def test_slope_of_three_windows_is_the_least_squares_slope() -> None:
     assert len(fitted["x"]) == PROCESSES * BLOCKS
     for (variant, block, _, _), windows in select_unflagged_points(samples).items():
         one = next(slope for slope in fitted[variant] if slope.block == block)
-        assert one.value == fit_line(windows) and one.bottom > 0
+        assert one.value == fit_least_squares_line(windows) and one.bottom > 0
 
 
 def test_bend_is_the_difference_of_the_slopes_of_both_halves() -> None:
@@ -145,14 +145,14 @@ def test_two_windows_give_a_slope_without_a_linearity_test() -> None:
 
 
 def test_windows_on_a_line_have_verdicts() -> None:
-    found = judge_samples(simulate_loop_windows(compute_linear_time))
+    found = judge_linearity_of_samples(simulate_loop_windows(compute_linear_time))
     assert found["x"].verdict == SLOWER
     assert found["none-clone"].verdict == EQUIVALENT
     assert not any("line" in result.note for result in found.values())
 
 
 def test_samples_of_two_loop_counts_have_verdicts() -> None:
-    found = judge_samples(simulate_loop_windows(compute_linear_time, COUNTS[:2]))
+    found = judge_linearity_of_samples(simulate_loop_windows(compute_linear_time, COUNTS[:2]))
     assert found["x"].verdict == SLOWER and not found["x"].note
 
 
@@ -170,7 +170,7 @@ def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: s
             variant == "x"
         )
 
-    found = judge_samples(simulate_loop_windows(compute_bent_time))
+    found = judge_linearity_of_samples(simulate_loop_windows(compute_bent_time))
     x = found["x"]
     assert x.verdict == verdict and x.delta_ci is not None
     assert (linearity.NOT_ON_A_LINE in x.note) == (abs(more) > 0.25)
@@ -190,7 +190,7 @@ def test_bend_of_the_baseline_does_not_bend_a_difference(bend: float, named: boo
         knee = COUNTS[1] * (1 + process % 2)
         return compute_linear_time(variant, loops, process) + bend * 10.0 * max(0, loops - knee)
 
-    found = judge_samples(simulate_loop_windows(compute_slowed_time))
+    found = judge_linearity_of_samples(simulate_loop_windows(compute_slowed_time))
     assert (linearity.NOT_ON_A_LINE in found["none"].note) == named
     assert found["x"].verdict == SLOWER and "line" not in found["x"].note
     assert found["none-clone"].verdict == EQUIVALENT
@@ -203,7 +203,7 @@ def test_nonlinear_clone_keeps_its_verdict() -> None:
             variant == "none-clone"
         )
 
-    clone = judge_samples(simulate_loop_windows(compute_bent_time))["none-clone"]
+    clone = judge_linearity_of_samples(simulate_loop_windows(compute_bent_time))["none-clone"]
     assert "not on a line" in clone.note and clone.verdict != WITHHELD
 
 
@@ -244,8 +244,8 @@ def test_exact_counts_must_be_exactly_linear() -> None:
             for loops in (10, 20, 40)
         ]  # fmt: skip
 
-    assert "line" not in judge_samples(make_counts(0), ICOUNT)["x"].note
-    assert "not on a line" in judge_samples(make_counts(1), ICOUNT)["x"].note
+    assert "line" not in judge_linearity_of_samples(make_counts(0), ICOUNT)["x"].note
+    assert "not on a line" in judge_linearity_of_samples(make_counts(1), ICOUNT)["x"].note
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:
@@ -261,4 +261,4 @@ def test_clock_step_is_divided_by_the_number_of_passes() -> None:
     found = stats.estimate_clock_resolution(samples)
     step = 26 * 2
     assert found["none"] == pytest.approx(step / 1400) and found["x"] == pytest.approx(step / 14)
-    assert judge_samples(samples)["x"].resolution == found["x"]
+    assert judge_linearity_of_samples(samples)["x"].resolution == found["x"]

@@ -119,7 +119,7 @@ def test_each_format_is_reproducible(run: Path, tmp_path: Path) -> None:
 def test_panel_can_be_drawn_as_a_separate_figure(run: Path, tmp_path: Path) -> None:
     (made,) = draw_figures(tmp_path, run, "dormant-native:empty-loop", "--width", "85")
     assert made.name == "dormant-native-empty-loop.svg"
-    drawn = drawnsvg.parse_texts(made.read_text())
+    drawn = drawnsvg.parse_svg_texts(made.read_text())
     names = {part.text: part for part in drawn}
     row = names["marker-generic"]
     # In a figure of 85 mm (321 pixels), the name is above its row, the number at the right edge.
@@ -182,7 +182,7 @@ def test_a_style_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
     (made,) = draw_figures(tmp_path / "out", run, "headline", "--style", str(style))
     text = made.read_text()
     assert "color:#445566" in text and "#a84300" not in text.partition("</style>")[2]
-    (title,) = [part for part in drawnsvg.parse_texts(text) if "strong" in part.classes]
+    (title,) = [part for part in drawnsvg.parse_svg_texts(text) if "strong" in part.classes]
     assert dict(title.look)["font-size"] == "17.3"
 
 
@@ -256,7 +256,7 @@ def test_special_characters_in_names_are_escaped_in_every_format(tmp_path: Path)
             draw_figures(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
     for path in tmp_path.glob("svg*/*.svg"):
         assert "<script" not in path.read_text() and "<b>" not in path.read_text()
-        drawnsvg.parse_elements(path.read_text())
+        drawnsvg.parse_svg_elements(path.read_text())
 
 
 def test_math_syntax_in_a_name_is_not_interpreted(tmp_path: Path) -> None:
@@ -269,7 +269,10 @@ def test_math_syntax_in_a_name_is_not_interpreted(tmp_path: Path) -> None:
     assert main(["collect", str(tmp_path / "run"), f"--raw=native={raw}"]) == 0
     assert main(["report", str(tmp_path / "run")]) == 0
     drawn = (tmp_path / "run" / "figures" / "dormant-native.svg").read_text()
-    assert {part.text for part in drawnsvg.parse_texts(drawn)} >= {*names} - {"none", "none-clone"}
+    assert {part.text for part in drawnsvg.parse_svg_texts(drawn)} >= {*names} - {
+        "none",
+        "none-clone",
+    }
 
 
 def call_kmarkers(words: Sequence[str], **env: str) -> subprocess.CompletedProcess[str]:
