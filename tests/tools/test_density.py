@@ -203,8 +203,8 @@ def test_nonlinear_costs_of_passes_are_reported(
 def test_bend_must_exceed_the_margin_and_a_twentieth_of_the_cost(
     cost: float, bend: float, noted: bool
 ) -> None:
-    """The third and the fourth site cost `bend` more than the first and the second, or less if
-    `bend` is negative."""
+    """The third and the fourth site cost `bend` more, or `bend` less, than the first and the
+    second."""
     for more in (bend, -bend):
         passes = {"none": 100.0, "j-2": 100 + 2 * cost, "j-4": 100 + 4 * cost + 2 * more}
         results = [
