@@ -44,7 +44,7 @@ EXACT = rawdata.Bench(
     "empty-loop",
     {"none": 3, "none-clone": 3, "marker-jump": 4, "marker-generic": 6, "nop": 3, "x": 2},
 )
-WAYS = {
+SWITCHING_MECHANISMS = {
     "batched": (400_000, 30),
     "one-by-one": (9_000, 60_000),
     "static-keys-many": (40_000, 3_000),
@@ -70,11 +70,11 @@ def simulate_timed_windows(benchmark: str, costs: Mapping[str, float], seed: int
 
 
 def simulate_site_switches(seed: int) -> Iterator[Line]:
-    """Yield simulated samples of each mechanism in WAYS: the time to switch sites, and the gap (the
-    time for which another CPU is stopped)."""
+    """Yield simulated samples of each mechanism in SWITCHING_MECHANISMS: the time to switch sites,
+    and the gap (the time for which another CPU is stopped)."""
     draw = random.Random(seed).random
     for block in range(BLOCKS):
-        for way, (start, each) in WAYS.items():
+        for way, (start, each) in SWITCHING_MECHANISMS.items():
             for sites in SIZES:
                 where = (0, block, 0, 1, "", sites)
                 ticks = round((start + each * sites) * (1 + 0.1 * draw()))

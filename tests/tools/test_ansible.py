@@ -21,7 +21,7 @@ from kmtools.cli import main
 PLAYBOOK = Path(sys.prefix) / "bin" / "ansible-playbook"
 PROGRAM = ROOT / "build" / "native" / "kmbench"
 # A script that runs kmbench, then replaces the unit of one sample by a unit that is not allowed.
-LIAR = f"""#!/bin/sh
+WRONG_UNIT = f"""#!/bin/sh
 "{PROGRAM}" "$@" || exit
 for out; do :; done
 while [ "$1" != --out ]; do shift; done
@@ -115,7 +115,7 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     pytest.importorskip("duckdb", reason=f"duckdb is missing: {loopback.REMEDY}")
     fleet.add_machine("well-1")
     fleet.add_machine("well-2", kmarkers_seed=7)
-    fleet.add_machine("liar", LIAR)
+    fleet.add_machine("liar", WRONG_UNIT)
     fleet.add_machine("slow", SLOW, kmarkers_seconds=SECONDS_OF_SLOW)
     fleet.add_machine("dead", ansible_port=loopback.find_free_port())
     fleet.add_machine("stranger")

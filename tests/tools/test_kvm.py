@@ -25,9 +25,10 @@ from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import kernelsuite, kvm
 from kmtools.suites.kvm import Step
 
-# Scripts that replace QEMU: WHOLE succeeds, WITHOUT_SVM fails like a QEMU that cannot emulate SVM.
-WHOLE = '[ "$1" = --version ] && { echo "QEMU 10"; exit; }\necho "$@" >"$HERE/probe"\n'
-WITHOUT_SVM = f"""{WHOLE}
+# Scripts that replace QEMU: WITH_SVM succeeds, and WITHOUT_SVM fails like a QEMU that cannot
+# emulate SVM.
+WITH_SVM = '[ "$1" = --version ] && { echo "QEMU 10"; exit; }\necho "$@" >"$HERE/probe"\n'
+WITHOUT_SVM = f"""{WITH_SVM}
 echo "qemu-system-x86_64: TCG doesn't support requested feature: svm" >&2
 exit 1
 """
@@ -90,7 +91,7 @@ def test_missing_svm_or_kernel_module_is_named_as_obstacle(
     name = catalogue.get_default_kernel_name()
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
     find_obstacle = kvm.make_host_check(name)
-    write_fake_qemu(laboratory, WHOLE, monkeypatch)
+    write_fake_qemu(laboratory, WITH_SVM, monkeypatch)
     assert find_obstacle() == (
         f"kernel {name} has no module virtio_pci, 9pnet_virtio, 9p, overlay, kvm, kvm_amd"
     )
@@ -104,14 +105,14 @@ def test_missing_svm_or_kernel_module_is_named_as_obstacle(
     assert find_obstacle() == (
         "QEMU 10 lacks a feature: TCG doesn't support requested feature: svm"
     )
-    write_fake_qemu(laboratory, f"{WHOLE}kill -SEGV $$\n", monkeypatch)
+    write_fake_qemu(laboratory, f"{WITH_SVM}kill -SEGV $$\n", monkeypatch)
     assert find_obstacle() == "QEMU 10 lacks a feature: exit code -11"
     cache = get_cache_dir()
     with monkeypatch.context() as hidden:
         hidden.setattr(hostguest, "HIDDEN", (str(cache.resolve()),))
         assert find_obstacle() == f"{cache} is below {cache}, which the guest does not share"
     monkeypatch.setattr(hostguest, "PROBE_SECONDS", 0.2)
-    write_fake_qemu(laboratory, f"{WHOLE}exec sleep 9\n", monkeypatch)
+    write_fake_qemu(laboratory, f"{WITH_SVM}exec sleep 9\n", monkeypatch)
     assert find_obstacle() == "QEMU 10 does not start in 0 s"
 
 
