@@ -20,7 +20,7 @@ BROWSER = ROOT / "scripts" / "kmtools" / "suites" / "browser.py"
 SECONDS = 600
 
 
-def find_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
+def find_html_page_faults(*pages: Path, brief: bool = False) -> dict[str, list[str]]:
     """Check pages in Chromium on all screen sizes, or with `brief` on the first size only. Return
     the lines that report faults, keyed by the file name of the page."""
     words = [str(PYTHON), str(BROWSER), *(["--brief"] if brief else []), *map(str, pages)]
@@ -36,11 +36,11 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_reference_page_has_no_fault_on_any_screen(reference_run: Path) -> None:
-    assert find_page_faults(reference_run / "report.html") == {"report.html": []}
+    assert find_html_page_faults(reference_run / "report.html") == {"report.html": []}
 
 
 def test_page_with_hostile_names_only_has_faults_about_its_first_screen(hostile_run: Path) -> None:
-    (lines,) = find_page_faults(hostile_run / "report.html", brief=True).values()
+    (lines,) = find_html_page_faults(hostile_run / "report.html", brief=True).values()
     assert [line for line in lines if "first screen" not in line] == []
 
 
@@ -48,7 +48,7 @@ def test_page_of_all_benchmarks_has_no_fault_on_a_phone(
     tmp_path: Path, native_programs: None
 ) -> None:
     run = pages.make_full_run(tmp_path, nativeprograms.run_kmbench("list").stdout)
-    assert find_page_faults(run / "report.html", brief=True) == {"report.html": []}
+    assert find_html_page_faults(run / "report.html", brief=True) == {"report.html": []}
 
 
 # A table whose verdict column (class v) scrolls out of sight, which is a fault.
@@ -92,7 +92,7 @@ def faults_by_page(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[s
     for name, (css, drawn, body, _) in FLAWS.items():
         text = BROKEN.format(css=css, svg=drawn, body=body)
         (folder / f"{name}.html").write_text(text)
-    return find_page_faults(*folder.iterdir(), brief=True)
+    return find_html_page_faults(*folder.iterdir(), brief=True)
 
 
 @pytest.mark.parametrize("flaw", FLAWS)

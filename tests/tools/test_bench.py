@@ -77,9 +77,9 @@ class FakeRunningKernel:
         self.settings: list[str] = []
         self.lines = ["bench: running loop 3/8"]
         self.failing = 0
-        monkeypatch.setattr(processes, "run_program", self.run_program)
+        monkeypatch.setattr(processes, "run_program", self.record_and_simulate_bench_sh)
 
-    def run_program(
+    def record_and_simulate_bench_sh(
         self, words: list[object], env: Mapping[str, str], read_line: Callable[[str], None]
     ) -> int:
         assert words == ["sh", guest.GUEST_JOB]

@@ -134,12 +134,12 @@ def measure_two_guests(
     duration that was printed for vm."""
     told: dict[str, list[dict[str, Any]]] = defaultdict(list)
 
-    def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
+    def record_kernel_measurement(tier: str, *places: object, **words: Any) -> None:
         told[tier].append(words)
         machine.record_step(tier, Path(str(places[2])))
 
     found = Accel(accelerator, "" if accelerator == "kvm" else "a reason")
-    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", record_kernel_measurement)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: found)
     monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: emulated)
     monkeypatch.setattr(caches, "choose_guest_memory", lambda: 3072)
@@ -177,11 +177,11 @@ def test_options_apply_to_each_boot_under_kvm(
     """A quick run boots twice, judges no rows between the boots, and measures few benchmarks."""
     told: list[dict[str, Any]] = []
 
-    def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
+    def record_kernel_measurement(tier: str, *places: object, **words: Any) -> None:
         told.append(words)
         machine.record_step(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", record_kernel_measurement)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
     monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
     assert machine.run_bench("--tiers", "vm", *words) == 0
@@ -202,13 +202,13 @@ def test_chosen_variants_choose_the_benchmarks_of_a_kernel(
     repeated until all measured rows are resolved."""
     told: list[dict[str, Any]] = []
 
-    def measure_in_kernel(tier: str, *places: object, **words: Any) -> None:
+    def record_kernel_measurement(tier: str, *places: object, **words: Any) -> None:
         told.append(words)
         machine.record_step(tier, Path(str(places[2])))
 
     names = {"a": ["none", "x"], "b": ["none", "y"], "getppid-quiet": ["none", "x"]}
     monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: names)
-    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", record_kernel_measurement)
     for words, wanted in (((), ["a", "getppid-quiet"]), (("--benchmarks", "get*,b"), None)):
         assert machine.run_bench("--tiers", "vm", "--variants", "x*", *words) == 0
         assert told[-1]["benchmarks"] == (wanted or ["getppid-quiet"])
@@ -279,16 +279,16 @@ def test_choice_of_benchmarks_is_passed_to_every_tier(
 ) -> None:
     told: dict[str, dict[str, object]] = {}
 
-    def measure_in_user_space(raw: Path, **words: object) -> None:
+    def record_native_measurement(raw: Path, **words: object) -> None:
         told["native"] = words
         machine.measure_in_user_space(raw)
 
-    def measure_in_kernel(tier: str, *places: object, **words: object) -> None:
+    def record_kernel_measurement(tier: str, *places: object, **words: object) -> None:
         told[tier] = words
         machine.record_step(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(native, "measure_processes", measure_in_user_space)
-    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(native, "measure_processes", record_native_measurement)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", record_kernel_measurement)
     words = ("--benchmarks", "lo*,other", "--variants", "x", "--blocks", "12", "--budget", "2m")
     assert machine.run_bench(*words) == 0
     assert told["native"]["benchmarks"] == ["loop"]
@@ -480,7 +480,7 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         if name != "config":
             (tmp_path / name / "samples").touch()
 
-    def select_names(patterns: str, before: str = "") -> tuple[int, str]:
+    def select_benchmarks_by_bench_sh(patterns: str, before: str = "") -> tuple[int, str]:
         own = f"own=/own owned=mine before=' {before} '" if before else "own="
         text = f"bench={tmp_path}\npatterns='{patterns}'\nlive=0\n{own}\n{part}\necho $names\n"
         done = subprocess.run(
@@ -489,19 +489,25 @@ def test_guest_script_selects_matching_benchmarks(tmp_path: Path) -> None:
         return done.returncode, done.stdout.strip()
 
     refused = "bench: not measured:"
-    assert select_names("density-* c*") == (0, "cold-branch density-empty density-full")
-    assert select_names("*-full") == (0, "density-full")
-    assert select_names("") == (0, "")
-    assert select_names("*", before="config density-empty density") == (
+    assert select_benchmarks_by_bench_sh("density-* c*") == (
+        0,
+        "cold-branch density-empty density-full",
+    )
+    assert select_benchmarks_by_bench_sh("*-full") == (0, "density-full")
+    assert select_benchmarks_by_bench_sh("") == (0, "")
+    assert select_benchmarks_by_bench_sh("*", before="config density-empty density") == (
         0,
         "cold-branch density-full",
     )
     there = "cold-branch density-empty density-full"
-    assert select_names("*", before=there) == (1, f"{refused} mine adds no benchmark")
+    assert select_benchmarks_by_bench_sh("*", before=there) == (
+        1,
+        f"{refused} mine adds no benchmark",
+    )
     none = f"{refused} no benchmark of mine matches"
-    assert select_names("x", before="config") == (1, f"{none} x")
-    assert select_names("c* x* density-*", before="config") == (1, f"{none} x*")
-    assert select_names("memcpy-*") == (
+    assert select_benchmarks_by_bench_sh("x", before="config") == (1, f"{none} x")
+    assert select_benchmarks_by_bench_sh("c* x* density-*", before="config") == (1, f"{none} x*")
+    assert select_benchmarks_by_bench_sh("memcpy-*") == (
         1,
         f"{refused} no benchmark in this kernel matches memcpy-*",
     )

@@ -248,14 +248,14 @@ def test_boots_of_two_kernel_builds_are_not_combined(
     """A run under KVM that was interrupted after two boots is not resumed with another build."""
     boots = 0
 
-    def measure_in_kernel(tier: str, *places: object, **_: object) -> None:
+    def record_kernel_measurement(tier: str, *places: object, **_: object) -> None:
         nonlocal boots
         boots += 1
         if boots == 3:
             raise KeyboardInterrupt
         machine.record_step(tier, Path(str(places[2])))
 
-    monkeypatch.setattr(guest, "measure_in_test_kernel", measure_in_kernel)
+    monkeypatch.setattr(guest, "measure_in_test_kernel", record_kernel_measurement)
     monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("kvm"))
     monkeypatch.setattr(accel, "is_machine_emulated", lambda **_: False)
     assert machine.run_bench("--tiers", "vm") == 130
@@ -305,7 +305,7 @@ def test_existing_run_directory_is_not_removed(machine: Machine, tmp_path: Path)
     assert (kept / "notes").exists() and (kept / benchrun.RECORD).exists()
 
 
-def make_plan(**changed: Any) -> benchrun.Plan:
+def make_changed_plan(**changed: Any) -> benchrun.Plan:
     """Return a plan; `changed` replaces fields."""
     usual: dict[str, Any] = {
         "tiers": ["native", "vm"], "kernel": "6.1", "seed": 1, "quick": False, "amounts": {},
@@ -332,7 +332,7 @@ def make_plan(**changed: Any) -> benchrun.Plan:
     ],
 )
 def test_first_difference_of_two_plans_is_named(changed: dict[str, Any], said: str) -> None:
-    assert benchrun.find_plan_difference(make_plan(), make_plan(**changed)) == said
+    assert benchrun.find_plan_difference(make_changed_plan(), make_changed_plan(**changed)) == said
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_missing_tiers_have_a_reason_and_a_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiers: list[str], user: int, command: str
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: user)
-    run = benchrun.Run(tmp_path / "r", make_plan(tiers=tiers, quick=True))
+    run = benchrun.Run(tmp_path / "r", make_changed_plan(tiers=tiers, quick=True))
     run.obstacles["native"] = {"failed": True, "why": "x"}
     missing = [
         {"tier": "native", "failed": True, "why": "x"},

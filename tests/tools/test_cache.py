@@ -260,11 +260,11 @@ def test_removed_lock_file_is_created_again(
     monkeypatch.setattr(cache, "print_step", lambda message: waits.set())
     held = []
 
-    def wait_for_lock() -> None:
+    def take_lock_and_record_its_file() -> None:
         with cache.hold_cache_lock("x"):
             held.append((cache_directory / "x.lock").exists())
 
-    other = threading.Thread(target=wait_for_lock)
+    other = threading.Thread(target=take_lock_and_record_its_file)
     with cache.hold_cache_lock("x"):
         other.start()
         assert waits.wait(20)
@@ -288,13 +288,13 @@ def test_threads_can_claim_a_new_directory_concurrently(
 ) -> None:
     together = threading.Barrier(4)
 
-    def claim_with_others() -> None:
+    def claim_cache_at_the_same_time() -> None:
         together.wait(20)
         cache.claim_cache()
 
     with ThreadPoolExecutor(4) as pool:
         for number in range(200):
             monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / str(number)))
-            for done in [pool.submit(claim_with_others) for _ in range(4)]:
+            for done in [pool.submit(claim_cache_at_the_same_time) for _ in range(4)]:
                 done.result()
             assert cache.is_cache_tagged()

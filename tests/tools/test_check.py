@@ -214,13 +214,13 @@ def test_check_list_has_the_reason_why_a_test_cannot_run(
 def test_failure_in_a_gating_kernel_fails_the_check(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], culprit: str, code: int
 ) -> None:
-    def return_outcome(
+    def return_outcome_of_kernel(
         kernel: str, out: Path, settings: object, suite_lists: object
     ) -> kernelsuite.Outcome:
         tally = Tally(1, ["it broke"] if kernel == culprit else [])
         return kernelsuite.Outcome(kernel, suites={"one": tally})
 
-    monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome_of_kernel)
     assert main(["check", "gates", "--kernel", "b"]) == code
     said = capsys.readouterr().out.splitlines()
     assert said[-1].startswith(f"2 passed, {code} failed")

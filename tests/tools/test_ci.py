@@ -19,7 +19,7 @@ CI = ROOT / "ci"
 CALL = re.compile(r'compare\.sh" "\$RUN_A" "\$RUN_B" "\$OUT" \$OPTIONS')
 
 
-def run_compare_script(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
+def run_ci_compare_script(*arguments: object, **env: str) -> subprocess.CompletedProcess[str]:
     """Run ci/compare.sh as the GitHub action and the GitLab template do."""
     return subprocess.run(
         [str(CI / "compare.sh"), *map(str, arguments)],
@@ -39,16 +39,17 @@ def runs(tmp_path: Path) -> list[Path]:
 
 def test_compare_script_fails_if_a_row_became_costlier(runs: list[Path], tmp_path: Path) -> None:
     summary, out = tmp_path / "summary", tmp_path / "out"
-    same = run_compare_script(runs[0], runs[4], out, GITHUB_STEP_SUMMARY=str(summary))
+    same = run_ci_compare_script(runs[0], runs[4], out, GITHUB_STEP_SUMMARY=str(summary))
     assert same.returncode == 0, same.stderr
     names = {f"comparison.{ending}" for ending in ("md", "json", "xml", "html")}
     assert {path.name for path in out.iterdir()} == names
     assert summary.read_text() == (out / "comparison.md").read_text()
-    assert run_compare_script(runs[0], runs[1], out).returncode == 1
-    assert run_compare_script(runs[0], runs[1], out, "--fail-on", "faster").returncode == 0
-    assert run_compare_script(runs[0], tmp_path / "none", out).returncode == 2
+    assert run_ci_compare_script(runs[0], runs[1], out).returncode == 1
+    assert run_ci_compare_script(runs[0], runs[1], out, "--fail-on", "faster").returncode == 0
+    assert run_ci_compare_script(runs[0], tmp_path / "none", out).returncode == 2
     assert (
-        run_compare_script(runs[0]).returncode == 2 and run_compare_script("--help").returncode == 0
+        run_ci_compare_script(runs[0]).returncode == 2
+        and run_ci_compare_script("--help").returncode == 0
     )
 
 
@@ -83,7 +84,7 @@ def test_each_part_of_ci_test_runs_setup_and_tests(tmp_path: Path) -> None:
     shutil.copy(CI / "test.sh", tmp_path / "ci")
     shutil.copy(ROOT / "kernels.txt", tmp_path)
 
-    def run_test_script(*arguments: str, **env: str) -> tuple[int, str]:
+    def run_ci_test_script(*arguments: str, **env: str) -> tuple[int, str]:
         done = subprocess.run(
             [tmp_path / "ci" / "test.sh", *arguments],
             env={**os.environ, **env},
@@ -100,12 +101,15 @@ def test_each_part_of_ci_test_runs_setup_and_tests(tmp_path: Path) -> None:
         (["vm"], default, f"matrix --kernel {default}"),
         (["vm", "5.10"], "5.10", "matrix --kernel 5.10"),
     ):
-        assert run_test_script(*words) == (
+        assert run_ci_test_script(*words) == (
             0,
             f"scripts/setup {option}\nscripts/kmarkers check {test}\n",
         )
     # If setup fails, nothing is tested.
-    assert run_test_script("vm", FAILS="2") == (2, f"scripts/setup {default}\n")
+    assert run_ci_test_script("vm", FAILS="2") == (2, f"scripts/setup {default}\n")
     assert (
-        run_test_script("all")[0] == run_test_script()[0] == run_test_script("lint", "5.10")[0] == 2
+        run_ci_test_script("all")[0]
+        == run_ci_test_script()[0]
+        == run_ci_test_script("lint", "5.10")[0]
+        == 2
     )

@@ -146,15 +146,15 @@ def test_trace_has_the_cpu_that_waited(switching_run: Path, tmp_path: Path) -> N
     (switched,) = {s.cpu for s in samples if s.measured == SWITCH}
     run, out = shutil.copytree(switching_run, tmp_path / "run"), tmp_path / "trace.json"
 
-    def export_waiting_cpus(cpu: int) -> set[int | None]:
+    def export_and_read_waiting_cpus(cpu: int) -> set[int | None]:
         moved = [s._replace(cpu=cpu) if s.measured == GAP else s for s in samples]
         write_samples(run / "samples.csv", moved)
         assert main(["export", str(run), f"--trace={out}"]) == 0
         shown = json.loads(out.read_text())["traceEvents"]
         return {e["args"]["waited"] for e in shown if e["name"] == "gap"}
 
-    assert export_waiting_cpus(switched) == {None}
-    assert export_waiting_cpus(switched + 4) == {switched + 4}
+    assert export_and_read_waiting_cpus(switched) == {None}
+    assert export_and_read_waiting_cpus(switched + 4) == {switched + 4}
 
 
 def test_export_prints_the_paths_of_written_files(

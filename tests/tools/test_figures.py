@@ -507,7 +507,9 @@ def test_results_get_differences_from_their_reference_variants() -> None:
         v: [Slope(n, n % 4, cost, 1, n // 8) for n in range(64)] for v, cost in variants.items()
     }
 
-    def add_data(benchmark: str = "marker-enabled", **more: object) -> list[Result]:
+    def add_figure_data_to_results(
+        benchmark: str = "marker-enabled", **more: object
+    ) -> list[Result]:
         return figuredata.add_figure_data(
             [
                 make_result(
@@ -518,18 +520,22 @@ def test_results_get_differences_from_their_reference_variants() -> None:
             ]
         )  # fmt: skip
 
-    found = add_data()
+    found = add_figure_data_to_results()
     assert [dict(one.also_over) for one in found] == [
         {},
         {},
         {"register-args-empty-probe": (3, Interval(3, 3))},
     ]
     assert not any(one.distribution for one in found)
-    assert add_data(unit=UNIT_GUEST)[2].also_over
-    assert not add_data(unit="ticks (emulated)")[2].also_over
+    assert add_figure_data_to_results(unit=UNIT_GUEST)[2].also_over
+    assert not add_figure_data_to_results(unit="ticks (emulated)")[2].also_over
     # The baseline is not listed a second time as a reference.
-    assert not add_data(baseline="register-args-empty-probe")[2].also_over
-    assert [bool(one.distribution) for one in add_data("getppid-quiet")] == [False, True, True]
+    assert not add_figure_data_to_results(baseline="register-args-empty-probe")[2].also_over
+    assert [bool(one.distribution) for one in add_figure_data_to_results("getppid-quiet")] == [
+        False,
+        True,
+        True,
+    ]
 
 
 def test_whole_programs_and_totals_have_no_reference_variant() -> None:

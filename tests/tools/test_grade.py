@@ -36,12 +36,12 @@ from verdictrows import make_result, make_tier
 CLONES = [make_result(f"b{number}", "none-clone") for number in range(6)]
 
 
-def make_options(**options: str) -> dict[str, Any]:
+def make_env_with_kernel_options(**options: str) -> dict[str, Any]:
     """Return env.json of a kernel with these options."""
     return {"kernel": {"config": {"options": options}}}
 
 
-KASAN = make_options(CONFIG_KASAN="y")
+KASAN = make_env_with_kernel_options(CONFIG_KASAN="y")
 
 
 def make_clones(bad: int, verdict: str) -> list[Result]:
@@ -113,12 +113,16 @@ def test_each_reason_alone_lowers_the_grade(
         *((make_tier(), {"machine": {"governor": name}}, None) for name in ("", "performance")),
         (make_tier(), {"machine": None}, None),
         (make_tier(), KASAN, None),
-        (make_tier("metal"), make_options(CONFIG_KASAN="n"), None),
+        (make_tier("metal"), make_env_with_kernel_options(CONFIG_KASAN="n"), None),
         (make_tier("metal"), {"kernel": {"config": None}}, None),
-        (make_tier("metal"), make_options(CONFIG_DEBUG_PAGEALLOC="y"), "with CONFIG_DEBUG_PAGEAL"),
         (
             make_tier("metal"),
-            make_options(CONFIG_DEBUG_PAGEALLOC="y", CONFIG_KASAN="y"),
+            make_env_with_kernel_options(CONFIG_DEBUG_PAGEALLOC="y"),
+            "with CONFIG_DEBUG_PAGEAL",
+        ),
+        (
+            make_tier("metal"),
+            make_env_with_kernel_options(CONFIG_DEBUG_PAGEALLOC="y", CONFIG_KASAN="y"),
             "a kernel with CONFIG_KASAN and CONFIG_DEBUG_PAGEALLOC",
         ),
     ],

@@ -21,7 +21,7 @@ from kmtools.suites.kernelpage import FAIL, NEVER, PASS, SKIP, KernelResults
 KERNELS = catalogue.load_kernels()
 
 
-def make_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults:
+def make_passed_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults:
     """Return results of a kernel in which all suites passed."""
     names = [name for names in kernelpage.list_page_columns().values() for name in names]
     return KernelResults(
@@ -42,7 +42,7 @@ def test_each_suite_of_the_tree_has_a_column() -> None:
 
 
 def test_cell_of_the_kernel_table_is_pass_fail_skip_or_not_run() -> None:
-    one = make_results()
+    one = make_passed_results()
     assert {*list(make_kernel_row(one).values())[4:]} == {PASS}
     one.suites["settable"] = Tally(0, [], ["a: no time"])
     assert make_kernel_row(one)["immediate"] == SKIP
@@ -60,7 +60,7 @@ def test_cell_of_the_kernel_table_is_pass_fail_skip_or_not_run() -> None:
 
 @pytest.mark.parametrize("name", ["log", "fetch", "run", "plan"])
 def test_failure_outside_the_suites_fails_the_row(name: str) -> None:
-    one = make_results()
+    one = make_passed_results()
     one.suites[name] = Tally(0, ["the kernel log has 1 lines that report faults"])
     assert make_kernel_row(one)["together"] == FAIL
     assert f"- FAILED 6.1 {name}: the kernel log has 1" in kernelpage.format_kernel_table(
@@ -69,7 +69,7 @@ def test_failure_outside_the_suites_fails_the_row(name: str) -> None:
 
 
 def test_each_reason_is_printed_once_below_the_table() -> None:
-    both = {name: make_results(name) for name in ("6.1", "5.10")}
+    both = {name: make_passed_results(name) for name in ("6.1", "5.10")}
     for one in both.values():
         one.suites["core"].skipped += ["a test: it is too old", "another: it is too old"]
     del both["5.10"].suites["hundred"]
@@ -82,7 +82,7 @@ def test_each_reason_is_printed_once_below_the_table() -> None:
 
 
 def test_requirements_of_kernels_without_results_are_listed() -> None:
-    text = kernelpage.format_kernel_table({"6.1": make_results()})
+    text = kernelpage.format_kernel_table({"6.1": make_passed_results()})
     said = {line.partition(": ")[0]: line for line in text.splitlines() if "no result, " in line}
     assert (
         "6.8-ubuntu" in said["- no result, needs an archive of Ubuntu, which KMARKERS_UBUNTU names"]
@@ -92,7 +92,9 @@ def test_requirements_of_kernels_without_results_are_listed() -> None:
     assert "5.10, 5.10-rt" in said["- no result, needs a whole run"]
     every = {
         one.kernel: one
-        for one in map(make_results, (entry.name for entry in kernelpage.list_catalogue_kernels()))
+        for one in map(
+            make_passed_results, (entry.name for entry in kernelpage.list_catalogue_kernels())
+        )
     }
     assert "no result, " not in kernelpage.format_kernel_table(every)
 
@@ -117,10 +119,13 @@ def page_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_row_of_one_kernel_is_replaced_and_other_rows_are_kept(page_folder: Path) -> None:
-    for one in (make_results("6.1", "2026-01-01"), make_results("5.10", "2026-01-01")):
+    for one in (
+        make_passed_results("6.1", "2026-01-01"),
+        make_passed_results("5.10", "2026-01-01"),
+    ):
         kernelpage.store_kernel_results(one)
     kernelpage.publish_kernel_results()
-    again = make_results("6.1", "2026-02-02")
+    again = make_passed_results("6.1", "2026-02-02")
     again.suites["core"].failed.append("no")
     kernelpage.store_kernel_results(again)
     kernelpage.publish_kernel_results()
@@ -135,7 +140,7 @@ def test_row_of_one_kernel_is_replaced_and_other_rows_are_kept(page_folder: Path
 
 @pytest.mark.parametrize("commit", ["", "0123abcd-dirty"])
 def test_results_of_uncommitted_trees_are_not_published(page_folder: Path, commit: str) -> None:
-    one = make_results()
+    one = make_passed_results()
     one.commit = commit
     kernelpage.store_kernel_results(one)
     with pytest.raises(UnableError, match=r"6\.1 are of no commit .*: run the tests in"):
@@ -157,7 +162,7 @@ def judge_after_suite_change(
 def test_gating_kernel_without_a_suite_or_with_old_results_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    gates = [make_results(entry.name) for entry in KERNELS if entry.role == "gates"]
+    gates = [make_passed_results(entry.name) for entry in KERNELS if entry.role == "gates"]
     good = judge_after_suite_change(monkeypatch, "2026-11-26", gates)
     assert not good.failed and good.passed > len(gates)
     # Results from the day of the change are recent enough; results from the day before are too old.
@@ -190,19 +195,19 @@ def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
         commits.append(run_git(tmp_path, "rev-parse", "HEAD").strip()[:8])
     today = f"{datetime.now(UTC):%Y-%m-%d}"
 
-    def list_older_suites(commit: str) -> list[str]:
+    def list_suites_changed_after(commit: str) -> list[str]:
         kernelpage.list_files_changed_since.cache_clear()
         one = KernelResults("6.1", "6.1.1-1", "7.0", today, commit)
         return [name for name in ("core", "many") if kernelpage.is_older_than_suite(one, name)]
 
-    assert [list_older_suites(commit) for commit in commits] == [["core"], []]
+    assert [list_suites_changed_after(commit) for commit in commits] == [["core"], []]
     (folder / "many.sh").write_text("not committed")
-    assert list_older_suites(commits[1]) == ["many"]
+    assert list_suites_changed_after(commits[1]) == ["many"]
     one = KernelResults("6.1", "6.1.1-1", "7.0", today, commits[0])
     one.repeated["core"] = [today, commits[1]]
     assert not kernelpage.is_older_than_suite(one, "core")
     # If git does not know the commit, the date of the last change decides.
-    assert not list_older_suites("89abcdef")
+    assert not list_suites_changed_after("89abcdef")
     kernelpage.list_files_changed_since.cache_clear()
 
 

@@ -188,14 +188,14 @@ def measure_tsc_khz() -> float:
     code.write(bytes.fromhex("0f31 48c1e220 4809d0 c3"))
     read_tsc = ctypes.CFUNCTYPE(ctypes.c_uint64)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 
-    def read_both_clocks() -> tuple[float, int]:
+    def read_tsc_and_monotonic_clock() -> tuple[float, int]:
         tries = [(read_tsc(), time.monotonic_ns(), read_tsc()) for _ in range(50)]
         before, now, after = min(tries, key=lambda reads: reads[2] - reads[0])
         return (before + after) / 2, now
 
-    ticks, start = read_both_clocks()
+    ticks, start = read_tsc_and_monotonic_clock()
     time.sleep(0.2)
-    end_ticks, end = read_both_clocks()
+    end_ticks, end = read_tsc_and_monotonic_clock()
     return (end_ticks - ticks) / (end - start) * 1e6
 
 

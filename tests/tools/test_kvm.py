@@ -230,14 +230,18 @@ def test_unexpected_output_of_a_test_kernel_under_kvm_fails(
 
 
 def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:
-    def judge_page(text: str) -> list[str]:
+    def list_report_page_failures(text: str) -> list[str]:
         (tmp_path / "report.html").write_text(text)
         return [why for why in kvm.judge_bench_host(tmp_path).failed if "page" in why]
 
     good = "The kernel that runs here, which is that of a virtual machine, emulated: its ticks"
-    assert not judge_page(good)
-    assert judge_page("") and judge_page(f"{good}. The kernel on the real machine.")
-    assert judge_page(f"{good}. make bench-host measures in the kernel of a real machine.")
+    assert not list_report_page_failures(good)
+    assert list_report_page_failures("") and list_report_page_failures(
+        f"{good}. The kernel on the real machine."
+    )
+    assert list_report_page_failures(
+        f"{good}. make bench-host measures in the kernel of a real machine."
+    )
 
 
 def test_job_of_suite_kvm_has_all_steps() -> None:

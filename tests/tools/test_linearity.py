@@ -234,7 +234,7 @@ def test_linear_rows_are_rarely_reported_as_nonlinear() -> None:
 
 
 def test_exact_counts_must_be_exactly_linear() -> None:
-    def make_counts(odd: int) -> list[Sample]:
+    def make_counts_off_a_line(odd: int) -> list[Sample]:
         return [
             make_loop_window(
                 variant, 1, block, loops, 7 * loops + 3 + odd * (variant == "x" and loops == 20)
@@ -244,8 +244,10 @@ def test_exact_counts_must_be_exactly_linear() -> None:
             for loops in (10, 20, 40)
         ]  # fmt: skip
 
-    assert "line" not in judge_linearity_of_samples(make_counts(0), ICOUNT)["x"].note
-    assert "not on a line" in judge_linearity_of_samples(make_counts(1), ICOUNT)["x"].note
+    assert "line" not in judge_linearity_of_samples(make_counts_off_a_line(0), ICOUNT)["x"].note
+    assert (
+        "not on a line" in judge_linearity_of_samples(make_counts_off_a_line(1), ICOUNT)["x"].note
+    )
 
 
 def test_clock_step_is_divided_by_the_number_of_passes() -> None:
