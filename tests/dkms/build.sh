@@ -38,7 +38,7 @@ build() {
 	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
 	dkms add "$name/$version" >"$log" 2>&1 || return
 	timeout "${limit[$1]}" dkms build "$name/$version" -k "$release" >>"$log" 2>&1 || {
-		[[ $? != 124 ]] || echo "*** the build did not end within ${limit[$1]} s" >>"$log"
+		[[ $? != 124 ]] || echo "*** the $1 build did not end within ${limit[$1]} s" >>"$log"
 		cat "/var/lib/dkms/$name/$version/build/make.log" >>"$log" 2>/dev/null || true
 		return 1
 	}
@@ -66,14 +66,14 @@ print_failed_line() {
 
 mapfile -t packages < <(apt-cache search --names-only -- '-dkms$' | cut -d' ' -f1 | grep -vx dh-dkms | sort)
 ((${#packages[@]} > 5)) || {
-	echo "build.sh: apt knows only ${#packages[@]} packages; run apt-get update" >&2
+	echo "build.sh: apt knows only ${#packages[@]} DKMS packages; run apt-get update" >&2
 	exit 1
 }
 (($# < 4)) || packages=("${@:4}")
 cd /tmp
 for package in "${packages[@]}"; do
 	apt-get -qq download "$package" 2>/dev/null || {
-		echo "SKIP $package: it cannot be downloaded"
+		echo "SKIP $package: apt-get cannot download the package"
 		continue
 	}
 	# Unpack the package instead of installing it: other files of the package may conflict with
@@ -83,7 +83,7 @@ for package in "${packages[@]}"; do
 	rm "$package"_*.deb
 	conf=$(echo unpacked/usr/src/*/dkms.conf)
 	[[ -e $conf ]] || {
-		echo "SKIP $package: it has no dkms.conf"
+		echo "SKIP $package: the package has no dkms.conf"
 		continue
 	}
 	sources=/usr/src/$(basename "$(dirname "$conf")")
@@ -99,7 +99,7 @@ for package in "${packages[@]}"; do
 		echo "${PACKAGE_NAME:-$name} ${PACKAGE_VERSION:-$version}"
 	)
 	if ! build unmarked; then
-		echo "SKIP $package: does not build unmarked: $(print_failed_line unmarked)"
+		echo "SKIP $package: the unmarked modules do not build: $(print_failed_line unmarked)"
 		continue
 	fi
 	"$here/mark.py" "$sources" "$KMARKERS"
@@ -111,15 +111,15 @@ for package in "${packages[@]}"; do
 		grep -rlF /entry.mk "$sources" | xargs sed -i '/entry\.mk$/i KMARKERS_ENTRY_EXITS := n'
 	fi
 	if grep -q "modpost: GPL-incompatible module" "$out/marked-$package.log"; then
-		echo "SKIP $package: its licence is not compatible with the GPL, and kmarkers exports its symbols to GPL modules only"
+		echo "SKIP $package: its licence is not GPL-compatible, and kmarkers exports symbols to GPL modules only"
 	elif [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
-		echo "FAILED $package: does not build marked: $(print_failed_line marked)"
+		echo "FAILED $package: the marked modules do not build: $(print_failed_line marked)"
 		failed=1
 	elif [[ $(print_new_warning) ]]; then
-		echo "FAILED $package: new warning: $(print_new_warning)"
+		echo "FAILED $package: the marked build has a new warning: $(print_new_warning)"
 		failed=1
 	else
-		echo "ok $package: builds marked$more"
+		echo "ok $package: the marked modules build$more"
 	fi
 done
 exit "$failed"

@@ -40,7 +40,7 @@ refused() {
 
 # same NAME GOT WANTED: passes if both are the same text
 same() {
-	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
+	[ "$2" = "$3" ] || echo "# $1: got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
 	result $? "$1"
 }
@@ -131,13 +131,13 @@ build_examples() {
 build_and_copy_modules() {
 	rm -rf /srv/client
 	cp -r /srv/examples/client /srv/client
-	try "an outside client for $release is built by pkg-config and the line of its Kbuild file" build /srv/client
+	try "an external client module for $release is built with pkg-config" build /srv/client
 	! grep -q "undefined\|WARNING" /tmp/said
-	result $? "the build for $release has no warning"
+	result $? "the build of the client for $release has no warning"
 	if grep -q "^CONFIG_MODVERSIONS=y" "/lib/modules/$release/build/.config"; then
 		modprobe --dump-modversions /srv/client/example_client.ko >/tmp/versions
 		grep -q patcher_ /tmp/versions || grep -q marker_ /tmp/versions
-		result $? "the client for $release has symbol versions of the modules"
+		result $? "the client for $release has symbol versions of kmarkers modules"
 	fi
 	try "a client for $release is signed with DKMS's key" "/lib/modules/$release/build/scripts/sign-file" \
 		sha256 /var/lib/dkms/mok.key /var/lib/dkms/mok.pub /srv/client/example_client.ko
@@ -219,7 +219,7 @@ result $? "the handbook names the commit of which it was made"
 for page in Documentation/tutorials/replace reference/commands reference/functions/patcher reference/headers/kmarkers/sdt; do
 	try "the handbook has the page $page" test -s "$handbook/$page.html"
 done
-same "no module is loaded at boot by itself" "$(list_boot_files)" ""
+same "no installed file loads a module at boot" "$(list_boot_files)" ""
 
 refused "building for a kernel without headers fails" "headers" dkms build "kmarkers/$version" -k 9.9.9-other
 same "the failed build changes no module" "$(list_modules)" "$wanted"
@@ -230,7 +230,7 @@ try "a program is built by pkg-config" gcc -O2 -o /srv/flight /srv/examples/user
 for what in headers examples; do
 	try "modules of all $what are built against the packages" "build_$what"
 	! grep -qi "undefined\|warning:" /tmp/said
-	result $? "their build has no warning"
+	result $? "the build of modules of all $what has no warning"
 done
 build_and_copy_modules /srv/modules
 
@@ -242,9 +242,9 @@ find /lib/modules -name 'kmarkers*' -exec ls -i {} + >/tmp/inodes
 refused "removing the package is refused while its modules are loaded" \
 	"nothing is removed, because these modules are loaded: kmarkers_patcher; unload them first" \
 	env KMARKERS_ROOT=/tmp/loaded apt-get -qq -y remove kmarkers-dkms
-same "the package is still installed" "$(print_package_state)" "ii $version"
+same "the package is still installed after the refused removal" "$(print_package_state)" "ii $version"
 find /lib/modules -name 'kmarkers*' -exec ls -i {} + | diff /tmp/inodes - >/dev/null
-result $? "the module files are the same as before"
+result $? "the refused removal leaves the module files unchanged"
 
 try "packages are upgraded" env KMARKERS_ROOT=/tmp/loaded apt-get -qq -y install /srv/next/*.deb
 grep -q "modules of version $version are loaded; unload them, or boot again, to use version $next" /tmp/said

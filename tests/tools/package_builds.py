@@ -25,7 +25,7 @@ def clone_tree(scratch: Path) -> Path:
     """Clone the last commit to a subdirectory of `scratch`, and add the programs and manual pages
     that were built in this tree; return the clone."""
     if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
+        pytest.skip(f"{ROOT} is not a git checkout")
     tree = scratch / "tree"
     subprocess.run(
         ["git", "-c", f"safe.directory={ROOT}", "clone", "-q", str(ROOT), str(tree)], check=True
@@ -69,7 +69,7 @@ def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs
 
 
 @PAGES
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user for makepkg")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can run makepkg as nobody")
 @pytest.mark.skipif(
     bool(find_missing_tool(["makepkg", "pacman"])), reason=find_missing_tool(["makepkg", "pacman"])
 )

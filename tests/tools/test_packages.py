@@ -358,7 +358,7 @@ def test_archive_has_all_compiled_files() -> None:
     """Packages are built from the files that git tracks, so these files must include all files that
     the compiler reads."""
     if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout")
+        pytest.skip(f"{ROOT} is not a git checkout")
     nativeprograms.make_targets("all")
     tracked = run_successfully("git", "-c", f"safe.directory={ROOT}", "ls-files").split()
     native = ROOT / "native"

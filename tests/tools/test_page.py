@@ -77,7 +77,7 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
             )
         )
     ]
-    assert kept and not changed, "run scripts/kmarkers publish reference"
+    assert kept and not changed, "figures have changed: run scripts/kmarkers publish reference"
     summary = read_summary(reference_run)
     names = keeping.list_reference_figures(reference_run)
     assert sorted(names) == [path.stem for path in kept]

@@ -60,12 +60,12 @@ def test_figures_match_golden_files(run: Path) -> None:
     """The figures have the texts, positions and CSS classes of the files in golden/. After a
     deliberate change of the figures, replace the files in golden/ by the figures that this test has
     drawn."""
-    assert compare_with_golden(run / "figures") == [], f"look at {run / 'figures'}"
+    assert compare_with_golden(run / "figures") == [], f"the new figures are in {run / 'figures'}"
 
 
 def test_newest_matplotlib_draws_the_same_figures(run: Path, tmp_path: Path) -> None:
     if not NEWEST.exists():
-        pytest.skip("scripts/setup --lint installs it")
+        pytest.skip(f"{NEWEST} is missing: run scripts/setup --lint")
     words = [str(NEWEST), str(KMARKERS), "plot", str(run), "--out", str(tmp_path)]
     subprocess.run(words, check=True, capture_output=True)
     assert compare_with_golden(tmp_path) == []

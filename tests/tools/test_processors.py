@@ -27,7 +27,7 @@ def test_each_possible_pair_of_values_is_in_a_row(is_bochs: bool) -> None:
     assert rows == [row for row in pairs.choose_tested_combinations() if row.is_bochs == is_bochs]
     for row in rows:
         others = (other.pairs_of_values for other in rows if other != row)
-        assert row.pairs_of_values - set().union(*others), f"{row} adds no pair"
+        assert row.pairs_of_values - set().union(*others), f"other rows have all pairs of {row}"
 
 
 def test_all_rows_are_possible_combinations() -> None:

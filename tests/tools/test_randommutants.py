@@ -27,6 +27,12 @@ from kmtools.runner.ktap import Tally
 from kmtools.suites import cmutations, mutants, pymutations, randommutants, testlines
 from kmtools.suites.randommutants import Change, Judgement
 
+# The Python interpreter whose packages measure the executed lines and change Python code.
+NEEDS_MUTATION_PYTHON = pytest.mark.skipif(
+    not testlines.PYTHON.exists(),
+    reason=f"{testlines.PYTHON} is missing: run scripts/setup --mutants",
+)
+
 BODY = """\
 static int f(int a)
 {
@@ -104,7 +110,7 @@ def test_same_seed_gives_same_mutants() -> None:
     assert sorted(one) == sorted(other)
 
 
-@pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
+@NEEDS_MUTATION_PYTHON
 def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
     """The Python mutants depend only on the sources and the seed, and are real changes."""
     text = 'def f(a: int | None) -> int:\n    """Add 1 < 2."""\n    return a + 1\n'
@@ -119,7 +125,7 @@ def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
     assert "int | None" in one and "Add 1 < 2" in one
 
 
-@pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
+@NEEDS_MUTATION_PYTHON
 def test_all_ways_of_changing_a_node_are_drawn(tmp_path: Path) -> None:
     """An `except` clause can be changed in a different way for each exception that it names. All
     ways are drawn, however many there are."""
@@ -375,7 +381,7 @@ def test_indirect(own): assert own == 6
 """
 
 
-@pytest.mark.skipif(not testlines.PYTHON.exists(), reason="scripts/setup --mutants has not run")
+@NEEDS_MUTATION_PYTHON
 def test_lines_of_python_code_are_measured(tmp_path: Path) -> None:
     """The tests that execute a line are found, also in threads, worker processes, programs and
     shared fixtures."""

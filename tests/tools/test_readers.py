@@ -45,7 +45,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):
-        pytest.skip(f"{request.param} is not installed")
+        pytest.skip(f"{request.param} is missing: run scripts/setup --tools")
     return str(request.param)
 
 

@@ -187,7 +187,7 @@ def test_html_loads_no_resource_and_figures_have_labels(run: Path) -> None:
     assert all(value.startswith(("#", "data:image/png;base64,")) for value in parsed.fetched)
     assert not re.search(r"https?://|@import|url\((?!#)", text)
     assert not {"script", "link", "iframe", "img"} & set(parsed.tags)
-    assert parsed.tags.count("svg") % 2 == 0, "each figure is there for two widths"
+    assert parsed.tags.count("svg") % 2 == 0, "the page lacks a figure in one of two widths"
     assert all(5 < len(label) < 300 for label in parsed.labels)
     assert len(parsed.ids) == len(set(parsed.ids))
     inside = {value[1:] for value in parsed.fetched if value.startswith("#")}
@@ -553,7 +553,7 @@ def test_narrow_table_omits_its_columns_in_order(core: object) -> None:
         assert table.format_result_lines(rows, longest, {}) == lines
         width = longest - 1
     assert found == wanted
-    assert table.format_result_lines(rows, 20, {}) == lines, "twelve characters are not shortened"
+    assert table.format_result_lines(rows, 20, {}) == lines, "a name has fewer than 12 characters"
 
 
 @pytest.mark.parametrize(("over", "length"), [(0, 30), (1, 29), (18, 12), (19, 12)])

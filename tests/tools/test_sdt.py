@@ -60,7 +60,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):
-        pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
+        pytest.skip(f"{request.param} is missing: run scripts/setup --tools")
     return str(request.param)
 
 

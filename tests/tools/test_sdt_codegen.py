@@ -114,19 +114,19 @@ int main(void)
 	if (err)
 		return 100;
 	run();
-	compare("a hit while all probes are off", 0);
+	compare("a hit before any probe was switched on", 0);
 	if (sdt_attach("r:::", handler, NULL))
 		return 101;
 	run();
-	compare("not as many hits as passes", 1);
+	compare("the number of hits differs from the number of executions", 1);
 	if (sdt_promote("r:::b*", true))
 		return 102;
 	run();
-	compare("not as many hits of promoted sites as passes", 1);
+	compare("the number of hits of promoted sites differs from the number of executions", 1);
 	if (sdt_detach("r:::", handler, NULL))
 		return 103;
 	run();
-	compare("a hit while all probes are off again", 0);
+	compare("a hit after all probes were switched off", 0);
 	return !!bad;
 }
 """
@@ -254,7 +254,7 @@ def test_each_hit_is_reported_once_with_its_arguments(
 ) -> None:
     """Each hit is reported once and with its arguments, although compilers copy and merge sites."""
     if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}: scripts/setup --tools installs it")
+        pytest.skip(f"{compiler} is missing: run scripts/setup --tools")
     for number in range(PROGRAMS):
         seed = SEED + number
         source, program = tmp_path / f"{seed}.c", tmp_path / "program"

@@ -22,7 +22,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):
-        pytest.skip(f"no {request.param}: scripts/setup --tools installs clang")
+        pytest.skip(f"{request.param} is missing: run scripts/setup --tools")
     return str(request.param)
 
 
@@ -77,7 +77,7 @@ static void handler(void *private, const struct sdt_hit *hit)
 {
     hits++;
     if (first && first != sdt_hit_ip(hit))
-        printf("two addresses\\n");
+        printf("hits have different addresses\\n");
     first = sdt_hit_ip(hit);
 }
 
@@ -109,7 +109,7 @@ static void listen(const char *pattern)
 
     hits = 0;
     if (sdt_attach(pattern, handler, NULL))
-        printf("%s is not attached\\n", pattern);
+        printf("sdt_attach() fails for %s\\n", pattern);
     before = rounds() - before;
     submit(thousand);
     sdt_detach(pattern, handler, NULL);
@@ -151,7 +151,7 @@ def test_copies_of_a_site_are_one_site(
     done = subprocess.run([program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     *copies, whole, promoted = done.stdout.splitlines()
-    assert len(copies) > 1, "gcc has made no copy"
+    assert len(copies) > 1, "gcc has not copied the site of submit()"
     assert set(copies) == {whole} == {f"1000 hits, {rounds} rounds"}
     assert promoted == "1000 hits, 3 rounds"
 

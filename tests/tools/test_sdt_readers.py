@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROBES = ["constants", "nested", "none", "registers", "sizes", "stack"]
 # The options that systemtap requires in the configuration of a kernel.
 CONFIG = "CONFIG_TRACEPOINTS=y\nCONFIG_UPROBES=y\nCONFIG_ARCH_SUPPORTS_UPROBES=y\n"
-REMEDY = "scripts/setup --tools installs it"
+REMEDY = "run scripts/setup --tools"
 
 
 def run_reader(where: Path, *words: str | Path) -> str:
@@ -24,7 +24,7 @@ def run_reader(where: Path, *words: str | Path) -> str:
     reader = str(words[0])
     if not shutil.which(reader):
         remedy = "apt-get install systemtap" if reader == "stap" else REMEDY
-        pytest.skip(f"no {reader}: {remedy}")
+        pytest.skip(f"{reader} is missing: {remedy}")
     done = subprocess.run(
         words, env={**os.environ, "HOME": str(where)}, capture_output=True, text=True, check=False
     )
@@ -36,7 +36,7 @@ def run_reader(where: Path, *words: str | Path) -> str:
 def build_program(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Build a program with notes, without libraries of kmarkers."""
     if not shutil.which(request.param):
-        pytest.skip(f"no {request.param}: {REMEDY}")
+        pytest.skip(f"{request.param} is missing: {REMEDY}")
     program = tmp_path / "program"
     flags = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-DNATIVE_BUILD", "-DSDT_NOTES_ONLY", "-no-pie"]
     include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include", "-Wl,--build-id"]
@@ -135,7 +135,7 @@ def test_gdb_reads_arguments(compiler: str, options: str, tmp_path: Path) -> Non
     """gdb reads arguments, also static variables with the same name in two files, and thread-local
     variables."""
     if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}: {REMEDY}")
+        pytest.skip(f"{compiler} is missing: {REMEDY}")
     (tmp_path / "operands.c").write_text(OPERANDS)
     (tmp_path / "other.c").write_text(OTHER)
     program = tmp_path / "operands"

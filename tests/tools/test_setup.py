@@ -102,7 +102,7 @@ class Checkout:
 def checkout(tmp_path: Path) -> Checkout:
     """Make a checkout; skip the test unless it runs as root."""
     if os.geteuid() != 0 or not Path("/usr/bin/python3").exists():
-        pytest.skip("needs root and Debian's Python")
+        pytest.skip("scripts/setup needs root and /usr/bin/python3")
     return Checkout(tmp_path)
 
 
@@ -260,7 +260,7 @@ def test_full_disk_gives_an_error_of_one_line(checkout: Checkout) -> None:
     words = ("unshare", "--mount", "sh", "-c", script, "sh", str(checkout.dir))
     done = subprocess.run(words, env=checkout.env, capture_output=True, text=True, check=False)
     if done.returncode == 77:
-        pytest.skip("no tmpfs can be mounted here")
+        pytest.skip("this environment does not permit mounting a tmpfs")
     assert done.returncode == 1
     assert "No space left on device" in done.stderr
     assert len(done.stderr.splitlines()) == 1

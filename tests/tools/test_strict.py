@@ -100,7 +100,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):
-        pytest.skip(f"no {request.param}: scripts/setup --tools installs it")
+        pytest.skip(f"{request.param} is missing: run scripts/setup --tools")
     return str(request.param)
 
 
@@ -146,7 +146,7 @@ WRONG = {
 @pytest.mark.parametrize("option", WRONG)
 def test_the_first_error_names_the_reason(option: str, header: str, tmp_path: Path) -> None:
     if option == "-xc++" and not shutil.which("g++"):
-        pytest.skip("no g++: scripts/setup --tools installs it")
+        pytest.skip("g++ is missing: run scripts/setup --tools")
     source = f"#include <kmarkers/{header}.h>\n"
     found = compile_source(["gcc", *FLAGS, option], source, tmp_path)
     assert found

@@ -260,7 +260,7 @@ except KeyboardInterrupt as interrupt:
 """
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second test process needs two CPUs")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_run_leaves_no_child_of_the_second_process(
     tmp_path: Path, number: signal.Signals

@@ -447,7 +447,7 @@ def test_report_of_switching_within_all_limits_does_not_say_broken(
     assert main(["table", str(run), "--all"]) == 0
     text = capsys.readouterr().out
     assert "time to switch sites" in text
-    assert "arm-scaling" not in text.split("time to switch")[0], "no slope is made of switches"
+    assert "arm-scaling" not in text.split("time to switch")[0], "a table of slopes has switches"
     page = (run / "report.html").read_text()
     assert "Time of one switch" in page and "What switching must reach" in page
     assert (run / "figures" / "switching-vm.svg").is_file()

@@ -278,7 +278,7 @@ def wait_for_file(path: Path) -> None:
     """Wait until a file exists."""
     until = time.monotonic() + WAIT_SECONDS
     while not path.exists():
-        assert time.monotonic() < until, f"{path} did not appear"
+        assert time.monotonic() < until, f"{path} does not exist after {WAIT_SECONDS:g} s"
         time.sleep(0.05)
 
 
@@ -294,7 +294,7 @@ def wait_until_removed(path: Path) -> None:
     """Wait until a file does not exist."""
     until = time.monotonic() + WAIT_SECONDS
     while path.exists():
-        assert time.monotonic() < until, f"{path} stays"
+        assert time.monotonic() < until, f"{path} still exists after {WAIT_SECONDS:g} s"
         time.sleep(0.05)
 
 

@@ -90,7 +90,7 @@ def build_program(compiler: str, source: str, where: Path, *more: str) -> Path:
     """Compile and link a program without any warning."""
     words = compiler.split()
     if not shutil.which(words[0]):
-        pytest.skip(f"no {words[0]}: {REMEDY}")
+        pytest.skip(f"{words[0]} is missing: {REMEDY}")
     (where / "program.c").write_text(source)
     flags = ["-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", *more]
     # If the caller gives an include directory, the <sys/sdt.h> in that directory is used.
@@ -142,7 +142,7 @@ def test_notes_equal_those_of_systemtap_header(language: str, tmp_path: Path) ->
     """Our notes equal those of SystemTap's header, except for a long double, which readers do not
     support. The test replaces the long double by a double."""
     if not SYSTEMTAP.is_file():
-        pytest.skip("no systemtap-sdt-dev: scripts/setup --tools installs it")
+        pytest.skip(f"{SYSTEMTAP} is missing: run scripts/setup --tools")
     source = FORMS.replace("long double wide", "double wide")
     source = source.replace("STAP_PROBE0(forms, none__either)", "STAP_PROBE(forms, none__either)")
     ours = read_notes(build_program(language, source, tmp_path, "-O2"))
@@ -284,7 +284,7 @@ template <typename T> inline __attribute__((noinline)) T twice(T number)
 @pytest.mark.parametrize("compiler", ["g++", "clang++"])
 def test_inline_function_in_two_files_has_one_note(compiler: str, tmp_path: Path) -> None:
     if not shutil.which(compiler):
-        pytest.skip(f"no {compiler}: {REMEDY}")
+        pytest.skip(f"{compiler} is missing: {REMEDY}")
     (tmp_path / "a.cc").write_text(INLINED + "int other(int n) { return twice(n); }\n")
     main = "int other(int);\nint main(int n, char **) { return twice(n) + other(n) == 0; }\n"
     (tmp_path / "b.cc").write_text(INLINED + main)
@@ -333,7 +333,7 @@ def test_usdt_sites_call_handlers_in_the_program(compiler: str, tmp_path: Path) 
     source.write_text(SITES)
     words = [*compiler.split(), "-Wall", "-Wextra", "-Werror", "-D_GNU_SOURCE", *more]
     if not shutil.which(words[0]):
-        pytest.skip(f"no {words[0]}: {REMEDY}")
+        pytest.skip(f"{words[0]} is missing: {REMEDY}")
     program = tmp_path / "sites"
     library = nativeprograms.NATIVE / "libkmarkers.a"
     subprocess.run([*words, "-o", program, source, library, "-pthread"], check=True)

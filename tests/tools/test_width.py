@@ -90,7 +90,7 @@ def test_fleet_and_history_fit_in_80_columns(
     """The output of fleet and history fits, with long names of runs, a machine without a run, a
     refused run, and a change of costs."""
     for package in ("duckdb", "ruptures", "scipy"):
-        pytest.importorskip(package, reason=f"{package} is missing: scripts/setup --fleet")
+        pytest.importorskip(package, reason=f"{package} is missing: run scripts/setup --fleet")
     monkeypatch.setattr(manyruns, "CPUS", [(CPU, "0x0b10004d"), (f"{CPU} 2", "0x0b10004e")])
     folder, listed = tmp_path / "runs", tmp_path / "machines"
     writer = manyruns.RunWriter(folder)

@@ -102,18 +102,18 @@ fails_with() {
 	error=$1
 	shift
 	if said=$("$@" 2>&1); then
-		echo "# succeeded: $*"
+		echo "# the command succeeded, but must fail: $*"
 		return 1
 	fi
 	echo "$said" | grep -q "$error" && return
-	echo "# said: $said"
+	echo "# the output of the failed command does not match '$error': $said"
 	return 1
 }
 
 # must COMMAND...: run a step without which the suite cannot continue; a failure is a failed result
 must() {
 	"$@" && return
-	result 1 "the suite cannot run: $*"
+	result 1 "the suite cannot continue, because this command failed: $*"
 	return 1
 }
 
@@ -155,7 +155,7 @@ put_raw() {
 
 # same NAME GOT WANTED: a test that passes if both texts are equal
 same() {
-	[ "$2" = "$3" ] || echo "# got '$2', wanted '$3'"
+	[ "$2" = "$3" ] || echo "# $1: got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
 	result $? "$1"
 }
@@ -207,7 +207,7 @@ check_filters_are_freed() {
 	put 0 "$tracing"/events/kmem/kfree/enable
 	echo >"$tracing"/trace
 	if ! grep -q "^kmalloc" /tmp/hashes; then
-		skip "$name" "the trace of this kernel names no hash of ftrace"
+		skip "$name" "the kmalloc events of this kernel do not show ftrace's hashes"
 		return
 	fi
 	[ "$code" -eq 0 ] && [ "$freed" -eq 0 ]
@@ -287,7 +287,7 @@ grows_less_than() {
 		memory=$(print_memory_kib)
 		"$@" && "$@" && "$@" && "$@" || return
 		grown=$(($(print_memory_kib) - memory))
-		echo "# the kernel's memory has grown by $grown KiB"
+		echo "# the kernel's memory has grown by $grown KiB; the limit is $kib KiB"
 		[ "$grown" -ge "$kib" ] || return 0
 	done
 	return 1

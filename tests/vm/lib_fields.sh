@@ -41,7 +41,7 @@ bpftrace_reads_events() {
 	command -v bpftrace >/dev/null && bpftrace \
 		-e 'tracepoint:sched:sched_process_exec { printf("pid %d\n", args->pid); }' \
 		-c /bin/busybox 2>&1 | grep -q "^pid [1-9]" && return
-	skip "$1" "no bpftrace in this test kernel that reads the kernel's own events"
+	skip "$1" "bpftrace is missing, or cannot read the tracepoints of this kernel"
 	return 1
 }
 
@@ -61,7 +61,7 @@ end_tracer() {
 	for _ in 1 2 3; do
 		kill -INT "$1"
 		within 30 has_ended "$1" && break
-		echo "# interrupted once more"
+		echo "# process $1 has not ended after SIGINT: sending SIGINT again"
 	done
 	wait "$1"
 }
@@ -129,7 +129,7 @@ test_own_filters() {
 		result $? "the histogram has the hits and the sums"
 		put "!hist:keys=name:vals=sector" "$own"/fd_request/trigger
 	else
-		skip "a histogram trigger is accepted" "this kernel has none"
+		skip "a histogram trigger is accepted" "this kernel has no histogram triggers"
 	fi
 	put 0 "$own"/fd_request/enable
 }

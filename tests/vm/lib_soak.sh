@@ -88,7 +88,7 @@ toggle_storms() {
 	shift
 	storms_left=$*
 	run_case "$storms_now" >&2 && sleep 5 && return
-	echo "$storms_now failed" >&2
+	echo "case $storms_now of kmarkers_test failed" >&2
 	return 1
 }
 storms_left=

@@ -37,10 +37,10 @@ check_background() {
 	for name in "$@"; do
 		turns=$(cat "/tmp/turns.$name")
 		vain=$(cat "/tmp/vain.$name")
-		echo "# $name: $turns turns succeeded, $vain failed"
+		echo "# $name in the background: $turns repetitions succeeded, $vain failed"
 		[ "$vain" -eq 0 ] || sed 's/^/# /' "/tmp/why.$name"
 		[ "$turns" -gt "$vain" ]
-		result $? "$name in the background: more than half of its turns succeeded"
+		result $? "$name in the background: more than half of the repetitions succeeded"
 	done
 }
 
@@ -137,7 +137,8 @@ find_togglers() {
 		if has_toggler $each; then
 			togglers="$togglers $each"
 		else
-			skip "$each in the background: more than half of its turns succeeded" "this kernel lacks it"
+			skip "$each in the background: more than half of the repetitions succeeded" \
+				"this kernel does not support this activity: $each"
 		fi
 	done
 }

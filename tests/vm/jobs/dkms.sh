@@ -24,7 +24,7 @@ insert_file() {
 	) &
 	if ! within 60 [ -s /tmp/code ]; then
 		waiting=yes
-		echo "its init function has not ended after 60 s" >/tmp/said
+		echo "the init function has not ended after 60 s" >/tmp/said
 		# The kernel would warn of the waiting task later, in the middle of other tests.
 		echo 0 >/proc/sys/kernel/hung_task_timeout_secs
 		return 1

@@ -17,7 +17,7 @@ echo "# reachable"
 expedite_grace_periods 1
 while [ ! -e /tmp/over ]; do
 	sleep 5
-	echo "# $(tail -n 1 /tmp/dropbear)"
+	echo "# dropbear: $(tail -n 1 /tmp/dropbear)"
 done
 kill $!
 ! grep ^kmarkers_ /proc/modules

@@ -17,7 +17,8 @@ if [ -r $preemption ]; then
 	same "the kernel has the preemption model of this row" \
 		"$(sed 's/.*(\(.*\)).*/\1/' $preemption)" "${KMARKERS_PREEMPTION:?}"
 else
-	same "this row requires no other preemption model than the built one" "${KMARKERS_PREEMPTION:?}" "as built"
+	same "this row requires the preemption model with which the kernel was built" \
+		"${KMARKERS_PREEMPTION:?}" "as built"
 fi
 run_with_core "${KMARKERS_SUITES:?}"
 finish
