@@ -144,7 +144,7 @@ def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> 
     assert [line for line in said if re.search(r"(error|warning):", line, re.IGNORECASE)] == []
 
 
-def test_a_module_for_each_header_builds(share: Path, tmp_path: Path) -> None:
+def test_each_module_header_compiles_in_its_own_module(share: Path, tmp_path: Path) -> None:
     texts = {}
     for number, name in enumerate(list_module_headers(share)):
         more = TYPED if name == "kmarkers/typed.h" else ""

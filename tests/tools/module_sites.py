@@ -105,12 +105,12 @@ def test_sites_in_freed_init_functions_are_errors(
     assert "error: SDT probe mine:start is in mine_init, which is freed after init" in said
 
 
-def test_make_variables_add_to_the_flags_of_kmarkers(tmp_path: Path) -> None:
+def test_command_line_flags_add_to_the_flags_of_kmarkers(tmp_path: Path) -> None:
     module = build_module(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
     assert len(read_sites(module)) == 5
 
 
-def test_object_is_the_same_in_two_directories(tmp_path: Path) -> None:
+def test_module_built_in_two_directories_is_identical(tmp_path: Path) -> None:
     script = """for folder in /tmp/a /tmp/another/place; do
         mkdir -p $folder && cp /src/mine.c /src/Kbuild $folder/
         make -s -C $1 M=$folder KCFLAGS=-g0 KMARKERS=/kmarkers modules || exit 1

@@ -46,14 +46,16 @@ def list_installed_files(tree: Path, libdir: str) -> set[str]:
     return {f"/{name}" for name in list_files(root)}
 
 
-def find_missing_tool(tools: Sequence[str]) -> str:
+def describe_missing_tool(tools: Sequence[str]) -> str:
     """Return an error text that names the first missing program and the remedy; "" if all exist."""
     missing = [tool for tool in tools if not shutil.which(tool)]
     return f"{missing[0]} is missing: run scripts/setup --packages" if missing else ""
 
 
 @PAGES
-@pytest.mark.skipif(bool(find_missing_tool(["rpmbuild"])), reason=find_missing_tool(["rpmbuild"]))
+@pytest.mark.skipif(
+    bool(describe_missing_tool(["rpmbuild"])), reason=describe_missing_tool(["rpmbuild"])
+)
 def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs: None) -> None:
     tree = clone_tree(tmp_path)
     packages = run_successfully(tree / "scripts" / "package", "rpm", **COMPILER_FLAGS).split()
@@ -71,7 +73,8 @@ def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs
 @PAGES
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can run makepkg as nobody")
 @pytest.mark.skipif(
-    bool(find_missing_tool(["makepkg", "pacman"])), reason=find_missing_tool(["makepkg", "pacman"])
+    bool(describe_missing_tool(["makepkg", "pacman"])),
+    reason=describe_missing_tool(["makepkg", "pacman"]),
 )
 def test_arch_packages_have_the_files_of_scripts_install(programs: None) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -69,7 +69,7 @@ KERNEL_ONLY = {
 }
 
 
-def parse_benchmark_names(kmbench_list: str) -> dict[str, list[str]]:
+def parse_benchmark_variants(kmbench_list: str) -> dict[str, list[str]]:
     """Parse the output of `kmbench list`; return the variants of each benchmark. Benchmarks of
     switching sites (arm-*) are left out."""
     lines = (line.split(": ") for line in kmbench_list.splitlines())
@@ -79,7 +79,10 @@ def parse_benchmark_names(kmbench_list: str) -> dict[str, list[str]]:
 def make_full_run(root: Path, kmbench_list: str) -> Path:
     """Make a run with all benchmarks in the tiers (measurement environments) of make bench;
     `kmbench_list` is the output of `kmbench list`. Only clones cost the same as their baseline."""
-    programs, kernels = parse_benchmark_names(kmbench_list), parse_benchmark_names(kmbench_list)
+    programs, kernels = (
+        parse_benchmark_variants(kmbench_list),
+        parse_benchmark_variants(kmbench_list),
+    )
     for name, more in KERNEL_ONLY.items():
         kernels.setdefault(name, []).extend(more.split())
 

@@ -374,7 +374,7 @@ def test_notes_on_published_costs_name_known_rows_and_fit_in_a_line() -> None:
 
 
 def test_every_benchmark_has_a_kind_of_result(native_programs: None) -> None:
-    listed = pages.parse_benchmark_names(nativeprograms.run_kmbench("list").stdout)
+    listed = pages.parse_benchmark_variants(nativeprograms.run_kmbench("list").stdout)
     named = [(name, variant) for name, own in listed.items() for variant in own]
     named += [(name, v) for name, own in pages.KERNEL_ONLY.items() for v in own.split()]
     others = {

@@ -73,7 +73,7 @@ HALF, T1, T2 = math.log(2), 12.7062, 4.3027
         ([[3.0]], ["1", "1", "3.000", "1.5000"], None),
     ],
 )
-def test_ratio_of_kernels_equals_a_computation_by_hand(
+def test_time_ratio_of_two_kernels_equals_a_computation_by_hand(
     other: list[list[float]], cells: list[str], half: float | None
 ) -> None:
     """The boots of the first kernel take 1 and 4 s. `half` is the half width of the interval of the
@@ -98,12 +98,14 @@ def test_ratio_of_kernels_equals_a_computation_by_hand(
             assert math.log(last.ratio / last.low) == pytest.approx(half, rel=1e-4)
 
 
-def test_equal_boots_have_an_interval_without_width() -> None:
+def test_interval_of_equal_boots_has_zero_width() -> None:
     times = make_times("k", [2.0], [2.0]) + make_times("a", [3.0], [3.0])
     assert boots.make_ratio_table(times)[2][-2:] == ["1.5000", "[1.5000, 1.5000]"]
 
 
-def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_boot_per_kernel_gives_no_interval(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     macro.write_times(
         tmp_path / "t", [CommandTime("a", "1", "6.1", 2.0), CommandTime("b", "2", "6.1", 3.0)]
     )
@@ -114,7 +116,7 @@ def test_one_boot_has_no_interval(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert lines[2].endswith("two boots of each kernel are needed")
 
 
-def test_a_boot_is_recorded_once_under_one_name(
+def test_second_label_is_refused_within_a_boot(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first run of the program after `kmarkers macro` starts is not recorded. If a boot was
@@ -149,7 +151,7 @@ def test_a_boot_is_recorded_once_under_one_name(
         (["--label", "x", "--runs", "0", "--", "true"], 2, "at least one run is needed"),
     ],
 )
-def test_invalid_recording_is_reported(
+def test_invalid_arguments_or_a_failed_command_record_no_time(
     words: list[str], code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "times.csv"

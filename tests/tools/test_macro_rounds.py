@@ -49,17 +49,19 @@ def simulate_rounds(
     return times
 
 
-def judge_simulations(truth: float, noise: float = NOISE, count: int = 40) -> list[AddedTime]:
+def estimate_simulated_added_times(
+    truth: float, noise: float = NOISE, count: int = 40
+) -> list[AddedTime]:
     chance = random.Random(1)
     # choose_orders() uses the global generator of the Python module random.
     random.seed(1)
     return [estimate_added_time(simulate_rounds(chance, truth, noise, count)) for _ in range(200)]
 
 
-def test_added_time_of_known_size_is_found() -> None:
+def test_interval_contains_the_known_added_time() -> None:
     """The interval contains the true added time, 20 %, in about 95 % of the simulations, although
     the drift of the machine is larger. The verdict is always right."""
-    found = judge_simulations(1.2)
+    found = estimate_simulated_added_times(1.2)
     assert {one.verdict for one in found} == {"slower"}
     covered = sum(one.interval.lo <= 20 <= one.interval.hi for one in found)
     assert covered >= 0.91 * len(found)
@@ -68,14 +70,15 @@ def test_added_time_of_known_size_is_found() -> None:
 
 @pytest.mark.parametrize(("noise", "usual"), [(0.001, "equivalent"), (0.05, "unresolved")])
 def test_identical_states_are_neither_slower_nor_faster(noise: float, usual: str) -> None:
-    verdicts = Counter(one.verdict for one in judge_simulations(1.0, noise))
+    verdicts = Counter(one.verdict for one in estimate_simulated_added_times(1.0, noise))
     assert verdicts["slower"] + verdicts["faster"] <= 2
     assert verdicts[usual] > 180
 
 
 def test_too_few_rounds_have_no_interval() -> None:
     few, enough = (
-        judge_simulations(1.2, count=count)[0] for count in (FEWEST_ROUNDS - 1, FEWEST_ROUNDS)
+        estimate_simulated_added_times(1.2, count=count)[0]
+        for count in (FEWEST_ROUNDS - 1, FEWEST_ROUNDS)
     )
     assert few.verdict == "unresolved" and f"{FEWEST_ROUNDS} rounds in one boot" in few.note
     assert enough.verdict == "slower" and not enough.note
@@ -127,7 +130,7 @@ def test_table_of_added_times_has_a_row_for_each_label_and_kernel() -> None:
     ]
 
 
-def test_interval_covers_how_much_boots_differ() -> None:
+def test_interval_contains_the_added_times_of_all_boots() -> None:
     """The added time is 17, 20 and 23 % in three boots; the interval contains all three values."""
     chance, times = random.Random(3), []
     for boot, truth in (("b", 1.17), ("a", 1.2), ("c", 1.23)):
@@ -145,7 +148,7 @@ def test_order_of_the_states_is_random_and_balanced() -> None:
 
 
 @pytest.fixture
-def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def command_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Simulate the time of the command, which grows from run to run, and is 20 % longer while the
     file `state` holds "on". The file `ran` has the states in which the command ran."""
     chance, state, ran = random.Random(2), tmp_path / "state", tmp_path / "ran"
@@ -161,7 +164,7 @@ def clock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def switch_to(folder: Path, word: str) -> str:
+def make_switch_command(folder: Path, word: str) -> str:
     """Return the shell command that writes a word to the file `state`."""
     return f"echo {word} >{shlex.quote(str(folder / 'state'))}"
 
@@ -171,9 +174,16 @@ def make_macro_command(folder: Path, on: str, off: str, *more: str) -> list[str]
     return ["macro", "--times", str(folder / "t"), "--on", on, "--off", off, *more]
 
 
-def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rounds_are_recorded_and_get_a_verdict(
+    command_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     words = make_macro_command(
-        clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "make", "x y"
+        command_dir,
+        make_switch_command(command_dir, "on"),
+        make_switch_command(command_dir, "off"),
+        "--",
+        "make",
+        "x y",
     )
     assert main(words) == 0
     said = capsys.readouterr()
@@ -182,10 +192,10 @@ def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixtu
     assert row.startswith("make 'x y'") and row.split()[4] == "40" and row.endswith("slower")
     assert f"margin: {MARGIN:g} %" in margin
     assert "40 rounds of make 'x y'" in said.err
-    assert (clock / "state").read_text() == "off\n"
-    ran = (clock / "ran").read_text().split()
+    assert (command_dir / "state").read_text() == "off\n"
+    ran = (command_dir / "ran").read_text().split()
     assert ran[:2] == [OFF, ON]
-    assert [one.state for one in macro.load_times(clock / "t")] == ran[2:]
+    assert [one.state for one in macro.load_times(command_dir / "t")] == ran[2:]
     assert Counter(zip(ran[2::2], ran[3::2], strict=True)) == {(OFF, ON): 20, (ON, OFF): 20}
     # A second measurement adds times to the file. Without COMMAND, all times in the file are
     # judged.
@@ -195,15 +205,17 @@ def test_rounds_are_recorded_and_judged(clock: Path, capsys: pytest.CaptureFixtu
     assert capsys.readouterr().out.splitlines()[1].split()[4] == "42"
 
 
-def test_other_switches_need_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    off, on = switch_to(clock, "off"), switch_to(clock, "on")
-    assert main(make_macro_command(clock, on, off, "--runs", "1", "--", "true")) == 0
-    before = (clock / "t").read_bytes()
-    assert main(make_macro_command(clock, f"{on} ", off, "--runs", "1", "--", "true")) == 2
+def test_changed_on_command_needs_a_new_label(
+    command_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
+    before = (command_dir / "t").read_bytes()
+    assert main(make_macro_command(command_dir, f"{on} ", off, "--runs", "1", "--", "true")) == 2
     assert "name the new measurement with --label" in capsys.readouterr().err
-    assert (clock / "t").read_bytes() == before
+    assert (command_dir / "t").read_bytes() == before
     more = ["--label", "other", "--runs", "1", "--", "true"]
-    assert main(make_macro_command(clock, f"{on} ", off, *more)) == 0
+    assert main(make_macro_command(command_dir, f"{on} ", off, *more)) == 0
     assert capsys.readouterr().out.splitlines()[2].startswith("other ")
 
 
@@ -219,18 +231,20 @@ def test_times_of_a_command_with_newlines_are_continued(clock: Path) -> None:
     assert {one.switch for one in times} == {on, off}
 
 
-def test_other_command_needs_another_label(clock: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    off, on = switch_to(clock, "off"), switch_to(clock, "on")
+def test_changed_measured_command_needs_a_new_label(
+    command_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
     words = ["--label", "one", "--runs", "1", "--"]
-    assert main(make_macro_command(clock, on, off, *words, "true")) == 0
-    before = (clock / "t").read_bytes()
-    assert main(make_macro_command(clock, on, off, *words, "true", "2")) == 2
+    assert main(make_macro_command(command_dir, on, off, *words, "true")) == 0
+    before = (command_dir / "t").read_bytes()
+    assert main(make_macro_command(command_dir, on, off, *words, "true", "2")) == 2
     assert "one was recorded in" in capsys.readouterr().err
-    assert (clock / "t").read_bytes() == before
+    assert (command_dir / "t").read_bytes() == before
 
 
 def test_rounds_are_kept_if_the_terminal_is_gone(
-    clock: Path, monkeypatch: pytest.MonkeyPatch
+    command_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rounds are kept although writing to the terminal fails, as after a hangup."""
 
@@ -238,45 +252,66 @@ def test_rounds_are_kept_if_the_terminal_is_gone(
         raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("kmtools.measure.rounds.Progress.close", fail_to_close)
-    off, on = switch_to(clock, "off"), switch_to(clock, "on")
-    assert main(make_macro_command(clock, on, off, "--runs", "1", "--", "true")) == 0
-    assert [one.round for one in macro.load_times(clock / "t")] == [1, 1]
+    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
+    assert [one.round for one in macro.load_times(command_dir / "t")] == [1, 1]
 
 
-def test_times_of_kernels_and_rounds_share_a_file(
-    clock: Path, capsys: pytest.CaptureFixture[str]
+def test_one_file_holds_times_of_kernels_and_of_rounds(
+    command_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (clock / "t").write_text("label,boot,kernel,seconds\nlock,1,6.1,2.000000\n")
-    off, on = switch_to(clock, "off"), switch_to(clock, "on")
-    assert main(make_macro_command(clock, on, off, "--runs", "1", "--", "true")) == 0
+    (command_dir / "t").write_text("label,boot,kernel,seconds\nlock,1,6.1,2.000000\n")
+    off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
+    assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[1].split() == ["lock", "1", "1", "2.000", "-", "-"]
     assert lines[3].startswith("true ")
     # The label of rounds is not a label of this boot, so the boot can get another label.
-    words = ["macro", "--times", str(clock / "t"), "--label", "nop", "--runs", "1", "--", "true"]
+    words = [
+        "macro",
+        "--times",
+        str(command_dir / "t"),
+        "--label",
+        "nop",
+        "--runs",
+        "1",
+        "--",
+        "true",
+    ]
     assert main(words) == 0
     assert "boot next: " in capsys.readouterr().out
-    assert [one.label for one in macro.load_times(clock / "t")] == ["lock", "true", "true", "nop"]
+    assert [one.label for one in macro.load_times(command_dir / "t")] == [
+        "lock",
+        "true",
+        "true",
+        "nop",
+    ]
 
 
 def test_missing_numpy_is_reported_before_anything_is_measured(
-    clock: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    command_dir: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Times of two states need numpy. Times of kernels need numpy only if the file also has times
     of two states."""
-    words = make_macro_command(clock, switch_to(clock, "on"), switch_to(clock, "off"), "--", "true")
+    words = make_macro_command(
+        command_dir,
+        make_switch_command(command_dir, "on"),
+        make_switch_command(command_dir, "off"),
+        "--",
+        "true",
+    )
     of_kernel = [*words[:3], "--label", "nop", "--runs", "1", "--", "true"]
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert main(words) == 2
     assert "macro: needs the Python package numpy: " in capsys.readouterr().err
-    assert not (clock / "ran").exists() and not (clock / "t").exists()
+    assert not (command_dir / "ran").exists() and not (command_dir / "t").exists()
     assert main(of_kernel) == 0
-    (clock / "t").write_text(
+    (command_dir / "t").write_text(
         f"{','.join(macro.COLUMNS)}\na,1,6.1,1.0,1,on,x,y\na,1,6.1,1.0,1,off,x,y\n"
     )
-    before = (clock / "t").read_bytes()
+    before = (command_dir / "t").read_bytes()
     assert main(of_kernel) == 2
-    assert (clock / "t").read_bytes() == before
+    assert (command_dir / "t").read_bytes() == before
 
 
 @pytest.mark.parametrize(
@@ -302,7 +337,7 @@ def test_missing_numpy_is_reported_before_anything_is_measured(
         (lambda on, off: ["--on", on, "--off", off, "--", "/no/such"], 2, "/no/such: No such file"),
     ],
 )
-def test_failed_command_is_reported_and_off_runs_last(
+def test_failed_command_is_reported_and_the_off_command_runs_last(
     make_words: Callable[[str, str], list[str]],
     code: int,
     said: str,
@@ -310,7 +345,7 @@ def test_failed_command_is_reported_and_off_runs_last(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     (tmp_path / "state").write_text("off\n")
-    words = make_words(switch_to(tmp_path, "on"), switch_to(tmp_path, "off"))
+    words = make_words(make_switch_command(tmp_path, "on"), make_switch_command(tmp_path, "off"))
     assert main(["macro", "--times", str(tmp_path / "t"), *words]) == code
     assert said in capsys.readouterr().err
     assert (tmp_path / "state").read_text() == "off\n"
@@ -324,7 +359,12 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
     count = "echo >>count; [ $(wc -l <count) -lt 9 ]"
     words = ["--", "sh", "-c", f"cd {shlex.quote(str(tmp_path))}; {count}"]
     assert main(
-        make_macro_command(tmp_path, switch_to(tmp_path, "on"), switch_to(tmp_path, "off"), *words)
+        make_macro_command(
+            tmp_path,
+            make_switch_command(tmp_path, "on"),
+            make_switch_command(tmp_path, "off"),
+            *words,
+        )
     )
     assert "3 complete rounds were added" in capsys.readouterr().err
     assert [one.round for one in macro.load_times(tmp_path / "t")] == [1, 1, 2, 2, 3, 3]
@@ -356,8 +396,10 @@ def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals)
     "on". Repeat the signal until the off-command has ended: no signal interrupts the
     off-command."""
     hang = "read now <state; [ $now = off ] || { touch reached; exec sleep 60; }"
-    off = f"sleep 0.3; {switch_to(tmp_path, 'off')}; rm -f reached"
-    words = make_macro_command(tmp_path, switch_to(tmp_path, "on"), off, "--", "sh", "-c", hang)
+    off = f"sleep 0.3; {make_switch_command(tmp_path, 'off')}; rm -f reached"
+    words = make_macro_command(
+        tmp_path, make_switch_command(tmp_path, "on"), off, "--", "sh", "-c", hang
+    )
     # Child processes inherit ignored signals, and pytest may have been started with SIGINT ignored.
     process = subprocess.Popen(
         ["env", "--default-signal", sys.executable, str(ROOT / "scripts/kmarkers"), *words],
@@ -392,7 +434,7 @@ def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Pat
         macro.load_times(tmp_path / "t")
 
 
-def test_rounds_are_numbered_in_each_boot() -> None:
+def test_rounds_are_numbered_per_boot_and_label() -> None:
     """Rounds of other labels, and times of kernels, do not count."""
     own = CommandTime("a", "b", "6.1", 1.0, 4, ON, "go", "run")
     off = replace(own, state=OFF, switch="stop")

@@ -86,7 +86,7 @@ def test_run_of_bench_host_can_be_resumed(tmp_path: Path) -> None:
         ("check-weekly", ["--set=weekly"]),
     ],
 )
-def test_check_target_names_tests(tmp_path: Path, target: str, words: list[str]) -> None:
+def test_check_target_runs_the_named_tests(tmp_path: Path, target: str, words: list[str]) -> None:
     assert run_make(tmp_path, target) == ["check", "--setup", *words]
 
 
@@ -104,7 +104,7 @@ def test_help_fits_a_terminal() -> None:
         ("bench", "QUICK", "--quick"),
     ],
 )
-def test_variable_0_or_empty_disables_an_option(
+def test_make_variable_0_or_empty_adds_no_option(
     tmp_path: Path, target: str, variable: str, option: str
 ) -> None:
     assert option in run_make(tmp_path, target, f"{variable}=1")

@@ -128,7 +128,7 @@ def test_sentence_says_once_that_all_verdicts_are_withheld() -> None:
     assert "(" not in describe_marker_costs(find_marker_costs(LOOP, SITES))
 
 
-def test_run_without_marker_benchmarks_has_a_reason() -> None:
+def test_sentence_says_that_no_marker_benchmark_ran() -> None:
     found = find_marker_costs(
         [make_result("mine", "none", None), make_result("mine", "more", 3.0)], []
     )
@@ -163,12 +163,12 @@ def test_unbounded_interval_is_printed_as_unbounded() -> None:
     ("value", "text"),
     [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
 )
-def test_numbers_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
+def test_numbers_of_the_sentence_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
     assert marker_cost.format_for_sentence(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_marker_cost_is_first_on_the_terminal_and_fits(width: int) -> None:
+def test_summary_begins_with_the_marker_cost_and_fits_the_width(width: int) -> None:
     reasons = (Reason(Level.FAIR, "a virtual machine, " * 5, "a machine of your own"),)
     graded = [
         (make_tier(), Grade(Level.FAIR, reasons)),
@@ -214,11 +214,13 @@ def test_marker_cost_is_first_on_the_terminal_and_fits(width: int) -> None:
         ("nop-encodings", "x", result_kinds.DORMANT),
     ],
 )
-def test_kind_of_dormant_and_enabled_rows(benchmark: str, variant: str, kind: str) -> None:
+def test_benchmark_and_variant_determine_the_kind_of_a_row(
+    benchmark: str, variant: str, kind: str
+) -> None:
     assert result_kinds.find_result_kind(benchmark, variant) == kind
 
 
-def test_each_row_has_one_kind() -> None:
+def test_each_compared_row_has_one_kind() -> None:
     rows = [
         make_result("empty-loop-peers", "none", None),
         make_result("empty-loop-peers", "none-clone"),
@@ -304,7 +306,7 @@ def test_grades_have_their_two_worst_reasons_and_remedies() -> None:
     assert ending.format_grades(three, 100)[0].endswith("why 0; why 1; 1 more on the page")
 
 
-def test_verdicts_are_counted_for_each_tier_without_clones_and_ticks() -> None:
+def test_verdict_counts_exclude_clones_and_emulated_ticks() -> None:
     rows = [
         make_result("b", "none", None, verdict="baseline"),
         make_result("b", "none-clone", verdict="slower"),
@@ -320,7 +322,7 @@ def test_verdicts_are_counted_for_each_tier_without_clones_and_ticks() -> None:
     ]  # fmt: skip
 
 
-def make_round_point(tier: str, kernel: str, rounds: float) -> SwitchPoint:
+def make_round_count_point(tier: str, kernel: str, rounds: float) -> SwitchPoint:
     """Return the number of rounds of a batch."""
     return SwitchPoint(
         tier, kernel, switching.SCALING, switching.ROUND_COUNT, "rounds", 10, "rounds", 8, rounds,
@@ -336,7 +338,7 @@ def test_broken_limits_are_named_for_each_tier_and_kernel() -> None:
         ("native", "6.1", 5.0),
         ("icount", "6", 9.0),
     )
-    points = [make_round_point(*each) for each in measured]
+    points = [make_round_count_point(*each) for each in measured]
     assert ending.format_broken_limits(points, 100) == [
         f"{where}: BROKEN: rounds of a batch of any size: {rounds}, limit at most 3"
         for where, rounds in (("vm, kernel 5.10", 4), ("native, kernel 6.1", 5))
@@ -383,7 +385,7 @@ def test_three_benchmarks_with_the_fewest_blocks_are_named(
 
 
 def test_missing_blocks_of_switching_are_named() -> None:
-    point = make_round_point("vm", "6.1", 3.0)
+    point = make_round_count_point("vm", "6.1", 3.0)
     rows = [make_result("arm-scaling", "v", tier="vm", blocks=KeptBlocks(6, 9, 9))]
     points = [replace(point, blocks=KeptBlocks(5, 9, 9))]
     for made in (points, [*points, replace(point, blocks=KeptBlocks(7, 9, 9))]):
@@ -392,20 +394,22 @@ def test_missing_blocks_of_switching_are_named() -> None:
         ]
 
 
-def test_lines_are_at_most_100_columns_wide_and_hyphens_stay() -> None:
+def test_wrapped_lines_have_at_most_100_columns_and_keep_hyphens() -> None:
     text = "a-b " * 50
     lines = ending.wrap_paragraph(text, 500, " ", "   ")
     assert lines == [f" {text[:99]}", f"    {text[:95]}", "    a-b"]
     assert max(map(len, ending.wrap_paragraph(text, 99))) == 99
 
 
-def test_a_list_beyond_its_limit_names_where_the_rest_is() -> None:
+def test_shortened_list_names_the_place_of_the_rest() -> None:
     lines = list("abc")
     assert ending.cut_lines(lines, 3, "x") == lines
     assert ending.cut_lines(lines, 2, "x") == ["a", "  and more: x"]
 
 
-def make_summary(grades: int, lacking: int, **more: Any) -> tuple[list[str], list[str], list[str]]:
+def render_summary_parts(
+    grades: int, lacking: int, **more: Any
+) -> tuple[list[str], list[str], list[str]]:
     """Return the lines of a summary about the grades and about what is lacking, and the whole. Each
     grade has a line; `lacking` is the number of reasons."""
     costs = find_marker_costs([make_result("mine", "none", None)], [])
@@ -430,12 +434,12 @@ def make_summary(grades: int, lacking: int, **more: Any) -> tuple[list[str], lis
         *((34, 2, (34, 2)), (35, 2, (34, 2))),
     ],
 )
-def test_summary_leaves_five_lines_for_what_was_not_measured(
+def test_summary_leaves_five_lines_for_unmeasured_benchmarks(
     grades: int, lacking: int, shown: tuple[int, int]
 ) -> None:
     """A screen has 40 lines. The cost and an empty line are above the grades, and an empty line and
     the command for the tables are below. Where lines are left out, a line names the command."""
-    _, body, lines = make_summary(grades, lacking)
+    _, body, lines = render_summary_parts(grades, lacking)
     assert len(lines) == min(40, 4 + grades + lacking)
     told = [line for line in body if line.startswith("not measured")]
     more = [n for n, line in enumerate(body) if line.startswith("  and more: ")]
@@ -447,23 +451,23 @@ def test_summary_leaves_five_lines_for_what_was_not_measured(
 
 
 @pytest.mark.parametrize(("most", "shown"), [(10, (4, 2)), (8, (4, 2)), (11, (4, 3)), (14, (5, 5))])
-def test_short_screen_has_four_grades_and_two_reasons(
+def test_short_screen_shows_at_least_four_grades_and_two_reasons(
     most: int, shown: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ending, "LINES", most)
-    _, body, _ = make_summary(10, 10)
+    _, body, _ = render_summary_parts(10, 10)
     assert [n + 1 for n, line in enumerate(body) if "and more" in line] == [shown[0], sum(shown)]
     assert len(body) == sum(shown)
 
 
 def test_summary_names_the_page_and_the_command_for_the_tables() -> None:
-    _, _, lines = make_summary(1, 0, page=Path("a run/report.html"))
+    _, _, lines = render_summary_parts(1, 0, page=Path("a run/report.html"))
     assert lines[-3:] == [
         "", "tables: scripts/kmarkers table 'a run'", "page:   a run/report.html",
     ]  # fmt: skip
-    _, body, _ = make_summary(60, 0, page=Path("p"))
+    _, body, _ = render_summary_parts(60, 0, page=Path("p"))
     assert body[-1] == "  and more: p"
-    _, _, lines = make_summary(1, 0, tier="vm")
+    _, _, lines = render_summary_parts(1, 0, tier="vm")
     assert lines[-1] == "tables: scripts/kmarkers table 'a run' --tier vm"
 
 
@@ -488,7 +492,7 @@ def test_numbers_in_a_sentence_have_about_two_digits(value: float, said: str) ->
         ([("vm", "6.1"), ("vm", "5.10")], ("vm", "5.10")),
     ],
 )
-def test_best_tier_is_the_kernel_of_a_real_machine(
+def test_best_tier_is_metal_then_native_then_vm(
     tiers: list[tuple[str, str]], best: tuple[str, str] | None
 ) -> None:
     rows = [make_result("b", "v", tier=tier, kernel=kernel) for tier, kernel in tiers]
@@ -496,7 +500,7 @@ def test_best_tier_is_the_kernel_of_a_real_machine(
     assert marker_cost.find_best_tier(rows) == best
 
 
-def test_costs_of_other_kernels_and_tiers_are_not_mixed() -> None:
+def test_costs_of_different_kernels_and_tiers_are_not_mixed() -> None:
     other = [replace(SITES[1], kernel="6.13"), replace(SITES[1], tier="metal")]
     rows = [*LOOP, *(replace(LOOP[1], kernel=kernel, delta=9.0) for kernel in ("6.13", "6.2"))]
     found = index_costs_by_place(find_marker_costs(rows, other))
@@ -520,7 +524,7 @@ def test_costs_of_other_kernels_and_tiers_are_not_mixed() -> None:
         ),
     ],
 )
-def test_hot_code_has_the_best_benchmark_of_the_run(
+def test_cost_in_hot_code_uses_the_best_measured_benchmark(
     lost: Sequence[str], value: float | None, how: str
 ) -> None:
     """Costs are in core cycles, of which a tick has 1.5."""
@@ -541,7 +545,7 @@ def test_hot_code_has_the_best_benchmark_of_the_run(
         (("l2",), 1.5, "from the second-level cache"),
     ],
 )
-def test_cold_code_comes_from_the_slowest_source(
+def test_cost_in_cold_code_uses_the_slowest_measured_memory_level(
     levels: Sequence[str], value: float, where: str
 ) -> None:
     sites = [
@@ -552,7 +556,7 @@ def test_cold_code_comes_from_the_slowest_source(
     assert own.how == f"one more site in code that comes {where} (cold-icache-{levels[-1]})"
 
 
-def test_cost_beside_cold_data_names_that_of_a_variable_in_memory() -> None:
+def test_cost_beside_cold_data_names_the_cost_of_a_variable_in_memory() -> None:
     jump = make_result("cold-branch", "jump", 2.0, note="loud")
     memory = make_result("cold-branch", "memory", 20.0, core=None)
     for rows, more in (([jump], ""), ([jump, memory], "; on a variable in memory: 20 TSC cycles")):
@@ -584,7 +588,7 @@ def test_cost_beside_cold_data_names_that_of_a_variable_in_memory() -> None:
         (["quiet generic 6"], None, "", "this run has no getppid-quiet"),
     ],
 )
-def test_system_call_has_the_flavour_that_was_measured(
+def test_cost_in_a_system_call_uses_the_measured_flavour(
     rows: Sequence[str], value: float | None, place: str, how: str
 ) -> None:
     """A call without markers takes 200 ticks, so 4 ticks for two markers are 1 % for one. A
@@ -612,7 +616,7 @@ def test_system_call_has_the_flavour_that_was_measured(
         ((SLOWER,) * 3, "A dormant marker costs 1.0 x in a, 1.0 in a and 1.0 in a."),
     ],
 )
-def test_doubts_about_costs_are_told_beside_them(verdicts: Sequence[str], said: str) -> None:
+def test_unresolved_costs_are_marked_in_the_sentence(verdicts: Sequence[str], said: str) -> None:
     """The unit is not repeated."""
     costs = [MarkerCost("In a", "in a", 1.0, UNBOUNDED, "x", one, "", "") for one in verdicts]
     assert describe_marker_costs(costs) == said
@@ -627,7 +631,9 @@ def test_doubts_about_costs_are_told_beside_them(verdicts: Sequence[str], said: 
         (Interval(1.0, math.inf), "unbounded"),
     ],
 )
-def test_interval_of_a_marker_cost_has_two_finite_ends(ci: Interval | None, said: str) -> None:
+def test_interval_with_an_infinite_end_is_printed_as_unbounded(
+    ci: Interval | None, said: str
+) -> None:
     cost = MarkerCost("In a", "in a", 1.0, ci, "x", SLOWER, "", "")
     assert marker_cost.format_interval(cost) == said
 

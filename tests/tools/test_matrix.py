@@ -55,7 +55,7 @@ def disable_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def built_laboratory(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Add fake modules to the directory with a fake kernel; return this directory. Building modules
     and check_warning_is_detected() are replaced by functions that succeed."""
     modules = laboratory / "modules"
@@ -66,11 +66,13 @@ def built(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def return_passed_build(name: str, modules: Path, log: Path) -> Tally:
         return Tally(passed=1)
 
-    def return_passed_alarm(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+    def return_passed_warning_check(
+        entry: Entry, modules: Path, out: Path, outcome: Outcome
+    ) -> Tally:
         return Tally(passed=1)
 
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", return_passed_build)
-    monkeypatch.setattr(kernelsuite, "check_warning_is_detected", return_passed_alarm)
+    monkeypatch.setattr(kernelsuite, "check_warning_is_detected", return_passed_warning_check)
     monkeypatch.setattr(
         kernelsuite,
         "ensure_kernel",
@@ -101,15 +103,15 @@ def make_crash_script(console: str) -> str:
     return f"printf '# suite: boot\\nok 1 clean\\n' >\"$status\"; printf '{console}' >\"$console\""
 
 
-def test_kernel_with_passed_tests_passes(built: Path) -> None:
-    outcome = run_fake_kernel(built, GOOD)
+def test_kernel_with_passed_tests_passes(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(built_laboratory, GOOD)
     assert outcome.tally == Tally(4, [], ["some: no time"])
     assert list(outcome.suites) == ["build", "alarm", "boot", "orders"]
     assert not outcome.retries
 
 
-def test_kernel_with_a_warning_in_its_log_fails(built: Path) -> None:
-    outcome = run_fake_kernel(built, f'echo "{WARNING}" >"$console"\n{GOOD}')
+def test_kernel_with_a_warning_in_its_log_fails(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(built_laboratory, f'echo "{WARNING}" >"$console"\n{GOOD}')
     assert outcome.suites["log"].failed == ["the kernel log has 1 lines that report faults"]
     assert "1 FAILED" in matrix.format_outcome_table([outcome])
 
@@ -123,13 +125,13 @@ def test_kernel_with_a_warning_in_its_log_fails(built: Path) -> None:
         ("", "ok", 0, 2),
     ],
 )
-def test_check_alarm_requires_a_warning_and_a_failed_test(
-    built: Path, warning: str, verdict: str, code: int, missed: int
+def test_warning_check_requires_a_warning_and_a_failed_test(
+    built_laboratory: Path, warning: str, verdict: str, code: int, missed: int
 ) -> None:
     said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
     entry = catalogue.find_entry(catalogue.get_default_kernel_name())
-    with use_fake_qemu(built, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
-        tally = ALARM(entry, built / "modules", built / "out", Outcome("6.1"))
+    with use_fake_qemu(built_laboratory, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
+        tally = ALARM(entry, built_laboratory / "modules", built_laboratory / "out", Outcome("6.1"))
     assert len(tally.failed) == missed
     assert tally.passed == (0 if missed else 1)
 
@@ -150,78 +152,86 @@ PANICKED = f"{WARNING_ON_PURPOSE}\nKernel panic - not syncing: kernel: panic_on_
     ],
 )
 def test_kernel_with_panic_on_warn_must_panic(
-    built: Path, role: str, log: str, end: str, missed: int
+    built_laboratory: Path, role: str, log: str, end: str, missed: int
 ) -> None:
     said = f'echo "not ok 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
-    (built / "modules" / f"{kernelsuite.WARN_MODULE}.ko").touch()
+    (built_laboratory / "modules" / f"{kernelsuite.WARN_MODULE}.ko").touch()
     entry = Entry(catalogue.get_default_kernel_name(), "s", "linux-source-1", "suite", role)
     outcome = Outcome(entry.name)
-    with use_fake_qemu(built, f'{said}; echo "{log}" >"$console"\n{end}\n'):
-        tally = ALARM(entry, built / "modules", built / "out", outcome)
+    with use_fake_qemu(built_laboratory, f'{said}; echo "{log}" >"$console"\n{end}\n'):
+        tally = ALARM(entry, built_laboratory / "modules", built_laboratory / "out", outcome)
     assert len(tally.failed) == missed
     assert not outcome.retries
 
 
-def test_kernel_with_a_failed_test_fails(built: Path) -> None:
+def test_kernel_with_a_failed_test_fails(built_laboratory: Path) -> None:
     script = 'printf "# suite: orders\\nnot ok 1 x\\n1..1\\n" >"$status"; finish 1\n'
-    outcome = run_fake_kernel(built, script)
+    outcome = run_fake_kernel(built_laboratory, script)
     assert outcome.suites["orders"].failed == ["x"]
     assert "FAILED 6.1 orders: x" in matrix.format_outcome_table([outcome])
 
 
-def test_kernel_with_a_suite_without_a_plan_fails(built: Path) -> None:
-    outcome = run_fake_kernel(built, 'printf "# suite: orders\\nok 1 x\\n" >"$status"; finish 0\n')
+def test_kernel_with_a_suite_without_a_plan_fails(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(
+        built_laboratory, 'printf "# suite: orders\\nok 1 x\\n" >"$status"; finish 0\n'
+    )
     assert outcome.suites["plan"].failed
 
 
-def test_crash_of_the_emulator_is_retried_and_reported(built: Path) -> None:
-    outcome = run_fake_kernel(built, make_boot_script(make_crash_script(PANIC), GOOD))
+def test_crash_of_the_emulator_is_retried_and_reported(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(built_laboratory, make_boot_script(make_crash_script(PANIC), GOOD))
     assert not outcome.tally.failed
     assert outcome.retries == [
         "BUG: unable to handle page fault for address: 0000000000000010",
     ]
-    assert (built / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
+    assert (built_laboratory / "out" / "boot.crash-1" / "console.log").read_text() == PANIC
     assert "RETRIED 6.1" in matrix.format_outcome_table([outcome])
 
 
 @pytest.mark.parametrize(("console", "again"), [(PANIC, True), (OUR_PANIC, False)])
 def test_single_job_is_retried_after_an_emulator_crash(
-    built: Path, capsys: pytest.CaptureFixture[str], console: str, again: bool
+    built_laboratory: Path, capsys: pytest.CaptureFixture[str], console: str, again: bool
 ) -> None:
     request = Request(
         kernel=catalogue.get_default_kernel_name(),
         job=kernelsuite.JOBS / "coexist.sh",
-        out=built / "out",
-        modules=built / "modules",
+        out=built_laboratory / "out",
+        modules=built_laboratory / "modules",
         timeout=20.0,
     )
-    with use_fake_qemu(built, make_boot_script(make_crash_script(console), GOOD)):
-        tally = kernelsuite.run_job(request, built / "log")
+    with use_fake_qemu(built_laboratory, make_boot_script(make_crash_script(console), GOOD)):
+        tally = kernelsuite.run_job(request, built_laboratory / "log")
     assert bool(tally.failed) is not again
     assert ("RETRIED" in capsys.readouterr().out) is again
 
 
-def test_crash_with_a_kmarkers_frame_is_not_retried(built: Path) -> None:
-    outcome = run_fake_kernel(built, make_boot_script(make_crash_script(OUR_PANIC), GOOD))
+def test_crash_with_a_kmarkers_frame_is_not_retried(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(
+        built_laboratory, make_boot_script(make_crash_script(OUR_PANIC), GOOD)
+    )
     assert outcome.tally.failed
     assert not outcome.retries
 
 
-def test_repeated_emulator_crash_fails(built: Path) -> None:
-    outcome = run_fake_kernel(built, make_crash_script(PANIC))
+def test_repeated_emulator_crash_fails(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(built_laboratory, make_crash_script(PANIC))
     assert outcome.tally.failed
     assert len(outcome.retries) == triage.MOST_RETRIES
 
 
-def test_hang_in_a_test_is_not_retried(built: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hang_in_a_test_is_not_retried(
+    built_laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 0.5)
-    outcome = run_fake_kernel(built, f"{make_crash_script('all quiet')}; exec sleep 1000\n")
+    outcome = run_fake_kernel(
+        built_laboratory, f"{make_crash_script('all quiet')}; exec sleep 1000\n"
+    )
     assert not outcome.retries
     assert any(why.startswith("no exit status after 0.5 s") for why in outcome.tally.failed)
 
 
-def test_kernel_that_does_not_boot_is_retried(built: Path) -> None:
-    outcome = run_fake_kernel(built, make_boot_script("exit 0", GOOD))
+def test_kernel_that_does_not_boot_is_retried(built_laboratory: Path) -> None:
+    outcome = run_fake_kernel(built_laboratory, make_boot_script("exit 0", GOOD))
     assert not outcome.tally.failed
     assert outcome.retries == ["the kernel did not boot"]
 
@@ -246,7 +256,11 @@ def test_results_of_several_boots_are_added(tmp_path: Path) -> None:
     [("debug:kasan", [], 4), ("gates", registry.read_guest_suites(), 2), ("gates", [], 1)],
 )
 def test_slow_machine_gets_a_longer_time_limit(
-    built: Path, monkeypatch: pytest.MonkeyPatch, role: str, lists: list[list[str]], boots: int
+    built_laboratory: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    role: str,
+    lists: list[list[str]],
+    boots: int,
 ) -> None:
     seen: list[tuple[str, bool]] = []
 
@@ -254,7 +268,7 @@ def test_slow_machine_gets_a_longer_time_limit(
         settings, pace = asked[5:]
         assert isinstance(settings, dict) and isinstance(pace, float)
         seen.append((settings.get("KMARKERS_SUITES", ""), pace > 1.0))
-        return Result(ok=True, exit_code=0, out=built / "none")
+        return Result(ok=True, exit_code=0, out=built_laboratory / "none")
 
     monkeypatch.setattr(kernelsuite, "boot_and_run_job", record_boot)
     entry = replace(catalogue.find_entry(catalogue.get_default_kernel_name()), role=role)
@@ -262,14 +276,16 @@ def test_slow_machine_gets_a_longer_time_limit(
         monkeypatch.setattr(kernelsuite, "ALARM_SECONDS", seconds)
         monkeypatch.setattr(kernelsuite, "ALARM_DEBUG_SECONDS", seconds)
         seen.clear()
-        kernelsuite.build_and_run_suites(entry, built / "modules", built, Outcome("k"), {}, lists)
+        kernelsuite.build_and_run_suites(
+            entry, built_laboratory / "modules", built_laboratory, Outcome("k"), {}, lists
+        )
         assert [is_slow for _, is_slow in seen] == [slow] * boots
         every = [name for names in registry.read_guest_suites() for name in names]
         assert " ".join(names for names, _ in seen).split() == (every if boots > 1 else [])
 
 
 def test_all_suites_of_a_kernel_run_in_two_boots(
-    built: Path, monkeypatch: pytest.MonkeyPatch
+    built_laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The suites are divided into two boots, because together they would exceed the time limit."""
     seen: list[object] = []
@@ -279,11 +295,13 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
         return Outcome(kernel)
 
     monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome)
-    monkeypatch.setattr(kernelpage, "KEPT", built / "kept")
+    monkeypatch.setattr(kernelpage, "KEPT", built_laboratory / "kept")
     for keeps in (True, False):
-        matrix.run_suites_in_kernel(catalogue.get_default_kernel_name(), keeps, built / "x.log")
+        matrix.run_suites_in_kernel(
+            catalogue.get_default_kernel_name(), keeps, built_laboratory / "x.log"
+        )
     assert seen == [registry.read_guest_suites(), ()]
-    assert (built / "kept" / f"{catalogue.get_default_kernel_name()}.json").is_file()
+    assert (built_laboratory / "kept" / f"{catalogue.get_default_kernel_name()}.json").is_file()
 
 
 def test_line_modules_linked_in_is_not_a_stack_frame() -> None:
@@ -322,10 +340,12 @@ STALE = """\
         ("[  200.1]", "[  200.0] BUG: it began here\n[  200.1]", False),
     ],
 )
-def test_crash_at_a_stale_int3_is_retried(built: Path, was: str, now: str, again: bool) -> None:
+def test_crash_at_a_stale_int3_is_retried(
+    built_laboratory: Path, was: str, now: str, again: bool
+) -> None:
     assert was in STALE
     outcome = run_fake_kernel(
-        built, make_boot_script(make_crash_script(STALE.replace(was, now, 1)), GOOD)
+        built_laboratory, make_boot_script(make_crash_script(STALE.replace(was, now, 1)), GOOD)
     )
     assert bool(outcome.retries) is again
     assert bool(outcome.tally.failed) is not again
@@ -349,10 +369,12 @@ def test_crash_at_a_stale_int3_is_retried(built: Path, was: str, now: str, again
     ],
 )
 def test_address_without_a_symbol_counts_as_code_of_kmarkers(
-    built: Path, line: str, ours: bool
+    built_laboratory: Path, line: str, ours: bool
 ) -> None:
     assert triage.find_kmarkers_frames(line, ["patcher"]) == [line] * ours
-    outcome = run_fake_kernel(built, make_boot_script(make_crash_script(f"{PANIC}{line}\n"), GOOD))
+    outcome = run_fake_kernel(
+        built_laboratory, make_boot_script(make_crash_script(f"{PANIC}{line}\n"), GOOD)
+    )
     assert bool(outcome.tally.failed) == ours
     assert len(outcome.retries) == (not ours)
 
@@ -391,37 +413,37 @@ OBSTACLES = [
 
 @pytest.mark.parametrize(("error", "said"), OBSTACLES)
 def test_exception_is_reported_as_a_failure(
-    built: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
+    built_laboratory: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, said: str
 ) -> None:
     def raise_error(*_: object) -> NoReturn:
         raise error
 
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", raise_error)
-    assert said in run_fake_kernel(built, GOOD).suites["run"].failed[0]
+    assert said in run_fake_kernel(built_laboratory, GOOD).suites["run"].failed[0]
     monkeypatch.setattr(kernelsuite, "ensure_kernel", raise_error)
-    assert said in run_fake_kernel(built, GOOD).suites["fetch"].failed[0]
-    monkeypatch.setattr(suites, "LOGS", built)
+    assert said in run_fake_kernel(built_laboratory, GOOD).suites["fetch"].failed[0]
+    monkeypatch.setattr(suites, "LOGS", built_laboratory)
     tally = suites.run_all_suites([Suite("one", raise_error), Suite("two", lambda log: Tally(1))])
     assert (tally.passed, len(tally.failed)) == (1, 1)
     assert said in tally.failed[0]
 
 
 def test_results_are_stored_and_published(
-    built: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    built_laboratory: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = built / "kernels.md"
+    page = built_laboratory / "kernels.md"
     monkeypatch.setattr(kernelpage, "PAGE", page)
-    monkeypatch.setattr(kernelpage, "KEPT", built / "results")
-    monkeypatch.setattr(kernelpage, "STORE", built / "kernels.json")
+    monkeypatch.setattr(kernelpage, "KEPT", built_laboratory / "results")
+    monkeypatch.setattr(kernelpage, "STORE", built_laboratory / "kernels.json")
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "0123abcd")
-    (built / "none").mkdir()
-    (built / "modules").rename(built / "none" / "6.1")
+    (built_laboratory / "none").mkdir()
+    (built_laboratory / "modules").rename(built_laboratory / "none" / "6.1")
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
     first = catalogue.load_kernels()[:1]
     monkeypatch.setattr(catalogue, "load_kernels", lambda: first)
     monkeypatch.setattr(registry, "read_guest_suites", lambda: [["orders"]])
     assert main(["publish", "kernels"]) == 2
-    with use_fake_qemu(built, GOOD):
+    with use_fake_qemu(built_laboratory, GOOD):
         assert main(["check", "matrix"]) == 0
     assert not page.exists()
     assert main(["publish", "kernels"]) == 0
@@ -430,14 +452,14 @@ def test_results_are_stored_and_published(
 
 
 def test_full_disk_is_reported_if_a_boot_fails(
-    built: Path, monkeypatch: pytest.MonkeyPatch
+    built_laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    usage = shutil.disk_usage(built)._replace(free=1)
+    usage = shutil.disk_usage(built_laboratory)._replace(free=1)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage)
-    assert not run_fake_kernel(built, GOOD).tally.failed
+    assert not run_fake_kernel(built_laboratory, GOOD).tally.failed
     assert (
         "no disk space left for the logs"
-        in run_fake_kernel(built, make_crash_script("")).suites["run"].failed[0]
+        in run_fake_kernel(built_laboratory, make_crash_script("")).suites["run"].failed[0]
     )
 
 
@@ -448,7 +470,7 @@ def test_ktap_output_is_split_by_suite() -> None:
     assert ktap.parse_ktap_by_suite(f"{KTAP}1..4\n".splitlines())["plan"].failed
 
 
-def test_table_has_times_and_retries() -> None:
+def test_outcome_table_has_times_and_retries() -> None:
     outcomes = [
         Outcome("quick", seconds=240.0),
         Outcome("debug", seconds=300.0, may_take=kernelsuite.SLOW_DEBUG_SECONDS),
@@ -480,11 +502,11 @@ def test_version_checks_outside_compat_are_found(
 
 
 @pytest.fixture
-def outdated(built: Path, monkeypatch: pytest.MonkeyPatch) -> KernelResults:
+def outdated_results(built_laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> KernelResults:
     """Publish results of kernel 6.1 of which the suite `many` failed, `core` is missing, and
     `typed` and `cases` have changed since. Return these results."""
     for name, file in (("PAGE", "page.md"), ("KEPT", "kept"), ("STORE", "kernels.json")):
-        monkeypatch.setattr(kernelpage, name, built / file)
+        monkeypatch.setattr(kernelpage, name, built_laboratory / file)
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef")
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
     monkeypatch.setattr(kernelpage, "list_files_changed_since", lambda commit: None)
@@ -526,12 +548,12 @@ def run_in_fake_guests(
     return seen, run_matrix
 
 
-def test_only_suites_that_changed_are_repeated(
-    outdated: KernelResults, monkeypatch: pytest.MonkeyPatch
+def test_only_failed_missing_or_changed_suites_are_repeated(
+    outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With missing=1, suites run that failed, have no result, or changed later; with `cases` also
     `modules`, which needs it. The other results stay, with their date and commit."""
-    seen, run_matrix = run_in_fake_guests(monkeypatch, outdated.version)
+    seen, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
     repeated = ["cases", "modules", "typed", "many", "core"]
     assert not run_matrix().failed
     assert [name for names in seen for name in names] == repeated
@@ -552,7 +574,7 @@ def test_only_suites_that_changed_are_repeated(
 
 
 def test_suites_are_not_repeated_in_another_version_of_a_kernel(
-    outdated: KernelResults, monkeypatch: pytest.MonkeyPatch
+    outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen, run_matrix = run_in_fake_guests(monkeypatch, "6.1.9-2")
     with pytest.raises(FailedError, match=r"6\.1\.9-1, and this is 6\.1\.9-2: run all suites"):
@@ -561,9 +583,9 @@ def test_suites_are_not_repeated_in_another_version_of_a_kernel(
 
 
 def test_repeated_suites_of_uncommitted_trees_are_not_published(
-    outdated: KernelResults, monkeypatch: pytest.MonkeyPatch
+    outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, run_matrix = run_in_fake_guests(monkeypatch, outdated.version)
+    _, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef-dirty")
     run_matrix()
     with pytest.raises(UnableError, match="of no commit"):

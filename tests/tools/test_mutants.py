@@ -107,7 +107,7 @@ def test_invalid_mutant_is_refused() -> None:
         list(parse_mutant_table(ROW.replace("kernel core", "nowhere")))
 
 
-def test_failure_of_unchanged_code_is_no_skip(
+def test_failure_of_unchanged_code_fails_the_check_of_mutants(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """If tests fail with the unchanged code, the check of mutants fails and is not skipped."""

@@ -168,7 +168,7 @@ def read_make_list(target: str) -> set[str]:
     return set(subprocess.run(words, capture_output=True, text=True, check=True).stdout.split())
 
 
-def test_second_build_in_a_folder_waits(tmp_path: Path) -> None:
+def test_second_build_in_a_folder_waits_for_the_first(tmp_path: Path) -> None:
     """A build waits while another process builds in the same folder."""
     words = [str(word) for word in build_make_command("list-shared", out=tmp_path / "new")]
     with hold_lock(tmp_path / "new" / ".lock", "unused"):
@@ -178,7 +178,7 @@ def test_second_build_in_a_folder_waits(tmp_path: Path) -> None:
     assert second.wait(60.0) == 0
 
 
-def test_every_build_takes_the_lock() -> None:
+def test_every_build_of_native_takes_the_build_lock() -> None:
     """Only build_make_command(), which takes a lock, makes a command that builds in native/."""
     builds = [
         path.name

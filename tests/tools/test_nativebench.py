@@ -246,7 +246,7 @@ def test_kmtools_does_not_run_on_the_measuring_cpu(
     assert between == [allowed] and os.sched_getaffinity(0) == allowed
 
 
-def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
+def test_all_processes_measure_on_the_cpu_that_the_first_process_chose(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first process chooses a CPU and prints the reason. The option --prefer names this CPU for
@@ -282,7 +282,9 @@ def test_all_processes_measure_on_the_cpu_that_the_first_has_chosen(
     assert os.sched_getaffinity(0) == allowed
 
 
-def test_end_by_the_time_limit_is_told(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_message_says_that_the_time_limit_was_reached(
+    kmbench: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each process takes ten seconds of a simulated clock. The shown share is the larger one of the
     measured windows and of the time limit. Each process has ten seconds a block, and ten minutes,
     to complete a benchmark."""
@@ -392,7 +394,7 @@ def test_lines_of_a_pipe_are_read_to_the_end() -> None:
         assert [*lines] == ["x" * 4093 + "end"]
 
 
-def test_progress_lines_are_not_output(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_lines_are_separated_from_other_output(monkeypatch: pytest.MonkeyPatch) -> None:
     """The time limit is counted from the last completed benchmark; a repeated line of progress does
     not prolong it."""
     times = iter(range(100))
@@ -454,11 +456,11 @@ def test_disturbances_are_appended_to_env(tmp_path: Path, monkeypatch: pytest.Mo
     """The disturbances are those of the CPU in the env file, or of no CPU."""
     asked = []
 
-    def compute(_before: object, _after: object, cpu: int) -> dict[str, float]:
+    def return_two_seconds(_before: object, _after: object, cpu: int) -> dict[str, float]:
         asked.append(cpu)
         return {"seconds": 2.0}
 
-    monkeypatch.setattr(disturbance, "compute_disturbances", compute)
+    monkeypatch.setattr(disturbance, "compute_disturbances", return_two_seconds)
     before = disturbance.read_disturbance_counters()
     for text in ("kernel=k\ncpu=3\n", "kernel=k\n"):
         (tmp_path / "env").write_text(text)

@@ -61,7 +61,7 @@ def make_planted_result(row: selftest.Planted, **changed: Any) -> Result:
     return replace(result, median=cost, ci=interval, delta_ci=None) if is_baseline else result
 
 
-def make_run(changed: dict[str, dict[str, Any]]) -> list[Result]:
+def make_run_results(changed: dict[str, dict[str, Any]]) -> list[Result]:
     """Return the results of a run without faults. `changed` maps names of variants to fields of
     their results that get other values."""
     planted = [make_planted_result(row, **changed.get(row.variant, {})) for row in selftest.ROWS]
@@ -93,7 +93,7 @@ def run_check_neighbours(
 def test_right_verdicts_pass_beside_every_neighbour(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    assert run_check_neighbours(monkeypatch, tmp_path, make_run({})) == 0
+    assert run_check_neighbours(monkeypatch, tmp_path, make_run_results({})) == 0
     out = capsys.readouterr().out
     for kind in neighbours.KINDS:
         assert f"{kind}: 10 of 10 rows of hot loops are resolved (100.0%, at least 80%)" in out
@@ -139,19 +139,19 @@ def test_each_fault_fails_the_check_but_unresolved_rows_do_not(
     """The check fails for a false verdict about a planted row, an A/A clone that differs, too few
     verdicts, or a withheld verdict whose reason is not on the first screen. Unresolved rows alone
     do not fail the check."""
-    results = make_run(changed)
+    results = make_run_results(changed)
     assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == code
     assert said in capsys.readouterr().out
 
 
-def test_reason_of_a_whole_benchmark_is_on_the_first_screen(
+def test_reason_shared_by_all_rows_is_on_the_first_screen(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """All verdicts of a run are withheld for one reason. The first screen shows this reason for the
     rows of the headline, so no row counts as withheld without a reason. The check fails only
     because too few rows have a verdict."""
     rows = [f"marker-jump-{name}" for name in ("middle", "first", "x", "y", "z")]
-    results = make_run(dict.fromkeys(rows, WITHHELD_ROW))
+    results = make_run_results(dict.fromkeys(rows, WITHHELD_ROW))
     assert run_check_neighbours(monkeypatch, tmp_path, results, "-o", "kinds=busy") == 1
     out = capsys.readouterr().out
     assert "0 of 10" in out and "10 withheld" in out and "0 withheld rows without a reason" in out
@@ -162,7 +162,7 @@ def test_unknown_neighbour_is_refused(capsys: pytest.CaptureFixture[str]) -> Non
     assert "is not one of memory, busy, bursts-same-cpu, bursts-pinned" in capsys.readouterr().err
 
 
-def test_every_kind_is_a_neighbour_process() -> None:
+def test_every_kind_has_a_neighbour_process() -> None:
     assert set(neighbours.KINDS) < set(neighbour.NEIGHBOURS)
 
 
@@ -189,21 +189,23 @@ def test_load_runs_on_the_given_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
     assert seen == [{max(allowed)}]
 
 
-def test_findings_of_each_run_have_seeds_of_their_own(
+def test_each_run_has_its_own_seed_and_findings(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     """In each round, one run is measured with each neighbour. The file has the findings of all
     runs, the share of late windows in the worst benchmark, and the windows of each CPU."""
     asked: list[tuple[int, str]] = []
     late = replace(NOT_LATE, share=0.25)
-    results = make_run({"nops": {"late": late}, "imul": {"delta_ci": Interval(8.0, 9.0)}})
+    results = make_run_results({"nops": {"late": late}, "imul": {"delta_ci": Interval(8.0, 9.0)}})
     windows = [WINDOW._replace(cpu=cpu) for cpu in (3, 0, 3)]
 
-    def measure(number: int, plan: measuring.RunSettings) -> tuple[collect.RawDir, list[Result]]:
+    def record_run_and_return_results(
+        number: int, plan: measuring.RunSettings
+    ) -> tuple[collect.RawDir, list[Result]]:
         asked.append((number, plan.neighbour))
         return collect.RawDir(make_tier(), tmp_path, windows), results
 
-    monkeypatch.setattr(aa, "measure_run_with_verdicts", measure)
+    monkeypatch.setattr(aa, "measure_run_with_verdicts", record_run_and_return_results)
     plan = measuring.RunSettings(64, 12)
     assert neighbours.judge_neighbours(["busy", "memory"], 3, plan, tmp_path / "f.json")
     kinds = [kind for _ in range(3) for kind in ("busy", "memory")]
@@ -247,13 +249,13 @@ def test_neighbour_process_gets_the_first_or_the_last_cpu(
     ran: list[list[str]] = []
     process = MagicMock()
 
-    def start(command: list[str], **_: object) -> MagicMock:
+    def record_command(command: list[str], **_: object) -> MagicMock:
         ran.append(command)
         return process
 
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity[0])
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: affinity.append({*cpus}))
-    monkeypatch.setattr("subprocess.Popen", start)
+    monkeypatch.setattr("subprocess.Popen", record_command)
     with pytest.raises(ZeroDivisionError), neighbour.run_neighbour_process(name, 7):
         assert affinity[-1] == ({9} if pinned else {2, 5, 9})
         raise ZeroDivisionError
@@ -268,12 +270,12 @@ def test_bursts_and_pauses_last_for_a_second_on_average(
     """A burst comes before a pause. Both end at the end of the input."""
     lasted: dict[str, list[float]] = {"spin_for_seconds": [], "wait_for_input_end": []}
 
-    def record(name: str, seconds: float) -> bool:
+    def record_duration(name: str, seconds: float) -> bool:
         lasted[name].append(seconds)
         return name == ending and len(lasted[name]) == 2000
 
     for name in lasted:
-        monkeypatch.setattr(neighbour, name, partial(record, name))
+        monkeypatch.setattr(neighbour, name, partial(record_duration, name))
     neighbour.alternate_load_and_sleep(1)
     assert len(lasted["spin_for_seconds"]) == 2000
     assert len(lasted["wait_for_input_end"]) == (1999 if ending == "spin_for_seconds" else 2000)
@@ -281,7 +283,9 @@ def test_bursts_and_pauses_last_for_a_second_on_average(
         assert sum(seconds) / len(seconds) == pytest.approx(1.0, abs=0.1)
 
 
-def test_busy_loop_ends_with_its_time_or_its_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_busy_loop_ends_after_its_time_or_at_the_end_of_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The clock advances by 10 ms whenever it is read. The input is checked every 50 ms."""
     clock = [0.0]
     checked: list[float] = []

@@ -147,25 +147,25 @@ def test_packing_a_run_twice_gives_the_same_bytes(run: Path) -> None:
     assert Path("a.zip").read_bytes() == Path("b.zip").read_bytes()
 
 
-def make_quick(env: dict[str, Any]) -> None:
+def mark_run_as_quick(env: dict[str, Any]) -> None:
     env["run"]["quick"] = True
 
 
-def make_incomplete(env: dict[str, Any]) -> None:
+def mark_run_as_incomplete(env: dict[str, Any]) -> None:
     why = {"tier": "metal", "why": "the run ended too early"}
     env["run"] |= {"missing": [why], "resume": "make bench RESUME=x"}
 
 
-def make_emulated(env: dict[str, Any]) -> None:
+def mark_tier_as_emulated(env: dict[str, Any]) -> None:
     env["tiers"][0]["env"]["emulated"] = "1"
 
 
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (make_quick, "is not packed. QUICK RUN"),
-        (make_incomplete, "Not measured: metal, because the run ended too early."),
-        (make_emulated, "each of its tiers ran on an emulated CPU"),
+        (mark_run_as_quick, "is not packed. QUICK RUN"),
+        (mark_run_as_incomplete, "Not measured: metal, because the run ended too early."),
+        (mark_tier_as_emulated, "each of its tiers ran on an emulated CPU"),
     ],
 )
 def test_quick_incomplete_or_emulated_run_is_refused(
@@ -180,36 +180,39 @@ def test_quick_incomplete_or_emulated_run_is_refused(
     assert said in shown.err and shown.out == "" and [*Path().iterdir()] == []
 
 
-def make_changed(env: dict[str, Any]) -> None:
+def set_source_with_local_changes(env: dict[str, Any]) -> None:
     env["source"] = {"commit": "abc", "dirty": True}
 
 
-def make_unknown(env: dict[str, Any]) -> None:
+def set_source_without_commit(env: dict[str, Any]) -> None:
     env["source"] = {"commit": None, "dirty": None}
 
 
-def make_committed(env: dict[str, Any]) -> None:
+def set_source_with_commit(env: dict[str, Any]) -> None:
     env["source"] = {"commit": "abc", "dirty": False}
 
 
-def make_poor(env: dict[str, Any]) -> None:
-    make_committed(env)
+def mark_tsc_as_not_invariant(env: dict[str, Any]) -> None:
+    set_source_with_commit(env)
     env["tiers"][0]["env"]["invariant_tsc"] = "0"
 
 
 def add_emulated_tier(env: dict[str, Any]) -> None:
     """Add an emulated tier, whose numbers are always poor."""
-    make_committed(env)
+    set_source_with_commit(env)
     env["tiers"].append({"tier": "vm", "kernel": "6.1", "env": {"emulated": "1"}, "vm": {}})
 
 
 @pytest.mark.parametrize(
     ("change", "faults"),
     [
-        (make_committed, []),
-        (make_changed, ["its sources had local changes"]),
-        (make_unknown, ["its sources are of no known commit"]),
-        (make_poor, ["native, kernel 6.1.0-(.*): poor numbers: a time stamp counter that is not"]),
+        (set_source_with_commit, []),
+        (set_source_with_local_changes, ["its sources had local changes"]),
+        (set_source_without_commit, ["its sources are of no known commit"]),
+        (
+            mark_tsc_as_not_invariant,
+            ["native, kernel 6.1.0-(.*): poor numbers: a time stamp counter that is not"],
+        ),
     ],
 )
 def test_listing_says_why_the_collection_would_not_accept_the_run(
@@ -267,7 +270,7 @@ def test_git_ignores_what_commands_write_into_a_contributed_run(
 def test_grades_are_unknown_without_numpy(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    change_env(run, make_committed)
+    change_env(run, set_source_with_commit)
     monkeypatch.setattr(report, "has_package", lambda _: False)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     assert "its grades are unknown, because they need the package" in capsys.readouterr().out
@@ -303,7 +306,7 @@ def test_commands_tell_how_to_unpack_a_packed_run(
         assert "unpack it by python3 -m zipfile -e x.zip" in capsys.readouterr().err
 
 
-def test_reference_run_may_not_name_its_machine(run: Path) -> None:
+def test_reference_run_that_names_its_machine_is_refused(run: Path) -> None:
     for text in (f"6.1.0-{HOST}", "gcc in /home/x"):
         with pytest.raises(RunError, match="a name or a path of this machine"):
             reference.check_no_private_data({"kernel": {"release": text}})
@@ -372,7 +375,7 @@ def test_packed_run_is_named_after_date_and_cpu(env: dict[str, Any], name: str) 
     assert pack.make_packed_name(env) == name
 
 
-def test_content_has_the_numbers_of_counts_and_samples() -> None:
+def test_listing_has_the_numbers_of_counts_and_samples() -> None:
     """The counts of hardware events, which are many, are only counted, and the env is kept."""
     text = "# schema=2\nhead\nnative,k,1,b\nnative,k,1,b\nvm,k,1,a\n"
     env: dict[str, Any] = {

@@ -66,7 +66,7 @@ def list_default_modules() -> list[str]:
     return found
 
 
-def test_version_is_the_same_everywhere() -> None:
+def test_changelog_command_and_modules_have_the_same_version() -> None:
     changelog = (ROOT / "debian" / "changelog").read_text(encoding="utf-8")
     newest = re.match(r"kmarkers \(([^)]+)\)", changelog)
     assert newest
@@ -110,7 +110,7 @@ def test_archive_of_a_commit_is_reproducible(tmp_path: Path) -> None:
     assert archive.read_bytes() != archives[0]
 
 
-def test_archive_needs_a_git_commit(tmp_path: Path) -> None:
+def test_archive_outside_a_git_checkout_is_refused(tmp_path: Path) -> None:
     for name in ("scripts/package", "include/kmarkers/version.h"):
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, tmp_path / name)

@@ -68,7 +68,7 @@ def peer(request: pytest.FixtureRequest) -> str:
     return f"peer-{name}"
 
 
-def test_a_peer_is_listed(peer: str) -> None:
+def test_both_variants_of_a_peer_are_listed(peer: str) -> None:
     """Both variants of a peer are listed, and no message says that the peer is missing."""
     done = run_kmbench("list")
     lines = dict(line.split(":", 1) for line in done.stdout.splitlines())
@@ -77,7 +77,7 @@ def test_a_peer_is_listed(peer: str) -> None:
     assert f"SKIP {peer}:" not in done.stderr
 
 
-def test_a_peer_is_measured(peer: str, tmp_path: Path) -> None:
+def test_enabled_peer_is_measured_or_has_a_reason(peer: str, tmp_path: Path) -> None:
     """kmbench measures the disabled probe of a peer, and either measures the enabled probe or
     prints the reason why it cannot. The env file names the variants whose layouts share code."""
     raw = tmp_path / "raw"

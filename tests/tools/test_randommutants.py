@@ -635,7 +635,7 @@ def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     both = threading.Barrier(randommutants.GUESTS, timeout=60)
 
-    def judge_late(change: Change, _: Path) -> randommutants.LateJudgement:
+    def defer_judgement(change: Change, _: Path) -> randommutants.LateJudgement:
         assert (tmp_path / "a.c").read_text() == change.text
 
         def boot() -> Judgement:
@@ -647,7 +647,9 @@ def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.M
         return boot
 
     changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(4))
-    tally = randommutants.judge_mutants("C", changes, 4, judge_late, tmp_path / "report", tmp_path)
+    tally = randommutants.judge_mutants(
+        "C", changes, 4, defer_judgement, tmp_path / "report", tmp_path
+    )
     assert tally.failed == ["a.c:1 change 3: no boot"]
     assert "2 of 3 mutants caught" in (tmp_path / "report").read_text()
     assert (tmp_path / "a.c").read_text() == "sound\n"
@@ -662,7 +664,7 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
     monkeypatch.setattr(randommutants, "GUESTS", 1)
     booted, began, interrupted = list[str](), threading.Event(), threading.Event()
 
-    def judge_late(change: Change, _: Path) -> randommutants.LateJudgement:
+    def defer_judgement(change: Change, _: Path) -> randommutants.LateJudgement:
         def boot() -> Judgement:
             booted.append(change.text)
             began.set()
@@ -687,7 +689,7 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
     monkeypatch.setattr(randommutants.Sample, "record_mutant", interrupt)
     changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(2))
     with pytest.raises(KeyboardInterrupt):
-        randommutants.judge_mutants("C", changes, 2, judge_late, tmp_path / "report", tmp_path)
+        randommutants.judge_mutants("C", changes, 2, defer_judgement, tmp_path / "report", tmp_path)
     assert booted == ["b0\n"]
 
 

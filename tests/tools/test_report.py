@@ -159,7 +159,7 @@ def test_published_cycles_are_compared_with_native_results_only(
     assert generic["published_delta"] == pytest.approx(1.1671381)
 
 
-class Collector(HTMLParser):
+class PageCollector(HTMLParser):
     """Collects tags, ids, labels of figures, and attributes that could load a resource."""
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ class Collector(HTMLParser):
 
 def test_html_loads_no_resource_and_figures_have_labels(run: Path) -> None:
     text = (run / "report.html").read_text()
-    parsed = Collector()
+    parsed = PageCollector()
     parsed.feed(text)
     assert all(value.startswith(("#", "data:image/png;base64,")) for value in parsed.fetched)
     assert not re.search(r"https?://|@import|url\((?!#)", text)

@@ -114,13 +114,13 @@ def test_results_of_a_program_are_those_after_earlier_output(
     log = tmp_path / "log"
     log.write_text("1..9\nnot ok 1 earlier\n")
 
-    def run(words: object, log: Path, env: object) -> int:
+    def append_program_output(words: object, log: Path, env: object) -> int:
         assert env == {"A": "b"}
         with log.open("a") as file:
             file.write(said)
         return code
 
-    monkeypatch.setattr(processes, "run_program", run)
+    monkeypatch.setattr(processes, "run_program", append_program_output)
     assert suites.run_ktap_program([Path("/bin/kmbench"), 1], log, {"A": "b"}) == wanted
 
 
@@ -132,13 +132,13 @@ def test_results_of_pytest_are_those_of_its_report(
                    for n, x in cases.items())  # fmt: skip
     log, calls = tmp_path / "x.log", []
 
-    def run(words: list[str], log: Path, env: object) -> int:
+    def write_report_once(words: list[str], log: Path, env: object) -> int:
         calls.append((words, env))
         if len(calls) == 1:
             log.with_suffix(".xml").write_text(f"<a><b>{text}</b></a>")
         return 1
 
-    monkeypatch.setattr(processes, "run_program", run)
+    monkeypatch.setattr(processes, "run_program", write_report_once)
     wanted = Tally(1, ["t.b", "t.c"], ["t.d: no way"])
     assert suites.run_pytest(log, "a.py", "-x", env={"A": "b"}) == wanted
     words = [sys.executable, "-m", "pytest", "-q", f"--junitxml={tmp_path}/x.xml", "a.py", "-x"]
@@ -221,11 +221,11 @@ def test_log_of_a_failed_suite_is_named(capsys: pytest.CaptureFixture[str]) -> N
 def test_output_of_a_logged_suite_is_in_its_log(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def work() -> Tally:
+    def print_and_pass() -> Tally:
         print("words")
         return Tally(2)
 
-    assert suites.make_logged_run(work)(tmp_path / "log") == Tally(2)
+    assert suites.make_logged_run(print_and_pass)(tmp_path / "log") == Tally(2)
     assert (tmp_path / "log").read_text() == "words\n"
     assert capsys.readouterr().out == ""
     assert suites.make_one_result_tally(True, "a") == Tally(1)

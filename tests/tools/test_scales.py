@@ -452,15 +452,21 @@ def test_margins_keep_room_for_the_axis() -> None:
     """A letter is 6.96 units wide. Names have 60 to 290 units, or at least 200 with a caveat;
     numbers have 60 to 240 units; the axis has at least 150."""
 
-    def measure(name: str, words: str, width: float, **more: Any) -> tuple[float, float]:
+    def measure_row_margins(
+        name: str, words: str, width: float, **more: Any
+    ) -> tuple[float, float]:
         row = replace(Row(name, 1.0, 0.5, 1.5, SLOWER, words), **more)
         return costs.measure_margins([Panel("b", "u", Scale(0.0, 2.0), [row])], width)
 
-    assert measure("", "", 720) == (60, 60)
-    assert measure("a" * 10, "b" * 20, 720) == pytest.approx((81.6, 151.2))
-    assert measure("a" * 99, "b" * 99, 720) == (290, 240)
-    assert measure("a" * 99, "b" * 99, 520) == (130, 240)
-    assert measure("a", "", 720, caveat="c") == measure("a", "", 720, blank="c") == (200, 60)
+    assert measure_row_margins("", "", 720) == (60, 60)
+    assert measure_row_margins("a" * 10, "b" * 20, 720) == pytest.approx((81.6, 151.2))
+    assert measure_row_margins("a" * 99, "b" * 99, 720) == (290, 240)
+    assert measure_row_margins("a" * 99, "b" * 99, 520) == (130, 240)
+    assert (
+        measure_row_margins("a", "", 720, caveat="c")
+        == measure_row_margins("a", "", 720, blank="c")
+        == (200, 60)
+    )
     assert costs.measure_margins([], 720) == (60, 60)
 
 

@@ -22,7 +22,7 @@ from kmtools.suites import secureboot as check
 GOOD = 'printf "%s\\n" "$@" >"$HERE/words"; echo quiet >"$console"; finish 0'
 
 
-class Steps:
+class FakeSigningSteps:
     """Replaces chroot.run_in_chroot(): records the name of each step, and writes the files that the
     step would write. The step named `fails` fails."""
 
@@ -56,12 +56,12 @@ class Steps:
 
 
 @pytest.fixture
-def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Steps:
+def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSigningSteps:
     """Replace firmware and signing programs by fake ones."""
     tree = laboratory / "firmware, tree"
     (tree / secureboot.FIRMWARE).parent.mkdir(parents=True)
     (tree / secureboot.FIRMWARE).touch()
-    done = Steps()
+    done = FakeSigningSteps()
     monkeypatch.setattr(secureboot, "fetch_firmware", lambda suite: tree)
     monkeypatch.setattr(chroot, "run_in_chroot", done.run_in_chroot)
     (laboratory / "modules").mkdir()
@@ -101,7 +101,7 @@ def find_option_values(laboratory: Path, option: str) -> list[str]:
 
 
 def test_kernel_and_modules_are_signed_and_the_key_is_removed(
-    laboratory: Path, steps: Steps
+    laboratory: Path, steps: FakeSigningSteps
 ) -> None:
     keep = 'for arg; do case $arg in */kernel | */initramfs) cp "$arg" "$HERE";; esac; done; '
     result = boot_under_secure_boot(laboratory, keep + GOOD)
@@ -114,7 +114,9 @@ def test_kernel_and_modules_are_signed_and_the_key_is_removed(
     assert not list(laboratory.rglob("*.pem"))
 
 
-def test_options_enforce_verification_and_protect_variables(laboratory: Path, steps: Steps) -> None:
+def test_options_enforce_verification_and_protect_variables(
+    laboratory: Path, steps: FakeSigningSteps
+) -> None:
     boot_under_secure_boot(laboratory)
     assert "q35,smm=on" in find_option_values(laboratory, "-machine")
     assert "driver=cfi.pflash01,property=secure,value=on" in find_option_values(
@@ -128,7 +130,7 @@ def test_options_enforce_verification_and_protect_variables(laboratory: Path, st
     assert "readonly" not in variables
 
 
-def test_nothing_is_signed_without_the_option(laboratory: Path, steps: Steps) -> None:
+def test_nothing_is_signed_without_the_option(laboratory: Path, steps: FakeSigningSteps) -> None:
     assert boot_under_secure_boot(laboratory, signed=False).ok
     assert steps.names == ["MAKE_KEY"]
 
@@ -137,7 +139,11 @@ def test_nothing_is_signed_without_the_option(laboratory: Path, steps: Steps) ->
     ("given", "names"), [(True, ["mine.ko"]), (False, ["mine.ko"]), (True, [])]
 )
 def test_key_of_dkms_is_used_if_it_is_given(
-    laboratory: Path, steps: Steps, monkeypatch: pytest.MonkeyPatch, given: bool, names: list[str]
+    laboratory: Path,
+    steps: FakeSigningSteps,
+    monkeypatch: pytest.MonkeyPatch,
+    given: bool,
+    names: list[str],
 ) -> None:
     """The key is copied before the first step; without it, that step makes a key. Modules are
     signed in the tree of the kernel's suite, with the kernel's folders."""
@@ -180,7 +186,9 @@ def test_key_of_dkms_is_used_if_it_is_given(
     assert binds and [one[1] for one in seen] == [["src"], ["src"], ["src", *binds]][: len(seen)]
 
 
-def test_boot_without_secure_boot_has_no_firmware(laboratory: Path, steps: Steps) -> None:
+def test_boot_without_secure_boot_has_no_firmware(
+    laboratory: Path, steps: FakeSigningSteps
+) -> None:
     request = Request(
         catalogue.get_default_kernel_name(),
         laboratory / "job",
@@ -195,20 +203,22 @@ def test_boot_without_secure_boot_has_no_firmware(laboratory: Path, steps: Steps
 
 
 @pytest.mark.parametrize("step", ["MAKE_KEY", "SIGN_KERNEL", "SIGN_MODULES"])
-def test_error_of_a_failed_step_names_the_log(laboratory: Path, steps: Steps, step: str) -> None:
+def test_error_of_a_failed_step_names_the_log(
+    laboratory: Path, steps: FakeSigningSteps, step: str
+) -> None:
     steps.fails = step
     with pytest.raises(UnableError, match=r"cannot be made, see .*signing\.log"):
         boot_under_secure_boot(laboratory)
     assert not steps.work.exists()
 
 
-def test_missing_firmware_file_is_reported(laboratory: Path, steps: Steps) -> None:
+def test_missing_firmware_file_is_reported(laboratory: Path, steps: FakeSigningSteps) -> None:
     (laboratory / "firmware, tree" / secureboot.FIRMWARE).unlink()
     with pytest.raises(UnableError, match=r"secboot\.fd is missing"):
         boot_under_secure_boot(laboratory)
 
 
-def test_expected_console_text_ends_a_boot(laboratory: Path, steps: Steps) -> None:
+def test_expected_console_text_ends_a_boot(laboratory: Path, steps: FakeSigningSteps) -> None:
     script = f'echo "OVMF: {secureboot.REFUSAL}." >"$console"; exec sleep 1000'
     result = boot_under_secure_boot(laboratory, script, signed=False, until=secureboot.REFUSAL)
     assert result.seconds < 300

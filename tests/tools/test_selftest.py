@@ -301,13 +301,13 @@ def test_tries_share_no_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     passed."""
     seeds: list[int] = []
 
-    def measure(raw: Path, **words: Any) -> None:
+    def record_seed(raw: Path, **words: Any) -> None:
         assert (words["blocks"], words["processes"]) == (128, 6)
         assert words["benchmarks"] == ["planted"]
         seeds.append(words["seed"])
 
     made = simulate_results(1)
-    monkeypatch.setattr(native, "measure_processes", measure)
+    monkeypatch.setattr(native, "measure_processes", record_seed)
     monkeypatch.setattr(collect, "load_raw_folder", lambda *_: SimpleNamespace(rows=[], tier=None))
     monkeypatch.setattr(selftest, "compute_results", lambda *_: made)
     assert selftest.run_self_test(40) == DONE and seeds == [40]

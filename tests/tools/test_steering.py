@@ -65,10 +65,12 @@ def events() -> list[tuple[str, dict[str, Any]]]:
 def steer(monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]) -> Steer:
     """Return a Steer for a measurement whose processes are simulated."""
 
-    def run_process(part: Path, words: list[object], _: object, more: str, *__: object) -> None:
+    def simulate_process(
+        part: Path, words: list[object], _: object, more: str, *__: object
+    ) -> None:
         write_process(part, int(str(words[3])), [str(word) for word in words[4:]], more)
 
-    monkeypatch.setattr(native, "run_kmbench", run_process)
+    monkeypatch.setattr(native, "run_kmbench", simulate_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
     return Steering("native", 16, RunCache(), tell, said.append)

@@ -174,7 +174,7 @@ def test_size_of_a_site_is_the_growth_by_16_copies(
     bytes of tables. 0x1a bytes of text are before the return."""
     head = "  0 .text  {:08x}  0\n      CONTENTS\n  1 kmarkers_x  {:08x}  0\n  2 .data  4  0\n"
 
-    def capture(words: list[object], *_: object) -> SimpleNamespace:
+    def return_object_listing(words: list[object], *_: object) -> SimpleNamespace:
         copies = 17 if "-17." in str(words[-1]) else 1
         text = head.format(0x30 * copies + 3, 24 * copies + 8)
         if "-d" in words:
@@ -183,7 +183,7 @@ def test_size_of_a_site_is_the_growth_by_16_copies(
             text = "x:\n\n0 <f0>:\n 1a: ret\n\n0 <f1>:\n\n5 <f0.cold>:\n 5: ud2\n"
         return SimpleNamespace(stdout=text, returncode=0)
 
-    monkeypatch.setattr("kmtools.base.processes.capture_output", capture)
+    monkeypatch.setattr("kmtools.base.processes.capture_output", return_object_listing)
     site = objects.measure_site_form("sdt-nop", tmp_path, Counter(text=6, data=0))
     assert site.sizes == {
         "text": 42, "text-likely": 26, "text-unlikely": 16, "data": 0, "tables": 24, "strings": 0,
@@ -204,7 +204,7 @@ def test_recorded_function_entries_are_those_of_all_shared_sources(
     }
     compiled: list[str] = []
 
-    def capture(words: list[object], *_: object) -> SimpleNamespace:
+    def return_compiler_output(words: list[object], *_: object) -> SimpleNamespace:
         if words[0] == "make":
             return SimpleNamespace(stdout="\n".join(["bench_modules/ops_x.c", *tables]))
         if words[0] == "gcc":
@@ -213,7 +213,7 @@ def test_recorded_function_entries_are_those_of_all_shared_sources(
             return SimpleNamespace(returncode=int(not tables), stderr=" no header\n")
         return SimpleNamespace(stdout=tables[compiled[-1]])
 
-    monkeypatch.setattr("kmtools.base.processes.capture_output", capture)
+    monkeypatch.setattr("kmtools.base.processes.capture_output", return_compiler_output)
     assert objects.count_recorded_function_entries() == 3 + 32
     assert compiled == [*tables]
     tables.clear()

@@ -504,7 +504,7 @@ def test_truncated_samples_are_refused(
     assert "truncated" in capsys.readouterr().err
 
 
-def make_time(
+def make_time_point(
     variant: str,
     sites: int,
     median: float,
@@ -526,8 +526,8 @@ def make_time(
 def test_ratio_to_one_batch_is_at_most_that_of_10_000_sites() -> None:
     """The columns are the numbers of sites of other methods. The ratio is that at the largest of
     these numbers, but not beyond 10,000."""
-    ours = [make_time("batched", 10**n, 2000.0 * 10**n) for n in (2, 3, 4, 5, 6)]
-    other = [make_time("one-by-one", 10**n, 3000.0 * 10**n) for n in (2, 3)]
+    ours = [make_time_point("batched", 10**n, 2000.0 * 10**n) for n in (2, 3, 4, 5, 6)]
+    other = [make_time_point("one-by-one", 10**n, 3000.0 * 10**n) for n in (2, 3)]
     heads, rows = switchtable.make_switch_time_rows([*other, *ours])
     assert heads == ["way", "100", "1,000", "times ours at 1,000"]
     assert rows == [
@@ -536,24 +536,24 @@ def test_ratio_to_one_batch_is_at_most_that_of_10_000_sites() -> None:
     ]
     many = [
         *ours,
-        make_time("stop-machine", 10**5, 8e8),
-        make_time("stop-machine", 10**4, 4e7),
+        make_time_point("stop-machine", 10**5, 8e8),
+        make_time_point("stop-machine", 10**4, 4e7),
     ]
     heads, rows = switchtable.make_switch_time_rows(many)
     assert heads == ["way", "10,000", "100,000", "times ours at 10,000"]
     assert rows[1] == ["stop_machine (in a buffer)", "40.0M", "800M", "2.000"]
-    part = make_time("batched-map", 10, 5.0, measured="part")
-    lone = [make_time("idle", 100, 7.0), make_time("unknown", 10, 1.0), part]
+    part = make_time_point("batched-map", 10, 5.0, measured="part")
+    lone = [make_time_point("idle", 100, 7.0), make_time_point("unknown", 10, 1.0), part]
     assert switchtable.make_switch_time_rows(lone) == (
         ["way", "10", "100", "times ours at 100"], [["nothing", "", "7", ""]],
     )  # fmt: skip
-    zero = [make_time("batched", 100, 0.0), make_time("idle", 100, 7.0)]
+    zero = [make_time_point("batched", 100, 0.0), make_time_point("idle", 100, 7.0)]
     assert [row[1:] for row in switchtable.make_switch_time_rows(zero)[1]] == [["0", ""], ["7", ""]]
 
 
 def test_switching_of_kmarkers_alone_has_no_ratio() -> None:
-    ours = [make_time("batched", n, 2000.0 * n) for n in (10, 1)]
-    ours.append(make_time("batched-map", 3, 5.0, measured="part"))
+    ours = [make_time_point("batched", n, 2000.0 * n) for n in (10, 1)]
+    ours.append(make_time_point("batched-map", 3, 5.0, measured="part"))
     assert switchtable.make_switch_time_rows(ours) == (
         ["way", "1", "10"], [["ours, one batch", "2.00k", "20.0k"]],
     )  # fmt: skip
@@ -561,12 +561,12 @@ def test_switching_of_kmarkers_alone_has_no_ratio() -> None:
 
 def test_parts_of_a_batch_are_divided_by_the_sites() -> None:
     points = [
-        make_time("batched", 100, 900.0),
-        make_time("batched", 10, 100.0),
-        make_time("one-by-one", 7, 70.0),
-        make_time("batched", 8, 9.0, "arm-stall"),
-        make_time("batched-map", 10, 25.0),
-        make_time("batched-round-count", 100, 2.5),
+        make_time_point("batched", 100, 900.0),
+        make_time_point("batched", 10, 100.0),
+        make_time_point("one-by-one", 7, 70.0),
+        make_time_point("batched", 8, 9.0, "arm-stall"),
+        make_time_point("batched-map", 10, 25.0),
+        make_time_point("batched-round-count", 100, 2.5),
     ]
     heads, rows = switchtable.make_batch_part_rows(points)
     assert heads == ["of one batch, per site", "10", "100"]
@@ -585,8 +585,8 @@ def test_gaps_are_shares_of_the_gap_of_stop_machine() -> None:
         *(("idle", 10, 50.0), ("stop-machine", 10, 2000.0), ("batched", 10, 500.0)),
         *(("batched", 9, 500.0), ("batched", 1000, 1.0), ("stop-machine", 1000, 0.0)),
     ]
-    points = [make_time(f"{way}-stall", n, gap, "arm-stall") for way, n, gap in gaps]
-    heads, rows = switchtable.make_stall_rows([make_time("batched", 3, 4.0), *points])
+    points = [make_time_point(f"{way}-stall", n, gap, "arm-stall") for way, n, gap in gaps]
+    heads, rows = switchtable.make_stall_rows([make_time_point("batched", 3, 4.0), *points])
     assert heads == ["meanwhile", "sites", "median gap", "95 %", "switches",
                      "of that of stop_machine"]  # fmt: skip
     stop = "stop_machine (in a buffer)"
@@ -604,10 +604,10 @@ def test_only_tables_with_rows_are_shown_for_each_tier(monkeypatch: pytest.Monke
     """A note on missing blocks is below the tables of its benchmark, once."""
     monkeypatch.setenv("COLUMNS", "100")
     blocks = KeptBlocks(5, 8, 8)
-    gap = make_time("idle-stall", 10, 50.0, "arm-stall", kernel="5.10")
+    gap = make_time_point("idle-stall", 10, 50.0, "arm-stall", kernel="5.10")
     points = [
-        make_time("stores-alone", 10, 20.0, tier="native", unit="TSC cycles", blocks=blocks),
-        make_time("stores-alone", 20, 30.0, tier="native", unit="TSC cycles", blocks=blocks),
+        make_time_point("stores-alone", 10, 20.0, tier="native", unit="TSC cycles", blocks=blocks),
+        make_time_point("stores-alone", 20, 30.0, tier="native", unit="TSC cycles", blocks=blocks),
         dataclasses.replace(gap, blocks=KeptBlocks(8, 8, 8)),
     ]
     assert [text.splitlines() for text in switchtable.make_switch_tables(points)] == [

@@ -105,24 +105,24 @@ def test_kernels_are_listed_with_their_versions(
     ]
     monkeypatch.setattr(catalogue, "load_kernels", lambda: [ENTRY, *others])
 
-    def read_table() -> list[list[str]]:
+    def read_kernel_table() -> list[list[str]]:
         kernels.print_kernels()
         return [line.split() for line in capsys.readouterr().out.splitlines()]
 
     head = ["NAME", "SUITE", "VERSION", "UNPACKED", "QEMU"]
-    assert read_table() == [
+    assert read_kernel_table() == [
         *(head, ["k", "s", "?", "no", "emulator"], ["gone", "s", "?", "no", "emulator"]),
         *(["built", "s", "?", "no", "emulator"], ["nothing", "s", "?", "no", "emulator"]),
         ["t", "t", "?", "no", "emulator"],
     ]
     PrivateApt("s").update_lists()
-    assert [row[2] for row in read_table()[1:]] == ["2", "gone", "1", "gone", "?"]
+    assert [row[2] for row in read_kernel_table()[1:]] == ["2", "gone", "1", "gone", "?"]
     (mirror.dir.parent / "bin/apt-cache").write_text("#!/bin/sh\nexit 100\n")
-    assert [row[2] for row in read_table()[1:]] == ["?"] * 5
+    assert [row[2] for row in read_kernel_table()[1:]] == ["?"] * 5
     tree = catalogue.get_kernel_dir("k")
     tree.mkdir(parents=True)
     catalogue.Kernel("k", "s", "p", "7", "6.1.0-7", "v").save_record(tree)
-    assert read_table()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
+    assert read_kernel_table()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
 
 
 def test_image_is_found_in_either_place(tmp_path: Path) -> None:
@@ -347,11 +347,11 @@ def test_program_needs_its_loader_and_libraries(
     (tmp_path / "lib/libc.so.6").symlink_to("libc-2.41.so")
     asked: list[list[object]] = []
 
-    def answer(words: list[object]) -> CompletedProcess[str]:
+    def record_command(words: list[object]) -> CompletedProcess[str]:
         asked.append(words)
         return CompletedProcess([], 0, LISTED, "")
 
-    monkeypatch.setattr(unpack, "capture_output", answer)
+    monkeypatch.setattr(unpack, "capture_output", record_command)
     libraries = ["/lib/x86_64-linux-gnu/libz.so.1", "/lib/own.so", "/lib/libc.so.6"]
     found = unpack.list_program_files(tmp_path, "/usr/bin/perf")
     assert [where for _, where in found] == ["/usr/bin/perf", LOADER, *libraries]
@@ -387,26 +387,26 @@ def test_missing_tracers_are_reported_with_the_reason(
 ) -> None:
     """The files of the tracers that can run are returned."""
 
-    def list_files(tree: Path, program: str) -> list[tuple[Path, str]]:
+    def list_files_unless_perf(tree: Path, program: str) -> list[tuple[Path, str]]:
         if program == "/usr/bin/perf":
             raise UnableError("no perf")
         return [(tree / program[1:], program), (tree / "lib/libc", "/lib/libc")]
 
     asked: list[tuple[str, str, list[str]]] = []
 
-    def fetch(suite: str, name: str, packages: list[str]) -> Path:
+    def record_fetch(suite: str, name: str, packages: list[str]) -> Path:
         asked.append((suite, name, packages))
         return tmp_path
 
-    monkeypatch.setattr(unpack, "list_program_files", list_files)
-    monkeypatch.setattr(unpack, "fetch_programs", fetch)
+    monkeypatch.setattr(unpack, "list_program_files", list_files_unless_perf)
+    monkeypatch.setattr(unpack, "fetch_programs", record_fetch)
     files, missing = tracers.fetch_tracers("trixie")
     assert asked == [("trixie", "tracers", ["trace-cmd", "linux-perf", "bpftrace"])]
     assert sorted(files.values()) == ["/lib/libc", "/usr/bin/bpftrace", "/usr/bin/trace-cmd"]
     assert missing == ["perf: no perf"]
 
-    def fail(*_: object) -> Path:
+    def raise_fetch_error(*_: object) -> Path:
         raise FetchError("no mirror")
 
-    monkeypatch.setattr(unpack, "fetch_programs", fail)
+    monkeypatch.setattr(unpack, "fetch_programs", raise_fetch_error)
     assert tracers.fetch_tracers("trixie") == ({}, ["tracers: no mirror"])
