@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from kmtools.base.paths import ROOT
 from nativeprograms import LIBRARIES
-from test_packages import PAGES, list_files, run_successfully
+from test_packages import PAGES, list_files_below, run_successfully
 
 # Compile each variant of a benchmark as one function, not as one function for each code layout.
 COMPILER_FLAGS = {"EXTRA": "-DBENCH_UNTIMED"}
@@ -43,7 +43,7 @@ def list_installed_files(tree: Path, libdir: str) -> set[str]:
     words = (tree / "scripts" / "install", "command", "dev", "dkms")
     zsh = "/usr/share/zsh/site-functions"
     run_successfully(*words, DESTDIR=root, PREFIX="/usr", LIBDIR=libdir, ZSHDIR=zsh)
-    return {f"/{name}" for name in list_files(root)}
+    return {f"/{name}" for name in list_files_below(root)}
 
 
 def describe_missing_tool(tools: Sequence[str]) -> str:

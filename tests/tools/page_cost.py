@@ -33,7 +33,7 @@ with open(sys.argv[1], newline="") as file:
 SAMPLES = PROCESSES * BLOCKS * BENCHMARKS * VARIANTS * len(LOOPS)
 
 
-def make_run(path: Path) -> Path:
+def write_run_of_a_million_samples(path: Path) -> Path:
     """Write a run of a million samples."""
     rng = random.Random(1)
     path.mkdir()
@@ -79,7 +79,7 @@ def measure_report_time_ratio(run: Path) -> float:
 
 def test_report_of_a_million_samples_is_within_time_and_memory_limits(tmp_path: Path) -> None:
     assert SAMPLES == 1_000_000
-    run, took = make_run(tmp_path / "run"), [float("inf")]
+    run, took = write_run_of_a_million_samples(tmp_path / "run"), [float("inf")]
     while len(took) <= TRIES and min(took) > TIMES:
         took.append(measure_report_time_ratio(run))
     # ru_maxrss is the peak memory of the largest child process.

@@ -42,7 +42,7 @@ def test_interval_treats_boots_as_clusters() -> None:
     assert 0.92 <= covered / 400 <= 0.99
 
 
-def make_times(label: str, *boot_times: list[float]) -> list[CommandTime]:
+def make_command_times(label: str, *boot_times: list[float]) -> list[CommandTime]:
     """Return the times of a command under a kernel, a list for each boot."""
     return [
         CommandTime(label, f"{label}{number}", "6.1", seconds)
@@ -78,7 +78,7 @@ def test_time_ratio_of_two_kernels_equals_a_computation_by_hand(
 ) -> None:
     """The boots of the first kernel take 1 and 4 s. `half` is the half width of the interval of the
     logarithm. The kernels are in the order of the file."""
-    first, second = make_times("k", [1.0], [4.0]), make_times("a", *other)
+    first, second = make_command_times("k", [1.0], [4.0]), make_command_times("a", *other)
     heads, base, row = boots.make_ratio_table(first + second)
     assert heads == ["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]
     assert base == ["k", "2", "2", "2.000", "-", "-"]
@@ -99,7 +99,7 @@ def test_time_ratio_of_two_kernels_equals_a_computation_by_hand(
 
 
 def test_interval_of_equal_boots_has_zero_width() -> None:
-    times = make_times("k", [2.0], [2.0]) + make_times("a", [3.0], [3.0])
+    times = make_command_times("k", [2.0], [2.0]) + make_command_times("a", [3.0], [3.0])
     assert boots.make_ratio_table(times)[2][-2:] == ["1.5000", "[1.5000, 1.5000]"]
 
 

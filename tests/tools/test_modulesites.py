@@ -55,7 +55,7 @@ FLAGS += [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 TABLES = ("imv", "markers", "sdt", "sdtnote")
 
 
-def compile_source(folder: Path, text: str, *flags: str) -> Path:
+def compile_fake_module(folder: Path, text: str, *flags: str) -> Path:
     """Compile a source, and give the tables in the object file the names that they have in a
     module."""
     (folder / "mine.c").write_text(text)
@@ -104,7 +104,7 @@ def test_sites_have_the_names_and_places_of_the_source(
 ) -> None:
     """Each site has its function in the machine code; a marker also has its function in the source,
     which may be inlined."""
-    module = compile_source(tmp_path, SOURCE)
+    module = compile_fake_module(tmp_path, SOURCE)
     assert sorted(read_sites(module), key=str) == sorted(WORK, key=str)
     assert main(["sites", str(module)]) == 0
     said = capsys.readouterr()
@@ -118,7 +118,7 @@ def test_sites_that_are_freed_after_init_are_errors(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A marker without a site may be in a freed function."""
-    module = compile_source(tmp_path, SOURCE, "-DEARLY")
+    module = compile_fake_module(tmp_path, SOURCE, "-DEARLY")
     assert sorted(read_sites(module), key=str) == sorted([*WORK, *EARLY], key=str)
     assert main(["sites", str(module)]) == 1
     freed = "is in early, which is freed after init: "
@@ -135,7 +135,7 @@ def test_sites_that_are_freed_after_init_are_errors(
 def test_module_without_tables_has_no_sites(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = compile_source(tmp_path, "int work(void) { return 0; }\n")
+    module = compile_fake_module(tmp_path, "int work(void) { return 0; }\n")
     assert main(["sites", str(module)]) == 0
     said = capsys.readouterr().out
     assert said == f"{module}: no markers, SDT probes or immediate values\n"
@@ -145,13 +145,13 @@ def test_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
     """A module is a relocatable ELF file, and the tables have pointers."""
     program, text = tmp_path / "program", tmp_path / "text"
     text.write_text("no module")
-    module = compile_source(tmp_path, "int main(void) { return 0; }\n")
+    module = compile_fake_module(tmp_path, "int main(void) { return 0; }\n")
     subprocess.run(["gcc", "-o", program, tmp_path / "mine.o"], check=True)
     for path in (program, text):
         with pytest.raises(UnableError, match=f"{path} is no module: "):
             read_sites(path)
     assert read_sites(module) == []
-    module = compile_source(tmp_path, SOURCE)
+    module = compile_fake_module(tmp_path, SOURCE)
     subprocess.run(
         ["objcopy", "--remove-section=.rela.discard_kmarkers_markers", module], check=True
     )

@@ -27,7 +27,7 @@ PAGES = pytest.mark.skipif(
 )
 
 
-def run_command(*words: object, **variables: object) -> subprocess.CompletedProcess[str]:
+def run_in_tree(*words: object, **variables: object) -> subprocess.CompletedProcess[str]:
     """Run a command in the source tree with additional environment variables."""
     return subprocess.run(
         [str(word) for word in words],
@@ -41,12 +41,12 @@ def run_command(*words: object, **variables: object) -> subprocess.CompletedProc
 
 def run_successfully(*words: object, **variables: object) -> str:
     """Run a command that must succeed; return its output."""
-    done = run_command(*words, **variables)
+    done = run_in_tree(*words, **variables)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
 
-def list_files(root: Path) -> set[str]:
+def list_files_below(root: Path) -> set[str]:
     """Return the files and links below a directory."""
     return {
         str(path.relative_to(root))
@@ -99,7 +99,7 @@ def test_archive_of_a_commit_is_reproducible(tmp_path: Path) -> None:
         os.utime(tree / "README.md", (len(name), len(name)))
         (tree / "README.md").chmod(0o600)
         (tree / f"left {name}").touch()
-        done = run_command(tree / "scripts" / "package", "dist")
+        done = run_in_tree(tree / "scripts" / "package", "dist")
         assert done.returncode == 0, done.stderr
         archive = Path(done.stdout.strip())
         assert archive.name == f"kmarkers-{read_version()}.tar.xz"
@@ -114,7 +114,7 @@ def test_archive_outside_a_git_checkout_is_refused(tmp_path: Path) -> None:
     for name in ("scripts/package", "include/kmarkers/version.h"):
         (tmp_path / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / name, tmp_path / name)
-    done = run_command(tmp_path / "scripts" / "package", "dist")
+    done = run_in_tree(tmp_path / "scripts" / "package", "dist")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "package: this is no git checkout, but an archive is made from a commit\n"
 
@@ -140,7 +140,7 @@ def test_uninstall_removes_all_installed_files(tmp_path: Path, programs: None) -
     (tmp_path / "usr" / "bin").mkdir(parents=True)
     (tmp_path / "usr" / "bin" / "other").touch()
     run_successfully("scripts/install", *parts, DESTDIR=tmp_path, PREFIX="/usr")
-    there = list_files(tmp_path)
+    there = list_files_below(tmp_path)
     share = "usr/share/kmarkers"
     assert {f"{share}/include/kmarkers/{path.name}" for path in HEADERS} <= there
     assert {f"usr/share/man/man9/kmarkers-{path.stem}.9" for path in MANUALS} <= there
@@ -149,7 +149,7 @@ def test_uninstall_removes_all_installed_files(tmp_path: Path, programs: None) -
     assert {f"usr/{name}" for name in names} <= there
     assert not [name for name in there if "__pycache__" in name]
     run_successfully("scripts/install", "--remove", *parts, DESTDIR=tmp_path, PREFIX="/usr")
-    assert list_files(tmp_path) == {"usr/bin/other"}
+    assert list_files_below(tmp_path) == {"usr/bin/other"}
     assert not list(tmp_path.rglob("kmarkers*"))
 
 
@@ -168,7 +168,7 @@ def test_dkms_builds_the_modules_of_kbuild(tmp_path: Path) -> None:
     for directory in ("base", "include", *{name.split("/")[0] for name in list_default_modules()}):
         sources = {path.relative_to(ROOT) for path in (ROOT / directory).rglob("*.[ch]")}
         wanted = {str(path) for path in sources if not path.name.endswith(".mod.c")}
-        assert wanted <= list_files(source)
+        assert wanted <= list_files_below(source)
 
 
 @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ def test_dkms_builds_the_modules_of_kbuild(tmp_path: Path) -> None:
     ],
 )
 def test_refused_install_writes_no_files(tmp_path: Path, words: Sequence[str], said: str) -> None:
-    done = run_command("scripts/install", *words, DESTDIR=tmp_path, KDIR="/nowhere")
+    done = run_in_tree("scripts/install", *words, DESTDIR=tmp_path, KDIR="/nowhere")
     assert done.returncode == 2
     assert done.stderr.startswith(said)
     assert not list(tmp_path.iterdir())
@@ -306,7 +306,7 @@ def test_manual_pages_have_no_warnings(programs: None) -> None:
     for page in sorted((ROOT / "build" / "man").glob("*.[1-9]")):
         if page.read_text().startswith(".so "):
             continue
-        done = run_command(
+        done = run_in_tree(
             "man", "--warnings", "-E", "UTF-8", "-l", page, LC_ALL="C.UTF-8", MANWIDTH=80
         )
         assert (done.returncode, done.stderr) == (0, ""), page

@@ -164,7 +164,9 @@ def test_default_colours_are_those_of_the_light_scheme() -> None:
         ),
     ],
 )
-def test_text_of_matplotlib_is_converted(place: str, style: str, converted: str) -> None:
+def test_matplotlib_text_keeps_position_and_nondefault_style(
+    place: str, style: str, converted: str
+) -> None:
     """A text keeps its position, in pixels of 3/4 points. Its colour, weight, alignment, size and
     font are written only if they are no defaults. If a text has several lines, matplotlib moves the
     lines by translations."""

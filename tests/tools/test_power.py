@@ -41,7 +41,7 @@ def draw_skewed_noise(rng: Generator, count: int) -> np.ndarray:
     return np.where(rng.random(count) < 0.25, rng.exponential(2.0, count), 0.0)
 
 
-def simulate_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]:
+def simulate_compared_run(rng: Generator, noise: Noise, factor: float = 1.0) -> list[Row]:
     """Return the rows of a simulated run: for each of SPREADS, a benchmark with a baseline, the
     clone of the baseline, and variants. The cost of the variant "jump" is multiplied by
     `factor`."""
@@ -76,7 +76,9 @@ def test_pairs_without_a_change_raise_few_alarms(noise: Noise) -> None:
     loud = sum(
         bool(
             select_alarms(
-                changes.compare_rows(simulate_run(rng, noise), simulate_run(rng, noise), margin=0.0)
+                changes.compare_rows(
+                    simulate_compared_run(rng, noise), simulate_compared_run(rng, noise), margin=0.0
+                )
             )
         )
         for _ in range(SIMULATIONS)
@@ -94,7 +96,9 @@ def test_change_of_1_percent_is_detected_or_unresolved(
     rng = np.random.default_rng(21)
     found: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):
-        pair = changes.compare_rows(simulate_run(rng, noise), simulate_run(rng, noise, factor))
+        pair = changes.compare_rows(
+            simulate_compared_run(rng, noise), simulate_compared_run(rng, noise, factor)
+        )
         for spread in SPREADS:
             found[spread].append(find_jump_verdict(pair, spread))
     for spread, said in found.items():
@@ -109,7 +113,8 @@ def test_only_steady_rows_are_called_equivalent() -> None:
     said: dict[float, list[str]] = {spread: [] for spread in SPREADS}
     for _ in range(SIMULATIONS):
         pair = changes.compare_rows(
-            simulate_run(rng, draw_normal_noise), simulate_run(rng, draw_normal_noise)
+            simulate_compared_run(rng, draw_normal_noise),
+            simulate_compared_run(rng, draw_normal_noise),
         )
         for spread in SPREADS:
             said[spread].append(find_jump_verdict(pair, spread))
@@ -124,7 +129,7 @@ def test_printed_detectable_change_is_detected() -> None:
     found = []
     for _ in range(SIMULATIONS):
         a, b = (
-            [r for r in simulate_run(rng, draw_normal_noise) if "-0.3" in r.name.benchmark]
+            [r for r in simulate_compared_run(rng, draw_normal_noise) if "-0.3" in r.name.benchmark]
             for _ in range(2)
         )
         size = changes.compute_median_detectable_change(changes.compare_rows(a, b))

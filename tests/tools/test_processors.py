@@ -39,12 +39,12 @@ def test_all_rows_are_possible_combinations() -> None:
     assert set(newest) == {"full", "lazy"}
 
 
-def test_kernels_are_in_kernels_txt() -> None:
+def test_kernels_of_the_rows_are_in_kernels_txt() -> None:
     for kernel in pairs.KERNELS:
         assert not catalogue.find_entry(kernel).debug_kinds
 
 
-def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
+def test_boot_request_has_the_parameters_of_its_row(tmp_path: Path) -> None:
     asked = processors.make_boot_request(ROW, tmp_path, tmp_path)
     assert asked.append == "mitigations=off preempt=full"
     assert (asked.cpus, asked.model, asked.one_thread) == (4, "EPYC", True)
@@ -59,7 +59,7 @@ def test_request_of_a_row_has_its_parameters(tmp_path: Path) -> None:
     assert options[options.index("-cpu") + 1] == "EPYC"
 
 
-def test_request_of_a_bochs_row_has_its_parameters(tmp_path: Path) -> None:
+def test_boot_request_has_the_parameters_of_its_bochs_row(tmp_path: Path) -> None:
     row = Combination("6.12", "ryzen", "off", 2, "none")
     assert row.cells[1] == "Bochs ryzen"
     asked = processors.make_boot_request(row, tmp_path, tmp_path)
@@ -133,7 +133,9 @@ def test_committed_page_has_all_rows() -> None:
 
 
 @pytest.mark.parametrize(("verdict", "failed"), [("ok", "0"), ("not ok", "🔴 **1 FAILED**")])
-def test_row_gets_its_result_in_table_cells(laboratory: Path, verdict: str, failed: str) -> None:
+def test_result_of_a_row_is_written_to_table_cells(
+    laboratory: Path, verdict: str, failed: str
+) -> None:
     monkey = pytest.MonkeyPatch()
     monkey.setattr(processors, "LOGS", laboratory / "logs")
     said = f'printf "{verdict} 1 x\\n1..1\\n" >"$status"; finish {int(verdict != "ok")}\n'

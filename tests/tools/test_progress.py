@@ -60,7 +60,7 @@ def test_a_terminal_gets_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) 
     assert text.endswith("\r\033[K[2/3]  120 s  plotting (usually 15 s)\n")
 
 
-def test_no_remaining_time_before_the_first_progress() -> None:
+def test_first_progress_shows_no_remaining_time() -> None:
     clock = Clock()
     stream = io.StringIO()
     progress = Progress(1, stream, clock)
@@ -126,7 +126,7 @@ def test_closed_progress_leaves_no_temporary_line(
     assert stream.getvalue() == before + shown
 
 
-def test_time_left_counts_only_what_this_step_has_done() -> None:
+def test_time_left_counts_only_the_progress_of_this_step() -> None:
     """40 of 100 are done when the step begins. 15 s later 50 are done: 10 took 15 s, so that the
     other 50 take 75 s. The first progress of the next step is counted from its own start."""
     clock, stream = Clock(), io.StringIO()
@@ -155,7 +155,7 @@ def test_empty_line_stays_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 @pytest.mark.parametrize("term", ["xterm", "linux"])
-def test_rows_have_the_screen_below_the_step(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_fill_the_screen_below_the_step(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The step and its share take two lines of the screen. Lines that are printed meanwhile follow
     when the screen is closed. A terminal without an alternate screen shows no rows."""
     monkeypatch.setenv("TERM", term)

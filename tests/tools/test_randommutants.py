@@ -85,7 +85,7 @@ def test_lines_without_code_have_no_mutants(line: str) -> None:
     assert not list_changed_lines(line)
 
 
-def test_strings_and_comments_of_sources_stay() -> None:
+def test_mutants_keep_strings_and_comments() -> None:
     """Mutants of real sources have the comments and strings of the sources."""
     text = (ROOT / "patcher" / "batch.c").read_text(encoding="utf-8")
     parts = [found[0] for found in cmutations.SILENT.finditer(text)]
@@ -157,7 +157,7 @@ def test_changes_without_effect_are_found(old: str, new: str, same: bool) -> Non
     assert pymutations.has_same_effect(old, new) == same
 
 
-def judge_planted(
+def judge_planted_mutants(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, judgements: Sequence[Judgement], count: int
 ) -> tuple[Tally, str]:
     """Judge mutants in a fake source tree: each mutant gets the next of `judgements`. Return the
@@ -187,7 +187,7 @@ def test_survivor_is_printed_as_diff(
     """A survivor is reported as a diff, with the tests that ran, and lowers the rate. One survivor
     of two mutants may be chance, so there is no failure."""
     given = [Judgement("case_one"), Judgement(seen_by=["native-plain"])]
-    tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
+    tally, report = judge_planted_mutants(tmp_path, monkeypatch, given, 2)
     said = capsys.readouterr().out
     for text in (said, report):
         assert "seen by native-plain\n--- a/a.c\n+++ b/a.c\n" in text
@@ -200,7 +200,9 @@ def test_survivor_is_printed_as_diff(
 def test_too_many_survivors_are_a_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A sample fails if chance does not explain why so few mutants are caught. The failure names
     the limit."""
-    tally, _ = judge_planted(tmp_path, monkeypatch, [Judgement(seen_by=["native-plain"])] * 2, 2)
+    tally, _ = judge_planted_mutants(
+        tmp_path, monkeypatch, [Judgement(seen_by=["native-plain"])] * 2, 2
+    )
     assert tally.failed and "the limit is 92 %" in tally.failed[0]
 
 
@@ -217,10 +219,12 @@ def test_limit_allows_for_chance(caught: int, judged: int, below: bool) -> None:
     assert randommutants.is_below_limit(caught, judged, 92.0) is below
 
 
-def test_caught_mutants_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_passes_if_all_mutants_are_caught(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """If all mutants are caught, the result is a pass. A mutant without effect is not counted."""
     given = [Judgement(counted=False), Judgement("a"), Judgement("b"), Judgement("c")]
-    tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
+    tally, report = judge_planted_mutants(tmp_path, monkeypatch, given, 2)
     assert (tally.passed, tally.failed) == (1, [])
     assert report.startswith("native: 2 of 2 mutants caught, 100 %")
 
@@ -243,7 +247,7 @@ def test_mutant_that_cannot_be_judged_is_a_failure(
         return tally
 
     monkeypatch.setattr(randommutants, "judge_mutants", judge_with_fault)
-    tally, report = judge_planted(tmp_path, monkeypatch, given, 2)
+    tally, report = judge_planted_mutants(tmp_path, monkeypatch, given, 2)
     assert tally.failed == ["a.c:2 swap: cannot be built"]
     assert "1 of 1 mutants caught" in report
 
@@ -263,12 +267,14 @@ def test_mutant_with_the_same_object_is_not_counted(tmp_path: Path) -> None:
     assert objects[0] is not None and objects[0] == objects[1]
 
 
-def test_listed_mutant_is_not_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mutant_listed_as_unnoticed_is_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A survivor in the list of unnoticed mutants does not lower the rate."""
     table = tmp_path / "unnoticed.txt"
     table.write_text("A list.\n--- a.c\n@@ a-name: it has no effect.\n-two\n+changed 0\n")
     monkeypatch.setattr(mutants, "UNNOTICED", table)
-    tally, report = judge_planted(tmp_path, monkeypatch, [Judgement(), Judgement("a")], 2)
+    tally, report = judge_planted_mutants(tmp_path, monkeypatch, [Judgement(), Judgement("a")], 2)
     assert tally.passed == 1
     assert "1 of 1 mutants caught" in report and "1 listed as unnoticed" in report
 
@@ -285,7 +291,7 @@ def test_list_of_unnoticed_mutants_is_read_once(
         return parse(text, table)
 
     monkeypatch.setattr(mutants, "parse_mutant_table", parse_and_count)
-    judge_planted(tmp_path, monkeypatch, [Judgement()] * 3, 3)
+    judge_planted_mutants(tmp_path, monkeypatch, [Judgement()] * 3, 3)
     assert read == ["unnoticed.txt"]
 
 
@@ -309,7 +315,7 @@ def test_first_changed_line_is_found() -> None:
 SLOW_AND_QUICK = testlines.TestTimes({"slow": 9.0, "quick": 1.0})
 
 
-def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
+def test_tests_that_execute_a_line_are_found(tmp_path: Path) -> None:
     """The tests that execute a line are found, quickest first. For lines that an import executes,
     all tests of the file are found, even if one of the tests imports the file."""
     data = tmp_path / "data"
@@ -332,7 +338,7 @@ def test_tests_of_a_line_are_found(tmp_path: Path) -> None:
     assert lines.find_tests("a.py", [2]) == lines.find_tests("b.py", [9]) == []
 
 
-def test_tests_of_a_line_of_c_code_are_found() -> None:
+def test_tests_that_execute_a_c_line_are_found() -> None:
     """The tests that execute a line are found, quickest first. For a line from which nothing was
     compiled, all tests of the file are found, and for another file, all tests."""
     table = {"a.c": {"3": ["slow", "quick", "failing"], "4": [], "7": ["slow"]}}
@@ -382,7 +388,7 @@ def test_indirect(own): assert own == 6
 
 
 @NEEDS_MUTATION_PYTHON
-def test_lines_of_python_code_are_measured(tmp_path: Path) -> None:
+def test_python_lines_that_a_test_executes_are_measured(tmp_path: Path) -> None:
     """The tests that execute a line are found, also in threads, worker processes, programs and
     shared fixtures."""
     (tmp_path / "scripts" / "kmtools").mkdir(parents=True)
@@ -452,7 +458,9 @@ $(abspath $(OUT))/choice: choice.c
 """
 
 
-def test_lines_of_c_programs_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c_lines_that_a_test_executes_are_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Programs that count the executions of lines are built only for the measurement. The results
     of the measurement are stored."""
     for name in ("native", "tests"):
@@ -476,7 +484,7 @@ def test_lines_of_c_programs_are_measured(tmp_path: Path, monkeypatch: pytest.Mo
     assert not [*tmp_path.rglob("*.gcda")]
 
 
-def test_earlier_results_are_used(tmp_path: Path) -> None:
+def test_stored_test_results_are_read_again(tmp_path: Path) -> None:
     """Results of an earlier run are read instead of running the tests again. A test with a failed
     phase, such as the teardown, does not count as passed."""
     phases = [["a", "passed", 1.0], ["a", "passed", 2.0], ["b", "passed", 1.0], ["b", "failed", 0]]
@@ -504,7 +512,7 @@ def test_results_of_an_incomplete_run_are_refused(
     assert not (tmp_path / "log.json").exists()
 
 
-def test_lines_of_a_statement() -> None:
+def test_all_lines_of_a_statement_or_function_head_are_found() -> None:
     """For a line of a statement, all lines of the statement are found. For a line in the head of a
     function, all lines of the head are found."""
     text = "def f(\n    a,\n):\n    x = (\n        a\n    )\n    return x\n"
@@ -512,7 +520,7 @@ def test_lines_of_a_statement() -> None:
     assert found == [[1, 2, 3], [4, 5, 6], [7]]
 
 
-def test_suites_of_the_module_are_first() -> None:
+def test_suites_of_the_mutated_module_run_first() -> None:
     """The suites that detect mutants of the same module run first, and no suite is left out."""
     suites = randommutants.order_suites("entry/hit.c")
     assert suites[0].startswith("entry")
@@ -693,7 +701,7 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
     assert booted == ["b0\n"]
 
 
-def test_first_failure_ends_the_boot(tmp_path: Path) -> None:
+def test_first_failed_result_ends_the_job(tmp_path: Path) -> None:
     """With KMARKERS_STOP, the first failed result ends a job; a passed result does not."""
     library = (ROOT / "tests" / "vm" / "lib.sh").read_text(encoding="utf-8")
     (tmp_path / "lib.sh").write_text(library.replace("/tmp/", f"{tmp_path}/"))

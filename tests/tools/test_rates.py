@@ -21,7 +21,7 @@ ENV = {
 }
 
 
-def make_entry(
+def make_cost_entry(
     benchmark: str, variant: str, cost: tuple[float, float, float], tier: str
 ) -> dict[str, Any]:
     """Return a result as in summary.json; `cost` has the lower end of the interval of the added
@@ -36,14 +36,14 @@ def make_entry(
 
 SUMMARY = {
     "results": [
-        make_entry("marker-enabled", "typed-direct-call", (19, 20, 21), "native"),
-        make_entry("marker-enabled", "none-clone", (-1, 0, 1), "native"),
-        make_entry("marker-enabled", "tracepoint", (1, 2, 3), "vm"),
-        make_entry("sdt-trapped", "sdt-nop", (4000, 4000, 4000), "native"),
-        make_entry("marker-enabled", "function-pointer", (1, 2, 3), "native"),
-        make_entry("sdt-dormant", "sdt-jump", (-0.1, 0.001, 0.1), "native"),
-        make_entry("sdt-dormant", "sdt-func-ptr", (0.1, 0.3, 0.4), "native"),
-        make_entry("getppid-quiet", "generic", (1, 2, 3), "native"),
+        make_cost_entry("marker-enabled", "typed-direct-call", (19, 20, 21), "native"),
+        make_cost_entry("marker-enabled", "none-clone", (-1, 0, 1), "native"),
+        make_cost_entry("marker-enabled", "tracepoint", (1, 2, 3), "vm"),
+        make_cost_entry("sdt-trapped", "sdt-nop", (4000, 4000, 4000), "native"),
+        make_cost_entry("marker-enabled", "function-pointer", (1, 2, 3), "native"),
+        make_cost_entry("sdt-dormant", "sdt-jump", (-0.1, 0.001, 0.1), "native"),
+        make_cost_entry("sdt-dormant", "sdt-func-ptr", (0.1, 0.3, 0.4), "native"),
+        make_cost_entry("getppid-quiet", "generic", (1, 2, 3), "native"),
     ],
     "sites": [
         {
@@ -88,7 +88,7 @@ def test_numbers_have_three_significant_digits() -> None:
     ]
 
 
-def test_event_rate_that_uses_1_percent_of_a_cpu() -> None:
+def test_million_events_of_10_ns_use_1_percent_of_a_cpu() -> None:
     """At 10 ns per event, a million events per second use 1 %. If the interval contains 0, the rate
     is a lower limit. Both numbers are exact, except for rounding."""
     by_name = {cost.name: cost for cost in rates.compute_mechanism_costs(SUMMARY, ENV)}
@@ -233,7 +233,7 @@ def test_cheapest_mechanism_has_the_lowest_upper_end(
     assert text == f"enabled, at 1,000,000 events/s: a costs least, at most {said}"
 
 
-def test_rates_are_told_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rates_are_printed_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
     one = make_cost("enabled", "call-me", 1, 2, 3)
     other = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
@@ -263,7 +263,9 @@ def test_rates_are_told_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPatch
         *(("ticks (emulated)", "2000000", None), ("instructions", "2000000", None)),
     ],
 )
-def test_length_of_a_tick_is_known_on_real_cpus(unit: str, khz: object, ns: float | None) -> None:
+def test_duration_of_a_tick_is_known_only_on_real_cpus(
+    unit: str, khz: object, ns: float | None
+) -> None:
     tier = {"tier": "t", "kernel": "k", "unit": unit, "env": {"tsc_khz": khz}}
     others = [{"tier": "u", "kernel": "k", "unit": unit, "env": None}]
     found = rates.read_ns_per_tick({"tiers": [*others, tier]})
@@ -289,7 +291,7 @@ def test_upper_limit_of_a_cost_is_at_least_the_noise_floor(
     changed: dict[str, Any], shown: float | None
 ) -> None:
     """A tick is 0.5 ns, and the noise floor is 0.2 ticks."""
-    entry = {**make_entry("sdt-dormant", "sdt-jump", (0.01, 0.05, 0.1), "native"), **changed}
+    entry = {**make_cost_entry("sdt-dormant", "sdt-jump", (0.01, 0.05, 0.1), "native"), **changed}
     found = rates.compute_mechanism_costs({"results": [entry]}, ENV)
     assert [cost.shown_ns for cost in found] == ([] if shown is None else [pytest.approx(shown)])
 
@@ -304,7 +306,7 @@ def test_sites_without_a_flavour_and_other_loops_are_no_mechanisms() -> None:
 
 
 @pytest.mark.parametrize("rate", [1.0, 1e8])
-def test_ends_of_the_range_of_rates_are_allowed(rate: float) -> None:
+def test_lowest_and_highest_allowed_rates_are_accepted(rate: float) -> None:
     rates.check_event_rate(rate)
 
 

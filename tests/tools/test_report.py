@@ -44,7 +44,7 @@ NOPS = rawdata.Bench(
 )
 
 
-def make_run(root: Path) -> Path:
+def collect_run_of_three_tiers(root: Path) -> Path:
     """Make a run of three tiers (measurement environments): native, emulated vm, and icount."""
     kernel = [
         replace(bench, name=bench.name.replace("getppid-", "getppid-copy-"))
@@ -66,7 +66,7 @@ def make_run(root: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = make_run(tmp_path_factory.mktemp("report"))
+    path = collect_run_of_three_tiers(tmp_path_factory.mktemp("report"))
     assert main(["report", str(path)]) == 0
     return path
 
@@ -180,7 +180,7 @@ class PageCollector(HTMLParser):
                 self.labels.append(value)
 
 
-def test_html_loads_no_resource_and_figures_have_labels(run: Path) -> None:
+def test_page_loads_no_external_resource_and_labels_figures(run: Path) -> None:
     text = (run / "report.html").read_text()
     parsed = PageCollector()
     parsed.feed(text)
@@ -201,7 +201,9 @@ def test_unknown_benchmarks_and_variants_are_analysed(summary: list[dict[str, An
     assert (found["x"]["delta"], found["x"]["verdict"]) == (-1, "fewer")
 
 
-def test_without_a_clone_nothing_is_compared(run: Path, summary: list[dict[str, Any]]) -> None:
+def test_benchmark_without_a_clone_has_no_comparison(
+    run: Path, summary: list[dict[str, Any]]
+) -> None:
     lonely = [entry for entry in summary if entry["benchmark"] == "lonely"]
     assert {(e["verdict"], e["delta"]) for e in lonely} == {("no baseline", None)}
     assert "not compared: lonely" in (run / "report.html").read_text()
@@ -276,7 +278,9 @@ def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> No
     assert {*list_heads({"core": CORE}, {})} == {*heads, "added, core cycles (estimated)"}
 
 
-def test_a_missing_run_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_folder_without_env_json_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["report", str(tmp_path)]) == 2
     wrong = "not the folder of a run: it holds no env.json"
     assert capsys.readouterr().err == f"report: {tmp_path}: {wrong}\n"
@@ -325,7 +329,7 @@ def test_unsupported_benchmarks_are_listed_with_reasons(
         assert row.replace("<", "&lt;").replace(">", "&gt;") in page
 
 
-def test_one_tier_is_shown_and_no_file_is_written(
+def test_table_of_one_tier_is_printed_and_no_file_is_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = hash_files(run)
@@ -335,7 +339,9 @@ def test_one_tier_is_shown_and_no_file_is_written(
     assert hash_files(run) == before
 
 
-def test_tables_of_some_benchmarks_are_shown(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_of_chosen_benchmarks_are_printed(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     def print_tables(*words: str) -> str:
         capsys.readouterr()
         assert main(["table", str(run), *words]) == 0
@@ -572,7 +578,7 @@ def test_long_names_are_shortened_to_at_least_12_characters(over: int, length: i
         ("baseline", None),
     ],
 )
-def test_colour_of_a_verdict_is_that_of_its_kind(verdict: str, code: int | None) -> None:
+def test_verdict_has_the_terminal_colour_of_its_kind(verdict: str, code: int | None) -> None:
     """The colour is only on the verdict, even if a variant has the name of the verdict."""
     row = make_result("b", verdict, verdict=verdict)
     *_, plain = table.render_result_table([row], 100, False).splitlines()

@@ -34,7 +34,7 @@ def test_incremental_reading_equals_reading_at_once(raw: Path) -> None:
     assert {row.block for row in found.rows if row.benchmark == "loop"} == set(range(16))
 
 
-def test_a_process_is_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_samples_of_a_process_are_read_once(raw: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read, whole = [], samples.read_raw_samples
 
     def read_and_record(path: Path, *rest: object) -> object:
@@ -72,7 +72,7 @@ def test_selection_of_variants_does_not_change_the_cache(raw: Path) -> None:
     assert len(reader.load("native", raw).rows) == count
 
 
-def test_results_are_recomputed_only_for_other_samples(raw: Path) -> None:
+def test_results_are_recomputed_only_if_samples_or_tier_change(raw: Path) -> None:
     made: list[int] = []
 
     def record_row_count(rows: object, _: object) -> list[int]:

@@ -45,7 +45,7 @@ def test_option_is_read_as_text_words_or_flag(
     assert (request.get_words("x"), request.get_flag("x")) == (words, flag)
 
 
-def test_option_with_a_number_or_a_choice_is_checked() -> None:
+def test_invalid_number_or_choice_of_an_option_is_refused() -> None:
     request = SuiteRequest(options={"n": "12", "zero": "0", "w": "b,a"})
     assert request.get_number("n", 3) == 12
     assert (request.get_number("absent", 3), request.get_number("absent", "4")) == (3, 4)
@@ -107,7 +107,7 @@ def test_results_of_suites_are_added() -> None:
         (0, "1..0 # SKIP a\n", Tally(failed=["no plan: the suite did not run to its end"])),
     ],
 )
-def test_results_of_a_program_are_those_after_earlier_output(
+def test_results_of_earlier_programs_in_the_log_are_ignored(
     code: int, said: str, wanted: Tally, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A program that skips all its tests has the exit code 4."""
@@ -124,7 +124,7 @@ def test_results_of_a_program_are_those_after_earlier_output(
     assert suites.run_ktap_program([Path("/bin/kmbench"), 1], log, {"A": "b"}) == wanted
 
 
-def test_results_of_pytest_are_those_of_its_report(
+def test_pytest_results_are_read_from_the_junit_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cases = {"a": "", "b": "<failure/>", "c": "<error/>", "d": '<skipped message="no way"/>'}
@@ -180,7 +180,7 @@ def raise_error(error: Exception) -> Tally:
          "  FAILED exit code 3 of tar: "),
     ],
 )  # fmt: skip
-def test_error_of_a_suite_is_its_result(
+def test_exception_of_a_suite_becomes_its_result(
     error: Exception, loud: bool, wanted: Tally, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """A suite that prints to the terminal and cannot run is skipped; other suites fail. The time of
@@ -326,7 +326,7 @@ def test_clock_counts_elapsed_and_cpu_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert clock.format_times() == "60 s (CPU 75 s)"
 
 
-def use_tests(monkeypatch: pytest.MonkeyPatch, *rows: registry.Test) -> None:
+def replace_test_list(monkeypatch: pytest.MonkeyPatch, *rows: registry.Test) -> None:
     """Replace the list of tests."""
     monkeypatch.setattr(registry, "list_tests", lambda: list(rows))
 
@@ -335,7 +335,7 @@ def test_tests_are_selected_once_and_in_their_order(monkeypatch: pytest.MonkeyPa
     rows = [replace(ROW, name=name, sets=sets, groups=groups)
             for name, sets, groups in (("a-1", "short full", "all x"), ("a-2", "full", "all"),
                                        ("b", "weekly", ""), ("fulls", "fuller", ""))]  # fmt: skip
-    use_tests(monkeypatch, *rows)
+    replace_test_list(monkeypatch, *rows)
     for patterns, form, names in (
         ([], "short", ["a-1"]),
         ([], "full", ["a-1", "a-2"]),
@@ -358,7 +358,7 @@ def test_tests_are_selected_once_and_in_their_order(monkeypatch: pytest.MonkeyPa
 def test_hint_has_close_names_or_names_with_the_same_three_letters(
     pattern: str, hint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    use_tests(monkeypatch, replace(ROW, name="native-plain"), replace(ROW, name="other"))
+    replace_test_list(monkeypatch, replace(ROW, name="native-plain"), replace(ROW, name="other"))
     with pytest.raises(UnableError) as raised:
         registry.select_tests([pattern], "short")
     said = f"no test {pattern!r}{hint}; kmarkers check --list shows all tests"
@@ -412,7 +412,7 @@ def test_program_with_a_slash_is_a_file_of_the_checkout(
     assert registry.is_program_installed("build/gcc")
 
 
-def test_function_of_several_tests_makes_their_suites_at_once(
+def test_function_that_makes_several_suites_is_called_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: list[object] = []
@@ -453,7 +453,7 @@ def test_minimum_of_results_is_read_from_the_table(
         (0, 1, []),
     ],
 )
-def test_test_needs_its_minimum_of_results(
+def test_test_with_too_few_results_fails(
     passed: int, absent: int, failed: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(least, "read_minimum_result_counts", lambda: {("a", ""): 7})
@@ -534,7 +534,7 @@ def test_list_has_the_chosen_tests_or_all(
 ) -> None:
     rows = [replace(ROW, name=name, sets=sets)
             for name, sets in (("a", "short full"), ("b", "full"), ("c", "weekly"))]  # fmt: skip
-    use_tests(monkeypatch, *rows)
+    replace_test_list(monkeypatch, *rows)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(registry, "find_test_obstacle", lambda test: "")
     assert main(["check", "--list", *words]) == 0

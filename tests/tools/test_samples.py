@@ -174,7 +174,7 @@ def test_tiers_of_a_run_can_have_different_schemas(tmp_path: Path) -> None:
     ]
 
 
-def test_the_columns_are_documented() -> None:
+def test_all_sample_columns_are_documented() -> None:
     text = (ROOT / "Documentation" / "data.md").read_text()
     rows = text.split("| column | content |", 1)[1].split("\n\n", 1)[0]
     assert tuple(re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)) == SAMPLE_COLUMNS
@@ -213,7 +213,7 @@ USUAL = {
     ],
 )
 @pytest.mark.parametrize("first", [False, True])
-def test_each_number_has_its_limits(
+def test_number_outside_its_limits_is_reported(
     tmp_path: Path, changed: dict[str, str], said: str, first: bool
 ) -> None:
     """The limits are the same in the first row and in a later row of a variant, which is read
@@ -278,7 +278,7 @@ def test_process_of_schema_1_follows_from_the_block(
         ("stall", "switch"),
     ],
 )  # fmt: skip
-def test_quantity_of_schema_1_is_in_the_name_of_the_variant(
+def test_measured_quantity_of_schema_1_follows_from_the_variant(
     tmp_path: Path, variant: str, measured: str
 ) -> None:
     for benchmark, wanted in (("arm-x", measured), ("alarm-x", "loop")):

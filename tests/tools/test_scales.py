@@ -74,7 +74,7 @@ def test_logarithmic_axis_has_only_values_above_zero() -> None:
     assert make_log_scale([-1.0]) == Scale(1 / 1.3, 1.3, 0.0)
 
 
-def test_value_is_moved_onto_the_axis() -> None:
+def test_value_outside_the_axis_is_clamped_to_its_end() -> None:
     axis = Scale(-1.0, 3.0)
     assert [axis.clamp_value(x) for x in (-2, -1, 0.5, 3, math.inf)] == [-1, -1, 0.5, 3, 3]
     with pytest.raises(ValueError, match="no number"):
@@ -96,7 +96,7 @@ def test_value_is_moved_onto_the_axis() -> None:
         (1.0, 0.0, 5, []),
     ],
 )
-def test_ticks_of_powers_end_at_the_highest(
+def test_power_ticks_include_the_highest_power(
     low: float, high: float, most: int, ticks: list[float]
 ) -> None:
     assert choose_power_ticks(low, high, most) == ticks
@@ -114,7 +114,7 @@ def test_ticks_of_powers_end_at_the_highest(
         (1.0, 7.0, 1, [5.0]),
     ],
 )
-def test_even_ticks_are_at_most_as_many_as_asked(
+def test_even_ticks_do_not_exceed_the_requested_number(
     low: float, high: float, most: int, ticks: list[float]
 ) -> None:
     """The distances are 1, 2 or 5 times a power of ten, and zero has no minus sign."""
@@ -146,7 +146,7 @@ def test_width_of_a_text_counts_wide_letters() -> None:
         ("mmmmmmefghij", 63.9, "mmmm…hij"),
     ],
 )
-def test_text_is_shortened_to_its_room_or_to_five_letters(
+def test_text_is_shortened_to_the_width_or_to_five_letters(
     text: str, room: float, shown: str
 ) -> None:
     assert look.shorten_to_width(text, room, 10) == shown
@@ -174,7 +174,7 @@ def test_coordinate_has_one_decimal(value: float, text: str) -> None:
         ("", ""),
     ],
 )
-def test_horizontal_and_vertical_lines_of_a_path_are_short(path: str, steps: str) -> None:
+def test_path_uses_short_commands_for_horizontal_and_vertical_lines(path: str, steps: str) -> None:
     """A point has 4/3 pixels."""
     assert svgfile.convert_path(path) == steps
     assert svgfile.convert_path("M 1 2 L 1 5", 2.0, 4.0) == "M4 8V12"
@@ -206,7 +206,7 @@ def test_neighbouring_shapes_with_equal_attributes_are_merged() -> None:
          ' x="0" y="0" class="strong" style="fill:red;font-family:&#x27;a&quot;b&#x27;"'),
     ],
 )  # fmt: skip
-def test_text_keeps_its_place_and_what_differs_from_the_default(
+def test_svg_text_keeps_position_and_nondefault_style(
     attributes: dict[str, str], rendered: str
 ) -> None:
     element = ElementTree.Element("text", attributes)
@@ -253,7 +253,7 @@ def test_exact_counts_are_bars_from_zero() -> None:
     assert (panel.rows, panel.axis) == ([], Scale(0.0, 1.08))
 
 
-def test_costs_of_a_panel_leave_out_equivalent_variants() -> None:
+def test_cost_panel_omits_equivalent_variants() -> None:
     rows = [make_result("b", "none", None), make_result("b", "none-clone", 0.0),
             make_result("b", "x", 5.0, verdict=SLOWER), make_result("b", "y", 0.0)]  # fmt: skip
     (panel,) = panels.make_cost_panels(rows)
@@ -268,7 +268,7 @@ def test_costs_of_a_panel_leave_out_equivalent_variants() -> None:
         assert panels.make_result_row(replace(rows[2], time_ci=ends)).inner == inner
 
 
-def test_axis_of_sites_includes_the_noise() -> None:
+def test_axis_of_site_costs_includes_the_noise() -> None:
     """The axis is linear up to 25 times the larger of the noise and 1/20 of the largest value."""
     some = [make_site_cost("d", "none", -3.0), make_site_cost("d", "x", 1.0)]
     (panel,) = panels.make_site_panels([replace(one, core=None) for one in some])
@@ -278,7 +278,9 @@ def test_axis_of_sites_includes_the_noise() -> None:
     assert panel.remark == ""
 
 
-def make_point(variant: str, sites: int, median: float, ends: Interval, **more: Any) -> SwitchPoint:
+def make_gap_point(
+    variant: str, sites: int, median: float, ends: Interval, **more: Any
+) -> SwitchPoint:
     values = {"benchmark": SCALING, "measured": GAP, **more}
     return SwitchPoint("vm", "k", values["benchmark"], variant, values["measured"], sites, "ticks",
                        8, median, ends)  # fmt: skip
@@ -287,10 +289,10 @@ def make_point(variant: str, sites: int, median: float, ends: Interval, **more: 
 def test_curve_of_switches_is_ordered_by_sites_and_above_zero() -> None:
     """Values below one tick are drawn at one tick; an unknown interval has no length."""
     points = [
-        make_point("one-by-one", 100, 5.0, Interval(0.5, 9.0)),
-        make_point("one-by-one", 1, 0.5, Interval(-1.0, 0.2)),
-        make_point("one-by-one", 10, 7.0, Interval(1.0, math.inf)),
-        make_point("idle", 1, 7.0, Interval(1.0, 8.0), benchmark="other"),
+        make_gap_point("one-by-one", 100, 5.0, Interval(0.5, 9.0)),
+        make_gap_point("one-by-one", 1, 0.5, Interval(-1.0, 0.2)),
+        make_gap_point("one-by-one", 10, 7.0, Interval(1.0, math.inf)),
+        make_gap_point("idle", 1, 7.0, Interval(1.0, 8.0), benchmark="other"),
     ]
     (chart,) = charts.make_switching_charts(points)
     (curve,) = chart.curves
@@ -315,7 +317,7 @@ def make_our_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> 
     return OurCost(tier, "TSC cycles", margin, delta, Interval(delta - half, delta + half), "none")
 
 
-def test_published_cost_is_beside_that_of_the_best_tier() -> None:
+def test_published_cost_is_beside_the_cost_of_the_best_tier() -> None:
     ours = [make_our_cost(tier, n, 0.5) for n, tier in enumerate(("vm", "native", "metal"), 1)]
     row = make_match(2.0, ours, stddev=0.25)
     assert row.short_label == "b: v" and row.label == "marker-b: v"
@@ -358,14 +360,12 @@ def test_wrong_published_difference_is_marked_with_a_cross() -> None:
         ([5.0, 4.0, 3.0, 2.0, 1.0, 6.0, 7.0, 8.0, 9.0], 3.0),
     ],
 )
-def test_insignificant_values_are_below_the_lower_quartile(
-    values: list[float], limit: float
-) -> None:
+def test_visibility_limit_is_the_lower_quartile(values: list[float], limit: float) -> None:
     """The limit is at least 1/300 of the largest value."""
     assert thenandnow.compute_visibility_limit(values) == pytest.approx(limit)
 
 
-def test_machine_of_2006_is_first() -> None:
+def test_machine_of_2006_is_sorted_first() -> None:
     names = [("b", "m", "2"), ("a", "m", "2"), ("markers-0.20", "z", "1"), ("a", "m", "1")]
     found = thenandnow.sort_machines({name: [] for name in names})
     assert found == [names[2], names[3], names[1], names[0]]
@@ -470,7 +470,7 @@ def test_margins_keep_room_for_the_axis() -> None:
     assert costs.measure_margins([], 720) == (60, 60)
 
 
-def test_unit_of_an_axis_tells_where_it_is_logarithmic() -> None:
+def test_axis_unit_names_the_logarithmic_range() -> None:
     panel = Panel("b", "cycles", Scale(-9.0, 900.0, 2.345), [])
     assert costs.wrap_axis_unit(panel, 720) == ["cycles; logarithmic beyond ±2.3"]
     assert costs.wrap_axis_unit(replace(panel, axis=Scale(0.0, 1.0)), 720) == ["cycles"]

@@ -47,7 +47,7 @@ void declared(long a, long b) { SDT_PROBE1(elsewhere, , , declared, a); }
 INSTRUCTION = re.compile(r"^\s+[0-9a-f]+:\t(?:[0-9a-f]{2} )+\s*\t(.*)$")
 
 
-def compile_source(compiler: str, source: str, where: Path) -> subprocess.CompletedProcess[str]:
+def compile_probes(compiler: str, source: str, where: Path) -> subprocess.CompletedProcess[str]:
     """Compile a source text to probes.o."""
     (where / "probes.c").write_text(source)
     words: list[str | Path] = [compiler, *FLAGS, *INCLUDE, "-c", "-o", where / "probes.o"]
@@ -73,10 +73,10 @@ def disassemble_until_ret(name: str, built: Path) -> list[str]:
     return found[: next(i for i, one in enumerate(found) if one.startswith("ret")) + 1]
 
 
-def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -> None:
+def test_site_of_each_flavour_has_one_or_two_instructions(compiler: str, tmp_path: Path) -> None:
     """A site needs one instruction before ret, or two with the flavour split. If the site passes
     its two arguments in swapped order, an xchg or three moves are added."""
-    done = compile_source(compiler, SOURCE, tmp_path)
+    done = compile_probes(compiler, SOURCE, tmp_path)
     assert done.returncode == 0, done.stderr
     names = ("empty", "jump", "breakpoint", "nop", "split", "swapped", "declared")
     counts = {name: len(disassemble_until_ret(name, tmp_path / "probes.o")) - 1 for name in names}
@@ -93,9 +93,9 @@ def test_number_of_instructions_of_each_flavour(compiler: str, tmp_path: Path) -
     }
 
 
-def test_table_sizes_of_each_flavour(tmp_path: Path) -> None:
+def test_site_needs_12_or_28_bytes_of_table(tmp_path: Path) -> None:
     """A site needs 12 bytes of table; a site of flavour jump or breakpoint needs 16 more."""
-    assert compile_source("gcc", SOURCE, tmp_path).returncode == 0
+    assert compile_probes("gcc", SOURCE, tmp_path).returncode == 0
     words: list[str | Path] = ["objdump", "-h", tmp_path / "probes.o"]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     sections = [line.split() for line in text.splitlines() if " kmarkers_sdt" in line]
@@ -139,7 +139,7 @@ def test_a_note_is_a_nop_or_no_instruction(compiler: str, without: bool, tmp_pat
     the note of the site."""
     site = "SDT_PROBE_FLAVOUR(note, p, m, f, two, a, b);"
     head = "#define SDT_NOTES_WITHOUT_NOP\n" * without + HEAD
-    done = compile_source(compiler, f"{head}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
+    done = compile_probes(compiler, f"{head}\nvoid note(int a, char *b) {{ {site} }}\n", tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(disassemble_until_ret("note", tmp_path / "probes.o")) == 2 - without
     words: list[str | Path] = ["readelf", "-n", tmp_path / "probes.o"]
@@ -189,7 +189,7 @@ def test_module_note_adds_no_instruction(compiler: str, tmp_path: Path) -> None:
     constant = 'SDT_PROBE_FLAVOUR(note, p, m, f, two, 1, "");'
     source = f"#define SDT_NOTES_OF_MODULES\n{HEAD}\nvoid note(int a, char *b) {{ {site} }}\n"
     source += f"void constants(void) {{ {constant} }}\n"
-    done = compile_source(compiler, source, tmp_path)
+    done = compile_probes(compiler, source, tmp_path)
     assert done.returncode == 0, done.stderr
     assert len(disassemble_until_ret("note", tmp_path / "probes.o")) == 1
     assert len(disassemble_until_ret("constants", tmp_path / "probes.o")) == 1
@@ -274,7 +274,7 @@ def test_sites_compile_with_cleanup_attributes_and_vlas(
 ) -> None:
     """Sites compile in a scope with cleanup attributes or variable-length arrays, also with clang
     before 17."""
-    done = compile_source(compiler, f"#define SITE(v) {site}\n{GUARDED}", tmp_path)
+    done = compile_probes(compiler, f"#define SITE(v) {site}\n{GUARDED}", tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -312,14 +312,14 @@ def test_wrong_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path
     word, an undeclared name, a pointer for an integer, and an integer for a pointer."""
     frame = HEAD + "struct s { int a; };\nint number;\n"
     frame += 'void f(void) { SDT_PROBE2(p, m, f, two, number, ""); %s }\n'
-    assert compile_source(compiler, frame % "", tmp_path).returncode == 0
-    assert compile_source(compiler, frame % body, tmp_path).returncode != 0
+    assert compile_probes(compiler, frame % "", tmp_path).returncode == 0
+    assert compile_probes(compiler, frame % body, tmp_path).returncode != 0
 
 
 def test_error_says_that_a_pointer_is_passed_for_an_integer(tmp_path: Path) -> None:
     """The error message says that an integer is declared."""
     source = f"{HEAD}void f(char *text) {{ SDT_PROBE2(p, m, f, two, text, text); }}\n"
-    done = compile_source("gcc", source, tmp_path)
+    done = compile_probes("gcc", source, tmp_path)
     assert done.returncode != 0
     assert done.stderr.count("error:") == done.stderr.count("where a pointer is passed") == 1
 
@@ -346,7 +346,7 @@ def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_pat
     frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"
     frame += "enum { BLUE } colour;\nstruct { unsigned int a : 3; } bits;\n"
     frame += "int number; unsigned long word; bool truth; char array[4];\n"
-    done = compile_source(compiler, f"{frame}void f(void) {{ {body} }}\n", tmp_path)
+    done = compile_probes(compiler, f"{frame}void f(void) {{ {body} }}\n", tmp_path)
     assert done.returncode == 0, done.stderr
     assert not done.stderr
 
@@ -374,7 +374,7 @@ void chosen(int error) { SDT_PROBE_FLAVOUR(nop, LINUX_DTRACE, MODULE, FUNCTION, 
 
 
 def test_macros_as_names_are_expanded(compiler: str, tmp_path: Path) -> None:
-    done = compile_source(compiler, MACROS, tmp_path)
+    done = compile_probes(compiler, MACROS, tmp_path)
     assert done.returncode == 0 and not done.stderr, done.stderr
     words: list[str | Path] = ["nm", tmp_path / "probes.o"]
     names = subprocess.run(words, check=True, capture_output=True, text=True).stdout
@@ -397,5 +397,5 @@ def test_name_that_expands_to_a_number_is_refused(
         f"SDT_PROVIDER_DEFINE({provider});\n"
         f"SDT_PROBE_DEFINE0({place.replace('PROV', 'linux')});\n"
     )
-    done = compile_source(compiler, source, tmp_path)
+    done = compile_probes(compiler, source, tmp_path)
     assert "name is a macro for 0 or 1, such as linux or unix" in done.stderr

@@ -124,7 +124,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def compile_source(compiler: str, flavour: str, source: str, where: Path) -> bytes:
+def compile_without_warnings(compiler: str, flavour: str, source: str, where: Path) -> bytes:
     """Compile a source without any warning; return the object."""
     head = f"#include <linux/kernel.h>\n#define SDT_FLAVOUR {flavour}\n#include <kmarkers/sdt.h>\n"
     (where / "consumer.c").write_text(head + source)
@@ -138,8 +138,10 @@ def compile_source(compiler: str, flavour: str, source: str, where: Path) -> byt
 @pytest.mark.parametrize("flavour", ["jump", "breakpoint", "nop", "split", "note"])
 def test_freebsd_style_sources_compile(compiler: str, flavour: str, tmp_path: Path) -> None:
     """A file with the definitions, and a file with declarations only, compile."""
-    compile_source(compiler, flavour, HEADER + USES, tmp_path)
-    built = compile_source(compiler, flavour, HEADER + DEFINITIONS + USES + MORE_USES, tmp_path)
+    compile_without_warnings(compiler, flavour, HEADER + USES, tmp_path)
+    built = compile_without_warnings(
+        compiler, flavour, HEADER + DEFINITIONS + USES + MORE_USES, tmp_path
+    )
     for types in ("int,struct packet *,bool", "t0 *,t1 *,t2 *,t3 *,t4 *,t5 *,int", "t0 *"):
         assert b"\0" + types.encode() + b"\0" in built
     assert b"x0_t" not in built

@@ -37,7 +37,7 @@ MERGED = 12
 LEVELS = ["-Og", "-O1", "-O2", "-O3", "-Os", "-O3 -funroll-loops", "-O2 -fpie -pie"]
 
 
-def build_program(compiler: str, level: str, source: Path, where: Path) -> Path:
+def build_program_with_library(compiler: str, level: str, source: Path, where: Path) -> Path:
     """Build a program with libkmarkers.a, as users do."""
     flags = ["-std=gnu11", "-D_GNU_SOURCE", "-DNATIVE_BUILD", "-DCOPIES_ALONE", *level.split()]
     words: list[str | Path] = [compiler, *flags, *INCLUDE, "-o", where / "program", source]
@@ -51,7 +51,9 @@ def build_program(compiler: str, level: str, source: Path, where: Path) -> Path:
 def test_hits_are_reported_for_their_own_site(compiler: str, level: str, tmp_path: Path) -> None:
     """Each hit is reported for its own site, although compilers copy functions and could merge
     sites."""
-    program = build_program(compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path)
+    program = build_program_with_library(
+        compiler, level, ROOT / "tests" / "native" / "copies.c", tmp_path
+    )
     done = subprocess.run([program], capture_output=True, text=True, check=False, timeout=120)
     assert re.fullmatch(r"# \d+ sites, 140 hits, \d+ copies, 0 wrong\n", done.stdout)
     # gcc, with which kernels are built, merges few sites.
@@ -145,7 +147,7 @@ def test_copies_of_a_site_are_one_site(
     """gcc copies a site, but not its out-of-line code: the copies are enabled and reported as one
     site."""
     (tmp_path / "copied.c").write_text(COPIED)
-    program = build_program(
+    program = build_program_with_library(
         "gcc", f"{options} -DFLAVOUR={flavour}", tmp_path / "copied.c", tmp_path
     )
     done = subprocess.run([program], capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from nativeprograms import build_programs
-from test_sdt_copies import LIBRARY, build_program
+from test_sdt_copies import LIBRARY, build_program_with_library
 
 SOURCE = """
 #include <kmarkers/user.h>
@@ -62,10 +62,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     where = tmp_path_factory.mktemp("functions")
     (where / "program.c").write_text(SOURCE)
     build_programs(LIBRARY.name)
-    return build_program("gcc", "-O2", where / "program.c", where)
+    return build_program_with_library("gcc", "-O2", where / "program.c", where)
 
 
-def run_program(*words: object) -> tuple[str, str]:
+def capture_program_output(*words: object) -> tuple[str, str]:
     """Run a program; return its stdout and stderr."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=True)
     return done.stdout, done.stderr
@@ -85,10 +85,12 @@ def linker(program: Path) -> str:
     return read_elf(program, "-lW", r"interpreter: (.*?)\]")
 
 
-def test_function_names_are_found_also_if_started_by_ld_so(program: Path, linker: str) -> None:
+def test_function_names_are_found_in_a_program_started_by_ld_so(program: Path, linker: str) -> None:
     """Functions are found also if ld.so is started with the program as argument: /proc/self/exe is
     then ld.so."""
-    assert run_program(program) == run_program(linker, program) == ("0 1\n", "")
+    assert (
+        capture_program_output(program) == capture_program_output(linker, program) == ("0 1\n", "")
+    )
 
 
 @pytest.mark.parametrize("length", [1000, 4000, 4090])
@@ -103,7 +105,7 @@ def test_function_names_are_found_in_a_program_with_a_long_path(
     folder.mkdir(parents=True)
     copy = shutil.copy(program, folder)
     assert length - 1 <= len(str(copy)) <= length
-    assert run_program(linker, copy) == ("0 1\n", "")
+    assert capture_program_output(linker, copy) == ("0 1\n", "")
 
 
 def flip_byte(data: bytes, offset: int) -> bytes:
@@ -198,6 +200,6 @@ def test_the_file_of_another_program_is_not_read(
 
 def test_stripped_program_prints_a_message(program: Path, tmp_path: Path) -> None:
     subprocess.run(["strip", "-o", str(tmp_path / "stripped"), str(program)], check=True)
-    out, why = run_program(tmp_path / "stripped")
+    out, why = capture_program_output(tmp_path / "stripped")
     assert out == "-95 0\n"
     assert why.startswith("kmarkers: cannot find sites by function: the program has no symbols")

@@ -33,7 +33,7 @@ def run_reader(where: Path, *words: str | Path) -> str:
 
 
 @pytest.fixture(name="program", params=["gcc", "clang"])
-def build_program(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+def build_program_with_notes(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """Build a program with notes, without libraries of kmarkers."""
     if not shutil.which(request.param):
         pytest.skip(f"{request.param} is missing: {REMEDY}")

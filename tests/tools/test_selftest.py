@@ -66,7 +66,7 @@ def run_simulated_self_test(monkeypatch: pytest.MonkeyPatch, **changed: Any) -> 
     return main(["bench", "--self-test"])
 
 
-def test_known_costs_pass(
+def test_self_test_passes_for_the_known_costs(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_simulated_self_test(monkeypatch) == DONE
@@ -116,7 +116,7 @@ FAULTS: dict[str, tuple[Any, str, Any]] = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_fault_of_the_analysis_fails(
+def test_fault_in_the_analysis_fails_the_self_test(
     fault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a fault in one step of the analysis, at least one row fails."""
@@ -127,7 +127,7 @@ def test_a_fault_of_the_analysis_fails(
     assert f": {FAIL}\n" in out and "costs measured on this machine are wrong" in out
 
 
-def test_a_busy_machine_is_no_failure(
+def test_noise_of_a_busy_machine_is_not_a_failure(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """If intervals are too wide to judge the costs, no row fails, and the exit code is UNABLE."""
@@ -138,7 +138,7 @@ def test_a_busy_machine_is_no_failure(
     assert f"try {selftest.TRIES} of {selftest.TRIES}: chain" in said.err
 
 
-def test_missing_core_cycles_are_named(
+def test_missing_core_cycles_are_reported(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tier = Tier("native", "6.12", UNIT_TSC, False, {**ENV, "cycles": "none"}, {})
@@ -147,7 +147,7 @@ def test_missing_core_cycles_are_named(
 
 
 @pytest.mark.parametrize("word", ["--quick", "--tiers=native", "--budget=9s", "--blocks=9"])
-def test_options_of_a_run_are_refused(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_self_test_refuses_options_of_a_run(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--self-test", word]) == UNABLE
     name = word.partition("=")[0]
     assert f"--self-test accepts only --seed: leave out {name}" in capsys.readouterr().err
@@ -226,7 +226,7 @@ def test_known_costs_are_measured_on_this_machine(
     assert code == DONE, said.out
 
 
-def test_deciding_try_is_the_first_passed_or_the_last_of_its_kind() -> None:
+def test_decisive_try_is_the_first_passed_or_the_last_of_its_outcome() -> None:
     for outcomes, index in (("fpup", 1), ("fuf", 2), ("uffuf", 4), ("ufu", 2), ("uf", 0)):
         tries = make_tries(outcomes)
         assert choose_decisive_try(tries) is tries[index], outcomes
@@ -296,7 +296,7 @@ def test_margin_of_the_chain_is_one_core_cycle(margin: float | None, said: str) 
     assert row.line.startswith("imul: 3.000 core cycles, expected 3; interval [2.850, 3.150], slow")
 
 
-def test_tries_share_no_seed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_each_try_has_different_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Each try has six processes of 128 blocks. All rows are measured again while one has not
     passed."""
     seeds: list[int] = []

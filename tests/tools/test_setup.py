@@ -126,7 +126,7 @@ def test_each_option_installs_only_missing_packages(checkout: Checkout) -> None:
     assert checkout.run_setup("--native") == (0, "setup: ready\n")
 
 
-def test_programs_of_all_stripped_copies_are_installed_for_tests(checkout: Checkout) -> None:
+def test_programs_that_strip_modules_are_installed_for_tests(checkout: Checkout) -> None:
     """The tests in test kernels load modules that strip, objcopy and eu-strip have stripped. The
     package elfutils has eu-strip, and is installed only for tests. The other two programs are in
     binutils, which gcc needs, too."""

@@ -200,7 +200,7 @@ def test_shell_is_not_booted_if_modules_cannot_be_built(fake_shell: FakeShell) -
     assert not hasattr(fake_shell, "request")
 
 
-def test_objects_since_a_time_are_counted(tmp_path: Path) -> None:
+def test_object_files_written_since_a_time_are_counted(tmp_path: Path) -> None:
     """Objects in folders count, and an object of exactly this time."""
     for name, time_of_change in (("a.o", 99.9), ("b.o", 100.0), ("c.o", 101.0), ("d.c", 200.0)):
         path = make_folder(tmp_path / name[0], name) / name
@@ -208,7 +208,7 @@ def test_objects_since_a_time_are_counted(tmp_path: Path) -> None:
     assert shell.count_new_objects(tmp_path, 100.0) == 2
 
 
-def test_compiled_files_are_counted(
+def test_progress_shows_the_number_of_compiled_files(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """During a build of modules, the number of object files that this build wrote is shown."""

@@ -12,7 +12,7 @@ from kmtools.suites import kernelsuite, soak
 NAMES = soak.list_fault_checks()
 
 
-def make_result(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
+def make_soak_result(directory: Path, failed: list[str], exit_code: int | None = 1) -> Result:
     """Return the result of a boot in which the checks named in `failed` failed, and one other check
     passed."""
     lines = ["# suite: soak", "ok 1 round 1: the kernel logged no fault"]
@@ -21,22 +21,22 @@ def make_result(directory: Path, failed: list[str], exit_code: int | None = 1) -
     return Result(out=directory, exit_code=exit_code)
 
 
-def test_each_fault_must_be_found(tmp_path: Path) -> None:
-    assert not soak.judge_fault_boot(make_result(tmp_path, NAMES)).failed
+def test_undetected_injected_fault_is_a_failure(tmp_path: Path) -> None:
+    assert not soak.judge_fault_boot(make_soak_result(tmp_path, NAMES)).failed
     for number, name in enumerate(NAMES):
         others = NAMES[:number] + NAMES[number + 1 :]
-        assert soak.judge_fault_boot(make_result(tmp_path, others)).failed == [
+        assert soak.judge_fault_boot(make_soak_result(tmp_path, others)).failed == [
             f"an injected fault is not detected: {name}"
         ]
 
 
 def test_failure_without_an_injected_fault_is_reported(tmp_path: Path) -> None:
     other = "round 2: the kernel logged no fault"
-    assert soak.judge_fault_boot(make_result(tmp_path, [*NAMES, other])).failed == [other]
+    assert soak.judge_fault_boot(make_soak_result(tmp_path, [*NAMES, other])).failed == [other]
 
 
 def test_a_guest_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
-    assert soak.judge_fault_boot(make_result(tmp_path, NAMES, None)).failed
+    assert soak.judge_fault_boot(make_soak_result(tmp_path, NAMES, None)).failed
 
 
 def test_only_summary_lines_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
@@ -45,7 +45,7 @@ def test_only_summary_lines_are_printed(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().out == "  soak: 45 of 60 s, round 1: 12 batches\n"
 
 
-def test_request_has_one_thread_and_a_time_limit(tmp_path: Path) -> None:
+def test_soak_guest_has_one_thread_and_a_time_limit(tmp_path: Path) -> None:
     asked = soak.make_soak_request("6.1", tmp_path, tmp_path, 600)
     assert asked.one_thread and asked.cpus > 1
     assert 600 < asked.timeout <= 600 + soak.AROUND_SECONDS

@@ -52,7 +52,7 @@ Components: main
     ]
 
 
-def test_unusual_deb822_fields_are_understood() -> None:
+def test_unusual_deb822_fields_are_parsed() -> None:
     """Names of fields have any case. Each URI is combined with each suite. A key in the file itself
     is no name of a keyring. A source without Enabled is enabled."""
     text = """\
@@ -168,7 +168,7 @@ def test_mirror_is_chosen_among_other_sources() -> None:
     ]
 
 
-def test_machine_without_archive_is_an_error() -> None:
+def test_missing_archive_in_apt_sources_is_an_error() -> None:
     with pytest.raises(UnableError, match="no archive for bookworm"):
         sources.choose_mirror([sources.Source("mirror://v", "bookworm", ("tools",))], "bookworm")
 
@@ -215,7 +215,7 @@ def test_suites_of_debian_come_from_debian(
 
 
 @pytest.mark.parametrize("setting", [None, "", "named", "mirror://a b"])
-def test_unset_archive_variable_is_an_error(
+def test_unset_or_invalid_archive_variable_is_an_error(
     setting: str | None,
     tmp_path: Path,
     simulate_distro: Callable[[str, str], None],

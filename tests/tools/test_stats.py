@@ -60,7 +60,7 @@ def make_series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4)
     return [Slope.from_fraction(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
 
 
-def make_zeros(like: Sequence[Slope]) -> list[Slope]:
+def make_zero_slopes(like: Sequence[Slope]) -> list[Slope]:
     return [Slope.from_fraction(slope.block, slope.layout, Fraction(0)) for slope in like]
 
 
@@ -329,8 +329,8 @@ def count_verdicts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> li
             simulate_differences(rng, n, shape, 0.0),
             simulate_differences(rng, n, shape, effect),
         )
-        noise = verdicts.estimate_difference(clone, make_zeros(clone), exact=False)
-        found = verdicts.estimate_difference(variant, make_zeros(variant), exact=False)
+        noise = verdicts.estimate_difference(clone, make_zero_slopes(clone), exact=False)
+        found = verdicts.estimate_difference(variant, make_zero_slopes(variant), exact=False)
         clones[verdicts.decide_verdict(noise.delta, noise.wide, MARGIN, None)] += 1
         variants[
             verdicts.decide_verdict(
@@ -414,7 +414,7 @@ def test_cost_equal_to_the_margin_is_a_difference() -> None:
         (0.3, (0.01, 0.6), 0.3, UNRESOLVED),
     ],
 )
-def test_verdicts_at_the_margin_and_at_the_noise_floor(
+def test_cost_that_reaches_a_limit_does_not_exceed_the_limit(
     delta: float, ends: tuple[float, float], floor: float | None, verdict: str
 ) -> None:
     assert verdicts.decide_verdict(delta, Interval(*ends), 0.25, floor) == verdict
@@ -439,7 +439,7 @@ def make_stable_series(values: Sequence[float], first: int = 0) -> list[Slope]:
         (0, 24, (-np.inf, np.inf)),
     ],
 )
-def test_interval_contains_that_of_blocks_without_late_windows(
+def test_interval_contains_the_interval_of_blocks_without_late_windows(
     quiet: int, late: int, ends: tuple[float, float]
 ) -> None:
     """The interval of all blocks is 8 to 9; blocks without a late window cost 2."""
@@ -449,7 +449,7 @@ def test_interval_contains_that_of_blocks_without_late_windows(
     assert (found.lo, found.hi) == ends
 
 
-def make_group(**more: object) -> verdicts.BenchmarkGroup:
+def make_benchmark_group(**more: object) -> verdicts.BenchmarkGroup:
     """Return a benchmark with the baseline "none" and a margin of 0.25; `more` replaces fields."""
     fields: dict[str, object] = {
         "tier": NATIVE, "benchmark": "b", "samples": {}, "slopes": {}, "baseline": "none",
@@ -470,14 +470,14 @@ def make_group(**more: object) -> verdicts.BenchmarkGroup:
         (-9.0, (-20.0, 0.0), None),
     ],
 )
-def test_mean_over_time_is_told_beyond_the_margin(
+def test_mean_over_time_is_reported_if_beyond_the_margin(
     mean: float, ends: tuple[float, float], said: str | None
 ) -> None:
     one = Interval(0, 0)
     difference = verdicts.Difference([], 1.0, one, one, None, (), None, mean, Interval(*ends))
-    found = verdicts.describe_mean_over_time(make_group(), difference)
+    found = verdicts.describe_mean_over_time(make_benchmark_group(), difference)
     assert found == (f"mean over time {said}" if said else "")
-    assert verdicts.describe_mean_over_time(make_group(margin=None), difference) == ""
+    assert verdicts.describe_mean_over_time(make_benchmark_group(margin=None), difference) == ""
 
 
 @pytest.mark.parametrize(
@@ -489,7 +489,7 @@ def test_note_has_the_reason_of_a_missing_interval(blocks: int, layouts: int, no
     base = [one._replace(top=1) for one in series]
     difference = verdicts.estimate_difference(series, base, exact=False)
     noise = verdicts.estimate_difference(base, base, exact=False)
-    group = make_group(noise=noise)
+    group = make_benchmark_group(noise=noise)
     verdict = SLOWER if blocks == 64 else UNRESOLVED
     assert verdicts.judge_variant(group, "x", difference) == (verdict, note)
 
@@ -499,13 +499,13 @@ def test_note_has_the_reason_of_a_missing_interval(blocks: int, layouts: int, no
     [("x", UNRESOLVED), ("x-clone", UNRESOLVED), ("none-clone", SLOWER), ("clone", UNRESOLVED)],
 )
 @pytest.mark.parametrize(("noise", "sign"), [((-0.5, 0.3), 1), ((-0.1, 0.5), -1)])
-def test_noise_floor_is_not_applied_to_the_clone_it_comes_from(
+def test_noise_floor_is_not_applied_to_its_own_clone(
     variant: str, verdict: str, noise: tuple[float, float], sign: int
 ) -> None:
     """A difference of 0.4 exceeds the margin of 0.25, but not the noise floor of 0.5; a difference
     of 0.6 exceeds both."""
     floor = Interval(*noise)
-    group = make_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
+    group = make_benchmark_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
     for size, expected in ((0.4, verdict), (0.6, SLOWER)):
         ends = Interval(*sorted((sign * (size - 0.1), sign * (size + 0.1))))
         difference = verdicts.Difference([], sign * size, ends, ends, ends)
@@ -533,7 +533,7 @@ def test_row_that_an_endless_run_leaves_unresolved_has_a_note(
 ) -> None:
     """The difference is 0.4, or -0.4."""
     floor = Interval(-0.5, 0.1)
-    group = make_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
+    group = make_benchmark_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
     for turn in (Interval, lambda lo, hi: Interval(-hi, -lo)):
         ends = turn(*wide)
         delta = 0.4 if turn is Interval else -0.4
@@ -549,7 +549,7 @@ def test_notes_of_a_row_are_in_a_fixed_order() -> None:
     one, left_out = Interval(-0.1, 0.9), Interval(0.1, 0.9)
     noise = verdicts.Difference([], 0.0, Interval(0, 0), one, one)
     late = Lateness(share=0.5)
-    group = make_group(noise=noise, late={"x": late, "y": NOT_LATE})
+    group = make_benchmark_group(noise=noise, late={"x": late, "y": NOT_LATE})
     series = [Slope(block, 0, 2, 1) for block in range(8)]
     difference = verdicts.Difference(series, 0.4, one, one, None, ("a", "b"), one, 0.8, left_out)
     words = lateness.describe_late_windows({}, late)
@@ -574,17 +574,17 @@ def test_notes_of_a_row_are_in_a_fixed_order() -> None:
         (replace(ICOUNT, env={"tsc_khz": "2500000"}), None),
     ],
 )
-def test_rate_of_the_clock_is_known_for_real_ticks(tier: Tier, khz: float | None) -> None:
+def test_tick_rate_is_known_only_for_real_ticks(tier: Tier, khz: float | None) -> None:
     assert verdicts.read_tick_rate_khz(tier) == khz
 
 
-def test_resolution_of_a_difference_is_the_coarser_one() -> None:
+def test_difference_has_the_coarser_clock_resolution() -> None:
     steps = {"none": 0.5, "x": 0.25, "y": 0.75}
-    group = make_group(resolution=steps)
+    group = make_benchmark_group(resolution=steps)
     assert [group.get_clock_resolution(name) for name in ("none", "x", "y", "z")] == [
         *(0.5, 0.5, 0.75, 0.5)
     ]
-    assert make_group(resolution=steps, baseline=None).get_clock_resolution("x") == 0.25
+    assert make_benchmark_group(resolution=steps, baseline=None).get_clock_resolution("x") == 0.25
 
 
 @pytest.mark.parametrize(
@@ -617,11 +617,11 @@ def test_smallest_detectable_difference_equals_a_computation_by_hand(
         ((0, 2), "blocks disagree: +0 to +2 instructions"),
     ],
 )
-def test_difference_of_counts_in_words(ends: tuple[float, float], words: str) -> None:
+def test_difference_of_counts_is_described_in_words(ends: tuple[float, float], words: str) -> None:
     assert verdicts.describe_exact_difference(Interval(*ends)) == words
 
 
-def test_baseline_whose_counts_disagree_is_noted() -> None:
+def test_baseline_whose_counts_disagree_has_a_note() -> None:
     samples = [
         make_window(
             name, block, loops, loops * (3 + (block == 1 and name == "none")),
@@ -771,7 +771,7 @@ def test_a_margin_is_declared_for_every_unit() -> None:
     assert verdicts.find_equivalence_margin(rundir.UNIT_INSTRUCTIONS, "never-seen", 1e6) == 0
 
 
-def test_margins_of_hot_code_and_whole_operations() -> None:
+def test_margin_is_a_quarter_cycle_or_1_percent_of_an_operation() -> None:
     """The margin is 0.25 core cycles in hot code, and 1 % of the cost of whole operations."""
     core = CoreCycleRatio("counted", 1.25)
     for benchmark in ("empty-loop", "memcpy-4096", "density-full"):

@@ -33,7 +33,7 @@ PLACED = {"placed": {"none": 2.0, "none-clone": 2.0, "z": 2.0}}
 ADDS = {("z", 3): 0.5}
 
 
-def write_process(part: Path, number: int, benchmarks: list[str], more: str) -> None:
+def write_simulated_process(part: Path, number: int, benchmarks: list[str], more: str) -> None:
     """Write samples of a simulated process to the directory `part`: 16 blocks, with noise of 25
     ticks per window, multiplied by the factor in NOISY. `number` is the seed; `more` are further
     lines of the file env."""
@@ -68,7 +68,7 @@ def steer(monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any
     def simulate_process(
         part: Path, words: list[object], _: object, more: str, *__: object
     ) -> None:
-        write_process(part, int(str(words[3])), [str(word) for word in words[4:]], more)
+        write_simulated_process(part, int(str(words[3])), [str(word) for word in words[4:]], more)
 
     monkeypatch.setattr(native, "run_kmbench", simulate_process)
     said: list[str] = []
@@ -147,24 +147,24 @@ def test_resumed_run_repeats_the_same_interim_evaluations(tmp_path: Path, steer:
     parts = raw.with_name("native.parts")
     for number in range(18):
         name = ["plain", "close"] if number < 16 else ["close"]
-        write_process(parts / f"process-{number + 1}", number + 1, name, STEERED_ENV_LINE)
+        write_simulated_process(parts / f"process-{number + 1}", number + 1, name, STEERED_ENV_LINE)
     assert native.measure_processes(raw, blocks=16, processes=20, seed=1, steer=steer) == 20
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 20}
 
 
-def test_error_of_interim_evaluations_sums_to_the_total() -> None:
+def test_error_probabilities_of_interim_looks_sum_to_the_total() -> None:
     assert sum(stopping.LOOKS.values()) == pytest.approx(location.ERROR_PROBABILITY)
     assert [stopping.get_look_error_probability(n) for n in (1, 16, 17, 32, 33, 64, 65)] == [
         0.03, 0.03, 0.01, 0.01, 0.01, 0.01, 0.01,
     ]  # fmt: skip
 
 
-def test_run_without_interim_evaluations_has_the_total_error() -> None:
+def test_run_without_interim_looks_has_the_total_error_probability() -> None:
     assert stopping.choose_error_probability({}, [], 0.05) == 0.05
 
 
-def test_predicted_width_shrinks_with_processes_but_not_for_layouts() -> None:
+def test_predicted_detectable_difference_shrinks_with_processes() -> None:
     clone = make_result("b", "none-clone")
     at_16, at_64 = (steering.forecast_detectable_difference(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin

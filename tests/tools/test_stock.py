@@ -130,7 +130,7 @@ def test_damaged_module_is_an_error(suffix: str, tmp_path: Path) -> None:
             stock.read_module_file(path)
 
 
-def test_missing_zstd_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_error_names_the_missing_zstd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "a.ko.zst").touch()
     with pytest.raises(UnableError, match=r"a\.ko\.zst is compressed: apt-get install zstd"):

@@ -104,7 +104,7 @@ def compiler(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-def compile_source(words: list[str], source: str, where: Path) -> list[str]:
+def list_compile_messages(words: list[str], source: str, where: Path) -> list[str]:
     """Compile a source; return the lines with errors and warnings."""
     (where / "strict.c").write_text(source)
     command = [*words, "-c", "-o", str(where / "strict.o"), str(where / "strict.c")]
@@ -121,16 +121,22 @@ def test_headers_compile_without_warnings(
 ) -> None:
     """No compiler prints a warning about the headers. The headers are not in a system directory,
     where warnings would be suppressed."""
-    assert not compile_source([compiler, *FLAGS, f"-std={dialect}", *STRICT], source, tmp_path)
+    assert not list_compile_messages(
+        [compiler, *FLAGS, f"-std={dialect}", *STRICT], source, tmp_path
+    )
 
 
 @pytest.mark.parametrize("dialect", ["c99", "c11", "c17"])
 def test_notes_compile_in_every_dialect(compiler: str, dialect: str, tmp_path: Path) -> None:
-    assert not compile_source([compiler, *FLAGS, f"-std={dialect}", *STRICT], NOTES, tmp_path)
+    assert not list_compile_messages(
+        [compiler, *FLAGS, f"-std={dialect}", *STRICT], NOTES, tmp_path
+    )
 
 
 def test_notes_compile_without_optimisation(compiler: str, tmp_path: Path) -> None:
-    assert not compile_source([compiler, *FLAGS, "-std=gnu11", "-O0", *STRICT], NOTES, tmp_path)
+    assert not list_compile_messages(
+        [compiler, *FLAGS, "-std=gnu11", "-O0", *STRICT], NOTES, tmp_path
+    )
 
 
 WRONG = {
@@ -148,14 +154,14 @@ def test_the_first_error_names_the_reason(option: str, header: str, tmp_path: Pa
     if option == "-xc++" and not shutil.which("g++"):
         pytest.skip("g++ is missing: run scripts/setup --tools")
     source = f"#include <kmarkers/{header}.h>\n"
-    found = compile_source(["gcc", *FLAGS, option], source, tmp_path)
+    found = list_compile_messages(["gcc", *FLAGS, option], source, tmp_path)
     assert found
     assert WRONG[option] in found[0]
 
 
 def test_a_flavour_needs_the_gnu_dialect(tmp_path: Path) -> None:
     source = f"{NOTES}void f(void);\nvoid f(void) {{ SDT_PROBE_FLAVOUR(note, p, , , none); }}\n"
-    (found,) = compile_source(["gcc", *FLAGS, "-std=c11"], source, tmp_path)
+    (found,) = list_compile_messages(["gcc", *FLAGS, "-std=c11"], source, tmp_path)
     assert "SDT_PROBE_FLAVOUR() needs a GNU dialect, such as -std=gnu11: in other dialects" in found
 
 
@@ -172,6 +178,8 @@ def test_mistakes_of_the_user_are_still_reported(
 ) -> None:
     """#pragma system_header in our headers does not hide warnings about code of the user."""
     source = f"{ALL}\nvoid more(void);\nvoid more(void) {{ {statement} }}\n"
-    found = compile_source([compiler, *FLAGS, "-std=gnu11", "-Wall", "-Werror"], source, tmp_path)
+    found = list_compile_messages(
+        [compiler, *FLAGS, "-std=gnu11", "-Wall", "-Werror"], source, tmp_path
+    )
     assert found
     assert reason in found[0]

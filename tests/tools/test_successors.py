@@ -47,7 +47,7 @@ def test_alias_without_a_benchmark_is_found() -> None:
     )
 
 
-def test_number_of_published_rows_that_are_measured_again() -> None:
+def test_99_of_111_published_rows_are_measured_again() -> None:
     assert published.count_rows_with_successor() == (CONTINUED, 111)
 
 
@@ -123,7 +123,7 @@ def sites() -> dict[str, dict[str, int]]:
     return {site.form: dict(site.sizes) for site in objects.measure_all_site_forms()}
 
 
-def test_sizes_of_sites_in_object_files(sites: dict[str, dict[str, int]]) -> None:
+def test_sites_add_the_expected_bytes_to_object_files(sites: dict[str, dict[str, int]]) -> None:
     """A site adds the size of its nop to the text, and a note adds nothing. A function without a
     site adds nothing to any part."""
     assert set(sites["none"].values()) == {0}
@@ -192,7 +192,7 @@ def test_size_of_a_site_is_the_growth_by_16_copies(
     assert (tmp_path / "sdt-nop-17.c").read_text().count("void f") == 17
 
 
-def test_recorded_function_entries_are_those_of_all_shared_sources(
+def test_function_entries_of_all_shared_sources_are_counted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """An entry has 8 bytes. Sources with variants of benchmarks are not compiled, and a source

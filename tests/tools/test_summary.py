@@ -233,7 +233,7 @@ def test_entry_of_a_result_has_each_number_in_its_field() -> None:
 @pytest.mark.parametrize(
     ("schema", "said"), [(1, "schema is 1, not 2"), (3, "not 2; a newer kmarkers wrote it")]
 )
-def test_other_schema_of_an_object_is_refused(
+def test_summary_object_of_another_schema_is_refused(
     schema: int, said: str, tmp_path: Path, full_summary: Json
 ) -> None:
     with pytest.raises(FailedError) as caught:
@@ -269,7 +269,7 @@ def test_units_of_results_and_switches_are_explained(tmp_path: Path) -> None:
         ("field of an entry of `sites`", summary.SITE_COST),
     ],
 )
-def test_the_fields_are_documented(title: str, shape: Json) -> None:
+def test_all_summary_fields_are_documented(title: str, shape: Json) -> None:
     text = (ROOT / "Documentation" / "data.md").read_text()
     rows = text.split(f"| {title} | content |", 1)[1].split("\n\n", 1)[0]
     documented = re.findall(r"^\| `(\w+)` \|", rows, re.MULTILINE)

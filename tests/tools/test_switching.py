@@ -87,7 +87,7 @@ def analyse_run(run: Path) -> list[switching.SwitchPoint]:
     )
 
 
-def test_medians_and_units_of_switching(run: Path) -> None:
+def test_switching_results_have_medians_and_units(run: Path) -> None:
     found = switching.find_point(analyse_run(run), "arm-scaling", "batched", 10_000)
     assert found is not None
     assert found.n == BLOCKS
@@ -119,7 +119,7 @@ def test_switching_medians_are_ordered_by_tier_kernel_benchmark_and_sites() -> N
     assert [(p.tier, p.kernel, p.benchmark, p.variant, p.sites) for p in found] == wanted
 
 
-def test_table_of_switching_times(run: Path) -> None:
+def test_switching_table_has_ratios_parts_and_gaps(run: Path) -> None:
     heads, rows = switchtable.make_switch_time_rows(analyse_run(run))
     assert heads[1:] == ["1", "100", "10,000", "times ours at 10,000"]
     ratios = {row[0]: row[-1] for row in rows}
@@ -399,7 +399,7 @@ def test_range_of_a_measure_has_the_extreme_quotients() -> None:
         (6, None, None),
     ],
 )
-def test_quotient_of_unknown_or_no_times_is_unknown(
+def test_quotient_of_an_unknown_time_or_by_zero_is_unknown(
     dividend: float | None, divisor: float | None, found: float | None
 ) -> None:
     assert switching.divide_if_known(dividend, divisor) == found
@@ -407,7 +407,7 @@ def test_quotient_of_unknown_or_no_times_is_unknown(
     assert switching.make_batch_ratio_function("one-by-one")(batch) is None
 
 
-def test_largest_number_of_rounds_is_that_of_any_size() -> None:
+def test_largest_round_count_is_over_all_batch_sizes() -> None:
     points = [
         make_point(switching.ROUND_COUNT, n, rounds) for n, rounds in ((1, 3), (9, 5), (99, 4))
     ]
@@ -523,7 +523,7 @@ def make_time_point(
     )
 
 
-def test_ratio_to_one_batch_is_at_most_that_of_10_000_sites() -> None:
+def test_ratio_to_one_batch_is_taken_at_no_more_than_10_000_sites() -> None:
     """The columns are the numbers of sites of other methods. The ratio is that at the largest of
     these numbers, but not beyond 10,000."""
     ours = [make_time_point("batched", 10**n, 2000.0 * 10**n) for n in (2, 3, 4, 5, 6)]
@@ -579,7 +579,7 @@ def test_parts_of_a_batch_are_divided_by_the_sites() -> None:
     ]
 
 
-def test_gaps_are_shares_of_the_gap_of_stop_machine() -> None:
+def test_gaps_are_relative_to_the_gap_of_stop_machine() -> None:
     """The share is that at the same number of sites; there is none if that gap is 0."""
     gaps = [
         *(("idle", 10, 50.0), ("stop-machine", 10, 2000.0), ("batched", 10, 500.0)),

@@ -129,7 +129,7 @@ def test_endless_data_from_a_machine_is_refused(
     assert not (tmp_path / "run").exists()
 
 
-def test_missing_ssh_is_named(
+def test_error_names_the_missing_ssh(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(fetch, "SSH", ("/none/ssh", "-T"))
@@ -332,7 +332,7 @@ def test_an_interrupted_measurement_leaves_no_process(
     assert not any(map(is_running, children)) and not (folder / "raw.tar").exists()
 
 
-def call_clean(folder: Path) -> int:
+def clean_work_directory(folder: Path) -> int:
     """Call `measure.sh clean`, which ends remaining processes; return its exit code."""
     return subprocess.run(
         [*make_measure_command(folder)[:4], "clean", str(folder)], check=False
@@ -351,7 +351,7 @@ def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_l
             running.kill()
             running.wait(WAIT_SECONDS)
             assert all(map(is_running, children))
-        assert call_clean(folder) == 0
+        assert clean_work_directory(folder) == 0
         assert running.wait(WAIT_SECONDS) != 0
     assert not any(map(is_running, children)) and not (folder / "raw.tar").exists()
 
@@ -362,7 +362,7 @@ def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
     with subprocess.Popen(["sleep", "1000"], start_new_session=True) as stranger:
         (folder / "job").write_text(f"{stranger.pid} 1\n")
         (folder / "alive").write_text(f"{stranger.pid} 1\n")
-        assert call_clean(folder) == 0
+        assert clean_work_directory(folder) == 0
         assert is_running(stranger.pid)
         stranger.kill()
 

@@ -36,7 +36,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_kernel_is_complete_if_it_fits_its_entry(
+def test_unpacked_kernel_must_match_its_entry(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An unpacked kernel is not used if its line of kernels.txt has changed, or if the tree of its
@@ -125,7 +125,7 @@ def test_kernels_are_listed_with_their_versions(
     assert read_kernel_table()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
 
 
-def test_image_is_found_in_either_place(tmp_path: Path) -> None:
+def test_kernel_image_is_found_in_boot_or_in_the_module_directory(tmp_path: Path) -> None:
     """The image in /boot is preferred."""
     below = tmp_path / "usr/lib/modules/6.1/vmlinuz"
     with pytest.raises(NotOnMirrorError, match=r"the packages of 6\.1 hold no vmlinuz"):
@@ -258,7 +258,7 @@ def test_trees_have_a_merged_usr_and_no_documentation(mirror: FakeMirror, tmp_pa
         ("cat >/dev/null; printf 'tar: a\\nNo space left\\n' >&2; exit 2", ":", "tar: a"),
     ],
 )
-def test_either_program_that_fails_is_an_error(
+def test_failure_of_tar_or_dpkg_deb_is_an_error(
     folder: Path, tar: str, dpkg: str, said: str
 ) -> None:
     for name, script in (("tar", tar), ("dpkg-deb", dpkg)):
@@ -270,7 +270,7 @@ def test_either_program_that_fails_is_an_error(
 
 
 @pytest.mark.parametrize(("free", "enough"), [(1000 << 20, True), ((1000 << 20) - 1, False)])
-def test_disk_with_the_needed_space_is_large_enough(
+def test_fetch_is_refused_if_the_disk_lacks_the_needed_space(
     folder: Path, monkeypatch: pytest.MonkeyPatch, free: int, enough: bool
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda path: SimpleNamespace(free=free))
@@ -339,7 +339,7 @@ LISTED = """\
 """
 
 
-def test_program_needs_its_loader_and_libraries(
+def test_files_of_a_program_include_loader_and_libraries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each file is listed once, with the target of a link in the tree."""

@@ -86,7 +86,7 @@ SIZES = {
 }
 
 
-def build_program(compiler: str, source: str, where: Path, *more: str) -> Path:
+def compile_usdt_program(compiler: str, source: str, where: Path, *more: str) -> Path:
     """Compile and link a program without any warning."""
     words = compiler.split()
     if not shutil.which(words[0]):
@@ -126,7 +126,7 @@ def read_notes(program: Path) -> list[tuple[str, str, bool, list[str]]]:
 @pytest.mark.parametrize("level", LEVELS)
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path) -> None:
-    program = build_program(language, FORMS, tmp_path, *level.split())
+    program = compile_usdt_program(language, FORMS, tmp_path, *level.split())
     found = read_notes(program)
     # In C++, the sign of an enum is unknown: the size in its note is 4 instead of -4 (signed).
     sizes = {**SIZES, "others": "4 8"} if "++" in language else SIZES
@@ -138,16 +138,16 @@ def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("language", ["gcc -std=gnu11", "g++ -x c++"])
-def test_notes_equal_those_of_systemtap_header(language: str, tmp_path: Path) -> None:
+def test_notes_equal_the_notes_of_systemtaps_header(language: str, tmp_path: Path) -> None:
     """Our notes equal those of SystemTap's header, except for a long double, which readers do not
     support. The test replaces the long double by a double."""
     if not SYSTEMTAP.is_file():
         pytest.skip(f"{SYSTEMTAP} is missing: run scripts/setup --tools")
     source = FORMS.replace("long double wide", "double wide")
     source = source.replace("STAP_PROBE0(forms, none__either)", "STAP_PROBE(forms, none__either)")
-    ours = read_notes(build_program(language, source, tmp_path, "-O2"))
+    ours = read_notes(compile_usdt_program(language, source, tmp_path, "-O2"))
     more = ["-O2", "-DSDT_USE_VARIADIC", f"-I{SYSTEMTAP.parents[1]}"]
-    theirs = read_notes(build_program(language, source, tmp_path, *more))
+    theirs = read_notes(compile_usdt_program(language, source, tmp_path, *more))
     assert sorted(ours) == sorted(theirs)
 
 
@@ -180,7 +180,7 @@ int main(void)
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11"])
 def test_no_two_probes_share_an_address(compiler: str, tmp_path: Path) -> None:
     """Compilers do not merge equal cases of a switch that contain probes."""
-    program = build_program(compiler, SWITCH, tmp_path, "-O2", "-Wno-missing-prototypes")
+    program = compile_usdt_program(compiler, SWITCH, tmp_path, "-O2", "-Wno-missing-prototypes")
     for name in ("add", "set", "get"):
         steps = [f"break -probe-stap store:command__{name}", "ignore 1 1000", "run", "info b"]
         commands = [word for step in steps for word in ("-ex", step)]
@@ -212,7 +212,7 @@ int main(void)
 
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11", "g++ -x c++"])
 def test_semaphore_is_nonzero_while_gdb_has_a_breakpoint(compiler: str, tmp_path: Path) -> None:
-    program = build_program(compiler, GUARDED, tmp_path, "-O2")
+    program = compile_usdt_program(compiler, GUARDED, tmp_path, "-O2")
     # There may be several notes, because compilers may unroll the loop.
     assert all(
         note == ("server", "request__start", True, ["-4", "8"]) for note in read_notes(program)
@@ -244,8 +244,8 @@ int main(int argc, char **argv)
 
 @pytest.mark.parametrize("level", ["-O0 -fPIE -pie", "-O2 -no-pie"])
 @pytest.mark.parametrize("compiler", ["gcc -std=gnu11", "clang -std=gnu11", "g++ -x c++"])
-def test_gdb_reads_arguments(compiler: str, level: str, tmp_path: Path) -> None:
-    program = build_program(compiler, VALUES, tmp_path, *level.split())
+def test_gdb_reads_arguments_of_usdt_probes(compiler: str, level: str, tmp_path: Path) -> None:
+    program = compile_usdt_program(compiler, VALUES, tmp_path, *level.split())
     wanted = "".join(f", (long)$_probe_arg{i}" for i in range(6))
     steps = ["break -probe-stap values:six", "run", f'printf "six:{" %ld" * 6}\\n"{wanted}']
     commands = [word for step in steps for word in ("-ex", step)]
@@ -254,7 +254,7 @@ def test_gdb_reads_arguments(compiler: str, level: str, tmp_path: Path) -> None:
 
 
 def test_perf_and_bpftrace_find_probes(tmp_path: Path) -> None:
-    program = build_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
+    program = compile_usdt_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
     listed = run_reader(tmp_path, "bpftrace", "-l", f"usdt:{program}:*").splitlines()
     assert sorted(set(listed)) == [f"usdt:{program}:forms:{name}" for name in sorted(SIZES)]
     run_reader(tmp_path, "perf", "buildid-cache", "--add", program)
@@ -263,7 +263,7 @@ def test_perf_and_bpftrace_find_probes(tmp_path: Path) -> None:
 
 
 def test_systemtap_finds_probes_and_arguments(tmp_path: Path) -> None:
-    program = build_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
+    program = compile_usdt_program("gcc -std=gnu11", FORMS, tmp_path, "-O2", "-Wl,--build-id")
     marks = list_systemtap_marks(program, tmp_path)
     assert sorted(marks) == sorted(SIZES)
     # There are two probes with the name varied; one has no argument.

@@ -53,7 +53,7 @@ def _build_libraries() -> None:
     build_programs(*(library.name for library in LIBRARIES))
 
 
-def build_program(source: Path, program: Path) -> Path:
+def build_outside_program(source: Path, program: Path) -> Path:
     """Compile and link a program outside the tree."""
     include = (f"-I{ROOT / 'native' / 'include'}", f"-I{ROOT / 'include'}")
     words = ["gcc", *FLAGS, *include, "-o", str(program), str(source), *map(str, LIBRARIES)]
@@ -63,10 +63,12 @@ def build_program(source: Path, program: Path) -> Path:
 
 
 @pytest.mark.long
-def test_the_example_gets_verdicts(
+def test_benchmark_of_the_example_program_gets_verdicts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program = build_program(Path(shutil.copy(EXAMPLE, tmp_path / "hash.c")), tmp_path / "hash")
+    program = build_outside_program(
+        Path(shutil.copy(EXAMPLE, tmp_path / "hash.c")), tmp_path / "hash"
+    )
     measure, shown = native.measure_processes, report.report_run
     machine = Machine(tmp_path, monkeypatch)
     monkeypatch.setattr(native, "measure_processes", measure)
@@ -120,7 +122,7 @@ def test_the_example_gets_verdicts(
 def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: str) -> None:
     source = tmp_path / "own.c"
     source.write_text(f"{HEAD}{groups}\n{USE}")
-    program = build_program(source, tmp_path / "own")
+    program = build_outside_program(source, tmp_path / "own")
     for command in ("list", "run"):
         done = subprocess.run([program, command], capture_output=True, text=True, check=False)
         assert (done.returncode, done.stdout) == (2, "")
@@ -128,11 +130,11 @@ def test_invalid_benchmark_group_is_reported(tmp_path: Path, groups: str, said: 
 
 
 @pytest.mark.parametrize("word", ["start", "stop", "reset", ""])
-def test_commands_of_the_kernel_are_no_names(tmp_path: Path, word: str) -> None:
+def test_control_words_of_the_kernel_are_no_benchmark_names(tmp_path: Path, word: str) -> None:
     """A program with a single benchmark refuses the words that the file bench/control accepts."""
     source = tmp_path / "own.c"
     source.write_text(f"{HEAD}{make_group()}\n{USE}")
-    program = build_program(source, tmp_path / "own")
+    program = build_outside_program(source, tmp_path / "own")
     words = ["run", "-b", "1", word]
     done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
