@@ -7,8 +7,8 @@
 # usage: tests/dkms/build.sh KERNEL KMARKERS OUT [PACKAGE...]
 # KERNEL is the unpacked kernel, KMARKERS the folder where kmarkers was built for it. Modules are
 # written to OUT/unmarked/PACKAGE and OUT/marked/PACKAGE. PACKAGE is the name of a package; without
-# one, all DKMS packages that apt knows are built. Prints one line per package. Exit codes:
-# 0 if every package that builds unmarked also builds marked, without a new warning; otherwise 1.
+# one, all DKMS packages that apt knows are built. Prints one line per package. The exit code is 0
+# if every package that builds unmarked also builds marked, without a new warning; otherwise 1.
 
 case ${1-} in
 -h | --help | '') sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
@@ -31,9 +31,9 @@ ln -sfn "$kernel"/usr/src/* /usr/src/
 ln -sfn "$kernel"/usr/lib/modules/* /usr/lib/modules/
 ln -sfn "$kernel"/usr/lib/linux-kbuild-* /usr/lib/
 
-# build KIND: build the package with dkms, copy its modules, and write a log, all to OUT; KIND is
+# build_package KIND: build the package with dkms, and write its modules and a log to OUT; KIND is
 # unmarked, or marked (with the markers that mark.py inserts)
-build() {
+build_package() {
 	local log=$out/$1-$package.log
 	dkms remove "$name/$version" --all >/dev/null 2>&1 || true
 	dkms add "$name/$version" >"$log" 2>&1 || return
@@ -98,13 +98,13 @@ for package in "${packages[@]}"; do
 		. "$conf" >/dev/null 2>&1
 		echo "${PACKAGE_NAME:-$name} ${PACKAGE_VERSION:-$version}"
 	)
-	if ! build unmarked; then
+	if ! build_package unmarked; then
 		echo "SKIP $package: the unmarked modules do not build: $(print_failed_line unmarked)"
 		continue
 	fi
 	"$here/mark.py" "$sources" "$KMARKERS"
 	more=
-	if build marked && [[ $(print_new_warning) == *objtool:* ]]; then
+	if build_package marked && [[ $(print_new_warning) == *objtool:* ]]; then
 		# objtool cannot follow the code that gcc emits for some computed gotos if exits are
 		# recorded.
 		more=", without exits: $(print_new_warning)"
@@ -112,7 +112,7 @@ for package in "${packages[@]}"; do
 	fi
 	if grep -q "modpost: GPL-incompatible module" "$out/marked-$package.log"; then
 		echo "SKIP $package: its licence is not GPL-compatible, and kmarkers exports symbols to GPL modules only"
-	elif [[ $more ]] && ! build marked || [[ ! -d $out/marked/$package ]]; then
+	elif [[ $more ]] && ! build_package marked || [[ ! -d $out/marked/$package ]]; then
 		echo "FAILED $package: the marked modules do not build: $(print_failed_line marked)"
 		failed=1
 	elif [[ $(print_new_warning) ]]; then

@@ -18,7 +18,7 @@ result() {
 	if [ "$1" -eq 0 ]; then echo "ok $number $2"; else echo "not ok $number $2"; fi
 }
 
-# try NAME COMMAND...: passes if the command succeeds
+# try NAME COMMAND...: a test that passes if the command succeeds
 try() {
 	name=$1
 	shift
@@ -28,7 +28,8 @@ try() {
 	result $code "$name"
 }
 
-# refused NAME PATTERN COMMAND...: passes if the command fails and prints a line that matches
+# refused NAME PATTERN COMMAND...: a test that passes if the command fails and a line of its output
+# matches PATTERN
 refused() {
 	name=$1 pattern=$2
 	shift 2
@@ -38,7 +39,7 @@ refused() {
 	result $code "$name"
 }
 
-# same NAME GOT WANTED: passes if both are the same text
+# same NAME GOT WANTED: a test that passes if both texts are equal
 same() {
 	[ "$2" = "$3" ] || echo "# $1: got '$2', wanted '$3'"
 	[ "$2" = "$3" ]
@@ -50,8 +51,8 @@ run_apt_get() {
 	apt-get -qq -y -o Dpkg::Use-Pty=0 --no-install-recommends "$@"
 }
 
-# list_files: print all files but caches, logs and lists, to find files that a package leaves
-# behind. The key that DKMS has made is left out, because it is for the modules of all packages.
+# list_files: print all files except caches, logs and package lists, to find files that a package
+# leaves behind. The key of DKMS is left out, because DKMS keeps the key for other packages.
 list_files() {
 	find / -xdev \( -path /proc -o -path /sys -o -path /dev -o -path /tmp -o -path /srv -o -path /run \
 		-o -path /var/cache -o -path /var/log -o -path '/var/lib/dpkg/*-old' \
@@ -94,8 +95,8 @@ print_cpu_seconds() {
 		awk '{ worked = $1 * 60 + $2 + $3 * 60 + $4 - worked } END { print int(worked) }'
 }
 
-# build DIRECTORY: build an external module against the installed packages, as users do
-build() {
+# build_module DIRECTORY: build an external module against the installed packages, as users do
+build_module() {
 	make -C "/lib/modules/$release/build" M="$1" \
 		KMARKERS="$(pkg-config --variable=kmarkers kmarkers)" modules
 }
@@ -113,7 +114,7 @@ build_headers() {
 	done
 	# shellcheck disable=SC2016 # a variable of make
 	printf 'include $(KMARKERS)/kmarkers.mk\nobj-m :=%s\n' "$objects" >/srv/each/Kbuild
-	[ "$(echo "$objects" | wc -w)" -gt 20 ] && build /srv/each
+	[ "$(echo "$objects" | wc -w)" -gt 20 ] && build_module /srv/each
 }
 
 # build_examples: build the module of each example
@@ -121,7 +122,7 @@ build_examples() {
 	for kbuild in /srv/examples/*/Kbuild; do
 		rm -rf /srv/each
 		cp -r "$(dirname "$kbuild")" /srv/each
-		build /srv/each || return
+		build_module /srv/each || return
 	done
 }
 
@@ -131,7 +132,7 @@ build_examples() {
 build_and_copy_modules() {
 	rm -rf /srv/client
 	cp -r /srv/examples/client /srv/client
-	try "an external client module for $release is built with pkg-config" build /srv/client
+	try "an external client module for $release is built with pkg-config" build_module /srv/client
 	! grep -q "undefined\|WARNING" /tmp/said
 	result $? "the build of the client for $release has no warning"
 	if grep -q "^CONFIG_MODVERSIONS=y" "/lib/modules/$release/build/.config"; then

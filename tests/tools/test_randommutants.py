@@ -27,7 +27,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.suites import cmutations, mutants, pymutations, randommutants, testlines
 from kmtools.suites.randommutants import Change, Judgement
 
-# The Python interpreter whose packages measure the executed lines and change Python code.
+# Skips a test if the Python environment for mutants of Python code is missing.
 NEEDS_MUTATION_PYTHON = pytest.mark.skipif(
     not testlines.PYTHON.exists(),
     reason=f"{testlines.PYTHON} is missing: run scripts/setup --mutants",

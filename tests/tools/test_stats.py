@@ -449,7 +449,7 @@ def test_interval_contains_the_interval_of_blocks_without_late_windows(
     assert (found.lo, found.hi) == ends
 
 
-def make_benchmark_group(**more: object) -> verdicts.BenchmarkGroup:
+def make_group_with_margin(**more: object) -> verdicts.BenchmarkGroup:
     """Return a benchmark with the baseline "none" and a margin of 0.25; `more` replaces fields."""
     fields: dict[str, object] = {
         "tier": NATIVE, "benchmark": "b", "samples": {}, "slopes": {}, "baseline": "none",
@@ -475,9 +475,9 @@ def test_mean_over_time_is_reported_if_beyond_the_margin(
 ) -> None:
     one = Interval(0, 0)
     difference = verdicts.Difference([], 1.0, one, one, None, (), None, mean, Interval(*ends))
-    found = verdicts.describe_mean_over_time(make_benchmark_group(), difference)
+    found = verdicts.describe_mean_over_time(make_group_with_margin(), difference)
     assert found == (f"mean over time {said}" if said else "")
-    assert verdicts.describe_mean_over_time(make_benchmark_group(margin=None), difference) == ""
+    assert verdicts.describe_mean_over_time(make_group_with_margin(margin=None), difference) == ""
 
 
 @pytest.mark.parametrize(
@@ -489,7 +489,7 @@ def test_note_has_the_reason_of_a_missing_interval(blocks: int, layouts: int, no
     base = [one._replace(top=1) for one in series]
     difference = verdicts.estimate_difference(series, base, exact=False)
     noise = verdicts.estimate_difference(base, base, exact=False)
-    group = make_benchmark_group(noise=noise)
+    group = make_group_with_margin(noise=noise)
     verdict = SLOWER if blocks == 64 else UNRESOLVED
     assert verdicts.judge_variant(group, "x", difference) == (verdict, note)
 
@@ -505,7 +505,7 @@ def test_noise_floor_is_not_applied_to_its_own_clone(
     """A difference of 0.4 exceeds the margin of 0.25, but not the noise floor of 0.5; a difference
     of 0.6 exceeds both."""
     floor = Interval(*noise)
-    group = make_benchmark_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
+    group = make_group_with_margin(noise=verdicts.Difference([], 0.0, floor, floor, floor))
     for size, expected in ((0.4, verdict), (0.6, SLOWER)):
         ends = Interval(*sorted((sign * (size - 0.1), sign * (size + 0.1))))
         difference = verdicts.Difference([], sign * size, ends, ends, ends)
@@ -533,7 +533,7 @@ def test_row_that_an_endless_run_leaves_unresolved_has_a_note(
 ) -> None:
     """The difference is 0.4, or -0.4."""
     floor = Interval(-0.5, 0.1)
-    group = make_benchmark_group(noise=verdicts.Difference([], 0.0, floor, floor, floor))
+    group = make_group_with_margin(noise=verdicts.Difference([], 0.0, floor, floor, floor))
     for turn in (Interval, lambda lo, hi: Interval(-hi, -lo)):
         ends = turn(*wide)
         delta = 0.4 if turn is Interval else -0.4
@@ -549,7 +549,7 @@ def test_notes_of_a_row_are_in_a_fixed_order() -> None:
     one, left_out = Interval(-0.1, 0.9), Interval(0.1, 0.9)
     noise = verdicts.Difference([], 0.0, Interval(0, 0), one, one)
     late = Lateness(share=0.5)
-    group = make_benchmark_group(noise=noise, late={"x": late, "y": NOT_LATE})
+    group = make_group_with_margin(noise=noise, late={"x": late, "y": NOT_LATE})
     series = [Slope(block, 0, 2, 1) for block in range(8)]
     difference = verdicts.Difference(series, 0.4, one, one, None, ("a", "b"), one, 0.8, left_out)
     words = lateness.describe_late_windows({}, late)
@@ -580,11 +580,11 @@ def test_tick_rate_is_known_only_for_real_ticks(tier: Tier, khz: float | None) -
 
 def test_difference_has_the_coarser_clock_resolution() -> None:
     steps = {"none": 0.5, "x": 0.25, "y": 0.75}
-    group = make_benchmark_group(resolution=steps)
+    group = make_group_with_margin(resolution=steps)
     assert [group.get_clock_resolution(name) for name in ("none", "x", "y", "z")] == [
         *(0.5, 0.5, 0.75, 0.5)
     ]
-    assert make_benchmark_group(resolution=steps, baseline=None).get_clock_resolution("x") == 0.25
+    assert make_group_with_margin(resolution=steps, baseline=None).get_clock_resolution("x") == 0.25
 
 
 @pytest.mark.parametrize(

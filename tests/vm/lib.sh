@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
 # Functions for the scripts that run inside a test kernel. Results go to standard output, as KTAP.
-# A test fails if the kernel logs a fault while it runs.
+# A test also fails if the kernel logs a fault during the test.
 
 # Several scripts source this file; its commands are executed only once.
 [ -z "${number-}" ] || return 0
@@ -60,7 +60,7 @@ logged() {
 	grep -q "$1" "$log"
 }
 
-# print_elapsed: print the number of seconds since the last result, if at least 2
+# print_elapsed: print the number of seconds since the last result, unless it is 0 or 1
 print_elapsed() {
 	read -r now _ </proc/uptime
 	waited=$((${now%.*} - since))
@@ -110,15 +110,15 @@ fails_with() {
 	return 1
 }
 
-# must COMMAND...: run a step without which the suite cannot continue; a failure is a failed result
+# must COMMAND...: run a command that the suite requires; print a failed result if the command fails
 must() {
 	"$@" && return
 	result 1 "the suite cannot continue, because this command failed: $*"
 	return 1
 }
 
-# can_record NAME: succeeds if the compiler of this kernel can record functions; else skips test
-# NAME
+# can_record NAME: succeeds if the compiler that built this kernel can record function entries; else
+# skips test NAME
 can_record() {
 	grep -q "clang version" /proc/version || return 0
 	skip "$1" "clang, which built this kernel, records no functions"
@@ -198,7 +198,7 @@ check_filters_are_freed() {
 	"$@"
 	code=$?
 	put 0 "$tracing"/events/kmem/kmalloc/enable
-	# Each look at the trace adds records to it, so there are only a few.
+	# Read the trace only a few times, because reading the trace adds records.
 	freed=1
 	for _ in 1 2 3 4 5; do
 		hashes_are_freed && freed=0 && break
@@ -314,7 +314,7 @@ unload_core() {
 	done
 }
 
-# run_with_core NAMES: load our modules, run these suites, unload the modules
+# run_with_core NAMES: load the modules of kmarkers, run the suites NAMES, and unload the modules
 run_with_core() {
 	try "the modules load" load_core
 	for suite in $1; do
@@ -331,14 +331,14 @@ finish() {
 	exit $?
 }
 
-# run_case NAME: run a case of kmarkers_test, which is loaded; prints the checks that failed
+# run_case NAME: run a case of the loaded module kmarkers_test; print the checks that failed
 run_case() {
 	put "$1" "$case_to_run"
 	sed -n "s/^# $1: /# /p" "$cases/results"
 	grep -q "^ok [0-9]* $1\$" "$cases/results"
 }
 
-# The numbers of batches and cycles in storms; the host sets smaller ones for slow kernels.
+# The numbers of batches and cycles in storms; the host sets smaller numbers for slow kernels.
 # shellcheck disable=SC2034 # for the scripts that source this
 batches=${KMARKERS_BATCHES:-1000}
 # shellcheck disable=SC2034

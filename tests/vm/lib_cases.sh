@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs all test cases of the module kmarkers_test, which is loaded.
+# A function that runs all test cases of the loaded module kmarkers_test.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

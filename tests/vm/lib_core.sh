@@ -108,8 +108,8 @@ probe_hits() {
 	sed -n "s/^ *$1 *\([0-9]*\) .*/\1/p" "$tracing"/kprobe_profile
 }
 
-# called_since CALLS: succeeds if the replacement function was called more than CALLS times
-called_since() {
+# calls_exceed CALLS: succeeds if the replacement function was called more than CALLS times
+calls_exceed() {
 	[ "$(cat "$core_test"/calls)" -gt "$1" ]
 }
 
@@ -124,7 +124,7 @@ check_undo_waits() {
 	put 2000 "$core_test"/delay_ms
 	try "$*" command_core "$@"
 	sh -c : &
-	within 5 called_since "$before"
+	within 5 calls_exceed "$before"
 	result $? "$1: a task is in the replacement"
 	try "$undo while a task is in the replacement" command_core "$undo"
 	same "$undo: no task is left in the replacement" "$(cat "$core_test"/left_inside)" 0

@@ -45,8 +45,8 @@ bpftrace_reads_events() {
 	return 1
 }
 
-# Put this in front of commands that trace-cmd runs, because trace-cmd records nothing if the
-# command ends before the recorder of trace-cmd has started.
+# A delay before a command that trace-cmd runs: trace-cmd records nothing if the command ends before
+# the recorder of trace-cmd has started.
 # shellcheck disable=SC2034
 begun="sleep 1; "
 
@@ -55,8 +55,8 @@ has_ended() {
 	! grep -q "^State:[[:space:]]*[^Z[:space:]]" "/proc/$1/status" 2>/dev/null
 }
 
-# end_tracer PID: send SIGINT to bpftrace until it ends, because bpftrace may miss a signal that
-# arrives while it is not waiting for events
+# end_tracer PID: send SIGINT to bpftrace until bpftrace ends. bpftrace may miss a signal that
+# arrives while bpftrace is not waiting for events.
 end_tracer() {
 	for _ in 1 2 3; do
 		kill -INT "$1"

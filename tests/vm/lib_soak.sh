@@ -54,9 +54,8 @@ hit_all_sites() {
 	put "$hits_each" "$te/pass" && put "$hits_each" "$soak_sdt/pass" && put "$hits_each" "$hundred/pass"
 }
 
-# Each call sleeps, so that the CPU is idle for a while. If one thread emulates all CPUs one after
-# the other, a CPU that waits for an IPI to another CPU waits longer if the CPUs in between are
-# busy.
+# Sleep after the hits, so that the CPU is idle for a while. If one thread emulates all CPUs one
+# after the other, busy CPUs delay an IPI between two other CPUs.
 toggle_hits() {
 	hit_all_sites && sleep 0.3
 }
@@ -114,7 +113,7 @@ arm_counters() {
 	put "many_00? count" "$markers_dir/control"
 	put 1 "$recorder/events/kmarkers/many_099/enable"
 	echo >"$recorder/trace"
-	before=$(hits_so_far)
+	before=$(print_hit_counts)
 }
 
 disarm_counters() {
@@ -124,23 +123,24 @@ disarm_counters() {
 	put "kmarkers_test_entry:te_leaf -count" "$entry/control"
 }
 
-# records_written: print the number of records written to the trace instance, with those overwritten
-records_written() {
+# print_written_records: print the number of records that were written to the trace instance,
+# including overwritten records
+print_written_records() {
 	sed -n 's:^# entries-in-buffer/entries-written\: [0-9]*/\([0-9]*\) .*:\1:p;6q' "$recorder/trace"
 }
 
-# hits_so_far: print the numbers of entries and exits of te_leaf, of hits of an SDT probe, and of
-# records in the trace instance
-hits_so_far() {
+# print_hit_counts: print four numbers: entries of te_leaf, exits of te_leaf, hits of an SDT probe,
+# and records written to the trace instance
+print_hit_counts() {
 	echo "$(entry_hits entry te_leaf) $(entry_hits exit te_leaf)" \
 		"$(awk '/^tsdt:.*:io-start / { sum += $5 } END { print sum + 0 }' "$debugfs/sdt/list")" \
-		"$(records_written)"
+		"$(print_written_records)"
 }
 
-# counted_since COUNTED: print the differences between what hits_so_far prints now and COUNTED
+# counted_since COUNTED: print the differences between what print_hit_counts prints now and COUNTED
 counted_since() {
 	# shellcheck disable=SC2046,SC2086 # they are numbers
-	set -- $1 $(hits_so_far)
+	set -- $1 $(print_hit_counts)
 	echo "$(($5 - $1)) $(($6 - $2)) $(($7 - $3)) $(($8 - $4))"
 }
 
@@ -150,8 +150,8 @@ marker_counts() {
 }
 
 # text_now: print the bytes of every site, and of the two functions of the kernel that are changed.
-# Of a typed marker's stub only the first instruction is printed, because the bytes behind it are
-# unused while the marker is off, and still hold the address of the last probe.
+# Of a typed marker's stub only the first instruction is printed: the following bytes still contain
+# the address of the last probe, and are unused while the marker is off.
 text_now() {
 	awk '$2 ~ /^__marker_stub_/ { split($2, part, "+"); if (part[1] == stub) next; stub = part[1] }
 		{ print }' "$debugfs/patcher/sites"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Functions for tests that measure several methods alternately. Each method has a name, and a file
-# with its measurements in microseconds.
+# Functions for tests that measure several methods alternately. Each method has a name and a file
+# with measurements in microseconds.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 

@@ -86,16 +86,16 @@ hits_are_counted() {
 	[ "$(grep -c ":km_[a-zA-Z0-9_]*_set:entry on count [1-9]" "$debugfs/entry/list")" -eq "$nr" ]
 }
 
-# switch_often: switch all markers and functions off and on 20 times
-switch_often() {
+# switch_20_times: switch all markers and functions off and on 20 times
+switch_20_times() {
 	for _ in $(seq 20); do
 		put 'km_* -trace' "$debugfs/markers/control" && put 'km_* trace' "$debugfs/markers/control" &&
 			switch_functions -count && switch_functions count || return 1
 	done
 }
 
-# check_marked: test the modules of the package that were built with added markers
-check_marked() {
+# check_marked_modules: test the modules of the package that were built with added markers
+check_marked_modules() {
 	wanted=$there
 	load_files marked "$(cat "$dir/order")"
 	same "$package: the modules that load unmarked also load marked" "$there" "$wanted"
@@ -107,7 +107,7 @@ check_marked() {
 	result $? "$package: its markers are traced"
 	hits_are_counted
 	result $? "$package: its functions are counted"
-	try "$package: its markers and functions are switched 20 times" switch_often
+	try "$package: its markers and functions are switched 20 times" switch_20_times
 	switch_functions -count
 	put 'km_* none' "$debugfs/markers/control"
 	try "$package: its modules unload" unload_files
@@ -143,7 +143,7 @@ check_package() {
 	elif ! log_is_clean; then
 		skip "$package" "its unmarked modules make the kernel warn"
 	else
-		check_marked
+		check_marked_modules
 	fi
 	log_is_clean
 }

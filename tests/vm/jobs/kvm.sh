@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Runs commands of this checkout in a guest that scripts/guest/host.sh has given this machine's root
-# directory. KMARKERS_PART is a part of the test: kvm-choice, kvm-guests or bench-host. For each step, the
-# output and the exit code are written to STEP.log and STEP.code in KMARKERS_HOST_OUTPUT;
-# scripts/kmtools/suites/kvm.py says what they must be. The part kvm-guests runs the suites
-# KMARKERS_GUEST_SUITES in a test kernel, at most KMARKERS_GUEST_SECONDS long.
+# Runs commands of this checkout in a guest that uses this machine's root directory (see
+# scripts/guest/host.sh). KMARKERS_PART is a part of the test: kvm-choice, kvm-guests or bench-host.
+# For each step, the output and the exit code are written to STEP.log and STEP.code in
+# KMARKERS_HOST_OUTPUT; scripts/kmtools/suites/kvm.py has the expected output and exit codes. The
+# part kvm-guests runs the suites KMARKERS_GUEST_SUITES in a test kernel, for at most
+# KMARKERS_GUEST_SECONDS.
 
 kernel=$KMARKERS_HOST_KERNEL output=$KMARKERS_HOST_OUTPUT
 verdicts=$KMARKERS_CACHE/accel.json
@@ -13,8 +14,8 @@ status=/sys/kernel/debug/kmarkers/bench/status
 # The user who is not root: nobody.
 user=65534
 
-# step NAME COMMAND...: run a command, and store its output and its exit code
-step() {
+# run_step NAME COMMAND...: run a command, and store its output and its exit code
+run_step() {
 	local name=$1 began=$SECONDS code=0
 	shift
 	"$@" </dev/null >"$output/$name.log" 2>&1 || code=$?
@@ -22,13 +23,14 @@ step() {
 	echo "# step $name: exit code $code after $((SECONDS - began)) s"
 }
 
-accel() {
+# choose_accelerator: choose KVM or emulation as root, and print the choice
+choose_accelerator() {
 	scripts/kmarkers vm accel --kernel "$kernel"
 }
 
 # force_kvm: choose KVM or fail
 force_kvm() {
-	KMARKERS_ACCEL=kvm accel
+	KMARKERS_ACCEL=kvm choose_accelerator
 }
 
 # as_user COMMAND...: run a command as a user who is not root
@@ -36,8 +38,8 @@ as_user() {
 	setpriv --reuid=$user --regid=$user --clear-groups "$@"
 }
 
-# accel_as_user [VARIABLE=VALUE...]: choose the accelerator as a user who is not root
-accel_as_user() {
+# choose_accelerator_as_user [VARIABLE=VALUE...]: choose the accelerator as a user who is not root
+choose_accelerator_as_user() {
 	if ! as_user test -r scripts/kmarkers -a -r "$KMARKERS_CACHE"; then
 		echo "SKIP a user who is not root cannot read this checkout or KMARKERS_CACHE"
 		return
@@ -58,28 +60,28 @@ list_verdicts() {
 
 run_kvm-choice() {
 	mv /dev/kvm /dev/kvm.away
-	step absent accel
-	step absent-forced force_kvm
+	run_step absent choose_accelerator
+	run_step absent-forced force_kvm
 	: >/dev/kvm
-	step plain-file-forced force_kvm
+	run_step plain-file-forced force_kvm
 	rm /dev/kvm
 	mknod -m 666 /dev/kvm c 1 3
-	step other-device accel
-	step other-device-forced force_kvm
+	run_step other-device choose_accelerator
+	run_step other-device-forced force_kvm
 	mv /dev/kvm.away /dev/kvm
 	chmod 0 /dev/kvm
-	step no-access accel_as_user
-	step no-access-forced accel_as_user KMARKERS_ACCEL=kvm
+	run_step no-access choose_accelerator_as_user
+	run_step no-access-forced choose_accelerator_as_user KMARKERS_ACCEL=kvm
 	chmod 600 /dev/kvm
 	rm -rf "$trial"
 	stop_qemu &
 	local stopper=$!
-	step time-out-forced force_kvm
+	run_step time-out-forced force_kvm
 	kill $stopper
 	wait $stopper
-	step time-out-verdicts list_verdicts
-	step chosen accel
-	step chosen-again accel
+	run_step time-out-verdicts list_verdicts
+	run_step chosen choose_accelerator
+	run_step chosen-again choose_accelerator
 }
 
 # write_guest_job: write the job of a test kernel, which runs suites with the shortest storms
@@ -94,12 +96,12 @@ write_guest_job() {
 
 run_kvm-guests() {
 	write_guest_job
-	step suites scripts/kmarkers vm run --kernel "$kernel" --modules "build/modules/$kernel" \
+	run_step suites scripts/kmarkers vm run --kernel "$kernel" --modules "build/modules/$kernel" \
 		--job /tmp/kvm-job --add tests/vm:/tests --add examples/reader:/examples \
 		--out "$output/suites" --timeout "$KMARKERS_GUEST_SECONDS"
-	step bench scripts/kmarkers bench --quick --tiers vm --kernel "$kernel"
+	run_step bench scripts/kmarkers bench --quick --tiers vm --kernel "$kernel"
 	cp results/local/latest/env.json "$output"
-	step table scripts/kmarkers table results/local/latest --tier vm
+	run_step table scripts/kmarkers table results/local/latest --tier vm
 }
 
 # copy_modules: copy the modules to where "make modules" builds them
@@ -129,8 +131,8 @@ bench_in_terminal() {
 	script --quiet --return --command "$1/scripts/host -f bench" /dev/null <<<"$2"
 }
 
-# copy_sources TREE: copy this checkout without its git directory, as from an unpacked source package,
-# with the modules; programs and tools that are built already are used
+# copy_sources TREE: copy this checkout, with the modules, but without the git directory, as from an
+# unpacked source package. The copy uses the programs and tools that this checkout has built.
 copy_sources() {
 	mkdir "$1"
 	tar -cf - --exclude=./.git --exclude=./build --exclude=./results/local . | tar -C "$1" -xf -
@@ -156,9 +158,9 @@ list_kmarkers_modules() {
 	! grep ^kmarkers_ /proc/modules
 }
 
-# measure_rounds MARKER OFF ON COMMAND...: run a command in two rounds, with sites on its path switched
-# by the shell commands OFF and ON. Print how often the marker MARKER was hit after the last ON, which
-# counts its hits; fail if it was not hit.
+# measure_rounds MARKER OFF ON COMMAND...: measure COMMAND in two rounds. In each round, the shell
+# commands OFF and ON switch sites that COMMAND executes; ON also starts to count the hits of MARKER.
+# Print the number of hits since the last ON; fail if the number is 0.
 measure_rounds() {
 	local marker=$1 off=$2 on=$3 hits
 	shift 3
@@ -177,42 +179,42 @@ run_bench-host() {
 	local markers=/sys/module/kmarkers_markers/parameters/control
 
 	copy_modules
-	step unattended scripts/host -f bench
-	step loaded scripts/host -y -f load --bench
-	step macro-syscall measure_rounds live_getppid_entry \
+	run_step unattended scripts/host -f bench
+	run_step loaded scripts/host -y -f load --bench
+	run_step macro-syscall measure_rounds live_getppid_entry \
 		"echo 'live_getppid_* none' >$markers && echo getppid-live compiled-out >$bench" \
 		"echo getppid-live jump >$bench && echo 'live_getppid_* count' >$markers" \
 		perf bench syscall basic -l 1000
 	echo getppid-live original >$bench
 	echo attach unix_stream_sendmsg >$markers
-	step macro-messaging measure_rounds unix_stream_sendmsg \
+	run_step macro-messaging measure_rounds unix_stream_sendmsg \
 		"echo unix_stream_sendmsg none >$markers" "echo unix_stream_sendmsg count >$markers" \
 		perf bench sched messaging -g 1 -l 10
 	echo detach unix_stream_sendmsg >$markers
 	echo attach handle_mm_fault >$markers
-	step macro-compile measure_rounds handle_mm_fault \
+	run_step macro-compile measure_rounds handle_mm_fault \
 		"echo handle_mm_fault none >$markers" "echo handle_mm_fault count >$markers" \
 		make -sBC native OUT=/tmp/whole /tmp/whole/sdt/list.o
 	echo detach handle_mm_fault >$markers
-	step unloaded scripts/host -y unload
-	step no-module-left list_kmarkers_modules
+	run_step unloaded scripts/host -y unload
+	run_step no-module-left list_kmarkers_modules
 	limit_bench 8
-	step measured scripts/host -y -f bench
-	step measured-unloaded list_kmarkers_modules
+	run_step measured scripts/host -y -f bench
+	run_step measured-unloaded list_kmarkers_modules
 	cp results/local/latest/{env.json,report.html} "$output"
 	copy_sources /tmp/sources
-	step terminal-declined bench_in_terminal . n
-	step terminal-declined-unloaded list_kmarkers_modules
-	step terminal-measured bench_in_terminal /tmp/sources y
-	step terminal-measured-unloaded list_kmarkers_modules
-	step terminal-report grep -o 'that of a virtual machine, emulated' /tmp/sources/results/local/latest/report.html
+	run_step terminal-declined bench_in_terminal . n
+	run_step terminal-declined-unloaded list_kmarkers_modules
+	run_step terminal-measured bench_in_terminal /tmp/sources y
+	run_step terminal-measured-unloaded list_kmarkers_modules
+	run_step terminal-report grep -o 'that of a virtual machine, emulated' /tmp/sources/results/local/latest/report.html
 	limit_bench 20000
-	step interrupted interrupt_bench
-	step interrupted-unloaded list_kmarkers_modules
+	run_step interrupted interrupt_bench
+	run_step interrupted-unloaded list_kmarkers_modules
 }
 
 rm -f "$verdicts" results/local/latest
-# The host takes a guest without output for hung.
+# The host treats a guest without output as hung, so print a line every 20 s.
 while sleep 20; do echo "# $SECONDS s"; done &
 alive=$!
 "run_$KMARKERS_PART"

@@ -16,9 +16,9 @@ print_duration() {
 	echo "# $what: $(((${end%.*}${end#*.} - ${start%.*}${start#*.}) * 10)) ms"
 }
 
-# settle_events: wait until the trace events of a loaded module are added, or the trace events of an
-# unloaded module are removed
-settle_events() {
+# wait_for_event_changes: wait until the trace events of a loaded module are added, or the trace
+# events of an unloaded module are removed
+wait_for_event_changes() {
 	cat "$debugfs"/markers/list >/dev/null
 }
 
@@ -29,10 +29,10 @@ for _ in $(seq "${KMARKERS_TURNS:-7}"); do
 	print_duration "load without" insmod "/modules/$module.without.ko"
 	print_duration "unload without" rmmod "$module"
 	print_duration "load with" insmod "/modules/$module.ko"
-	print_duration "events with" settle_events
+	print_duration "events with" wait_for_event_changes
 	sites=$(grep -c "" $debugfs/patcher/sites)
 	print_duration "unload with" rmmod "$module"
-	print_duration "events without" settle_events
+	print_duration "events without" wait_for_event_changes
 done
 [ "$sites" -gt 1000 ]
 result $? "the patcher has more than 1000 sites: $sites"

@@ -6,9 +6,9 @@
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
 
-# hit_once IDLE: load kmarkers_test_unwatched, which hits its marker once, and unload the module.
-# With IDLE 1, RCU does not watch the CPU during the hit.
-hit_once() {
+# hit_marker_once IDLE: load kmarkers_test_unwatched, which hits its marker once, and unload the
+# module. With IDLE 1, RCU does not watch the CPU during the hit.
+hit_marker_once() {
 	insmod /modules/kmarkers_test_unwatched.ko "idle=$1" && rmmod kmarkers_test_unwatched &&
 		dmesg | grep -q "kmarkers_test_unwatched: marker unwatched: 1 hits, with parameter idle=$1"
 }
@@ -16,6 +16,6 @@ hit_once() {
 for module in patcher events immediate markers; do
 	try "kmarkers_$module loads" insmod "/modules/kmarkers_$module.ko"
 done
-try "a marker is hit where RCU watches" hit_once 0
-try "a marker is hit where RCU does not watch" hit_once 1
+try "a marker is hit where RCU watches" hit_marker_once 0
+try "a marker is hit where RCU does not watch" hit_marker_once 1
 finish
