@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes simulated runs of many machines, fast; `python manyruns.py FOLDER COUNT` writes COUNT
-runs."""
+"""Writes simulated runs of many machines; `python manyruns.py FOLDER COUNT` writes COUNT runs."""
 
 from __future__ import annotations
 
@@ -82,8 +81,8 @@ def write_runs(folder: Path, count: int) -> list[Path]:
 
 
 def write_runs_with_estimates(folder: Path, count: int, different: int = 20) -> None:
-    """Write `count` runs with estimates.json. The runs after the first `different` runs are copies
-    of these runs."""
+    """Write `count` runs with estimates.json. Only the first `different` runs differ; all further
+    runs are copies of these runs."""
     made = write_runs(folder, min(count, different))
     for run in made:
         estimates.load_estimates(run)

@@ -43,7 +43,8 @@ def test_interval_treats_boots_as_clusters() -> None:
 
 
 def make_command_times(label: str, *boot_times: list[float]) -> list[CommandTime]:
-    """Return the times of a command under a kernel, a list for each boot."""
+    """Return the times of a command under the kernel `label`; `boot_times` has a list for each
+    boot."""
     return [
         CommandTime(label, f"{label}{number}", "6.1", seconds)
         for number, times in enumerate(boot_times)
@@ -51,7 +52,7 @@ def make_command_times(label: str, *boot_times: list[float]) -> list[CommandTime
     ]
 
 
-# Half the logarithm of 4, and the values of Student's t for one and two degrees of freedom.
+# Half the logarithm of 4, and 97.5 % quantiles of Student's t for one and two degrees of freedom.
 HALF, T1, T2 = math.log(2), 12.7062, 4.3027
 
 
@@ -62,9 +63,10 @@ HALF, T1, T2 = math.log(2), 12.7062, 4.3027
         ([[2.0], [8.0]], ["2", "2", "4.000", "2.0000"], T2 * math.sqrt(2) * HALF),
         # With no difference between the boots of one kernel, there is one degree of freedom.
         ([[3.0, 3.0], [3.0], [3.0]], ["3", "4", "3.000", "1.5000"], T1 * HALF),
-        # The mean of a boot is geometric, and counts once.
+        # Each boot counts once, with the geometric mean of its times.
         ([[1.0, 1.0, 8.0], [2.0]], ["2", "4", "2.000", "1.0000"], T1 * HALF),
-        # The variance of the mean of three boots is as large, which gives 2.67 degrees of freedom.
+        # The variance of the mean of three boots is also HALF ** 2, which gives 2.67 degrees of
+        # freedom.
         (
             [[2.0], [2.0 ** (1 + 3**0.5)], [2.0 ** (1 - 3**0.5)]],
             ["3", "3", "2.000", "1.0000"],
@@ -76,8 +78,8 @@ HALF, T1, T2 = math.log(2), 12.7062, 4.3027
 def test_time_ratio_of_two_kernels_equals_a_computation_by_hand(
     other: list[list[float]], cells: list[str], half: float | None
 ) -> None:
-    """The boots of the first kernel take 1 and 4 s. `half` is the half width of the interval of the
-    logarithm. The kernels are in the order of the file."""
+    """The boots of the first kernel take 1 and 4 s. `half` is half the width of the interval of the
+    logarithm of the ratio. The table lists the kernels in the order of the file."""
     first, second = make_command_times("k", [1.0], [4.0]), make_command_times("a", *other)
     heads, base, row = boots.make_ratio_table(first + second)
     assert heads == ["kernel", "boots", "runs", "seconds", "ratio", "95 % interval"]

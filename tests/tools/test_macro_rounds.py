@@ -52,6 +52,7 @@ def simulate_rounds(
 def estimate_simulated_added_times(
     truth: float, noise: float = NOISE, count: int = 40
 ) -> list[AddedTime]:
+    """Return the added times that are estimated from 200 simulated boots."""
     chance = random.Random(1)
     # choose_orders() uses the global generator of the Python module random.
     random.seed(1)
@@ -60,7 +61,7 @@ def estimate_simulated_added_times(
 
 def test_interval_contains_the_known_added_time() -> None:
     """The interval contains the true added time, 20 %, in about 95 % of the simulations, although
-    the drift of the machine is larger. The verdict is always right."""
+    the drift of the machine is larger. The verdict is always "slower"."""
     found = estimate_simulated_added_times(1.2)
     assert {one.verdict for one in found} == {"slower"}
     covered = sum(one.interval.lo <= 20 <= one.interval.hi for one in found)
@@ -95,8 +96,8 @@ def make_pairs(count: int, on: float, **more: str) -> list[CommandTime]:
 
 
 def test_table_of_added_times_has_a_row_for_each_label_and_kernel() -> None:
-    """Of times that do not vary, the ratio is exact. Times without a round are left out; a long
-    label is shortened."""
+    """The ratio of constant times is exact. Times without a round are left out; a long label is
+    shortened."""
     times = [
         CommandTime("x", "b", "6.1", 9.0),
         *make_pairs(24, 2.2),
@@ -149,8 +150,9 @@ def test_order_of_the_states_is_random_and_balanced() -> None:
 
 @pytest.fixture
 def command_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Simulate the time of the command, which grows from run to run, and is 20 % longer while the
-    file `state` holds "on". The file `ran` has the states in which the command ran."""
+    """Simulate the measured command; return a directory. The time of the command grows from run to
+    run, and is 20 % longer while the file `state` contains "on". The file `ran` lists the states in
+    which the command ran."""
     chance, state, ran = random.Random(2), tmp_path / "state", tmp_path / "ran"
 
     def simulate_time(_: Sequence[str]) -> float:
@@ -435,7 +437,7 @@ def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Pat
 
 
 def test_rounds_are_numbered_per_boot_and_label() -> None:
-    """Rounds of other labels, and times of kernels, do not count."""
+    """Rounds of other labels, and times of kernels, are not counted."""
     own = CommandTime("a", "b", "6.1", 1.0, 4, ON, "go", "run")
     off = replace(own, state=OFF, switch="stop")
     other = replace(own, label="z", round=50, switch="x", command="y")

@@ -284,8 +284,8 @@ def make_reasons(*levels: Level) -> tuple[Reason, ...]:
 
 
 def test_grades_have_their_two_worst_reasons_and_remedies() -> None:
-    """Kernels with the same grade of a tier share the lines: the worst reasons of all are named,
-    and two remedies of each."""
+    """Kernels of a tier that have the same grade share two lines: the worst reasons of all these
+    kernels, and two remedies of each kernel."""
     poor = make_reasons(Level.FAIR, Level.POOR, Level.FAIR)
     other = (Reason(Level.POOR, "noise", "be quiet"), *poor[:2])
     old = replace(make_tier("vm"), kernel="5.10")
@@ -323,7 +323,7 @@ def test_verdict_counts_exclude_clones_and_emulated_ticks() -> None:
 
 
 def make_round_count_point(tier: str, kernel: str, rounds: float) -> SwitchPoint:
-    """Return the number of rounds of a batch."""
+    """Return a result of switching: the number of patcher rounds of a batch."""
     return SwitchPoint(
         tier, kernel, switching.SCALING, switching.ROUND_COUNT, "rounds", 10, "rounds", 8, rounds,
         Interval(rounds, rounds),
@@ -331,7 +331,7 @@ def make_round_count_point(tier: str, kernel: str, rounds: float) -> SwitchPoint
 
 
 def test_broken_limits_are_named_for_each_tier_and_kernel() -> None:
-    """A limit is for one tier. Three rounds are allowed."""
+    """Each limit applies to one tier. A batch may take three rounds."""
     measured = (
         ("vm", "6.1", 3.0),
         ("vm", "5.10", 4.0),
@@ -373,8 +373,8 @@ def test_benchmarks_that_were_not_measured_are_grouped_by_reason() -> None:
 def test_three_benchmarks_with_the_fewest_blocks_are_named(
     lacking: Sequence[int], said: str
 ) -> None:
-    """A benchmark has the blocks of the worst of its variants. A benchmark that keeps its blocks is
-    not named."""
+    """The number of blocks of a benchmark is the number of its worst variant. A benchmark without
+    missing blocks is not named."""
     rows = [make_result("good", "v", blocks=KeptBlocks(9, 9, 9)), make_result("old", "v")]
     for n, lost in enumerate(lacking):
         rows += [
@@ -410,8 +410,8 @@ def test_shortened_list_names_the_place_of_the_rest() -> None:
 def render_summary_parts(
     grades: int, lacking: int, **more: Any
 ) -> tuple[list[str], list[str], list[str]]:
-    """Return the lines of a summary about the grades and about what is lacking, and the whole. Each
-    grade has a line; `lacking` is the number of reasons."""
+    """Return the first lines, the body and all lines of the summary of a run. The body has a line
+    for each of `grades` grades, and a line for each of `lacking` unmeasured benchmarks."""
     costs = find_marker_costs([make_result("mine", "none", None)], [])
     reasons = {f"lacks:b{n}": f"no {n:02}" for n in range(lacking)}
     graded = [
@@ -617,7 +617,7 @@ def test_cost_in_a_system_call_uses_the_measured_flavour(
     ],
 )
 def test_unresolved_costs_are_marked_in_the_sentence(verdicts: Sequence[str], said: str) -> None:
-    """The unit is not repeated."""
+    """Only the first cost has a unit."""
     costs = [MarkerCost("In a", "in a", 1.0, UNBOUNDED, "x", one, "", "") for one in verdicts]
     assert describe_marker_costs(costs) == said
 
@@ -639,7 +639,7 @@ def test_interval_with_an_infinite_end_is_printed_as_unbounded(
 
 
 def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> None:
-    """A cost that was not measured has the reason. Without any cost there is only the sentence."""
+    """An unmeasured cost has the reason. If no cost was measured, only the sentence is printed."""
     words = {SLOWER: "costs", "faster": "gains", "equivalent": "equivalent to none",
              "differs": "differs", UNRESOLVED: "unresolved"}  # fmt: skip
     for verdict, said in words.items():
@@ -658,7 +658,7 @@ def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> Non
 
 def test_figure_of_dormant_costs_has_the_best_benchmark_of_each_context() -> None:
     """Loops that contain only markers are shown only if there are no loops with other instructions.
-    A context has a row for the marker and one for the variable, if measured."""
+    A context has a row for the marker, and a row for the variable if the variable was measured."""
     middle, full = (
         make_result("density-one", f"marker-jump-{x}", 2.0) for x in ("middle", "first")
     )

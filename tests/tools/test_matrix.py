@@ -503,8 +503,8 @@ def test_version_checks_outside_compat_are_found(
 
 @pytest.fixture
 def outdated_results(built_laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> KernelResults:
-    """Publish results of kernel 6.1 of which the suite `many` failed, `core` is missing, and
-    `typed` and `cases` have changed since. Return these results."""
+    """Publish results of kernel 6.1, in which the suite `many` failed, the suite `core` is missing,
+    and the suites `typed` and `cases` ran before their last change. Return these results."""
     for name, file in (("PAGE", "page.md"), ("KEPT", "kept"), ("STORE", "kernels.json")):
         monkeypatch.setattr(kernelpage, name, built_laboratory / file)
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef")
@@ -551,8 +551,9 @@ def run_in_fake_guests(
 def test_only_failed_missing_or_changed_suites_are_repeated(
     outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With missing=1, suites run that failed, have no result, or changed later; with `cases` also
-    `modules`, which needs it. The other results stay, with their date and commit."""
+    """With missing=1, a suite runs if the suite failed, has no result, or changed after its run.
+    The suite `modules` runs, too, because `modules` needs `cases`. Other results keep their date
+    and commit."""
     seen, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
     repeated = ["cases", "modules", "typed", "many", "core"]
     assert not run_matrix().failed

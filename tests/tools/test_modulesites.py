@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of `kmarkers sites` with an object file for user space whose tables have the names that
-they have in a module. Modules of a kernel are read in module_sites.py."""
+"""Tests of `kmarkers sites` with an object file for user space whose tables are named as in a
+module. module_sites.py tests the command with modules of a kernel."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ TABLES = ("imv", "markers", "sdt", "sdtnote")
 
 
 def compile_fake_module(folder: Path, text: str, *flags: str) -> Path:
-    """Compile a source, and give the tables in the object file the names that they have in a
-    module."""
+    """Compile a source to an object file whose tables are named as in a module; return the file."""
     (folder / "mine.c").write_text(text)
     words = ["gcc", *FLAGS, *flags, "-c", "-o", "mine.o", "mine.c"]
     subprocess.run(words, check=True, cwd=folder)
@@ -67,7 +66,7 @@ def compile_fake_module(folder: Path, text: str, *flags: str) -> Path:
 
 
 def find_place(text: str) -> str:
-    """Return the file and the number of the line of SOURCE that contains a text."""
+    """Return FILE:LINE of the line of SOURCE that contains `text`."""
     (number,) = [n for n, line in enumerate(SOURCE.splitlines(), 1) if text in line]
     return f"mine.c:{number}"
 

@@ -127,7 +127,7 @@ def test_failure_of_unchanged_code_fails_the_check_of_mutants(
 def test_mutant_that_cannot_be_judged_does_not_stop_the_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each mutant that cannot be judged is a failure, and the others are run."""
+    """A mutant that cannot be judged is a failure, and the other mutants are run."""
 
     def judge_mutant(mutant: Mutant, _: str) -> mutants.Verdict:
         if mutant.name == "sdt-no-index":

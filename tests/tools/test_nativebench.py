@@ -285,9 +285,9 @@ def test_all_processes_measure_on_the_cpu_that_the_first_process_chose(
 def test_message_says_that_the_time_limit_was_reached(
     kmbench: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Each process takes ten seconds of a simulated clock. The shown share is the larger one of the
-    measured windows and of the time limit. Each process has ten seconds a block, and ten minutes,
-    to complete a benchmark."""
+    """Each process takes ten seconds of a simulated clock. The shown progress is the larger of two
+    shares: the measured windows, and the elapsed part of the time limit. To complete a benchmark,
+    a process may take ten minutes, and ten seconds more for each block."""
     clock = [0.0]
     said: list[str] = []
     shown: list[tuple[float, float, str]] = []
@@ -395,8 +395,8 @@ def test_lines_of_a_pipe_are_read_to_the_end() -> None:
 
 
 def test_progress_lines_are_separated_from_other_output(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The time limit is counted from the last completed benchmark; a repeated line of progress does
-    not prolong it."""
+    """The time limit begins at the last completed benchmark; a repeated line of progress does not
+    prolong the time limit."""
     times = iter(range(100))
     deadlines: list[float] = []
     lines = (
@@ -453,7 +453,7 @@ def test_the_only_cpu_is_never_excluded(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_disturbances_are_appended_to_env(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The disturbances are those of the CPU in the env file, or of no CPU."""
+    """The disturbances are computed for the CPU in the env file, or for no CPU."""
     asked = []
 
     def return_two_seconds(_before: object, _after: object, cpu: int) -> dict[str, float]:

@@ -221,7 +221,7 @@ def test_listing_says_why_the_collection_would_not_accept_the_run(
     faults: list[str],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """Such a run is packed nevertheless."""
+    """A run that the collection would not accept is packed nevertheless."""
     change_env(run, change)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("pack: ")]
@@ -332,8 +332,8 @@ def test_only_whole_names_and_personal_paths_are_removed(
 
 
 def test_names_of_three_letters_are_personal(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Longer names come first, because a shorter name may be a part of a longer one. Common names
-    identify nobody."""
+    """Longer names come first, because a shorter name may be a part of a longer name. Common names,
+    such as root, are left out."""
     monkeypatch.setattr(platform, "node", lambda: "pc1.example.org")
     monkeypatch.setattr(Path, "home", lambda: Path("/home/bo"))
     monkeypatch.setattr("getpass.getuser", lambda: "arabella")
@@ -376,7 +376,8 @@ def test_packed_run_is_named_after_date_and_cpu(env: dict[str, Any], name: str) 
 
 
 def test_listing_has_the_numbers_of_counts_and_samples() -> None:
-    """The counts of hardware events, which are many, are only counted, and the env is kept."""
+    """For counts of hardware events, the listing has only their number. The listed env.json is not
+    changed."""
     text = "# schema=2\nhead\nnative,k,1,b\nnative,k,1,b\nvm,k,1,a\n"
     env: dict[str, Any] = {
         "tiers": [{"tier": "native", "counters": [1, 2, 3]}, {"tier": "vm", "counters": []}]

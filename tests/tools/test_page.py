@@ -107,8 +107,8 @@ def test_refused_reference_run_changes_nothing(
     value: object,
     said: str,
 ) -> None:
-    """The previous reference run stays. Its files differ from those of the new run, so that each
-    copied file is noticed."""
+    """The previous reference run is kept. Its files differ from the files of the new run, so that
+    the test notices each copied file."""
     before = {path.name: b"previous" for path in pages.REFERENCE.iterdir()}
     for file, content in before.items():
         (tmp_path / file).write_bytes(content)
@@ -137,8 +137,9 @@ def test_reference_run_is_copied_completely(reference_run: Path, tmp_path: Path)
 
 
 def test_table_of_dormant_costs_has_real_cpus_only() -> None:
-    """A site is told in core cycles if these are known: 0.5 ticks are 0.75 core cycles. Baselines,
-    clones, clocks, guests, other benchmarks and other flavours are left out."""
+    """The cost of a site is in core cycles if the length of a tick in core cycles is known: here,
+    0.5 ticks are 0.75 core cycles. Baselines, clones, clocks, guests, other benchmarks and other
+    flavours are left out."""
     results = [
         make_result("sdt-dormant", "sdt", 2.0, verdict=SLOWER),
         make_result("getppid-quiet", "jump", -1.25, tier="metal"),
@@ -205,7 +206,7 @@ def test_first_screen_has_worst_reasons_and_a_link_to_all() -> None:
 
 
 def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() -> None:
-    """Exactly a fifth is not more. Variants without windows have no share."""
+    """A benchmark with exactly a fifth is not named. Variants without windows have no share."""
     results = [
         make_result("a", "few", flagged=20, flags={"preempted": 15, "late": 5}),
         make_result("b", "more", flagged=21, flags={"preempted": 21}),

@@ -33,7 +33,7 @@ PEERS = {
 }
 
 
-# Variants that have four pieces of code for all layouts, since it takes long to remove a uprobe.
+# Variants with only four copies of the code for all layouts, because removing a uprobe takes long.
 FOUR_COPIES = {"peer-sdt-on", "peer-uprobe-optimised-on"}
 
 
@@ -147,7 +147,7 @@ def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
 
 
 def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> None:
-    """Only a uprobe that the kernel has replaced by a call is measured as an optimised one."""
+    """Only a uprobe that the kernel has replaced by a call is measured as an optimised uprobe."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr

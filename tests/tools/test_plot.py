@@ -167,9 +167,9 @@ def test_default_colours_are_those_of_the_light_scheme() -> None:
 def test_matplotlib_text_keeps_position_and_nondefault_style(
     place: str, style: str, converted: str
 ) -> None:
-    """A text keeps its position, in pixels of 3/4 points. Its colour, weight, alignment, size and
-    font are written only if they are no defaults. If a text has several lines, matplotlib moves the
-    lines by translations."""
+    """The position of a text is converted to pixels of 3/4 points. The colour, weight, alignment,
+    size and font are written only if they differ from the defaults. matplotlib positions the lines
+    of a text of several lines by translations."""
     text = f'<text {place} style="fill: #24292f; {style}">a &lt; b</text>'
     drawing = svgfile.read_drawing(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 60"><g>{text}</g></svg>'

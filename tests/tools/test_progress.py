@@ -112,7 +112,7 @@ def test_durations_are_formatted_in_minutes_and_seconds() -> None:
 def test_closed_progress_leaves_no_temporary_line(
     shown: str, terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A line is removed once; a log has nothing to remove."""
+    """On a terminal, a temporary line is removed only once. In a log, no line is removed."""
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal() if terminal else io.StringIO()
     progress = Progress(1, stream, Clock())
@@ -127,8 +127,8 @@ def test_closed_progress_leaves_no_temporary_line(
 
 
 def test_time_left_counts_only_the_progress_of_this_step() -> None:
-    """40 of 100 are done when the step begins. 15 s later 50 are done: 10 took 15 s, so that the
-    other 50 take 75 s. The first progress of the next step is counted from its own start."""
+    """40 of 100 units are done when the step begins, and 50 units 15 s later: 10 units took 15 s,
+    so that the remaining 50 units take 75 s. The next step does not use the times of this step."""
     clock, stream = Clock(), io.StringIO()
     progress = Progress(2, stream, clock)
     for _ in range(2):
@@ -156,8 +156,8 @@ def test_empty_line_stays_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.mark.parametrize("term", ["xterm", "linux"])
 def test_rows_fill_the_screen_below_the_step(term: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The step and its share take two lines of the screen. Lines that are printed meanwhile follow
-    when the screen is closed. A terminal without an alternate screen shows no rows."""
+    """The step and its share take two lines of the screen. Other lines are printed after the screen
+    is closed. A terminal without an alternate screen shows no rows."""
     monkeypatch.setenv("TERM", term)
     monkeypatch.setenv("NO_COLOR", "1")
     stream, clock, asked = Terminal(), Clock(), []

@@ -112,7 +112,8 @@ def test_same_seed_gives_same_mutants() -> None:
 
 @NEEDS_MUTATION_PYTHON
 def test_same_seed_gives_same_python_mutants(tmp_path: Path) -> None:
-    """The Python mutants depend only on the sources and the seed, and are real changes."""
+    """Python mutants depend only on the sources and the seed, and do not change annotations or
+    docstrings."""
     text = 'def f(a: int | None) -> int:\n    """Add 1 < 2."""\n    return a + 1\n'
     (tmp_path / "a.py").write_text(text)
     program = pymutations.__file__
@@ -409,8 +410,9 @@ def test_python_lines_that_a_test_executes_are_measured(tmp_path: Path) -> None:
 
 
 def test_shared_fixture_counts_once_in_the_time_of_tests(tmp_path: Path) -> None:
-    """A fixture of 40 seconds runs in the test a and is also used by b. Without it, a takes 2
-    seconds, b 1 second and c 30 seconds. Of two tests with 200 seconds each, one is chosen."""
+    """A fixture of 40 seconds runs in the test a, and the test b uses the fixture, too. Without the
+    fixture, a takes 2 seconds, b 1 second and c 30 seconds. Of two tests with 200 seconds each, one
+    is chosen."""
     record = tmp_path / "log.jsonl"
     entries: list[object] = [{"test": "a", "uses": ["f"]}, {"test": "b", "uses": ["f"]}]
     entries += [{"test": "c", "uses": []}, {"fixture": "f", "seconds": 40.0, "test": "a"}]
@@ -666,7 +668,7 @@ def test_two_mutants_boot_at_the_same_time(tmp_path: Path, monkeypatch: pytest.M
 def test_waiting_mutants_are_not_booted_after_an_interruption(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The boots that run end by a signal. The boots that wait for a free guest never begin."""
+    """Running boots end by a signal. Boots that wait for a free guest never begin."""
     (tmp_path / "a.c").write_text("sound\n")
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "GUESTS", 1)
@@ -682,7 +684,7 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
         return boot
 
     class CancellingPool(ThreadPoolExecutor):
-        """Lets the boot that runs end only when the boots that wait are cancelled."""
+        """An executor in which the running boot ends only after the waiting boots are cancelled."""
 
         def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
             super().shutdown(wait=False, cancel_futures=cancel_futures)

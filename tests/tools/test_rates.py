@@ -225,8 +225,9 @@ def test_table_of_rates_marks_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_cheapest_mechanism_has_the_lowest_upper_end(
     costs: list[tuple[str, float, float, float]], said: str
 ) -> None:
-    """A mechanism whose interval reaches down to that end is not measurably costlier. A reference
-    is never the cheapest; a mechanism may take exactly 100 % of a CPU."""
+    """A mechanism is not measurably costlier if its interval reaches down to the upper end of the
+    cheapest mechanism. The reference `call` is never the cheapest mechanism. A mechanism may take
+    exactly 100 % of a CPU."""
     own = [make_cost("enabled", *cost) for cost in costs]
     own.append(make_cost("dormant", "x", 0.1, 0.1, 0.1))
     text = rates.describe_cheapest_mechanism(own, "enabled", 1e6)

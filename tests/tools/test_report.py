@@ -261,9 +261,9 @@ def test_header_of_a_benchmark_has_its_numbers_or_says_that_counts_are_exact(
     ],
 )
 def test_columns_of_a_page_depend_on_the_unit(unit: str, heads: list[str]) -> None:
-    """Emulated ticks have their interval in the cell of the cost, and exact counts have none. Core
-    cycles, the numbers of blocks and of flagged windows are columns only if they tell something. A
-    table of one row has the same columns."""
+    """The interval of emulated ticks is in the cell of the cost; exact counts have no interval.
+    There are columns of core cycles, of blocks and of flagged windows only if a row has core
+    cycles, if rows differ in their number of blocks, and if a window is flagged."""
     rows = [make_result("b", name, unit=unit, core=None) for name in ("v", "w")]
     assert [head for head, _, _ in restable.choose_columns(rows[:1])] == heads
 
@@ -588,7 +588,7 @@ def test_verdict_has_the_terminal_colour_of_its_kind(verdict: str, code: int | N
 
 
 def test_table_has_a_heading_for_each_tier_and_benchmark() -> None:
-    """A benchmark has the line about core cycles only if these are known."""
+    """A benchmark has a line about core cycles only if its core cycles are known."""
     rows = [
         make_result("a", "v", 1.0, core=None, n=7, windows=90, flagged=2),
         make_result("a", "w", -1.0, core=None, verdict="slower", note="loud"),
@@ -695,7 +695,7 @@ def test_spread_of_blocks_has_quantiles_and_a_bar_for_each_layout() -> None:
 
 
 def test_events_of_a_pass_are_shown_for_counted_variants() -> None:
-    """A count is marked if its counter ran for a part of the time."""
+    """A count is marked as scaled if its counter ran only for a part of the time."""
     rows = [make_result("b", name) for name in ("v", "<w>", "x")] + [make_result("c", "v")]
     counted = {
         ("b", "v", "cycles"): (12.5, 1.0), ("b", "v", "misses"): (-2.0, 0.5),

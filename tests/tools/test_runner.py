@@ -196,7 +196,7 @@ def test_exception_of_a_suite_becomes_its_result(
 
 
 def test_log_of_a_failed_suite_is_named(capsys: pytest.CaptureFixture[str]) -> None:
-    """The logs of the earlier run are removed before."""
+    """The logs of an earlier run are removed before the suite starts."""
     old = suites.LOGS / "x" / "boot" / "status.log"
     old.parent.mkdir(parents=True)
     old.touch()
@@ -233,8 +233,8 @@ def test_output_of_a_logged_suite_is_in_its_log(
 
 
 def test_pool_takes_awaited_and_long_suites_first(tmp_path: Path) -> None:
-    """A suite waits for the suite that it names only as long as the process of that suite lives.
-    The time left is that of the longest suite, if this is more than the share of each process."""
+    """A suite waits for the suite in its field `after` only while the process of that suite lives.
+    The time left is at least the time of the longest suite."""
     names = {"a": (5.0, ""), "b": (90.0, "d"), "c": (20.0, ""), "d": (1.0, "")}
     some = [Suite(name, raise_error, usual=s, after=after) for name, (s, after) in names.items()]  # type: ignore[arg-type]
     history = History(tmp_path / "times.json")

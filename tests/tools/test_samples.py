@@ -216,8 +216,8 @@ USUAL = {
 def test_number_outside_its_limits_is_reported(
     tmp_path: Path, changed: dict[str, str], said: str, first: bool
 ) -> None:
-    """The limits are the same in the first row and in a later row of a variant, which is read
-    faster."""
+    """The limits are the same in the first row of a variant and in later rows, which faster code
+    reads."""
     row = {**USUAL, "block": "1", **changed}
     rows = [ROW.format(**USUAL)] * (not first) + [ROW.format(**row)]
     path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *rows)
@@ -236,7 +236,7 @@ def test_number_outside_its_limits_is_reported(
 def test_block_of_several_layouts_or_processes_is_reported(
     tmp_path: Path, layout: int, process: int
 ) -> None:
-    """Blocks of the same number in another benchmark may have others."""
+    """A block of another benchmark with the same number may have another layout and process."""
     row = "native,k,{},{},none,loop,{},5,0,1,{},,9,TSC cycles,,"
     rows = [row.format(1, "a", 1, 10), row.format(process, "b", layout, 10)]
     path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *rows)

@@ -61,7 +61,7 @@ from verdictrows import make_result, make_site_cost
 def test_axis_includes_zero_and_is_logarithmic_beyond_25_times_the_noise(
     values: list[float], floor: float, ends: tuple[float, float, float | None]
 ) -> None:
-    """A linear axis is 8 % longer than needed, a logarithmic one 30 %."""
+    """A linear axis is 8 % longer than needed, a logarithmic axis 30 %."""
     axis = make_signed_scale(values, floor)
     assert (axis.low, axis.high) == pytest.approx(ends[:2])
     assert axis.linear == ends[2]
@@ -124,7 +124,8 @@ def test_even_ticks_do_not_exceed_the_requested_number(
 
 
 def test_width_of_a_text_counts_wide_letters() -> None:
-    """A letter is 0.58 of the font size wide, a wide one 0.97, and a digit of a tick 0.67."""
+    """The width of a letter is 0.58 times the font size, of a wide letter 0.97 times, and of a
+    digit of a tick label 0.67 times."""
     assert look.estimate_text_width("abc", 10) == pytest.approx(17.4)
     assert look.estimate_text_width("m@c", 10) == pytest.approx(0.58 * 10 + 2 * 9.7)
     assert look.estimate_text_width("") == 0
@@ -175,7 +176,7 @@ def test_coordinate_has_one_decimal(value: float, text: str) -> None:
     ],
 )
 def test_path_uses_short_commands_for_horizontal_and_vertical_lines(path: str, steps: str) -> None:
-    """A point has 4/3 pixels."""
+    """One point is 4/3 pixels."""
     assert svgfile.convert_path(path) == steps
     assert svgfile.convert_path("M 1 2 L 1 5", 2.0, 4.0) == "M4 8V12"
 
@@ -474,7 +475,7 @@ def test_axis_unit_names_the_logarithmic_range() -> None:
     panel = Panel("b", "cycles", Scale(-9.0, 900.0, 2.345), [])
     assert costs.wrap_axis_unit(panel, 720) == ["cycles; logarithmic beyond ±2.3"]
     assert costs.wrap_axis_unit(replace(panel, axis=Scale(0.0, 1.0)), 720) == ["cycles"]
-    # In 140 units fit 20 letters.
+    # 20 letters fit in 140 units.
     for room, count in ((720, 1), (140, 2)):
         sizes = costs.measure_panel(panel, False, 200, room)
         assert sizes == pytest.approx((0, 23 + count * 16.8))
@@ -524,8 +525,8 @@ def test_chart_is_higher_with_a_legend(narrow: bool) -> None:
     ],
 )  # fmt: skip
 def test_each_verdict_has_its_colour(part: str | int, colour: str) -> None:
-    """Colours that a style does not define are those of text. Curves beyond the last colour begin
-    again with the first."""
+    """A colour that a style does not define is the colour of text. Curves beyond the last colour
+    begin again with the first colour."""
     with canvas.apply_style():
         count = len(look.PARAMETERS["axes.prop_cycle"])
         assert look.get_colour(part).lower() == colour

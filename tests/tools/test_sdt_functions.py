@@ -118,9 +118,9 @@ def change_build_id(data: bytes, build_id: bytes) -> bytes:
     return flip_byte(data, data.index(build_id))
 
 
-# Functions that return the changed file of a program, which then is the file of another program.
-# The arguments are the file and its build ID. According to elf(5), the number of program headers is
-# at offset 56, and the headers of 56 bytes each begin at offset 64.
+# Functions that change a program's file so that the file belongs to another program. The arguments
+# are the file and its build ID. According to elf(5), the number of program headers is at offset 56,
+# and the headers of 56 bytes each begin at offset 64.
 OTHER_FILES: dict[str, Callable[[bytes, bytes], bytes]] = {
     "another magic number": lambda data, _: flip_byte(data, 1),
     "another number of program headers": lambda data, _: flip_byte(data, 56),
@@ -145,8 +145,8 @@ CUT_FILES: dict[str, Callable[[int, int, int, int], int]] = {
 def run_while_file_is_replaced(
     linker: str, program: Path, folder: Path, data: bytes
 ) -> tuple[str, str]:
-    """Run a copy of the program by ld.so. When it has started, remove its file and make the file
-    whose name the program's mapping then has: PATH (deleted). Return stdout and stderr."""
+    """Run a copy of the program by ld.so. After the start, remove the copy, and write `data` to the
+    path that the program's mapping then has: PATH (deleted). Return stdout and stderr."""
     copy = folder / "program"
     shutil.copy(program, copy)
     words: list[str | Path] = [linker, copy, "wait"]

@@ -145,8 +145,8 @@ def test_key_of_dkms_is_used_if_it_is_given(
     given: bool,
     names: list[str],
 ) -> None:
-    """The key is copied before the first step; without it, that step makes a key. Modules are
-    signed in the tree of the kernel's suite, with the kernel's folders."""
+    """A given key is copied before the first step. Without a given key, the first step makes a key.
+    Modules are signed in the tree of the kernel's suite, with the kernel's folders."""
     key = laboratory / "key"
     key.mkdir()
     (key / "mok.key").write_text("private")

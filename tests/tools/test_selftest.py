@@ -268,7 +268,8 @@ def test_verdict_on_the_margin_needs_a_narrow_interval(
 def test_known_cost_may_be_a_range(
     least: float, most: float, lo: float, hi: float, said: str
 ) -> None:
-    """Of a tolerance of 0.5, a fifth is the largest distance of the cost from the interval."""
+    """With a tolerance of 0.5, the interval may be at most 0.1 away from the range of the known
+    cost."""
     row = Planted("load", least, most, ("slower",))
     for cost in (lo, hi):
         assert selftest.choose_outcome(row, cost, Interval(lo, hi), "slower") == said
@@ -297,7 +298,7 @@ def test_margin_of_the_chain_is_one_core_cycle(margin: float | None, said: str) 
 
 
 def test_each_try_has_different_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Each try has six processes of 128 blocks. All rows are measured again while one has not
+    """Each try has six processes of 128 blocks. All rows are measured again while a row has not
     passed."""
     seeds: list[int] = []
 

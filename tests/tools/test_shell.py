@@ -201,7 +201,7 @@ def test_shell_is_not_booted_if_modules_cannot_be_built(fake_shell: FakeShell) -
 
 
 def test_object_files_written_since_a_time_are_counted(tmp_path: Path) -> None:
-    """Objects in folders count, and an object of exactly this time."""
+    """Object files in subfolders count, and object files that were written exactly at this time."""
     for name, time_of_change in (("a.o", 99.9), ("b.o", 100.0), ("c.o", 101.0), ("d.c", 200.0)):
         path = make_folder(tmp_path / name[0], name) / name
         os.utime(path, (1.0, time_of_change))

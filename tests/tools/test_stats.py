@@ -113,8 +113,8 @@ def test_variant_with_only_flagged_windows_is_kept() -> None:
 
 
 def test_results_are_ordered_by_tier_kernel_benchmark_and_variant() -> None:
-    """The tiers are in the order of tables, which is not that of the alphabet. In a benchmark the
-    baseline comes first, then its clone."""
+    """The tiers are in the order of tables, which is not alphabetical. In a benchmark, the baseline
+    comes first, then its clone."""
     wanted = [
         (tier, kernel, benchmark, variant)
         for tier in ("native", "metal", "vm", "icount")
@@ -151,7 +151,7 @@ def test_slopes_are_divided_by_the_core_cycles_of_a_tick() -> None:
 
 
 def test_differences_of_fractions_are_exact() -> None:
-    """7/2 - 5/3 is 11/6, and 7/2 - 9/2 is -1. The slopes must be of one layout."""
+    """7/2 - 5/3 is 11/6, and 7/2 - 9/2 is -1. Slopes of different layouts are not subtracted."""
     variant = [Slope(0, 1, 7, 2, 3), Slope(1, 1, 7, 2, 4), Slope(2, 1, 7, 2, 4)]
     baseline = [Slope(0, 1, 5, 3, 3), Slope(1, 1, 9, 2, 4), Slope(2, 2, 9, 2, 4)]
     found = subtract_baseline(variant, baseline)
@@ -213,7 +213,7 @@ def test_correlation_of_blocks_is_detected() -> None:
     assert alone < 2 < 4 < together
 
 
-def rank_runs(runs: int, length: int) -> list[float]:
+def make_alternating_runs(runs: int, length: int) -> list[float]:
     """Return different values in runs of `length` values: the runs are alternately below and above
     the median."""
     values = np.arange(1.0, runs * length + 1).reshape(runs, length)
@@ -224,19 +224,19 @@ def rank_runs(runs: int, length: int) -> list[float]:
 @pytest.mark.parametrize(
     ("values", "time"),
     [
-        # With fewer than eight blocks, or if all are equal, no correlation is estimated.
+        # With fewer than eight blocks, or if all blocks are equal, no correlation is estimated.
         ([0, 0, 0, 0, 1, 1, 1], 1),
         ([3] * 20, 1),
         # The autocorrelation at lags 1 and 2 is 5/8 and 2/8.
         ([0, 0, 0, 0, 1, 1, 1, 1], 1 + 2 * 7 / 8),
-        # At lag k it is 1 - 3k/16, and the sum of lags 5 and 6 is below zero.
+        # The autocorrelation at lag k is 1 - 3k/16; the sum of lags 5 and 6 is below zero.
         ([0] * 8 + [1] * 8, 1 + 2 * (23 + 11) / 16),
-        # One of nine blocks is a tie. The autocorrelation of the others is 6/8 and 3/8.
+        # One of nine blocks is a tie. The autocorrelation of the other blocks is 6/8 and 3/8.
         ([1, 1, 1, 1, 2, 3, 3, 3, 3], (1 + 2 * 9 / 8) * 8 / 9),
-        # Alternating blocks, and two blocks that are no tie, give less than 1.
+        # For alternating blocks, or only two blocks without a tie, the estimate would be below 1.
         ([0, 1] * 10, 1),
         ([0, *[1] * 10, 2], 1),
-        (rank_runs(10, 4), 1 + 2 * (21 + 2) / 40),
+        (make_alternating_runs(10, 4), 1 + 2 * (21 + 2) / 40),
     ],
 )
 def test_correlation_time_equals_a_computation_by_hand(values: list[float], time: float) -> None:
@@ -244,8 +244,8 @@ def test_correlation_time_equals_a_computation_by_hand(values: list[float], time
 
 
 def test_difference_between_layouts_is_no_correlation_of_blocks() -> None:
-    """Blocks are compared with the median of their layout: here, the blocks of the second layout
-    cost 100 more, and the times of both layouts together are as without this cost."""
+    """Blocks are compared with the median of their layout. Here, the blocks of the second layout
+    cost 100 more, and the correlation time is the same as without this cost."""
     values = [0.0] * 8 + [1.0] * 8
     moved = [value + 100 * (block % 2) for block, value in enumerate(values)]
     assert stats.estimate_correlation_time(make_series(moved, layouts=2)) == pytest.approx(5.25)
@@ -254,15 +254,15 @@ def test_difference_between_layouts_is_no_correlation_of_blocks() -> None:
 @pytest.mark.parametrize(
     ("values", "lo", "hi"),
     [
-        ([*rank_runs(4, 1), 5.0], -np.inf, np.inf),
-        (rank_runs(6, 1), 1, 6),
+        ([*make_alternating_runs(4, 1), 5.0], -np.inf, np.inf),
+        (make_alternating_runs(6, 1), 1, 6),
         # By tables, 20 independent values have the ranks 6 and 15.
-        (rank_runs(20, 1), 6, 15),
+        (make_alternating_runs(20, 1), 6, 15),
         # The correlation time is 6.7 blocks: n / tau is 2, too few.
-        (rank_runs(2, 10), 1, 20),
+        (make_alternating_runs(2, 10), 1, 20),
         # The correlation time is 2.15 blocks: n / tau is 18, with the ranks 5 and 14 by tables, and
         # 5 * 41 / 19 is 10.8.
-        (rank_runs(10, 4), 10, 31),
+        (make_alternating_runs(10, 4), 10, 31),
     ],
 )
 def test_ends_of_the_sign_test_interval_are_ranks(
@@ -398,10 +398,10 @@ def test_cost_equal_to_the_margin_is_a_difference() -> None:
 @pytest.mark.parametrize(
     ("delta", "ends", "floor", "verdict"),
     [
-        # An interval that touches the margin is not beyond it.
+        # An interval that touches the margin is not beyond the margin.
         (0.5, (0.25, 0.75), 0.0, DIFFERS),
         (0.5, (0.26, 0.74), 0.0, SLOWER),
-        # A difference equal to the noise floor does not exceed it.
+        # A difference equal to the noise floor does not exceed the noise floor.
         (0.5, (0.26, 0.74), 0.5, UNRESOLVED),
         (0.5, (0.26, 0.74), 0.49, SLOWER),
         # The whole interval, and the noise floor, may reach the margin.
@@ -409,7 +409,7 @@ def test_cost_equal_to_the_margin_is_a_difference() -> None:
         (0.125, (-0.25, 0.25), None, EQUIVALENT),
         (0.125, (0.0, 0.26), 0.0, UNRESOLVED),
         (0.125, (0.0, 0.25), 0.26, UNRESOLVED),
-        # An interval that touches zero does not exclude it.
+        # An interval that excludes zero, but contains the margin.
         (0.3, (0.01, 0.6), 0.29, DIFFERS),
         (0.3, (0.01, 0.6), 0.3, UNRESOLVED),
     ],
@@ -431,9 +431,9 @@ def make_stable_series(values: Sequence[float], first: int = 0) -> list[Slope]:
     ("quiet", "late", "ends"),
     [
         (24, 0, (8, 9)),
-        # Six batches of the other blocks are enough for an interval.
+        # Six batches of blocks without late windows are enough for an interval.
         (24, 24, (2, 9)),
-        # There are too few other blocks for an interval, but more than half of all.
+        # Blocks without late windows are too few for an interval, but more than half of all blocks.
         (23, 22, (2, 9)),
         (23, 23, (-np.inf, np.inf)),
         (0, 24, (-np.inf, np.inf)),
@@ -522,7 +522,7 @@ BY_LAYOUTS = "code layouts differ, and more time does not help"
         ((-0.1, 0.9), None, ""),
         ((-0.1, 0.9), (0.0, 0.8), BY_LAYOUTS),
         ((-0.1, 0.9), (0.1, 0.7), ""),
-        # An endless run has no noise floor; here, this floor is 0.5.
+        # The noise floor is 0.5; an endless run has no noise floor.
         ((0.3, 0.5), (0.3, 0.5), ""),
         ((0.3, 0.5), (0.0, 0.5), BY_LAYOUTS),
         ((-0.1, 0.25), (0.0, 0.25), ""),
@@ -684,8 +684,8 @@ def test_too_few_blocks_give_no_verdict() -> None:
 
 @pytest.mark.parametrize("still", [{}, {"x": 1}, {"none": 1, "none-clone": 1}])
 def test_zero_costs_are_reported_as_not_measured(still: dict[str, int]) -> None:
-    """If the clock does not advance during the loops, or loops cost nothing, there is no
-    verdict."""
+    """If the clock does not advance during the loops, or loops cost nothing, the verdict is
+    withheld."""
     costs = {"none": 0, "none-clone": 0, "x": 0} | still
     samples = [
         make_window(variant, block, loops, 300 + loops * cost + block % 3)

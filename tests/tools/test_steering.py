@@ -180,7 +180,7 @@ def test_predicted_detectable_difference_shrinks_with_processes() -> None:
 @pytest.mark.parametrize("lacking", [{"time_ci": None}, {"time_ci": UNBOUNDED}, {"margin": None}])
 def test_no_difference_is_forecast_from_a_pilot_that_is_too_short(lacking: dict[str, Any]) -> None:
     """A clone without a bounded interval or without a margin has no forecast. The event and the
-    line have the other benchmarks; without any, there is only the event."""
+    printed line have only benchmarks with a forecast; if there are none, no line is printed."""
     events: list[tuple[str, dict[str, Any]]] = []
     lines: list[str] = []
     clone, short = make_result("b", "none-clone"), make_result("c", "none-clone", **lacking)
@@ -273,8 +273,8 @@ def test_look_prints_how_many_rows_are_resolved(
 
 
 def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> None:
-    """A clone without noise has the margin as the smallest detectable difference. Of four
-    benchmarks, the third smallest is the middle one."""
+    """If a clone has no noise, the smallest detectable difference is the margin. For four
+    benchmarks, the third smallest difference is printed as the middle difference."""
     margins = {"e": 3.0, "a": 1.23456, "d": 0.5, "c": 2.0}
     none = Interval(0, 0)
     clones = [

@@ -99,7 +99,8 @@ def test_each_stop_is_printed_before_it_waits(
     words: tuple[str, ...], stops: int, answer: bytes
 ) -> None:
     """If stdin is a terminal, kmbench waits at each stop for a line or the end of input, so that a
-    debugger can look at the bytes. Each stop is printed before, also if stdout is a pipe."""
+    debugger can look at the bytes. Each stop is printed before kmbench waits, also if stdout is a
+    pipe."""
     main, other = pty.openpty()
     command = [str(KMBENCH), "step", *words]
     with subprocess.Popen(command, stdin=other, stdout=subprocess.PIPE) as process:

@@ -88,7 +88,7 @@ def test_name_of_a_module_is_derived_from_its_file(file: str, name: str) -> None
 
 
 def test_entries_of_modinfo_are_found() -> None:
-    """A text that only contains the word, such as a parameter, is no entry."""
+    """A text that contains "depends=" after another word, such as a parameter, is no entry."""
     texts = ("ELF", "depends=a-b,,c", "parm=x:depends=d", "softdep=pre: e f-g post: h")
     module = "\0".join([*texts, "softdep=post: i", ""]).encode()
     assert stock.list_module_dependencies(module) == ["a_b", "c"]

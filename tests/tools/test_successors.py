@@ -87,8 +87,8 @@ def test_published_total_is_divided_by_its_loops() -> None:
 
 
 def test_published_numbers_of_a_tier_are_in_the_entry_of_a_result() -> None:
-    """The delta of 2006 is 4.003164 - 1.5026497. An ancestor that measures something else in user
-    space is not given there."""
+    """The delta of 2006 is 4.003164 - 1.5026497. A published row is left out of results in user
+    space if the benchmark measures something else in user space."""
     ancestors = published.read_ancestors()
     (entry, guest, emulated) = (
         summary.make_result_entry(make_result("empty-loop", "marker-immediate", unit=u), ancestors)

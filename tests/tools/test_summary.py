@@ -242,7 +242,7 @@ def test_summary_object_of_another_schema_is_refused(
 
 
 def test_units_of_results_and_switches_are_explained(tmp_path: Path) -> None:
-    """The units are in the order of the table of units; sites of density use those of results."""
+    """The units are in the order of the table of units."""
     point = SwitchPoint(
         *("vm", "k", "arm-scaling", "batched", "rounds", 1, "rounds", 8, 3.0, Interval(3, 3))
     )

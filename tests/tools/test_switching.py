@@ -99,7 +99,7 @@ def test_switching_results_have_medians_and_units(run: Path) -> None:
 
 
 def test_switching_medians_are_ordered_by_tier_kernel_benchmark_and_sites() -> None:
-    """The tiers are in the order of tables, which is not that of the alphabet; the numbers of sites
+    """The tiers are in the order of tables, which is not alphabetical; the numbers of sites
     ascend."""
     wanted = [
         (tier, kernel, benchmark, "batched", sites)
@@ -524,8 +524,8 @@ def make_time_point(
 
 
 def test_ratio_to_one_batch_is_taken_at_no_more_than_10_000_sites() -> None:
-    """The columns are the numbers of sites of other methods. The ratio is that at the largest of
-    these numbers, but not beyond 10,000."""
+    """The columns are the numbers of sites of other methods. The ratio is computed at the largest
+    of these numbers that is at most 10,000."""
     ours = [make_time_point("batched", 10**n, 2000.0 * 10**n) for n in (2, 3, 4, 5, 6)]
     other = [make_time_point("one-by-one", 10**n, 3000.0 * 10**n) for n in (2, 3)]
     heads, rows = switchtable.make_switch_time_rows([*other, *ours])
@@ -580,7 +580,8 @@ def test_parts_of_a_batch_are_divided_by_the_sites() -> None:
 
 
 def test_gaps_are_relative_to_the_gap_of_stop_machine() -> None:
-    """The share is that at the same number of sites; there is none if that gap is 0."""
+    """The gaps are compared at the same number of sites. There is no share if the gap of
+    stop_machine is 0."""
     gaps = [
         *(("idle", 10, 50.0), ("stop-machine", 10, 2000.0), ("batched", 10, 500.0)),
         *(("batched", 9, 500.0), ("batched", 1000, 1.0), ("stop-machine", 1000, 0.0)),
@@ -601,7 +602,7 @@ def test_gaps_are_relative_to_the_gap_of_stop_machine() -> None:
 
 
 def test_only_tables_with_rows_are_shown_for_each_tier(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A note on missing blocks is below the tables of its benchmark, once."""
+    """A note on missing blocks is printed once, below the tables of its benchmark."""
     monkeypatch.setenv("COLUMNS", "100")
     blocks = KeptBlocks(5, 8, 8)
     gap = make_time_point("idle-stall", 10, 50.0, "arm-stall", kernel="5.10")

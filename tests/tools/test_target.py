@@ -211,8 +211,8 @@ def test_truncated_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_archive_with_a_changed_byte_is_refused(
     tmp_path: Path, place: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A compressed archive ends with a checksum of 4 bytes and a size. Here a byte of the checksum
-    has changed, or one of the compressed data before it."""
+    """A compressed archive ends with a checksum of 4 bytes and a size. Here, a byte of the checksum
+    has changed, or a byte of the compressed data before the checksum."""
     archive = tmp_path / "raw.tar.gz"
     data = bytearray(gzip.compress(make_archive(tmp_path, lambda info: None).read_bytes()))
     data[place] ^= 0x10

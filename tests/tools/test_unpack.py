@@ -55,8 +55,8 @@ def test_unpacked_kernel_must_match_its_entry(
 
 
 def test_all_packages_of_an_image_are_unpacked(mirror: FakeMirror) -> None:
-    """The packages of the kernel are in the tree of the kernel alone, others in the tree of the
-    suite alone. Packages of another release are left out."""
+    """The packages of the kernel are only in the tree of the kernel, other packages only in the
+    tree of the suite. Packages of another release are left out."""
     for release in (OLD, NEW):
         for kind in ("binary", "modules", "base"):
             mirror.add_package(f"linux-{kind}-{release}", "2", f"usr/share/{kind}-{release}")
@@ -96,7 +96,7 @@ def test_kernels_are_listed_with_their_versions(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Without package lists or if apt fails, the version is "?"; without a package on the mirror,
-    the version is "gone". The version of an unpacked kernel is its own."""
+    the version is "gone". For an unpacked kernel, the version is the unpacked version."""
     others = [
         replace(ENTRY, name="gone", image="linux-image-9.*-amd64"),
         replace(ENTRY, name="built", image="make", role="upstream"),
@@ -176,7 +176,7 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
 def test_links_of_package_scripts_are_made(
     folder: Path, programs: list[str], links: dict[str, str]
 ) -> None:
-    """The newest compiler becomes gcc. Programs that exist are kept, and so is a device node."""
+    """The newest compiler is linked as gcc. Existing programs and device nodes are kept."""
     binaries = folder / "tree/usr/bin"
     binaries.mkdir(parents=True)
     for name in programs:
@@ -298,7 +298,7 @@ def test_incomplete_tree_of_a_running_build_is_kept(folder: Path) -> None:
 
 
 def test_replaced_tree_leaves_no_other_trees(tmp_path: Path) -> None:
-    """A new tree begins empty, can be read by everybody, and replaces the old one."""
+    """A new tree begins empty, can be read by everybody, and replaces the old tree."""
     for name in ("k", ".new-k", ".new-k.old"):
         (tmp_path / "folder" / name / "old").mkdir(parents=True)
     before = os.umask(0o077)
@@ -365,8 +365,8 @@ def test_files_of_a_program_include_loader_and_libraries(
 
 
 def test_links_are_resolved_in_a_tree(tmp_path: Path) -> None:
-    """Absolute targets begin at the tree, relative ones at the folder of the link. At most 8 links
-    are followed."""
+    """Absolute targets begin at the tree, relative targets at the folder of the link. At most 8
+    links are followed."""
     for folder in ("usr/bin", "etc"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "usr/bin/awk").symlink_to("/etc/awk")
