@@ -71,8 +71,8 @@ PREFIXED = re.compile(
 )
 
 
-@pytest.fixture(scope="module")
-def share(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="share", scope="module")
+def install_headers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Run `scripts/install dev`; return the directory share/kmarkers of the installation, which has
     the headers."""
     # Build both libraries, because other tests may have built only one.
@@ -131,8 +131,8 @@ def build_client_modules(share: Path, tmp_path: Path, texts: dict[str, str]) -> 
     for name, text in texts.items():
         (source / f"{name}.c").write_text(text)
     objects = " ".join(f"{name}.o" for name in texts)
-    # The kmarkers modules are not built, so there is no Module.symvers with their symbols. modpost
-    # only warns about these symbols, because KBUILD_MODPOST_WARN is set below.
+    # The modules of kmarkers are not built, so no Module.symvers has their symbols.
+    # KBUILD_MODPOST_WARN, set below, makes modpost only warn about missing symbols.
     place = "KMARKERS := $(src)/km\nKMARKERS_SYMVERS :=\ninclude $(src)/km/kmarkers.mk\n"
     (source / "Kbuild").write_text(f"obj-m := {objects}\n{place}")
     log = tmp_path / "log"

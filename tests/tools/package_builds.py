@@ -17,7 +17,7 @@ from kmtools.base.paths import ROOT
 from nativeprograms import LIBRARIES
 from test_packages import PAGES, list_files_below, run_successfully
 
-# Compile each variant of a benchmark as one function, not as one function for each code layout.
+# To save time, compile each variant of a benchmark once instead of once for each code layout.
 COMPILER_FLAGS = {"EXTRA": "-DBENCH_UNTIMED"}
 
 
@@ -60,7 +60,7 @@ def test_rpm_packages_have_the_files_of_scripts_install(tmp_path: Path, programs
     tree = clone_tree(tmp_path)
     packages = run_successfully(tree / "scripts" / "package", "rpm", **COMPILER_FLAGS).split()
     assert len(packages) == 3
-    # Ignore the licences, and the links for debuggers, that rpmbuild adds.
+    # Ignore files that rpmbuild adds: licences, and links for debuggers.
     query = "[%{FILEMODES:perms} %{FILENAMES}\n]"
     listed = run_successfully("rpm", "-qp", "--qf", query, *packages).splitlines()
     paths = [line.partition(" ")[2] for line in listed if not line.startswith("d")]

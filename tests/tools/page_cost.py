@@ -21,7 +21,7 @@ from kmtools.measure.samples import SAMPLE_COLUMNS, SCHEMA
 
 TIMES, MEGABYTES, TRIES = 12.0, 1000.0, 3
 PROCESSES, BLOCKS, BENCHMARKS, VARIANTS, LOOPS = 16, 125, 50, 5, (1000, 5000)
-# The program for comparison: it only reads the samples with csv.reader.
+# A program for comparison, which only reads the samples with csv.reader.
 READ = """
 import csv, sys
 rows = []

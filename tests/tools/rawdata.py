@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 LOOPS = (2000, 12000)
 LAYOUTS = 8
 
-# The beginning of a shell script that replaces kmbench: it parses the options.
+# The first lines of a shell script that replaces kmbench: they parse its options.
 READ_OPTIONS = r"""#!/bin/sh
 while [ $# -gt 0 ]; do
     case $1 in

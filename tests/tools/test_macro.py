@@ -61,7 +61,7 @@ HALF, T1, T2 = math.log(2), 12.7062, 4.3027
     [
         # The variance of the mean of two boots is HALF ** 2 in both kernels.
         ([[2.0], [8.0]], ["2", "2", "4.000", "2.0000"], T2 * math.sqrt(2) * HALF),
-        # With no difference between the boots of one kernel, there is one degree of freedom.
+        # The boots of only one kernel differ, so there is one degree of freedom.
         ([[3.0, 3.0], [3.0], [3.0]], ["3", "4", "3.000", "1.5000"], T1 * HALF),
         # Each boot counts once, with the geometric mean of its times.
         ([[1.0, 1.0, 8.0], [2.0]], ["2", "4", "2.000", "1.0000"], T1 * HALF),

@@ -148,8 +148,8 @@ def test_order_of_the_states_is_random_and_balanced() -> None:
         assert sorted(Counter(order[:8]).values()) == [4, 4]
 
 
-@pytest.fixture
-def command_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="command_dir")
+def simulate_measured_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Simulate the measured command; return a directory. The time of the command grows from run to
     run, and is 20 % longer while the file `state` contains "on". The file `ran` lists the states in
     which the command ran."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# A script that takes the place of each program that make starts, and logs its arguments.
+# A script that replaces each program that make starts, and logs the arguments.
 SHOW = """#!/bin/sh
 for word; do printf '<%s>' "$word"; done >>log
 echo >>log

@@ -54,8 +54,8 @@ def disable_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(least, "read_minimum_result_counts", lambda: {})
 
 
-@pytest.fixture
-def built_laboratory(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="built_laboratory")
+def make_laboratory_with_modules(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Add fake modules to the directory with a fake kernel; return this directory. Building modules
     and check_warning_is_detected() are replaced by functions that succeed."""
     modules = laboratory / "modules"
@@ -501,8 +501,10 @@ def test_version_checks_outside_compat_are_found(
     ]
 
 
-@pytest.fixture
-def outdated_results(built_laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> KernelResults:
+@pytest.fixture(name="outdated_results")
+def publish_outdated_results(
+    built_laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> KernelResults:
     """Publish results of kernel 6.1, in which the suite `many` failed, the suite `core` is missing,
     and the suites `typed` and `cases` ran before their last change. Return these results."""
     for name, file in (("PAGE", "page.md"), ("KEPT", "kept"), ("STORE", "kernels.json")):

@@ -19,8 +19,8 @@ from kmtools.measure import choice, clusters, collect, disturbance, native, samp
 HEAD = f"# schema=2\n{','.join(samples.RAW_COLUMNS)}\n"
 
 
-# A fake kmbench that writes the samples of a block. With seed 2, it fails with exit code $EXIT and
-# the message $SAYS, unless $EXIT is 0.
+# A fake kmbench that writes the samples of a block. With seed 2, the fake kmbench fails with exit
+# code $EXIT and the message $SAYS, unless $EXIT is 0.
 FAKE = (
     rawdata.READ_OPTIONS
     + r"""echo "$seed" >>"$HERE/ran"
@@ -34,8 +34,8 @@ echo "kmbench: [1/1] b: 1 of 1 windows in 0.0 s" >&2
 )
 
 
-@pytest.fixture
-def kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="kmbench")
+def make_failing_kmbench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a directory with a fake kmbench whose second process fails."""
     fake = tmp_path / "kmbench"
     fake.write_text(FAKE)

@@ -12,14 +12,14 @@ from kmtools.base.errors import FailedError
 from kmtools.measure import guest
 
 
-@pytest.fixture
-def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+@pytest.fixture(name="machine")
+def make_working_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     """Return a fake machine on which all steps succeed."""
     return Machine(tmp_path, monkeypatch)
 
 
-@pytest.fixture
-def sources(tmp_path: Path) -> Path:
+@pytest.fixture(name="sources")
+def make_module_sources(tmp_path: Path) -> Path:
     """Make the source directory of a module outside this tree; return it."""
     folder = tmp_path / "mine"
     folder.mkdir()

@@ -50,8 +50,8 @@ def change_env(run: Path, change: Callable[[dict[str, Any]], Any]) -> None:
     file.write_text(json.dumps(env))
 
 
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="run")
+def make_run_with_personal_details(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a run with simulated personal details, such as the names of machine and user. Make an
     empty directory the working directory."""
     (made,) = manyruns.write_runs(tmp_path / "runs", 1)

@@ -34,8 +34,8 @@ from kmtools.report.markup import LEFT_OUT, escape_html
 from verdictrows import make_result, make_site_cost, make_tier
 
 
-@pytest.fixture(scope="module")
-def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="hostile_run", scope="module")
+def report_hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pages.make_hostile_run(tmp_path_factory.mktemp("hostile"))
 
 

@@ -56,8 +56,8 @@ def test_missing_peer_is_reported(tmp_path: Path) -> None:
     assert f"empty-loop-peers: none none-clone {own}\n" in done.stdout
 
 
-@pytest.fixture(params=PEERS)
-def peer(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="peer", params=PEERS)
+def build_peer(request: pytest.FixtureRequest) -> str:
     """Return the name of a peer. Each test runs with each peer in turn, and is skipped for a peer
     whose package is missing."""
     name: str = request.param

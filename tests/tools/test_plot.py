@@ -28,8 +28,8 @@ NEWEST = ROOT / "build" / "lint" / "bin" / "python"
 NOTEBOOK = ROOT / "examples" / "notebook" / "run.ipynb"
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="run", scope="module")
+def make_golden_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return goldenrun.make_run(tmp_path_factory.mktemp("golden"))
 
 
@@ -49,7 +49,7 @@ def run_refused_plot(capsys: pytest.CaptureFixture[str], *words: str) -> str:
 
 
 def compare_with_golden(folder: Path) -> list[str]:
-    """Compare figures with those in golden/; return the differences."""
+    """Compare figures with the files in golden/; return the differences."""
     made = {path.name: path.read_text() for path in folder.glob("*.svg")}
     assert sorted(made) == sorted(path.name for path in GOLDEN.iterdir())
     differ = {n: drawnsvg.find_svg_difference(made[n], (GOLDEN / n).read_text()) for n in made}

@@ -86,8 +86,8 @@ def test_mitigations_are_parsed_from_the_output() -> None:
     assert processors.format_mitigations("# retbleed: Not affected\n") == "Not affected"
 
 
-@pytest.fixture
-def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="page")
+def make_page_without_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a kernels.md without the table of processors; return it."""
     page = tmp_path / "kernels.md"
     page.write_text("# Kernels\n\n## Stock kernels\n\nsome\n")

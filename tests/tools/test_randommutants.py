@@ -440,7 +440,7 @@ CHOICE = """int main(int count, char **words) {
     return 0;
 }
 """
-# Tests that run the program with and without an argument, and one that does not run it.
+# Three tests: one runs the program with an argument, one without, and one does not run the program.
 CHOICE_TESTS = """import subprocess
 from pathlib import Path
 import pytest

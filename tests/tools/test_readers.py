@@ -40,8 +40,8 @@ LIMITS = {
 }
 
 
-@pytest.fixture(params=["gcc", "clang"])
-def compiler(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="compiler", params=["gcc", "clang"])
+def select_declaration_compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):

@@ -64,22 +64,22 @@ def collect_run_of_three_tiers(root: Path) -> Path:
     return run
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="run", scope="module")
+def make_run_with_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = collect_run_of_three_tiers(tmp_path_factory.mktemp("report"))
     assert main(["report", str(path)]) == 0
     return path
 
 
-@pytest.fixture(scope="module")
-def summary(run: Path) -> list[dict[str, Any]]:
+@pytest.fixture(name="summary", scope="module")
+def read_summary_results(run: Path) -> list[dict[str, Any]]:
     entries = json.loads((run / "summary.json").read_text())["results"]
     assert isinstance(entries, list)
     return entries
 
 
-@pytest.fixture(scope="module")
-def results(run: Path) -> list[verdicts.Result]:
+@pytest.fixture(name="results", scope="module")
+def compute_run_results(run: Path) -> list[verdicts.Result]:
     tiers = rundir.make_tiers(rundir.read_env(run / "env.json"))
     return verdicts.compute_results(read_samples(run / "samples.csv", tiers), tiers)
 

@@ -17,8 +17,8 @@ LOOP = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "x": 3.0})
 SITES = rawdata.Bench("other", {"none": 2.0, "none-clone": 2.0})
 
 
-@pytest.fixture
-def raw(tmp_path: Path) -> Path:
+@pytest.fixture(name="raw")
+def write_raw_processes(tmp_path: Path) -> Path:
     """Write raw samples of four processes; the last two lack one benchmark."""
     for number in range(1, 5):
         benches = [LOOP, SITES] if number < 3 else [LOOP]

@@ -13,7 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLAGS = ["-std=gnu11", "-O2", "-D_GNU_SOURCE", "-fno-pie", "-fcf-protection=none"]
-# Kbuild uses this flag for modules.
+# Kbuild compiles modules with this flag, too.
 FLAGS += ["-Werror=implicit-function-declaration"]
 INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
@@ -30,7 +30,7 @@ SDT_PROBE_DEFINE2(p, m, f, others, "uintptr_t", "struct s");
 SDT_PROBE_DECLARE(elsewhere, , , declared);
 """
 
-# Without its site, each function would be a single ret.
+# Each function except empty() consists of a site and a ret.
 SOURCE = (
     HEAD
     + """
@@ -55,8 +55,8 @@ def compile_probes(compiler: str, source: str, where: Path) -> subprocess.Comple
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
-@pytest.fixture(params=["gcc", "clang"])
-def compiler(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="compiler", params=["gcc", "clang"])
+def select_probe_compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):

@@ -36,7 +36,7 @@ WAYS = [
     *((name, level) for name in ("clang", NEWER) for level in ("-O1", "-O2", "-O3")),
 ]
 
-# The maximum number of arguments after the first one; a probe exists for each number from 0 on.
+# The maximum number of arguments after the first argument; there is a probe for each number from 0.
 MOST = 4
 LONG = '"long"'
 

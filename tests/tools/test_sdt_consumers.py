@@ -115,8 +115,8 @@ all(void *p, unsigned long word)
 """
 
 
-@pytest.fixture(params=["gcc", "clang"])
-def compiler(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="compiler", params=["gcc", "clang"])
+def select_consumer_compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):
@@ -145,7 +145,7 @@ def test_freebsd_style_sources_compile(compiler: str, flavour: str, tmp_path: Pa
     for types in ("int,struct packet *,bool", "t0 *,t1 *,t2 *,t3 *,t4 *,t5 *,int", "t0 *"):
         assert b"\0" + types.encode() + b"\0" in built
     assert b"x0_t" not in built
-    # A program with notes only has no struct sdt_probe.
+    # A program that contains only notes has no struct sdt_probe.
     assert (b"\0void *,int,int,int,int\0" in built) is (flavour != "note")
 
 

@@ -17,8 +17,8 @@ LIBRARY = ROOT / "build" / "native" / "libkmarkers.a"
 INCLUDE = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 
 
-@pytest.fixture(params=["gcc", "clang"])
-def compiler(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="compiler", params=["gcc", "clang"])
+def select_copies_compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):
@@ -32,7 +32,7 @@ def build_library() -> None:
     build_programs(LIBRARY.name)
 
 
-# gcc may merge at most this number of the sites, of which there are about 50.
+# The maximum number of sites that gcc may merge; the program has about 50 sites.
 MERGED = 12
 LEVELS = ["-Og", "-O1", "-O2", "-O3", "-Os", "-O3 -funroll-loops", "-O2 -fpie -pie"]
 

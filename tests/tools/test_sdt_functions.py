@@ -56,8 +56,8 @@ int main(int argc, char **argv)
 """
 
 
-@pytest.fixture(scope="module")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="program", scope="module")
+def build_program_with_functions(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Build a program as users do."""
     where = tmp_path_factory.mktemp("functions")
     (where / "program.c").write_text(SOURCE)
@@ -79,8 +79,8 @@ def read_elf(program: Path, option: str, pattern: str) -> str:
     return match[1]
 
 
-@pytest.fixture(scope="module")
-def linker(program: Path) -> str:
+@pytest.fixture(name="linker", scope="module")
+def find_dynamic_linker(program: Path) -> str:
     """Return the path of the dynamic linker (ld.so)."""
     return read_elf(program, "-lW", r"interpreter: (.*?)\]")
 

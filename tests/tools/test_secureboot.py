@@ -55,8 +55,8 @@ class FakeSigningSteps:
         return 0
 
 
-@pytest.fixture
-def steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSigningSteps:
+@pytest.fixture(name="steps")
+def replace_signing_steps(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSigningSteps:
     """Replace firmware and signing programs by fake ones."""
     tree = laboratory / "firmware, tree"
     (tree / secureboot.FIRMWARE).parent.mkdir(parents=True)

@@ -98,8 +98,8 @@ class Checkout:
         return [line.split()[0] for line in (self.state / "log").read_text().splitlines()]
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Checkout:
+@pytest.fixture(name="checkout")
+def make_fake_checkout(tmp_path: Path) -> Checkout:
     """Make a checkout; skip the test unless it runs as root."""
     if os.geteuid() != 0 or not Path("/usr/bin/python3").exists():
         pytest.skip("scripts/setup needs root and /usr/bin/python3")

@@ -117,8 +117,8 @@ class FakeShell:
         return self.result
 
 
-@pytest.fixture
-def fake_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeShell:
+@pytest.fixture(name="fake_shell")
+def make_fake_shell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeShell:
     """Replace the parts of a shell by fake ones."""
     return FakeShell(tmp_path, monkeypatch)
 

@@ -256,12 +256,12 @@ def test_difference_between_layouts_is_no_correlation_of_blocks() -> None:
     [
         ([*make_alternating_runs(4, 1), 5.0], -np.inf, np.inf),
         (make_alternating_runs(6, 1), 1, 6),
-        # By tables, 20 independent values have the ranks 6 and 15.
+        # In tables of the sign test, 20 independent values have the ranks 6 and 15.
         (make_alternating_runs(20, 1), 6, 15),
-        # The correlation time is 6.7 blocks: n / tau is 2, too few.
+        # The correlation time tau is 6.7 blocks: n / tau is 2, too small for a narrower interval.
         (make_alternating_runs(2, 10), 1, 20),
-        # The correlation time is 2.15 blocks: n / tau is 18, with the ranks 5 and 14 by tables, and
-        # 5 * 41 / 19 is 10.8.
+        # The correlation time tau is 2.15 blocks: n / tau is 18. In tables, 18 values have the
+        # ranks 5 and 14; 5 * 41 / 19 is 10.8.
         (make_alternating_runs(10, 4), 10, 31),
     ],
 )
@@ -463,7 +463,7 @@ def make_group_with_margin(**more: object) -> verdicts.BenchmarkGroup:
     [
         (1.26, (0.01, 0.5), "+1.26 TSC cycles: some blocks cost more than usual"),
         (0.74, (-0.5, -0.01), "+0.74 TSC cycles: some blocks cost less than usual"),
-        # The mean must differ by more than the margin, and significantly.
+        # The mean must differ by more than the margin, and its interval must exclude zero.
         (1.25, (0.01, 0.5), None),
         (0.75, (-0.5, -0.01), None),
         (9.0, (0.0, 20.0), None),

@@ -55,14 +55,16 @@ def write_simulated_process(part: Path, number: int, benchmarks: list[str], more
         (part / f"{name}.csv").write_text("\n".join(lines) + "\n")
 
 
-@pytest.fixture
-def events() -> list[tuple[str, dict[str, Any]]]:
+@pytest.fixture(name="events")
+def make_event_list() -> list[tuple[str, dict[str, Any]]]:
     """Return a list for the recorded events."""
     return []
 
 
-@pytest.fixture
-def steer(monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]) -> Steer:
+@pytest.fixture(name="steer")
+def make_steering_with_events(
+    monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]
+) -> Steer:
     """Return a Steer for a measurement whose processes are simulated."""
 
     def simulate_process(
@@ -208,7 +210,7 @@ BENT = "not on a line: the difference is +1 in long windows"
     ("results", "look"),
     [
         ([], ([], 0, 0, 0)),
-        # Baselines and clones are no rows.
+        # Baselines and clones are not counted as rows.
         ([make_result("b", "none", None), make_unresolved("b", "none-clone")], ([], 0, 0, 0)),
         ([make_result("b", "x"), make_result("b", "y", verdict=verdicts.SLOWER)], ([], 0, 0, 2)),
         (

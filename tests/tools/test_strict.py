@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# The flags of users. NATIVE_BUILD, which our own sources define, is not set.
+# Flags as users pass them; NATIVE_BUILD, which only sources of kmarkers define, is not set.
 FLAGS = ["-O2", "-D_GNU_SOURCE", f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
 STRICT = ["-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Wsign-conversion", "-Wshadow"]
 STRICT += ["-Wcast-qual", "-Wundef", "-Wstrict-prototypes", "-Wmissing-prototypes"]
@@ -95,8 +95,8 @@ const void *use(void) { return &plain_layouts; }
 HEADERS = ("user", "marker", "immediate", "typed", "sdt", "bench")
 
 
-@pytest.fixture(params=COMPILERS)
-def compiler(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(name="compiler", params=COMPILERS)
+def select_strict_compiler(request: pytest.FixtureRequest) -> str:
     """Return the name of a compiler. Each test runs with each compiler in turn, and is skipped for
     a compiler that is not installed."""
     if not shutil.which(request.param):

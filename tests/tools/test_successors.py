@@ -117,8 +117,8 @@ def test_program_times_are_not_compared_with_cycles() -> None:
     assert thenandnow.pair_published_costs([base, row], pings) == {}
 
 
-@pytest.fixture(scope="module")
-def sites() -> dict[str, dict[str, int]]:
+@pytest.fixture(name="sites", scope="module")
+def measure_site_sizes() -> dict[str, dict[str, int]]:
     """Return the sizes of each form of a site in bytes, keyed by the part of the object file."""
     return {site.form: dict(site.sizes) for site in objects.measure_all_site_forms()}
 

@@ -28,8 +28,8 @@ Json = dict[str, Any]
 SWITCH = ("arm-scaling", "batched", "switch", 0, 0, 0, 1, "", 100, 5000, "ticks", "", "")
 
 
-@pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+@pytest.fixture(name="run", scope="module")
+def make_small_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a run with results of loops and of switching, and its report."""
     root = tmp_path_factory.mktemp("summary")
     raw = rawdata.write_tier(root / "raw", 8, 1, rawdata.BENCHES[:1], emulated="0")
@@ -40,8 +40,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-@pytest.fixture
-def full_summary(run: Path) -> Json:
+@pytest.fixture(name="full_summary")
+def read_full_summary(run: Path) -> Json:
     """Return the content of summary.json."""
     found: Json = json.loads((run / "summary.json").read_text())
     return found

@@ -62,8 +62,8 @@ def make_stall_samples() -> list[Line]:
     ]
 
 
-@pytest.fixture
-def raw(tmp_path: Path) -> Path:
+@pytest.fixture(name="raw")
+def write_switching_samples(tmp_path: Path) -> Path:
     """Write a raw directory with samples of loops and of switching."""
     path = rawdata.write_tier(tmp_path / "vm", 24, 1, rawdata.BENCHES[:1], emulated="1")
     rawdata.write_raw(path / "arm-scaling.csv", make_scaling_samples())
@@ -71,8 +71,8 @@ def raw(tmp_path: Path) -> Path:
     return path
 
 
-@pytest.fixture
-def run(raw: Path, tmp_path: Path) -> Path:
+@pytest.fixture(name="run")
+def collect_switching_run(raw: Path, tmp_path: Path) -> Path:
     """Collect the raw directory; return the run."""
     path = tmp_path / "results" / "run"
     assert main(["collect", str(path), f"--raw=vm={raw}"]) == 0

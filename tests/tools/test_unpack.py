@@ -20,14 +20,14 @@ from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
 
-@pytest.fixture
-def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMirror:
+@pytest.fixture(name="mirror")
+def make_fake_mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMirror:
     """Make a fake mirror with two releases of a kernel."""
     return FakeMirror(tmp_path, monkeypatch)
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(name="folder")
+def make_program_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Make a folder for programs, which precedes others in PATH, and an empty cache directory."""
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")

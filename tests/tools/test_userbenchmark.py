@@ -28,7 +28,7 @@ BENCH_OPS(a, x++)
 BENCH_OPS(b, x++)
 BENCH_OPS_EACH(each, (void)0, x++)
 """
-# Uses all variants, so that the compiler does not warn about unused functions.
+# A function that uses all variants, so that the compiler does not warn about unused functions.
 USE = """
 unsigned long use(void);
 unsigned long use(void) { return a_layouts[0](1) + b_layouts[0](1) + each_layouts[0](1); }

@@ -42,8 +42,8 @@ class Guest:
         return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.fixture(scope="module")
-def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+@pytest.fixture(name="guest", scope="module")
+def boot_guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     """Boot the guest. After the tests of this file, require that the guest's own checks passed."""
     path = tmp_path_factory.mktemp("guest")
     key = path / "key"
@@ -74,8 +74,8 @@ def guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     assert ktap.parse_ktap(one.said).failed == []
 
 
-@pytest.fixture
-def fleet(tmp_path: Path, server: loopback.Server, guest: Guest) -> AnsibleFleet:  # noqa: F811
+@pytest.fixture(name="fleet")
+def make_fleet_of_three(tmp_path: Path, server: loopback.Server, guest: Guest) -> AnsibleFleet:  # noqa: F811
     """Return an inventory of the guest and two machines that measure in user space."""
     modules = tmp_path / "modules"
     modules.mkdir()
