@@ -90,7 +90,7 @@ def test_check_target_runs_the_named_tests(tmp_path: Path, target: str, words: l
     assert run_make(tmp_path, target) == ["check", "--setup", *words]
 
 
-def test_help_fits_a_terminal() -> None:
+def test_make_help_fits_a_terminal() -> None:
     done = subprocess.run(
         ["make", "-s", "help"], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )

@@ -290,11 +290,11 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
     """The suites are divided into two boots, because together they would exceed the time limit."""
     seen: list[object] = []
 
-    def return_outcome(kernel: str, out: Path, **words: object) -> Outcome:
+    def record_suite_lists(kernel: str, out: Path, **words: object) -> Outcome:
         seen.append(words["suite_lists"])
         return Outcome(kernel)
 
-    monkeypatch.setattr(kernelsuite, "run_kernel_suites", return_outcome)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", record_suite_lists)
     monkeypatch.setattr(kernelpage, "KEPT", built_laboratory / "kept")
     for keeps in (True, False):
         matrix.run_suites_in_kernel(
@@ -532,14 +532,14 @@ def run_in_fake_guests(
     that are run, and a function that runs the test `matrix` with missing=1 for kernel 6.1."""
     seen: list[list[str]] = []
 
-    def pass_suites(
+    def record_and_pass_suites(
         kernel: str, out: Path, *, settings: None, suite_lists: Sequence[list[str]]
     ) -> Outcome:
         seen.extend(suite_lists)
         passed = {name: Tally(2) for names in suite_lists for name in names}
         return Outcome(kernel, version, qemu="7.0", suites=passed | {"build": Tally(1)})
 
-    monkeypatch.setattr(kernelsuite, "run_kernel_suites", pass_suites)
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", record_and_pass_suites)
     monkeypatch.setattr(matrix, "ensure_kernel", lambda entry: SimpleNamespace(version=version))
     request = SuiteRequest("named", "6.1", {"missing": "1"})
 

@@ -19,7 +19,7 @@ def test_error_about_an_unknown_variant_lists_known_ones() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_missing_spin_is_reported() -> None:
+def test_missing_spin_skips_the_model_check() -> None:
     words = [sys.executable, str(RUN), "protocol"]
     done = subprocess.run(words, capture_output=True, text=True, check=False, env={"PATH": ""})
     assert done.returncode == 2

@@ -131,7 +131,7 @@ def test_sites_that_are_freed_after_init_are_errors(
     ]
 
 
-def test_module_without_tables_has_no_sites(
+def test_module_without_kmarkers_tables_has_no_sites(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module = compile_fake_module(tmp_path, "int work(void) { return 0; }\n")
@@ -140,7 +140,7 @@ def test_module_without_tables_has_no_sites(
     assert said == f"{module}: no markers, SDT probes or immediate values\n"
 
 
-def test_file_that_is_no_module_is_refused(tmp_path: Path) -> None:
+def test_sites_refuses_a_file_that_is_no_module(tmp_path: Path) -> None:
     """A module is a relocatable ELF file, and the tables have pointers."""
     program, text = tmp_path / "program", tmp_path / "text"
     text.write_text("no module")

@@ -57,7 +57,7 @@ def make_result_patterns() -> list[re.Pattern[str]]:
     ]
 
 
-def test_results_of_kernel_suites_that_mutants_name_exist() -> None:
+def test_kernel_results_named_by_mutants_exist() -> None:
     patterns = make_result_patterns()
     assert len(patterns) > 500
     unknown = [

@@ -118,7 +118,7 @@ def test_hanging_program_is_killed(
     assert not (tmp_path / "raw").exists()
 
 
-def test_binary_output_is_reported(tmp_path: Path) -> None:
+def test_binary_env_file_of_kmbench_is_reported(tmp_path: Path) -> None:
     body = 'while [ "$1" != --out ]; do shift; done; mkdir "$2"; printf "cpu=1\\n\\377" >"$2/env"'
     program = write_fake_kmbench(tmp_path / "program", f"printf '\\377\\n' >&2; {body}")
     with pytest.raises(FailedError, match="env: not text in UTF-8"):
@@ -338,13 +338,14 @@ def test_steering_chooses_the_benchmarks_of_later_processes(
         part.mkdir()
         ran.append(words[4:])
 
-    def steer(folder: Path, done: int) -> Any:
+    def record_and_steer(folder: Path, done: int) -> Any:
         called.append((f"steer {folder.name}", done))
         return steered[done - 1]
 
     monkeypatch.setattr(native, "run_kmbench", run_process)
     done = native.measure_processes(
-        tmp_path / "raw", blocks=1, processes=3, seed=1, benchmarks=["a", "b"], steer=steer,
+        tmp_path / "raw", blocks=1, processes=3, seed=1, benchmarks=["a", "b"],
+        steer=record_and_steer,
         ended=lambda part, number: called.append((part.name, number)),
     )  # fmt: skip
     assert ran == wanted and done == len(wanted)
@@ -425,7 +426,7 @@ def test_progress_lines_are_separated_from_other_output(monkeypatch: pytest.Monk
     ("env", "found"),
     [("cpu=1\n", 1), ("kernel=k\ncpu=0\n", 0), ("cpu=7\n", None), ("xcpu=1\ncpu=1x\n", None)],
 )
-def test_cpu_of_the_last_process_is_used_if_it_is_allowed(
+def test_cpu_of_the_last_process_is_used_again_if_allowed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: str, found: int | None
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})

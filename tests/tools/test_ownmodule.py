@@ -91,7 +91,7 @@ def test_guest_settings_have_the_path_of_the_module() -> None:
     assert "own" not in guest.make_guest_settings(8, 1)
 
 
-def test_refusal_of_the_guest_is_reported() -> None:
+def test_refusal_by_the_guest_is_recorded() -> None:
     refusals: list[str] = []
     shown: list[tuple[float, float, str]] = []
     read = guest.make_guest_line_reader(lambda *progress: shown.append(progress), refusals)

@@ -123,7 +123,7 @@ def test_all_commands_read_an_unpacked_run(run: Path, capsys: pytest.CaptureFixt
     assert " slower" not in capsys.readouterr().out
 
 
-def test_content_is_printed_before_the_file_is_written(
+def test_listing_is_printed_before_the_archive_is_written(
     run: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     printed = ""
@@ -276,7 +276,9 @@ def test_grades_are_unknown_without_numpy(
     assert "its grades are unknown, because they need the package" in capsys.readouterr().out
 
 
-def test_input_that_is_no_run_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pack_refuses_a_folder_that_is_no_run(
+    run: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (run.parent / "other").mkdir()
     assert main(["pack", str(run.parent / "missing")]) == UNABLE
     assert main(["pack", str(run.parent / "other")]) == UNABLE
@@ -289,7 +291,7 @@ def test_input_that_is_no_run_is_refused(run: Path, capsys: pytest.CaptureFixtur
     assert shown.out == "" and [*Path().iterdir()] == []
 
 
-def test_existing_file_is_kept(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_pack_keeps_an_existing_output_file(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("mine.zip").write_text("mine")
     assert main(["pack", str(run), "--output", "mine.zip"]) == UNABLE
     assert "mine.zip exists already" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def test_archive_outside_a_git_checkout_is_refused(tmp_path: Path) -> None:
     assert done.stderr == "package: this is no git checkout, but an archive is made from a commit\n"
 
 
-def test_reuse_finds_a_licence_for_every_file() -> None:
+def test_every_file_has_a_licence_according_to_reuse() -> None:
     if not shutil.which("reuse"):
         pytest.skip("reuse is missing: run scripts/setup --packages")
     run_successfully("reuse", "--root", ROOT, "lint")

@@ -234,7 +234,7 @@ def test_benchmarks_with_more_than_a_fifth_of_their_windows_flagged_are_named() 
     ]
 
 
-def test_parts_of_emulated_tiers_are_collapsed() -> None:
+def test_page_sections_of_emulated_tiers_are_collapsed() -> None:
     """The part of each tier has the costs of its sites, and no costs of other tiers or kernels."""
     units = {
         ("native", "6.12"): UNIT_TSC, ("native", "6.1"): UNIT_TSC, ("vm", "6.12"): UNIT_EMULATED,

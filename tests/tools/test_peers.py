@@ -146,7 +146,7 @@ def test_peer_that_cannot_be_disabled_is_not_enabled(tmp_path: Path) -> None:
     assert said == "its probe could not be disabled again"
 
 
-def test_optimised_uprobe_is_measured_only_if_it_is_a_call(tmp_path: Path) -> None:
+def test_uprobe_counts_as_optimised_only_if_replaced_by_a_call(tmp_path: Path) -> None:
     """Only a uprobe that the kernel has replaced by a call is measured as an optimised uprobe."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")

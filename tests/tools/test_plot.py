@@ -71,7 +71,9 @@ def test_newest_matplotlib_draws_the_same_figures(run: Path, tmp_path: Path) -> 
     assert compare_with_golden(tmp_path) == []
 
 
-def test_figures_from_summary_json_equal_those_of_the_report(run: Path, tmp_path: Path) -> None:
+def test_figures_from_summary_json_equal_the_figures_of_the_report(
+    run: Path, tmp_path: Path
+) -> None:
     """summary.json has all data of the figures, such as distributions and costs over variants."""
     made = draw_figures(tmp_path, run)
     assert [path.name for path in made] == sorted(p.name for p in (run / "figures").iterdir())
@@ -135,7 +137,7 @@ def test_svg_has_colours_of_light_and_dark_scheme(run: Path) -> None:
     assert "<metadata" not in text and "<defs" not in text
 
 
-def test_default_colours_are_those_of_the_light_scheme() -> None:
+def test_default_colours_are_the_colours_of_the_light_scheme() -> None:
     light = svgfile.COLOURS.read_text().partition("@media")[0]
     said = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", light))
     assert {name: said[name] for name in svgfile.CLASSES.values()} == {
@@ -210,7 +212,7 @@ def test_invalid_style_file_is_refused(
     assert [one.name for one in tmp_path.iterdir()] == ["own.mplstyle"]
 
 
-def test_unknown_figure_is_reported(
+def test_unknown_figures_parts_styles_and_runs_are_reported(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "no figure 'hed', but headline, dormant-native" in run_refused_plot(
@@ -343,7 +345,7 @@ def test_matplotlib_before_version_3_6_is_refused(
         library.find_drawing_fault.cache_clear()
 
 
-def test_the_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_example_notebook_draws_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
     cells = json.loads(NOTEBOOK.read_text())["cells"]
     code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     lines = [line for cell in code for line in cell.splitlines() if line and line[0] != "#"]

@@ -96,7 +96,7 @@ def make_page_without_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     return page
 
 
-def test_row_that_never_ran_is_marked(page: Path) -> None:
+def test_row_that_never_ran_is_marked_as_not_run(page: Path) -> None:
     processors.publish_processor_results()
     text = page.read_text()
     rows = pairs.choose_tested_combinations()
@@ -108,7 +108,7 @@ def test_row_that_never_ran_is_marked(page: Path) -> None:
         assert f"| with {name} | any | any | any | {kernelpage.NOT_RUN} |" in text
 
 
-def test_result_of_a_row_is_kept_until_it_runs_again(page: Path) -> None:
+def test_result_of_a_row_is_kept_until_its_next_run(page: Path) -> None:
     rows = pairs.choose_tested_combinations()
     processors.store_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()

@@ -51,7 +51,7 @@ def test_log_gets_few_progress_lines() -> None:
     assert lines[-1] == "[2/3]  120 s  plotting (usually 15 s)"
 
 
-def test_a_terminal_gets_one_line_that_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_terminal_shows_progress_in_one_changing_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     text = run_step(Terminal())
     assert text.count("\n") == 2
@@ -102,7 +102,7 @@ def test_temporary_line_is_cut_to_the_width_of_the_terminal(
     assert log.getvalue() == f"{text}\n"
 
 
-def test_durations_are_formatted_in_minutes_and_seconds() -> None:
+def test_durations_from_100_s_are_formatted_in_minutes() -> None:
     assert [format_duration(s) for s in (-1, 0.4, 99, 100, 3599)] == [
         "0 s", "0 s", "99 s", "1 min 40 s", "59 min 59 s",
     ]  # fmt: skip

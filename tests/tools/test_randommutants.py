@@ -154,7 +154,7 @@ def test_all_ways_of_changing_a_node_are_drawn(tmp_path: Path) -> None:
         ("x = a < b", "x = a <= b", False),
     ],
 )
-def test_changes_without_effect_are_found(old: str, new: str, same: bool) -> None:
+def test_python_changes_without_effect_are_recognised(old: str, new: str, same: bool) -> None:
     assert pymutations.has_same_effect(old, new) == same
 
 
@@ -214,7 +214,7 @@ def test_too_many_survivors_are_a_failure(tmp_path: Path, monkeypatch: pytest.Mo
         *((176, 200, True), (177, 200, False), (200, 200, False)),
     ],
 )
-def test_limit_allows_for_chance(caught: int, judged: int, below: bool) -> None:
+def test_limit_of_caught_mutants_allows_for_chance(caught: int, judged: int, below: bool) -> None:
     """A sample is below the limit of 92 % if the binomial distribution makes so few caught mutants
     improbable: at most 7 of 10 (probability 0.04), or 176 of 200 (0.03)."""
     assert randommutants.is_below_limit(caught, judged, 92.0) is below
@@ -305,7 +305,7 @@ def test_list_of_unnoticed_mutants_matches_sources() -> None:
     assert heads == len(randommutants.list_unnoticed_mutants())
 
 
-def test_first_changed_line_is_found() -> None:
+def test_first_line_changed_by_a_mutant_is_found() -> None:
     """The number of the first line that differs is found, also if lines at the end were deleted."""
     changes = (("a\nb\n", "a\nc\n", 2), ("a\nb\n", "c\nb\n", 1))
     deletions = (("a\nb\n", "a\n", 2), ("a", "a\nb", 2))
@@ -557,7 +557,7 @@ def test_kernel_mutant_is_judged_by_its_boot(
         log.write_text(source.read_text())
         return int(source.read_text() == "broken\n")
 
-    def boot_fake(guest: randommutants.Guest, _: Path) -> str:
+    def return_failed_case(guest: randommutants.Guest, _: Path) -> str:
         said = (guest.modules / "entry.ko").read_text()
         return "" if said in ("int a;\n", "quiet\n") else "case_two"
 
@@ -568,7 +568,7 @@ def test_kernel_mutant_is_judged_by_its_boot(
     monkeypatch.setattr(randommutants, "make_stripped_copies", lambda *_: None)
     monkeypatch.setattr(mutants, "build_kmlive", lambda _: source)
     monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
-    monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
+    monkeypatch.setattr(randommutants, "boot_until_failure", return_failed_case)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "int a;\n")
     judge = randommutants.make_kernel_judge("6.1")
     with randommutants.apply_text("entry/hit.c", text, tmp_path / "tree"):
@@ -600,12 +600,12 @@ def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
     source.write_text("live")
     booted = list[tuple[str, str, str]]()
 
-    def compile_fake(make: Sequence[object], _: Path, __: Path) -> bytes | None:
+    def return_fake_object(make: Sequence[object], _: Path, __: Path) -> bytes | None:
         said = source.read_text()
         fails = said == "broken" or (said == "warns" and "EXTRA=-Wno-error" not in make)
         return None if fails else said.encode()
 
-    def boot_fake(guest: randommutants.Guest, _: Path) -> str:
+    def record_boot(guest: randommutants.Guest, _: Path) -> str:
         booted.append((guest.file, guest.modules.name, guest.kmlive.read_text()))
         return ""
 
@@ -613,11 +613,11 @@ def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
     monkeypatch.setattr(randommutants, "build_modules", lambda *_: 0)
     monkeypatch.setattr(randommutants, "copy_modules", lambda *_: None)
     monkeypatch.setattr(randommutants, "TREE", tmp_path / "tree")
-    monkeypatch.setattr(randommutants, "compile_object", compile_fake)
+    monkeypatch.setattr(randommutants, "compile_object", return_fake_object)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "live")
     monkeypatch.setattr(mutants, "build_kmlive", lambda _: source)
     monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
-    monkeypatch.setattr(randommutants, "boot_until_failure", boot_fake)
+    monkeypatch.setattr(randommutants, "boot_until_failure", record_boot)
     judge = randommutants.make_kernel_judge("6.1")
     with randommutants.apply_text("native/live.c", text, tmp_path / "tree"):
         judgement = judge(Change("native/live.c", 1, "swap", text), tmp_path / "one.log")
@@ -691,12 +691,12 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
             interrupted.set()
             super().shutdown(wait=wait)
 
-    def interrupt(*_: object) -> None:
+    def raise_interrupt_during_boot(*_: object) -> None:
         assert began.wait(60)
         raise KeyboardInterrupt
 
     monkeypatch.setattr(randommutants, "ThreadPoolExecutor", CancellingPool)
-    monkeypatch.setattr(randommutants.Sample, "record_mutant", interrupt)
+    monkeypatch.setattr(randommutants.Sample, "record_mutant", raise_interrupt_during_boot)
     changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(2))
     with pytest.raises(KeyboardInterrupt):
         randommutants.judge_mutants("C", changes, 2, defer_judgement, tmp_path / "report", tmp_path)
@@ -750,7 +750,7 @@ def test_options_select_random_mutants() -> None:
         *(("cet", "", False), ("kvm", "", False), ("alone", "", True), ("matrix", "", True)),
     ],
 )
-def test_kvm_is_tried_only_for_tests_that_may_use_it(
+def test_kvm_is_tried_only_for_tests_that_may_use_kvm(
     pattern: str,
     where: str,
     boots: bool,

@@ -313,12 +313,12 @@ def test_clock_counts_elapsed_and_cpu_time(monkeypatch: pytest.MonkeyPatch) -> N
     now = [1000.0]
     used = {0: (1.0, 2.0), -1: (10.0, 20.0)}
 
-    def get_usage(who: int) -> SimpleNamespace:
+    def return_cpu_times(who: int) -> SimpleNamespace:
         user, system = used[who]
         return SimpleNamespace(ru_utime=user, ru_stime=system)
 
     monkeypatch.setattr("time.monotonic", lambda: now[0])
-    monkeypatch.setattr("resource.getrusage", get_usage)
+    monkeypatch.setattr("resource.getrusage", return_cpu_times)
     clock = pace.Clock()
     now[0] = 1060.0
     used |= {0: (5.0, 3.0), -1: (40.0, 60.0)}
@@ -331,7 +331,7 @@ def replace_test_list(monkeypatch: pytest.MonkeyPatch, *rows: registry.Test) -> 
     monkeypatch.setattr(registry, "list_tests", lambda: list(rows))
 
 
-def test_tests_are_selected_once_and_in_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_selected_tests_are_unique_and_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [replace(ROW, name=name, sets=sets, groups=groups)
             for name, sets, groups in (("a-1", "short full", "all x"), ("a-2", "full", "all"),
                                        ("b", "weekly", ""), ("fulls", "fuller", ""))]  # fmt: skip
@@ -417,14 +417,14 @@ def test_function_that_makes_several_suites_is_called_once(
 ) -> None:
     calls: list[object] = []
 
-    def make_module(name: str) -> SimpleNamespace:
-        def make(request: SuiteRequest, names: list[str]) -> list[str]:
+    def return_fake_module(name: str) -> SimpleNamespace:
+        def record_and_make_suites(request: SuiteRequest, names: list[str]) -> list[str]:
             calls.append((name, request.form, names))
             return [f"suite of {each}" for each in names]
 
-        return SimpleNamespace(f=make, g=make)
+        return SimpleNamespace(f=record_and_make_suites, g=record_and_make_suites)
 
-    monkeypatch.setattr(registry, "import_module", make_module)
+    monkeypatch.setattr(registry, "import_module", return_fake_module)
     rows = [replace(ROW, name="a"), replace(ROW, name="b", make="kmtools.base.files:g")]
     rows += [replace(ROW, name="c")]
     made: list[object] = [*registry.make_suites(rows, SuiteRequest("short"))]
@@ -542,7 +542,7 @@ def test_list_has_the_chosen_tests_or_all(
 
 
 @pytest.mark.parametrize(("width", "indent"), [(77, 4), (78, 49), (100, 49)])
-def test_descriptions_are_wrapped_below_each_other_if_there_is_room(
+def test_descriptions_are_wrapped_in_their_column_if_wide_enough(
     width: int, indent: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The cells before the description take 47 columns: 4 + 10 + 10 + 10 + 5, and four times two

@@ -437,13 +437,13 @@ def test_placeholders_are_replaced_by_their_drawings() -> None:
 def test_matplotlib_that_cannot_draw_is_reported(
     version: str | Exception, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def import_module(name: str) -> SimpleNamespace:
+    def return_fake_matplotlib(name: str) -> SimpleNamespace:
         if isinstance(version, Exception):
             raise version
         return SimpleNamespace(__version__=version)
 
     canvas = SimpleNamespace(render_inline_svg=lambda *words: "")
-    monkeypatch.setattr("importlib.import_module", import_module)
+    monkeypatch.setattr("importlib.import_module", return_fake_matplotlib)
     monkeypatch.setattr(library, "import_canvas", lambda: canvas)
     monkeypatch.setattr(library, "make_trial_panel", lambda: None)
     assert library.find_drawing_fault.__wrapped__() == fault

@@ -138,7 +138,7 @@ def test_nothing_is_signed_without_the_option(laboratory: Path, steps: FakeSigni
 @pytest.mark.parametrize(
     ("given", "names"), [(True, ["mine.ko"]), (False, ["mine.ko"]), (True, [])]
 )
-def test_key_of_dkms_is_used_if_it_is_given(
+def test_given_dkms_key_signs_kernel_and_modules(
     laboratory: Path,
     steps: FakeSigningSteps,
     monkeypatch: pytest.MonkeyPatch,

@@ -39,7 +39,7 @@ def test_a_guest_that_does_not_end_is_a_failure(tmp_path: Path) -> None:
     assert soak.judge_fault_boot(make_soak_result(tmp_path, NAMES, None)).failed
 
 
-def test_only_summary_lines_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_soak_prints_only_summary_lines(capsys: pytest.CaptureFixture[str]) -> None:
     soak.print_round_summary("ok 1 round 1: the kernel logged no fault")
     soak.print_round_summary("# soak: 45 of 60 s, round 1: 12 batches")
     assert capsys.readouterr().out == "  soak: 45 of 60 s, round 1: 12 batches\n"

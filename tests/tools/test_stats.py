@@ -82,7 +82,7 @@ def test_slope_of_more_points_is_least_squares() -> None:
     assert Fraction(*fit_line(points)) == pytest.approx(expected)
 
 
-def test_one_loop_count_has_no_slope() -> None:
+def test_one_loop_count_gives_no_slope() -> None:
     assert fit_line([(5, 1), (5, 3)])[1] == fit_line([(5, 1), (5, 3), (5, 4)])[1] == 0
 
 
@@ -243,7 +243,7 @@ def test_correlation_time_equals_a_computation_by_hand(values: list[float], time
     assert stats.estimate_correlation_time(make_series(values, layouts=1)) == pytest.approx(time)
 
 
-def test_difference_between_layouts_is_no_correlation_of_blocks() -> None:
+def test_difference_between_layouts_is_not_taken_for_correlation() -> None:
     """Blocks are compared with the median of their layout. Here, the blocks of the second layout
     cost 100 more, and the correlation time is the same as without this cost."""
     values = [0.0] * 8 + [1.0] * 8

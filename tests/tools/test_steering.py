@@ -311,7 +311,7 @@ def test_error_probability_of_a_run_with_looks_depends_on_its_processes(
 
 
 @pytest.mark.parametrize("kind", ["normal", "process-1", "neighbour-500", "stepping"])
-def test_early_stopping_keeps_coverage(kind: str) -> None:
+def test_early_stopping_keeps_the_coverage_of_intervals(kind: str) -> None:
     """The intervals of runs that stop early contain the true cost as often as the intervals of
     other runs. The test `estimators` simulates more runs."""
     assert not estimators.score_estimator_on_stopped_runs(kind, FEW).list_missed_limits(slack=3)

@@ -95,7 +95,7 @@ def test_unknown_argument_of_step_is_refused(words: list[str], unknown: str) -> 
 
 @pytest.mark.parametrize(("words", "stops"), [((), 4), (("--without-int3",), 6)])
 @pytest.mark.parametrize("answer", [b"\n", b"yes\n", b"\x04"])
-def test_each_stop_is_printed_before_it_waits(
+def test_each_stop_is_printed_before_kmbench_waits(
     words: tuple[str, ...], stops: int, answer: bytes
 ) -> None:
     """If stdin is a terminal, kmbench waits at each stop for a line or the end of input, so that a

@@ -40,7 +40,7 @@ def test_successors_measured_in_object_files_exist() -> None:
     assert rows["call-sites", "recorded-entries"] > 100
 
 
-def test_alias_without_a_benchmark_is_found() -> None:
+def test_published_row_without_a_benchmark_is_found() -> None:
     assert "empty-loop:nop-p6" in published.find_missing_successors(set(), "")
     assert "marker-enabled:kprobe-on-probe" in published.find_missing_successors(
         {("empty-loop", "none")}, "kernel"

@@ -73,7 +73,7 @@ def test_summary_has_provenance(run: Path, full_summary: Json) -> None:
     ]
 
 
-def test_schema_1_is_read(tmp_path: Path, full_summary: Json) -> None:
+def test_summary_of_schema_1_is_read(tmp_path: Path, full_summary: Json) -> None:
     switching = [{k: v for k, v in e.items() if k != "measured"} for e in full_summary["switching"]]
     found = write_and_read_summary(tmp_path, full_summary["results"] + switching)
     assert found["results"] == full_summary["results"]

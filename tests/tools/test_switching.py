@@ -551,7 +551,7 @@ def test_ratio_to_one_batch_is_taken_at_no_more_than_10_000_sites() -> None:
     assert [row[1:] for row in switchtable.make_switch_time_rows(zero)[1]] == [["0", ""], ["7", ""]]
 
 
-def test_switching_of_kmarkers_alone_has_no_ratio() -> None:
+def test_switching_table_without_other_methods_has_no_ratio() -> None:
     ours = [make_time_point("batched", n, 2000.0 * n) for n in (10, 1)]
     ours.append(make_time_point("batched-map", 3, 5.0, measured="part"))
     assert switchtable.make_switch_time_rows(ours) == (

@@ -26,7 +26,7 @@ second
 """
 
 
-def test_commands_and_output_are_separated() -> None:
+def test_commands_and_output_of_a_tutorial_are_separated() -> None:
     """Each step has all lines of one command and of its output; other text is no command."""
     text = "$ no command\n" + PAGE + "```\n$ no command\n```\n"
     steps = list(tutorials.read_steps(text.format(file="f")))

@@ -75,7 +75,7 @@ def test_all_packages_of_an_image_are_unpacked(mirror: FakeMirror) -> None:
     assert (suite / "packages.json").read_text() == '["make"]\n'
 
 
-def test_kernel_of_ubuntu_brings_a_compiler_and_keys(mirror: FakeMirror) -> None:
+def test_ubuntu_kernel_is_unpacked_with_compiler_and_keys(mirror: FakeMirror) -> None:
     """Packages of headers of Ubuntu do not depend on a compiler. The keys of Ubuntu's archive are
     fetched once."""
     mirror.add_package("gcc", "1", "usr/bin/gcc-13")
@@ -193,7 +193,7 @@ def test_links_of_package_scripts_are_made(
     assert all((folder / "tree" / name).is_dir() for name in ("proc", "tmp", "src", "usr/src"))
 
 
-def test_null_device_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chroot_gets_a_null_device(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A chroot gets the character device 1:3, which everybody may write to."""
     made: list[tuple[int, int, int]] = []
 
