@@ -328,7 +328,7 @@ def test_message_says_that_the_time_limit_was_reached(
         ([[]], [["a", "b"]]),
     ],
 )
-def test_steering_chooses_the_benchmarks_of_later_processes(
+def test_steering_selects_the_benchmarks_of_later_processes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steered: list[Any], wanted: list[list[str]]
 ) -> None:
     ran: list[list[object]] = []

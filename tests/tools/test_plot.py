@@ -104,7 +104,7 @@ def test_figures_without_worker_processes_are_the_same(
     assert page == (run / "report.html").read_text() and "\0" not in page
 
 
-def test_each_format_is_reproducible(run: Path, tmp_path: Path) -> None:
+def test_figures_of_each_format_are_reproducible(run: Path, tmp_path: Path) -> None:
     starts = {"svg": b"<?xml", "pdf": b"%PDF-1", "png": b"\x89PNG\r\n"}
     for kind, start in starts.items():
         one, other = (
@@ -245,7 +245,7 @@ def make_icount_summary(run: Path) -> dict[str, object]:
     return {**summary, "results": exact, "switching": [], "sites": []}
 
 
-def test_invalid_width_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_figure_width_is_refused(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for text in ("3", "nan", "wide", "1e9"):
         with pytest.raises(SystemExit) as ended:
             main(["plot", str(run), "--width", text])

@@ -194,7 +194,7 @@ def test_rows_fill_the_screen_below_the_step(term: str, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(("terminal", "pause"), [(True, 2.0), (False, 60.0)])
-def test_text_is_printed_after_each_pause(
+def test_repeated_text_is_printed_after_each_pause(
     terminal: bool, pause: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The pause is short on a terminal, and long in a log."""

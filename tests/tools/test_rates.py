@@ -82,7 +82,7 @@ def test_withheld_rows_are_left_out() -> None:
     assert found == [n for n in kept if n not in ("typed-direct-call", "marker-generic")]
 
 
-def test_numbers_have_three_significant_digits() -> None:
+def test_rates_have_three_significant_digits() -> None:
     assert [rates.format_number(n) for n in (0.01234, 1.234, 45.67, 999.6, 1370, 43314539)] == [
         *("0.0123", "1.23", "45.7", "1,000", "1,370", "43,300,000"),
     ]
@@ -152,7 +152,7 @@ def test_points_of_a_curve_are_shares_of_a_cpu() -> None:
     assert {len(points) for points in curves.values()} == {9}
 
 
-def test_figure_is_reproducible() -> None:
+def test_figure_of_rates_is_reproducible() -> None:
     charts = rates.make_rate_charts(rates.compute_mechanism_costs(SUMMARY, ENV))
     assert [chart.title.split(",")[0] for chart in charts] == ["Dormant", "Enabled"]
     first, second = (canvas.render_figure_file(charts, "rates").decode() for _ in range(2))

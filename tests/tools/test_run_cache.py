@@ -50,7 +50,7 @@ def test_samples_of_a_process_are_read_once(raw: Path, monkeypatch: pytest.Monke
     assert sorted(read) == sorted(["process-1", "process-2"] * 2 + ["process-3", "process-4"])
 
 
-def test_invalid_file_is_read_again(raw: Path) -> None:
+def test_process_with_an_invalid_file_is_read_again(raw: Path) -> None:
     """If a file of a process is invalid, the next load reads all files of this process again, also
     the file that was read before the error."""
     reader, broken = collect.Reader(), raw / "process-2" / "other.csv"

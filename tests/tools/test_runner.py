@@ -79,7 +79,7 @@ def test_ktap_line_is_a_pass_a_failure_or_a_skip(line: str, wanted: Tally | None
     assert found == ({} if wanted is None else {"": wanted})
 
 
-def test_results_of_suites_are_added() -> None:
+def test_ktap_results_of_suites_are_added() -> None:
     lines = ["# suite: a", "ok 1 x", "not ok 2 y", "# suite: b", "ok 3 z # SKIP w", "ok 4 x"]
     split = ktap.parse_ktap_by_suite([*lines, "1..4"])
     assert split == {"a": Tally(1, ["y"]), "b": Tally(1, [], ["z: w"])}

@@ -95,7 +95,7 @@ BROKEN: dict[str, tuple[Spoil, str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_invalid_file_is_reported(name: str, tmp_path: Path) -> None:
+def test_invalid_samples_csv_is_reported(name: str, tmp_path: Path) -> None:
     spoil, said = BROKEN[name]
     whole = "\n".join(["# schema=2", HEAD, *NEW, ""])
     assert spoil(whole) != whole

@@ -307,7 +307,7 @@ def test_sites_compile_with_cleanup_attributes_and_vlas(
         "SDT_PROBE1(elsewhere, , , declared, 1.5);",
     ],
 )
-def test_wrong_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
+def test_wrong_sdt_arguments_do_not_compile(compiler: str, body: str, tmp_path: Path) -> None:
     """Each of these is a compile error: a wrong number of arguments, an argument larger than a
     word, an undeclared name, a pointer for an integer, and an integer for a pointer."""
     frame = HEAD + "struct s { int a; };\nint number;\n"
@@ -340,7 +340,9 @@ def test_error_says_that_a_pointer_is_passed_for_an_integer(tmp_path: Path) -> N
     ],
 )
 @pytest.mark.parametrize("flavour", ["jump", "split", "note"])
-def test_valid_arguments_compile(compiler: str, flavour: str, body: str, tmp_path: Path) -> None:
+def test_valid_sdt_arguments_compile(
+    compiler: str, flavour: str, body: str, tmp_path: Path
+) -> None:
     """Integers of any size are valid for a declared integer, pointers of any type for a declared
     pointer, and 0 for both. If another type is declared, integers and pointers are valid."""
     frame = f"#define SDT_FLAVOUR {flavour}\n{HEAD}"

@@ -239,7 +239,7 @@ def test_without_root_missing_packages_are_listed(checkout: Checkout) -> None:
     assert (checkout.dir / "build/venv/.base").exists()
 
 
-def test_unwritable_directory_is_reported(checkout: Checkout) -> None:
+def test_setup_reports_an_unwritable_directory(checkout: Checkout) -> None:
     for path in checkout.dir.parents[:3]:
         path.chmod(path.stat().st_mode | 0o055)
     code, said = checkout.run_setup("--bench", who=tuple(USER))
@@ -248,7 +248,7 @@ def test_unwritable_directory_is_reported(checkout: Checkout) -> None:
     assert not (checkout.dir / "build").exists()
 
 
-def test_full_disk_gives_an_error_of_one_line(checkout: Checkout) -> None:
+def test_setup_on_a_full_disk_prints_one_line(checkout: Checkout) -> None:
     for name in ("gcc", "libc6-dev", "make", "python3", "python3-numpy"):
         (checkout.state / name).touch()
     for name in ("mount", "busybox-static", "xz-utils", "python3-matplotlib"):
@@ -268,6 +268,6 @@ def test_full_disk_gives_an_error_of_one_line(checkout: Checkout) -> None:
     assert checkout.run_setup("--bench") == (0, f"{PEERS}setup: ready\n")
 
 
-def test_an_unknown_option_is_refused(checkout: Checkout) -> None:
+def test_setup_refuses_an_unknown_option(checkout: Checkout) -> None:
     assert checkout.run_setup("--brench") == (2, "setup: unknown option '--brench'\n")
     assert not (checkout.dir / "build").exists()

@@ -112,7 +112,7 @@ COMPRESSIONS: dict[str, Callable[[bytes], bytes]] = {
 
 
 @pytest.mark.parametrize("suffix", COMPRESSIONS)
-def test_damaged_module_is_an_error(suffix: str, tmp_path: Path) -> None:
+def test_damaged_module_file_is_an_error(suffix: str, tmp_path: Path) -> None:
     """A compressed module is decompressed. If its file is empty, truncated, changed or not
     compressed, the error names the file."""
     if suffix == ".zst" and not shutil.which("zstd"):

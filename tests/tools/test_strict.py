@@ -116,7 +116,7 @@ def list_compile_messages(words: list[str], source: str, where: Path) -> list[st
 
 @pytest.mark.parametrize("dialect", ["gnu99", "gnu11", "gnu17", "gnu2x"])
 @pytest.mark.parametrize("source", [NOTES, ALL, BENCH], ids=["notes", "all", "bench"])
-def test_headers_compile_without_warnings(
+def test_headers_compile_with_strict_options_without_warnings(
     compiler: str, source: str, dialect: str, tmp_path: Path
 ) -> None:
     """No compiler prints a warning about the headers. The headers are not in a system directory,
@@ -150,7 +150,9 @@ WRONG = {
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("option", WRONG)
-def test_the_first_error_names_the_reason(option: str, header: str, tmp_path: Path) -> None:
+def test_first_compiler_error_names_the_unsupported_option(
+    option: str, header: str, tmp_path: Path
+) -> None:
     if option == "-xc++" and not shutil.which("g++"):
         pytest.skip("g++ is missing: run scripts/setup --tools")
     source = f"#include <kmarkers/{header}.h>\n"

@@ -59,7 +59,7 @@ def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_leaves_no_child(tmp_path: Path, number: signal.Signals) -> None:
+def test_interrupted_suite_leaves_no_child_process(tmp_path: Path, number: signal.Signals) -> None:
     check_that_signal_ends_children(SCRIPT, tmp_path, number)
 
 
@@ -262,7 +262,7 @@ except KeyboardInterrupt as interrupt:
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second test process needs two CPUs")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_interrupted_run_leaves_no_child_of_the_second_process(
+def test_interrupted_second_process_leaves_no_child_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     check_that_signal_ends_children(LANES, tmp_path, number)

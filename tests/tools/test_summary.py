@@ -153,7 +153,9 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_invalid_field_is_reported(name: str, tmp_path: Path, full_summary: Json) -> None:
+def test_invalid_field_of_a_summary_is_reported(
+    name: str, tmp_path: Path, full_summary: Json
+) -> None:
     spoil, said = BROKEN[name]
     spoil(full_summary)
     with pytest.raises(FailedError, match=re.escape(f"summary.json: {said}")):

@@ -365,7 +365,7 @@ def test_value_at_its_limit_keeps_the_limit(
         (1.9, (1.8, 2.01), True, "unresolved"),
     ],
 )
-def test_limit_at_the_end_of_an_interval_is_resolved(
+def test_limit_equal_to_an_end_of_the_interval_is_resolved(
     ours: float, ends: tuple[float, float], strict: bool, outcome: str
 ) -> None:
     points = [make_point(STALLS[0], 10_000, ours, *ends), make_point(STALLS[1], 10_000, 1)]

@@ -96,7 +96,7 @@ def test_invalid_line_in_debugfs_is_reported(
         "ssh://a:b", "ssh://[::1",
     ],
 )  # fmt: skip
-def test_invalid_host_is_refused(
+def test_invalid_ssh_host_is_refused(
     tmp_path: Path, place: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["collect", str(tmp_path), f"--from=vm={place}"]) == 2

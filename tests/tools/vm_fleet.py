@@ -101,7 +101,7 @@ def make_fleet_of_three(tmp_path: Path, server: loopback.Server, guest: Guest) -
     return found
 
 
-def test_role_measures_on_three_machines(
+def test_ansible_role_measures_on_three_machines(
     fleet: AnsibleFleet, guest: Guest, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = fleet.run_playbook()

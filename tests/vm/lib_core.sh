@@ -125,10 +125,10 @@ check_undo_waits() {
 	try "$*" command_core "$@"
 	sh -c : &
 	within 5 calls_exceed "$before"
-	result $? "$1: a task is in the replacement"
-	try "$undo while a task is in the replacement" command_core "$undo"
-	same "$undo: no task is left in the replacement" "$(cat "$core_test"/left_inside)" 0
+	result $? "$1: a task is in the replacement function"
+	try "$undo while a task is in the replacement function" command_core "$undo"
+	same "$undo: no task is left in the replacement function" "$(cat "$core_test"/left_inside)" 0
 	put 0 "$core_test"/delay_ms
 	wait $!
-	same "$undo: the task in the replacement ends without an error" $? 0
+	same "$undo: the task in the replacement function ends without an error" $? 0
 }

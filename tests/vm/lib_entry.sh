@@ -25,7 +25,7 @@ check_entry_command() {
 	before=$(patcher_stat rounds)
 	put "$2" "$entry/control"
 	result $? "entry control accepts '$2'"
-	same "'$2' takes $1 rounds" $(($(patcher_stat rounds) - before)) "$1"
+	same "'$2' takes $1 rounds of the patcher" $(($(patcher_stat rounds) - before)) "$1"
 }
 
 # entry_stat NAME: print the number with that name in entry/stats
