@@ -199,7 +199,7 @@ times >/tmp/before.times
 try "the installation succeeds when the disk has space" run_apt_get install /srv/packages/*.deb
 times >/tmp/after.times
 worked=$(print_cpu_seconds /tmp/before.times /tmp/after.times)
-echo "# install: $(($(date +%s) - start)) s, CPU time $worked s"
+echo "# the installation took $(($(date +%s) - start)) s, CPU time $worked s"
 [ "$worked" -gt 0 ] && [ "$worked" -le "$PROCESSOR_SECONDS" ]
 result $? "the installation takes at most $PROCESSOR_SECONDS s of CPU time"
 grep -q "^kmarkers-dkms: [1-9][0-9]* of [1-9][0-9]* files are compiled$" /tmp/said

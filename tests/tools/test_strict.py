@@ -150,7 +150,7 @@ WRONG = {
 
 @pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize("option", WRONG)
-def test_first_compiler_error_names_the_unsupported_option(
+def test_first_compiler_error_explains_the_unsupported_option(
     option: str, header: str, tmp_path: Path
 ) -> None:
     if option == "-xc++" and not shutil.which("g++"):

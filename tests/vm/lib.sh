@@ -258,7 +258,7 @@ is_preempted() {
 		eval "$1"
 		times=$(($(preempted) - before))
 		ms=$(($(ran) - start))
-		echo "# preempted $times times in $ms ms"
+		echo "# the command was preempted $times times in $ms ms"
 		[ "$times" -ge 8 ] || [ $((25 * (times + 1))) -ge "$ms" ]
 	END
 	taskset 1 sh /tmp/preempted "$1"

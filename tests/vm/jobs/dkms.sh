@@ -75,7 +75,7 @@ hits_are_traced() {
 	nr=$(echo /sys/module/*/parameters/km_* | wc -w)
 	for expected in "_inline: number 1" "_inline: number 2" "_runs: limit 3"; do
 		[ "$(grep -c "km_[a-zA-Z0-9_]*$expected" "$tracing/trace")" -eq "$nr" ] && continue
-		echo "# the trace lacks '$expected'"
+		echo "# $package: the trace lacks records with '$expected'"
 		grep -v "^#" "$tracing/trace" | head -n 5 | sed 's/^/# trace: /'
 		return 1
 	done

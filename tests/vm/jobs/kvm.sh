@@ -215,7 +215,7 @@ run_bench-host() {
 
 rm -f "$verdicts" results/local/latest
 # The host treats a guest without output as hung, so print a line every 20 s.
-while sleep 20; do echo "# $SECONDS s"; done &
+while sleep 20; do echo "# kvm.sh has been running for $SECONDS s"; done &
 alive=$!
 "run_$KMARKERS_PART"
 kill $alive
