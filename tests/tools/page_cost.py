@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Measures the CPU time and memory of a report of a million samples, for the suite `page`.
 
-Other suites run in parallel and may slow down every program. So the limit is relative: it is a
-multiple of the CPU time in which csv.reader reads the same file, about a second on an idle CPU. The
-report and csv.reader run up to three times; the lowest ratio counts.
+Other suites run in parallel and may slow down every program. So the limit is a multiple of the CPU
+time in which csv.reader reads the same file, which is about a second on an idle CPU. The report and
+csv.reader run up to three times; the lowest ratio counts.
 """
 
 from __future__ import annotations

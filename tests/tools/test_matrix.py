@@ -94,7 +94,7 @@ def run_fake_kernel(laboratory: Path, script: str) -> Outcome:
 
 
 def make_boot_script(first: str, later: str) -> str:
-    """Return a script for the fake QEMU: `first` in the first boot, `later` in the others."""
+    """Return a script for the fake QEMU: `first` in the first boot, `later` in later boots."""
     return f'if [ ! -e "$HERE/booted" ]; then\n: >"$HERE/booted"\n{first}\nelse\n{later}\nfi\n'
 
 
@@ -287,7 +287,7 @@ def test_slow_machine_gets_a_longer_time_limit(
 def test_all_suites_of_a_kernel_run_in_two_boots(
     built_laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The suites are divided into two boots, because together they would exceed the time limit."""
+    """The suites are divided into two boots, because one boot would exceed the time limit."""
     seen: list[object] = []
 
     def record_suite_lists(kernel: str, out: Path, **words: object) -> Outcome:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of the tables in tests/mutants: it must be possible to apply each mutant to the source."""
+"""Tests that the tables in tests/mutants can be parsed, and that each mutant fits the source."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of native/: it contains only shims, and compiles the shared sources of the modules
+"""Tests of native/, which contains only shims, and compiles the shared sources of the modules
 unchanged."""
 
 from __future__ import annotations
@@ -223,7 +223,7 @@ def test_total_lines_of_shim_headers_are_limited() -> None:
 
 
 def test_every_source_is_compiled_or_listed_as_not_shared() -> None:
-    """All sources of the modules are compiled for user space, except those in NOT_SHARED."""
+    """All sources of the modules are compiled for user space, except the files in NOT_SHARED."""
     sources = {str(p.relative_to(ROOT)) for d in SHARED_DIRS for p in (ROOT / d).glob("*.c")}
     sources = {name for name in sources if not name.endswith(".mod.c")}
     shared = read_make_list("list-shared")

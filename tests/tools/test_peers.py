@@ -78,8 +78,9 @@ def test_both_variants_of_a_peer_are_listed(peer: str) -> None:
 
 
 def test_enabled_peer_is_measured_or_has_a_reason(peer: str, tmp_path: Path) -> None:
-    """kmbench measures the disabled probe of a peer, and either measures the enabled probe or
-    prints the reason why it cannot. The env file names the variants whose layouts share code."""
+    """kmbench measures the disabled probe of a peer, and measures the enabled probe or prints the
+    reason for leaving out the enabled probe. The env file names variants whose layouts share
+    code."""
     raw = tmp_path / "raw"
     done = run_kmbench("run", "-b", 2, "-o", raw, "empty-loop-peers")
     assert done.returncode == 0, done.stderr

@@ -32,7 +32,7 @@ def draw_normal_noise(rng: Generator, count: int) -> np.ndarray:
 
 
 def draw_heavy_tailed_noise(rng: Generator, count: int) -> np.ndarray:
-    """Return noise with heavy tails: some processes are far from the others."""
+    """Return noise with heavy tails: a few processes cost much more or much less than most."""
     return np.asarray(rng.standard_t(3, count) / np.sqrt(3))
 
 

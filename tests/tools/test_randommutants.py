@@ -283,7 +283,7 @@ def test_mutant_listed_as_unnoticed_is_not_counted(
 def test_list_of_unnoticed_mutants_is_read_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All survivors are compared with the list as it was at the beginning."""
+    """All survivors are compared with the list that was read at the beginning."""
     read: list[str] = []
     parse: Any = mutants.parse_mutant_table
 
@@ -757,8 +757,9 @@ def test_kvm_is_tried_only_for_tests_that_may_use_kvm(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """`kmarkers check` may boot a kernel to choose the accelerator, which it prints. Mutants of
-    Python code and of code that runs in user space need no kernel. Some tests always emulate."""
+    """`kmarkers check` prints the accelerator, and may boot a kernel to choose the accelerator.
+    Mutants of Python code and of code that runs in user space need no kernel. Some tests always
+    emulate."""
     tried: list[str] = []
 
     def try_kvm(kernel: str, _: object) -> Accel:

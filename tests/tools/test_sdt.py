@@ -65,8 +65,8 @@ def select_probe_compiler(request: pytest.FixtureRequest) -> str:
 
 
 def disassemble_until_ret(name: str, built: Path) -> list[str]:
-    """Return the instructions of a function up to the first ret: those executed while probes are
-    off."""
+    """Return the instructions of a function up to the first ret, which are executed while probes
+    are off."""
     words: list[str | Path] = ["objdump", "-d", "--insn-width=12", f"--disassemble={name}", built]
     text = subprocess.run(words, check=True, capture_output=True, text=True).stdout
     found = [match[1] for line in text.splitlines() if (match := INSTRUCTION.match(line))]
@@ -172,8 +172,8 @@ loop 2
 def test_module_notes_have_the_locations_of_arguments(
     compiler: str, level: str, tmp_path: Path
 ) -> None:
-    """The code in sdt/operands.c fetches the arguments of notes. This test compiles the code
-    into a program whose notes are like those of modules."""
+    """The code in sdt/operands.c fetches the arguments of notes. This test compiles the code into a
+    program with notes in the format of modules."""
     sources = [ROOT / "tests" / "native" / "module_notes.c", ROOT / "sdt" / "operands.c"]
     flags = [*FLAGS, "-DNATIVE_BUILD", "-DSDT_NOTES_OF_MODULES", *level.split(), "-no-pie"]
     subprocess.run([compiler, *flags, *INCLUDE, "-o", tmp_path / "notes", *sources], check=True)

@@ -163,9 +163,9 @@ def run_while_file_is_replaced(
 def test_a_truncated_program_has_no_symbols(
     program: Path, linker: str, tmp_path: Path, where: str
 ) -> None:
-    """If the program's file was truncated after the start, live patching works, and a message says
-    that there are no symbols, or that the file cannot be read if a note is missing: linkers put
-    notes in front of the text or behind it."""
+    """If the program's file was truncated after the start, kmarkers_start() succeeds, but sites are
+    not found by function. A message says that the program has no symbols, or, if a note is missing,
+    that the file cannot be read. Linkers put notes before or after the text."""
     sections = read_elf(program, "-SW", "(?s)(.*)")
     text, last, symbols = (
         int(re.findall(rf"{name} +\w+ +\w+ (\w+)", sections)[0], 16)

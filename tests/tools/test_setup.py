@@ -186,8 +186,8 @@ def test_unreadable_package_lists_give_only_a_warning(checkout: Checkout) -> Non
 
 
 def test_setup_succeeds_without_peers(checkout: Checkout) -> None:
-    """If the peers (other tracers) cannot be downloaded, setup prints the reason and succeeds; the
-    next run downloads them."""
+    """If the peers (other tracers) cannot be downloaded, setup prints the reason and succeeds. The
+    next run downloads the peers."""
     fail = checkout.state / "download.fail"
     fail.write_text("E: Unable to fetch some archives\n")
     code, said = checkout.run_setup("--bench")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests that each published number has a benchmark that repeats it ("successor"), or a reason why
-not."""
+"""Tests that each published number has a successor (a benchmark that repeats the measurement), or a
+reason for having none."""
 
 from __future__ import annotations
 

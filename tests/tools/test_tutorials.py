@@ -94,8 +94,8 @@ def test_commands_for_the_guest_are_not_typed_on_the_host(tmp_path: Path) -> Non
 
 
 def test_a_tutorial_leaves_no_new_path_in_tmp(tmp_path: Path) -> None:
-    """A path in /tmp that the tutorial made is removed. A directory that existed before is kept,
-    with the files that the tutorial made in it."""
+    """A path in /tmp that the tutorial made is removed. A directory that existed before the
+    tutorial is kept, including files that the tutorial made in this directory."""
     page, new = tmp_path / "page.md", Path("/tmp") / f"tutorial-{os.getpid()}"
     page.write_text(f"```console\n$ mkdir {new} {tmp_path}/old\n$ ls {new}\n```\n")
     assert tutorials.run_tutorial(page, tmp_path / "log").passed == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests of unpacking packages: what a tree contains, and when it is used again."""
+"""Tests of unpacking packages: the contents of trees, and the conditions for using a tree again."""
 
 from __future__ import annotations
 

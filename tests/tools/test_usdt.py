@@ -139,8 +139,8 @@ def test_each_probe_macro_has_its_note(language: str, level: str, tmp_path: Path
 
 @pytest.mark.parametrize("language", ["gcc -std=gnu11", "g++ -x c++"])
 def test_notes_equal_the_notes_of_systemtaps_header(language: str, tmp_path: Path) -> None:
-    """Our notes equal those of SystemTap's header, except for a long double, which readers do not
-    support. The test replaces the long double by a double."""
+    """Both headers make the same notes, except for a long double, which readers do not support. The
+    test replaces the long double by a double."""
     if not SYSTEMTAP.is_file():
         pytest.skip(f"{SYSTEMTAP} is missing: run scripts/setup --tools")
     source = FORMS.replace("long double wide", "double wide")
