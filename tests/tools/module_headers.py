@@ -92,7 +92,7 @@ def test_all_included_headers_are_installed(share: Path) -> None:
     assert [name for name in sorted(ours) if not (share / "include" / name).is_file()] == []
 
 
-def list_headers(share: Path) -> list[str]:
+def list_public_header_names(share: Path) -> list[str]:
     """Return the public headers as names for #include."""
     found = sorted((share / "include").glob("[kl]*/*.h"))
     return [str(path.relative_to(share / "include")) for path in found]
@@ -111,7 +111,7 @@ def list_module_headers(share: Path) -> list[str]:
     """Return the public headers for modules as names for #include."""
     names = [
         name
-        for name in list_headers(share)
+        for name in list_public_header_names(share)
         if Path(name).name not in PROGRAMS and PART not in (share / "include" / name).read_text()
     ]
     assert len(names) > 20

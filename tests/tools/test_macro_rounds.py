@@ -85,7 +85,7 @@ def test_too_few_rounds_have_no_interval() -> None:
     assert enough.verdict == "slower" and not enough.note
 
 
-def make_pairs(count: int, on: float, **more: str) -> list[CommandTime]:
+def make_round_pairs(count: int, on: float, **more: str) -> list[CommandTime]:
     """Return `count` rounds of a boot, in which a command takes 2 s in the state "off"."""
     one = replace(CommandTime("x", "b", "6.1", 2.0), **more)  # type: ignore[arg-type]
     return [
@@ -100,10 +100,10 @@ def test_table_of_added_times_has_a_row_for_each_label_and_kernel() -> None:
     shortened."""
     times = [
         CommandTime("x", "b", "6.1", 9.0),
-        *make_pairs(24, 2.2),
-        *make_pairs(24, 1.8, kernel="6.2"),
-        *make_pairs(23, 2.2, label="a" * 41),
-        *make_pairs(24, 2.01, label="a" * 40),
+        *make_round_pairs(24, 2.2),
+        *make_round_pairs(24, 1.8, kernel="6.2"),
+        *make_round_pairs(23, 2.2, label="a" * 41),
+        *make_round_pairs(24, 2.01, label="a" * 40),
     ]
     heads, *rows = make_added_table(times)
     assert heads == [

@@ -65,7 +65,7 @@ def compile_fake_module(folder: Path, text: str, *flags: str) -> Path:
     return folder / "mine.ko"
 
 
-def find_place(text: str) -> str:
+def find_source_place(text: str) -> str:
     """Return FILE:LINE of the line of SOURCE that contains `text`."""
     (number,) = [n for n, line in enumerate(SOURCE.splitlines(), 1) if text in line]
     return f"mine.c:{number}"
@@ -79,7 +79,7 @@ def make_imv_site(kind: str, name: str, function: str, is_freed: bool = False) -
     return Site(kind, name, "immediate", "", "", function, is_freed)
 
 
-LENGTH, SLOW, SET_UP = (find_place(f"mark({name},") for name in ("length", "slow", "set_up"))
+LENGTH, SLOW, SET_UP = (find_source_place(f"mark({name},") for name in ("length", "slow", "set_up"))
 WORK = [
     Site("marker", "length", "jump", LENGTH, "work", "work", False),
     Site("marker", "slow", "generic", SLOW, "work", "work", False),
@@ -90,7 +90,9 @@ WORK = [
     make_sdt_site("work"),
 ]
 EARLY = [
-    Site("marker", "early_slow", "generic", find_place("early_slow"), "early", "early", False),
+    Site(
+        "marker", "early_slow", "generic", find_source_place("early_slow"), "early", "early", False
+    ),
     Site("marker", "set_up", "jump", SET_UP, "set_up", "early", True),
     make_imv_site("comparison with", "limit", "early", True),
     make_imv_site("imv_read() of", "limit", "early", True),

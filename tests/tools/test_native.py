@@ -271,7 +271,7 @@ def test_no_function_has_a_second_definition() -> None:
             assert parse_definitions(name) & shared <= COMMON_NAMES, name
 
 
-def find_passages(name: str) -> set[tuple[str, ...]]:
+def list_code_passages(name: str) -> set[tuple[str, ...]]:
     """Return all sequences of COPIED_LINES lines of code in a file. Comments, initialisers and lone
     brackets are not counted."""
     lines = [line.strip() for line in read_source(name).splitlines()]
@@ -281,10 +281,10 @@ def find_passages(name: str) -> set[tuple[str, ...]]:
 
 def test_no_shared_code_is_copied() -> None:
     """No sequence of COPIED_LINES lines of shared code occurs in native/."""
-    shared = {passage for name in list_shared_sources() for passage in find_passages(name)}
+    shared = {passage for name in list_shared_sources() for passage in list_code_passages(name)}
     for name in list_native_files():
         if name.endswith((".c", ".h")):
-            assert not find_passages(name) & shared, name
+            assert not list_code_passages(name) & shared, name
 
 
 def test_no_c_file_is_included() -> None:

@@ -36,7 +36,7 @@ from verdictrows import CORE, make_result, make_tier
 
 
 @pytest.fixture(autouse=True)
-def kmbench_is_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def skip_build_of_kmbench(monkeypatch: pytest.MonkeyPatch) -> None:
     """Do not build kmbench, which no test of this file runs."""
     monkeypatch.setattr(judges, "build_kmbench", lambda: None)
 

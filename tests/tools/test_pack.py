@@ -78,7 +78,7 @@ def make_run_with_personal_details(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     return made
 
 
-def read_members(archive: Path) -> dict[str, str]:
+def read_packed_files(archive: Path) -> dict[str, str]:
     """Return the text of each file in a packed run."""
     with zipfile.ZipFile(archive) as opened:
         found = {name: opened.read(name) for name in opened.namelist()}
@@ -92,7 +92,7 @@ def test_packed_run_has_no_personal_details(run: Path, capsys: pytest.CaptureFix
     assert main(["pack", str(run)]) == DONE
     (file,) = Path().iterdir()
     assert file.name == "20261128T110821Z-AMD-EPYC.zip"
-    members = read_members(file)
+    members = read_packed_files(file)
     assert [*members] == [f"{file.stem}/env.json", f"{file.stem}/samples.csv.gz"]
     text = "\n".join(members.values()) + capsys.readouterr().out
     assert [detail for detail in GONE if detail in text] == []
@@ -135,7 +135,7 @@ def test_listing_is_printed_before_the_archive_is_written(
 
     monkeypatch.setattr(exporting, "write_requested_file", record_output_and_write)
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
-    assert next(iter(read_members(Path("x.zip")).values())) in printed
+    assert next(iter(read_packed_files(Path("x.zip")).values())) in printed
     assert "samples of the benchmarks getppid-quiet (native), memcpy-4096 (native)" in " ".join(
         printed.split()
     )

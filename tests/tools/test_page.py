@@ -86,7 +86,7 @@ def test_committed_figures_and_tables_match_committed_samples(reference_run: Pat
     assert text == (pages.REFERENCE / "README.md").read_text()
 
 
-def raise_missing_key(*_: object) -> str:
+def raise_missing_cpu_name(*_: object) -> str:
     """Raise the error of render_readme() for an env.json without the name of the CPU."""
     raise KeyError("model_name")
 
@@ -96,7 +96,7 @@ def raise_missing_key(*_: object) -> str:
     [
         # The samples of a full run are too large to commit.
         ("MOST_SAMPLES_BYTES", 1_000_000, "at most 1000000 are committed; CONTRIBUTING.md says"),
-        ("render_readme", raise_missing_key, "env.json lacks 'model_name'"),
+        ("render_readme", raise_missing_cpu_name, "env.json lacks 'model_name'"),
     ],
 )
 def test_refused_reference_run_changes_nothing(
@@ -281,7 +281,7 @@ def test_report_of_all_benchmarks_is_small_and_complete(
 Change = Callable[[str], str]
 
 
-def replace_first_value(text: str) -> Change:
+def make_value_replacer(text: str) -> Change:
     """Return a function that replaces the value of the first sample by `text`."""
     return lambda lines: re.sub(r",\d+,ticks", f",{text},ticks", lines, count=1)
 
@@ -291,11 +291,11 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a zero byte": (lambda text: text.replace("ticks", "t\0cks", 1), "unit is"),
     "cut inside a line": (lambda text: text[:-3], "incomplete"),
     "cut after a line": (lambda text: text[: text.rindex("\n", 0, -1) + 1], "truncated"),
-    "not a number": (replace_first_value("nan"), "not an integer: 'nan'"),
-    "infinite": (replace_first_value("inf"), "not an integer: 'inf'"),
-    "negative": (replace_first_value("-7"), "value is below 0"),
-    "huge": (replace_first_value("9" * 30), "value is above"),
-    "of 9000 digits": (replace_first_value("9" * 9000), "value is above"),
+    "not a number": (make_value_replacer("nan"), "not an integer: 'nan'"),
+    "infinite": (make_value_replacer("inf"), "not an integer: 'inf'"),
+    "negative": (make_value_replacer("-7"), "value is below 0"),
+    "huge": (make_value_replacer("9" * 30), "value is above"),
+    "of 9000 digits": (make_value_replacer("9" * 9000), "value is above"),
     "short line": (lambda text: text + "x,y\n", "fields"),
     "empty": (lambda text: "", "lacks"),
     "text turned around": (lambda text: text.replace("none", "n\u202ene"), "cannot be printed"),

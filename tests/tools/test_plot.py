@@ -33,7 +33,7 @@ def make_golden_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return goldenrun.make_run(tmp_path_factory.mktemp("golden"))
 
 
-def draw_figures(out: Path, run: Path, *words: str) -> list[Path]:
+def draw_run_figures(out: Path, run: Path, *words: str) -> list[Path]:
     """Draw figures of a run; return the files."""
     assert main(["plot", str(run), "--out", str(out), *words]) == 0
     return sorted(out.iterdir())
@@ -75,7 +75,7 @@ def test_figures_from_summary_json_equal_the_figures_of_the_report(
     run: Path, tmp_path: Path
 ) -> None:
     """summary.json has all data of the figures, such as distributions and costs over variants."""
-    made = draw_figures(tmp_path, run)
+    made = draw_run_figures(tmp_path, run)
     assert [path.name for path in made] == sorted(p.name for p in (run / "figures").iterdir())
     assert [p.name for p in made if p.read_bytes() != (run / "figures" / p.name).read_bytes()] == []
     summary = json.loads((run / "summary.json").read_text())
@@ -96,7 +96,7 @@ def test_figures_without_worker_processes_are_the_same(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0})
     with workers.start_workers() as several:
         assert several.start_drawing(os.getpid).result() == os.getpid()
-    (made,) = draw_figures(tmp_path, run, "headline")
+    (made,) = draw_run_figures(tmp_path, run, "headline")
     assert made.read_bytes() == (run / "figures" / "headline.svg").read_bytes()
     shutil.copytree(run, tmp_path / "copy")
     assert main(["report", str(tmp_path / "copy")]) == 0
@@ -108,7 +108,9 @@ def test_figures_of_each_format_are_reproducible(run: Path, tmp_path: Path) -> N
     starts = {"svg": b"<?xml", "pdf": b"%PDF-1", "png": b"\x89PNG\r\n"}
     for kind, start in starts.items():
         one, other = (
-            draw_figures(tmp_path / f"{kind}{n}", run, "headline", "--format", kind)[0].read_bytes()
+            draw_run_figures(tmp_path / f"{kind}{n}", run, "headline", "--format", kind)[
+                0
+            ].read_bytes()
             for n in (1, 2)
         )
         assert one == other and one.startswith(start), kind
@@ -119,7 +121,7 @@ def test_figures_of_each_format_are_reproducible(run: Path, tmp_path: Path) -> N
 
 
 def test_panel_can_be_drawn_as_a_separate_figure(run: Path, tmp_path: Path) -> None:
-    (made,) = draw_figures(tmp_path, run, "dormant-native:empty-loop", "--width", "85")
+    (made,) = draw_run_figures(tmp_path, run, "dormant-native:empty-loop", "--width", "85")
     assert made.name == "dormant-native-empty-loop.svg"
     drawn = drawnsvg.parse_svg_texts(made.read_text())
     names = {part.text: part for part in drawn}
@@ -183,7 +185,7 @@ def test_matplotlib_text_keeps_position_and_nondefault_style(
 def test_a_style_changes_colours_and_sizes(run: Path, tmp_path: Path) -> None:
     style = tmp_path / "own.mplstyle"
     style.write_text("axes.prop_cycle: cycler('color', ['112233', '445566'])\nfont.size: 13\n")
-    (made,) = draw_figures(tmp_path / "out", run, "headline", "--style", str(style))
+    (made,) = draw_run_figures(tmp_path / "out", run, "headline", "--style", str(style))
     text = made.read_text()
     assert "color:#445566" in text and "#a84300" not in text.partition("</style>")[2]
     (title,) = [part for part in drawnsvg.parse_svg_texts(text) if "strong" in part.classes]
@@ -257,7 +259,7 @@ def test_special_characters_in_names_are_escaped_in_every_format(tmp_path: Path)
     run = pages.make_hostile_run(tmp_path)
     for kind in ("svg", "png", "pdf"):
         for width in ("85", "197"):
-            draw_figures(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
+            draw_run_figures(tmp_path / f"{kind}{width}", run, "--format", kind, "--width", width)
     for path in tmp_path.glob("svg*/*.svg"):
         assert "<script" not in path.read_text() and "<b>" not in path.read_text()
         drawnsvg.parse_svg_elements(path.read_text())

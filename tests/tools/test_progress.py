@@ -31,7 +31,7 @@ class Clock:
         return self.now
 
 
-def run_step(stream: io.StringIO) -> str:
+def run_two_minute_step(stream: io.StringIO) -> str:
     """Run a step of two minutes that reports progress ten times a second; return the output."""
     clock = Clock()
     progress = Progress(3, stream, clock)
@@ -44,7 +44,7 @@ def run_step(stream: io.StringIO) -> str:
 
 
 def test_log_gets_few_progress_lines() -> None:
-    lines = run_step(io.StringIO()).splitlines()
+    lines = run_two_minute_step(io.StringIO()).splitlines()
     assert lines[0] == "[1/3]    0 s  measuring"
     assert lines[1].strip() == "12 %, loop; about 1 min 45 s left"
     assert len(lines) == 10
@@ -53,7 +53,7 @@ def test_log_gets_few_progress_lines() -> None:
 
 def test_terminal_shows_progress_in_one_changing_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
-    text = run_step(Terminal())
+    text = run_two_minute_step(Terminal())
     assert text.count("\n") == 2
     assert 200 < text.count("\r") < 300
     assert " 50 %, loop; about 60 s left\033[K\r" in text
@@ -208,14 +208,14 @@ def test_repeated_text_is_printed_after_each_pause(
             return len(pauses) > 2
 
     @contextmanager
-    def run_at_once(work: Callable[[Stop], None]) -> Iterator[None]:
+    def run_without_thread(work: Callable[[Stop], None]) -> Iterator[None]:
         work(Stop())
         yield
 
     stream = Terminal() if terminal else io.StringIO()
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stdout", stream)
-    monkeypatch.setattr(progress_module, "run_in_thread", run_at_once)
+    monkeypatch.setattr(progress_module, "run_in_thread", run_without_thread)
     texts = iter("ab")
     with progress_module.print_text_repeatedly(lambda: next(texts), 2.0, 60.0):
         pass

@@ -177,7 +177,7 @@ def test_state_of_a_variant_follows_from_its_benchmark(
     assert rates.find_probe_state(benchmark, variant) == state
 
 
-def make_cost(state: str, name: str, low: float, ns: float, high: float) -> MechanismCost:
+def make_mechanism_cost(state: str, name: str, low: float, ns: float, high: float) -> MechanismCost:
     """Return a cost in ns per event."""
     return MechanismCost("native", "k", state, name, low, ns, high)
 
@@ -186,11 +186,11 @@ def test_table_of_rates_marks_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     """At 10,000 events/s, 2 ns per event are 0.002 % of a CPU, 500 ns are 0.5 %, and 10 us are
     10 %. If a line is wider than the terminal, a row is two lines."""
     costs = [
-        make_cost("dormant", "jump", 0.0, 1.0, 2.0),
-        make_cost("dormant", "slow", 400.0, 500.0, 600.0),
-        make_cost("enabled", "ten", 1e4, 1e4, 1e4),
-        make_cost("enabled", "all", 1e5, 1e5, 1e5),
-        make_cost("enabled", "call", 1e5, 1.01e5, 2e5),
+        make_mechanism_cost("dormant", "jump", 0.0, 1.0, 2.0),
+        make_mechanism_cost("dormant", "slow", 400.0, 500.0, 600.0),
+        make_mechanism_cost("enabled", "ten", 1e4, 1e4, 1e4),
+        make_mechanism_cost("enabled", "all", 1e5, 1e5, 1e5),
+        make_mechanism_cost("enabled", "call", 1e5, 1.01e5, 2e5),
     ]
     rows = [
         ["state", "mechanism", "ns/event", "events/s at 1 %", "CPU share"],
@@ -228,15 +228,15 @@ def test_cheapest_mechanism_has_the_lowest_upper_end(
     """A mechanism is not measurably costlier if its interval reaches down to the upper end of the
     cheapest mechanism. The reference `call` is never the cheapest mechanism. A mechanism may take
     exactly 100 % of a CPU."""
-    own = [make_cost("enabled", *cost) for cost in costs]
-    own.append(make_cost("dormant", "x", 0.1, 0.1, 0.1))
+    own = [make_mechanism_cost("enabled", *cost) for cost in costs]
+    own.append(make_mechanism_cost("dormant", "x", 0.1, 0.1, 0.1))
     text = rates.describe_cheapest_mechanism(own, "enabled", 1e6)
     assert text == f"enabled, at 1,000,000 events/s: a costs least, at most {said}"
 
 
 def test_rates_are_printed_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "1000")
-    one = make_cost("enabled", "call-me", 1, 2, 3)
+    one = make_mechanism_cost("enabled", "call-me", 1, 2, 3)
     other = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
     head, *lines = rates.render_rates_text([one, other], 1.0).split("\n")
     assert head.endswith(" enabled, a probe runs.") and head.startswith("An event is one execution")
@@ -312,7 +312,7 @@ def test_lowest_and_highest_allowed_rates_are_accepted(rate: float) -> None:
 
 
 def test_chart_has_a_curve_for_each_of_the_cheapest_mechanisms() -> None:
-    costs = [make_cost("enabled", f"m{n}", 1, 2 + n, 9) for n in range(20)]
+    costs = [make_mechanism_cost("enabled", f"m{n}", 1, 2 + n, 9) for n in range(20)]
     dormant = MechanismCost("native", "k", "dormant", "jump", 1.0, 2.0, 3.0)
     metal = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
     first, *others = rates.make_rate_charts([*costs, dormant, metal])

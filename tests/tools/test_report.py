@@ -84,12 +84,12 @@ def compute_run_results(run: Path) -> list[verdicts.Result]:
     return verdicts.compute_results(read_samples(run / "samples.csv", tiers), tiers)
 
 
-def hash_files(run: Path) -> dict[str, str]:
+def hash_report_files(run: Path) -> dict[str, str]:
     files = [run / "report.html", run / "summary.json", *sorted((run / "figures").iterdir())]
     return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def find_section(run: Path, tier: str) -> str:
+def find_tier_section(run: Path, tier: str) -> str:
     text = (run / "report.html").read_text()
     parts = re.findall(rf'<div id="[^"]*" data-tier="{tier}">.*?</section>', text, re.DOTALL)
     assert parts
@@ -97,12 +97,12 @@ def find_section(run: Path, tier: str) -> str:
 
 
 def test_report_files_are_reproducible(run: Path) -> None:
-    before = hash_files(run)
+    before = hash_report_files(run)
     stale = run / "figures" / "stale.svg"
     stale.write_text("<svg/>")
     assert main(["report", str(run)]) == 0
     assert not stale.exists()
-    assert hash_files(run) == before
+    assert hash_report_files(run) == before
     assert len(before) >= 8
 
 
@@ -141,10 +141,10 @@ def test_emulated_values_are_never_called_cycles(
     for tier in ("vm", "icount"):
         own = [result for result in results if result.tier == tier]
         assert "cycles" not in table.render_result_table(own, 120, False).lower()
-        assert "cycles" not in find_section(run, tier).lower()
+        assert "cycles" not in find_tier_section(run, tier).lower()
         for figure in (run / "figures").glob(f"*-{tier}.svg"):
             assert "cycles" not in figure.read_text().lower()
-    assert "cycles" in find_section(run, "native").lower()
+    assert "cycles" in find_tier_section(run, "native").lower()
 
 
 def test_published_cycles_are_compared_with_native_results_only(
@@ -332,11 +332,11 @@ def test_unsupported_benchmarks_are_listed_with_reasons(
 def test_table_of_one_tier_is_printed_and_no_file_is_written(
     run: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    before = hash_files(run)
+    before = hash_report_files(run)
     assert main(["table", str(run), "--tier", "icount"]) == 0
     said = capsys.readouterr().out
     assert "icount, kernel" in said and "native, kernel" not in said
-    assert hash_files(run) == before
+    assert hash_report_files(run) == before
 
 
 def test_tables_of_chosen_benchmarks_are_printed(
@@ -421,7 +421,7 @@ def test_medians_need_no_numpy(
     assert "icount" not in done.stdout and "python3-numpy" in done.stdout
 
 
-def select_columns(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
+def select_row_columns(rows: list[dict[str, str]], *columns: str) -> set[tuple[str, ...]]:
     return {tuple(row[column] for column in columns) for row in rows}
 
 
@@ -429,10 +429,10 @@ def test_every_published_row_has_a_variant_or_a_reason() -> None:
     aliases = published.read_csv_table(published.ALIASES)
     columns = ["source", "published_benchmark", "published_variant", "over"]
     assert list(aliases[0]) == [*columns, "benchmark", "variant", "reason", "apart", "found"]
-    old = select_columns(
+    old = select_row_columns(
         published.read_csv_table(published.PUBLISHED), "source", "benchmark", "variant"
     )
-    assert select_columns(aliases, "source", "published_benchmark", "published_variant") == old
+    assert select_row_columns(aliases, "source", "published_benchmark", "published_variant") == old
     for row in aliases:
         assert bool(row["benchmark"] and row["variant"]) != bool(row["reason"]), row
         assert "planned" not in row["reason"], row
@@ -626,7 +626,7 @@ def test_exact_counts_are_printed_with_all_digits(count: float, text: str) -> No
     assert format_count(count) == text.removeprefix("+")
 
 
-def read_cells(page: str) -> list[list[str]]:
+def parse_table_cells(page: str) -> list[list[str]]:
     """Return the texts of the cells of each row of the tables of a page."""
     rows = re.findall(r"<tr>(.*?)</tr>", page, re.S)
     return [
@@ -646,7 +646,7 @@ def test_results_on_the_page_have_numbered_notes_and_flags() -> None:
     page = restable.render_results_html(rows)
     assert "<caption>native: TSC cycles per operation</caption>" in page
     numbers = "margin 0.250, noise floor 0.100, smallest detectable 0.350"
-    assert read_cells(page) == [
+    assert parse_table_cells(page) == [
         ["variant", "added", "95 %", "added, core cycles (estimated)", "median", "95 %", "blocks",
          "windows flagged", "verdict"],
         [f"b: over none; {numbers}"],
@@ -688,7 +688,7 @@ def test_spread_of_blocks_has_quantiles_and_a_bar_for_each_layout() -> None:
     spread = space.join(("5.000", "50.00", "95.00", "100.0"))
     page = restable.render_blocks_html(rows)
     assert "<caption>native: blocks and code layouts, TSC cycles per operation</caption>" in page
-    assert read_cells(page)[1:] == [
+    assert parse_table_cells(page)[1:] == [
         ["b"], ["v", spread, f"{low}{high} +0.000…+1.000"], ["&lt;w&gt;", spread, "–"],
     ]  # fmt: skip
     assert restable.render_blocks_html(rows[2:]) == ""
@@ -704,7 +704,7 @@ def test_events_of_a_pass_are_shown_for_counted_variants() -> None:
     page = restable.render_events_html(rows, counted)
     scaled = "scaled where the counter ran for a part of the time"
     assert f"<caption>native: events of a pass; {scaled}</caption>" in page
-    assert read_cells(page) == [
+    assert parse_table_cells(page) == [
         ["variant", "cycles", "misses"], ["b"], ["v", "12.50", "−2.000 (scaled)"],
         ["&lt;w&gt;", "–", "3.000"],
     ]  # fmt: skip

@@ -164,7 +164,7 @@ def test_incomplete_report_of_pytest_is_a_failure(
     assert failed.endswith(f"), see {log}")
 
 
-def raise_error(error: Exception) -> Tally:
+def raise_given_error(error: Exception) -> Tally:
     raise error
 
 
@@ -185,7 +185,7 @@ def test_exception_of_a_suite_becomes_its_result(
 ) -> None:
     """A suite that prints to the terminal and cannot run is skipped; other suites fail. The time of
     a failed suite is not stored."""
-    suite = Suite("x", lambda log: raise_error(error), "a thing", usual=7, loud=loud)
+    suite = Suite("x", lambda log: raise_given_error(error), "a thing", usual=7, loud=loud)
     history = History(suites.LOGS / "times.json")
     assert suites.run_suite(suite, history, "[2/3] ", 100.0) == wanted
     first, result, *others = capsys.readouterr().out.splitlines()
@@ -236,7 +236,9 @@ def test_pool_takes_awaited_and_long_suites_first(tmp_path: Path) -> None:
     """A suite waits for the suite in its field `after` only while the process of that suite lives.
     The time left is at least the time of the longest suite."""
     names = {"a": (5.0, ""), "b": (90.0, "d"), "c": (20.0, ""), "d": (1.0, "")}
-    some = [Suite(name, raise_error, usual=s, after=after) for name, (s, after) in names.items()]  # type: ignore[arg-type]
+    some = [
+        Suite(name, raise_given_error, usual=s, after=after) for name, (s, after) in names.items()
+    ]  # type: ignore[arg-type]
     history = History(tmp_path / "times.json")
     pool = SuitePool(some, history)
     assert pool.estimate_seconds_left(some[1], 2) == 90

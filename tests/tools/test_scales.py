@@ -304,7 +304,7 @@ def test_curve_of_switches_is_ordered_by_sites_and_above_zero() -> None:
     assert len(charts.DRAWN_METHODS) == charts.MOST_CURVES == len(look.MARKS)
 
 
-def make_match(
+def make_matched_cost(
     value: float, ours: list[OurCost], stddev: float | None = None, stated: str | None = None
 ) -> MatchedCost:
     number = PublishedNumber(
@@ -320,22 +320,22 @@ def make_our_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> 
 
 def test_published_cost_is_beside_the_cost_of_the_best_tier() -> None:
     ours = [make_our_cost(tier, n, 0.5) for n, tier in enumerate(("vm", "native", "metal"), 1)]
-    row = make_match(2.0, ours, stddev=0.25)
+    row = make_matched_cost(2.0, ours, stddev=0.25)
     assert row.short_label == "b: v" and row.label == "marker-b: v"
     then, now = thenandnow.make_published_row(row), thenandnow.make_our_row(row)
     assert (then.value, then.lo, then.hi) == (2.0, 1.75, 2.25)
     assert (then.words, then.look, then.odd) == ("+2.000 ± 0.250", "then", None)
     assert (now.value, now.lo, now.hi, now.words) == (3.0, 2.5, 3.5, "+3.000 ± 0.500")
-    alone = thenandnow.make_our_row(make_match(2.0, ours[:1]))
+    alone = thenandnow.make_our_row(make_matched_cost(2.0, ours[:1]))
     assert alone.value == 1.0
     unknown = replace(ours[0], interval=UNBOUNDED)
-    assert thenandnow.make_our_row(make_match(2.0, [unknown])).words == "+1.000"
-    bare = thenandnow.make_published_row(make_match(2.0, ours))
+    assert thenandnow.make_our_row(make_matched_cost(2.0, [unknown])).words == "+1.000"
+    bare = thenandnow.make_published_row(make_matched_cost(2.0, ours))
     assert (bare.lo, bare.hi, bare.words) == (2.0, 2.0, "+2.000")
 
 
 def test_wrong_published_difference_is_marked_with_a_cross() -> None:
-    row = make_match(2.0, [make_our_cost("vm", 1.0, 0.5)], stated="-7.5")
+    row = make_matched_cost(2.0, [make_our_cost("vm", 1.0, 0.5)], stated="-7.5")
     then, now = thenandnow.make_published_row(row), thenandnow.make_our_row(row)
     assert (then.odd, then.caveat) == (-7.5, "stated: -7.5, against its totals")
     assert (now.caveat, now.blank) == ("", then.caveat)

@@ -71,7 +71,7 @@ def capture_program_output(*words: object) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
-def read_elf(program: Path, option: str, pattern: str) -> str:
+def search_readelf_output(program: Path, option: str, pattern: str) -> str:
     """Return what `pattern` matches in the output of readelf."""
     done = subprocess.run(["readelf", option, program], capture_output=True, text=True, check=True)
     match = re.search(pattern, done.stdout)
@@ -82,7 +82,7 @@ def read_elf(program: Path, option: str, pattern: str) -> str:
 @pytest.fixture(name="linker", scope="module")
 def find_dynamic_linker(program: Path) -> str:
     """Return the path of the dynamic linker (ld.so)."""
-    return read_elf(program, "-lW", r"interpreter: (.*?)\]")
+    return search_readelf_output(program, "-lW", r"interpreter: (.*?)\]")
 
 
 def test_function_names_are_found_in_a_program_started_by_ld_so(program: Path, linker: str) -> None:
@@ -166,15 +166,17 @@ def test_a_truncated_program_has_no_symbols(
     """If the program's file was truncated after the start, kmarkers_start() succeeds, but sites are
     not found by function. A message says that the program has no symbols, or, if a note is missing,
     that the file cannot be read. Linkers put notes before or after the text."""
-    sections = read_elf(program, "-SW", "(?s)(.*)")
+    sections = search_readelf_output(program, "-SW", "(?s)(.*)")
     text, last, symbols = (
         int(re.findall(rf"{name} +\w+ +\w+ (\w+)", sections)[0], 16)
         for name in (r"\.init", r"\.fini", r"\.symtab")
     )
-    headers = int(read_elf(program, "-hW", r"Start of section headers: +(\d+)"))
+    headers = int(search_readelf_output(program, "-hW", r"Start of section headers: +(\d+)"))
     data = program.read_bytes()[: CUT_FILES[where](text, last, symbols, headers)]
     out, why = run_while_file_is_replaced(linker, program, tmp_path, data)
-    notes = re.findall(r"NOTE +0x(\w+) 0x\w+ 0x\w+ 0x(\w+)", read_elf(program, "-lW", "(?s)(.*)"))
+    notes = re.findall(
+        r"NOTE +0x(\w+) 0x\w+ 0x\w+ 0x(\w+)", search_readelf_output(program, "-lW", "(?s)(.*)")
+    )
     is_readable = all(int(offset, 16) + int(size, 16) <= len(data) for offset, size in notes)
     reason = "the program has no symbols" if is_readable else "the program's file cannot be read"
     assert notes and out == "-95 0\n"
@@ -187,7 +189,7 @@ def test_the_file_of_another_program_is_not_read(
 ) -> None:
     """Functions are not found if another program's file is where the program's file was."""
     data = program.read_bytes()
-    build_id = bytes.fromhex(read_elf(program, "-n", r"Build ID: (\w+)"))
+    build_id = bytes.fromhex(search_readelf_output(program, "-n", r"Build ID: (\w+)"))
     if how in OTHER_FILES:
         data = OTHER_FILES[how](data, build_id)
     out, why = run_while_file_is_replaced(linker, program, tmp_path, data)

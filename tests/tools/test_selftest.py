@@ -188,7 +188,7 @@ def test_only_noise_of_the_clone_excuses_an_unresolved_row(variant: str, said: s
     assert outcome == said
 
 
-def make_tries(outcomes: str) -> list[JudgedRow]:
+def make_self_test_tries(outcomes: str) -> list[JudgedRow]:
     """Return the tries of a row of the self-test, one for each letter: p for a passed, f for a
     failed, u for an unclear try."""
     row, words = Planted("add", 1, 1, ("differs",)), {"p": PASS, "f": FAIL, "u": UNCLEAR}
@@ -201,7 +201,7 @@ def make_tries(outcomes: str) -> list[JudgedRow]:
      ("f", FAIL), ("fuf", FAIL), ("ffuuf", FAIL)],
 )  # fmt: skip
 def test_a_row_fails_if_most_tries_fail_and_none_passes(outcomes: str, said: str) -> None:
-    assert choose_decisive_try(make_tries(outcomes)).outcome == said
+    assert choose_decisive_try(make_self_test_tries(outcomes)).outcome == said
 
 
 def test_benchmark_of_known_costs_is_not_listed(native_programs: None) -> None:
@@ -228,7 +228,7 @@ def test_known_costs_are_measured_on_this_machine(
 
 def test_decisive_try_is_the_first_passed_or_the_last_of_its_outcome() -> None:
     for outcomes, index in (("fpup", 1), ("fuf", 2), ("uffuf", 4), ("ufu", 2), ("uf", 0)):
-        tries = make_tries(outcomes)
+        tries = make_self_test_tries(outcomes)
         assert choose_decisive_try(tries) is tries[index], outcomes
 
 

@@ -45,7 +45,7 @@ def test_second_shell_of_a_checkout_is_refused(
         shell.run_shell(REQUEST)
 
 
-def make_folder(path: Path, *names: str) -> Path:
+def make_folder_with_files(path: Path, *names: str) -> Path:
     """Make a folder with empty files."""
     path.mkdir(parents=True)
     for name in names:
@@ -203,7 +203,7 @@ def test_shell_is_not_booted_if_modules_cannot_be_built(fake_shell: FakeShell) -
 def test_object_files_written_since_a_time_are_counted(tmp_path: Path) -> None:
     """Object files in subfolders count, and object files that were written exactly at this time."""
     for name, time_of_change in (("a.o", 99.9), ("b.o", 100.0), ("c.o", 101.0), ("d.c", 200.0)):
-        path = make_folder(tmp_path / name[0], name) / name
+        path = make_folder_with_files(tmp_path / name[0], name) / name
         os.utime(path, (1.0, time_of_change))
     assert shell.count_new_objects(tmp_path, 100.0) == 2
 

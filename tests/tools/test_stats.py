@@ -56,7 +56,9 @@ def make_window(variant: str, block: int, loops: int, value: int, **more: object
     return Sample(**(fields | more))  # type: ignore[arg-type]
 
 
-def make_series(values: Sequence[float] | NDArray[np.float64], layouts: int = 4) -> list[Slope]:
+def make_slope_series(
+    values: Sequence[float] | NDArray[np.float64], layouts: int = 4
+) -> list[Slope]:
     return [Slope.from_fraction(i, i % layouts, Fraction(float(x))) for i, x in enumerate(values)]
 
 
@@ -199,16 +201,16 @@ def test_sign_interval_covers_a_skewed_median(n: int, correlation: float) -> Non
     hits = 0
     for _ in range(300):
         skewed = np.exp(rawdata.make_correlated_series(rng, n, correlation))
-        interval = stats.compute_sign_test_interval(make_series(skewed))
+        interval = stats.compute_sign_test_interval(make_slope_series(skewed))
         hits += interval.lo <= 1.0 <= interval.hi
     assert hits >= 0.9 * 300
 
 
 def test_correlation_of_blocks_is_detected() -> None:
     rng = np.random.default_rng(6)
-    alone = stats.estimate_correlation_time(make_series(rng.standard_normal(400)))
+    alone = stats.estimate_correlation_time(make_slope_series(rng.standard_normal(400)))
     together = stats.estimate_correlation_time(
-        make_series(rawdata.make_correlated_series(rng, 400, 0.9))
+        make_slope_series(rawdata.make_correlated_series(rng, 400, 0.9))
     )
     assert alone < 2 < 4 < together
 
@@ -240,7 +242,9 @@ def make_alternating_runs(runs: int, length: int) -> list[float]:
     ],
 )
 def test_correlation_time_equals_a_computation_by_hand(values: list[float], time: float) -> None:
-    assert stats.estimate_correlation_time(make_series(values, layouts=1)) == pytest.approx(time)
+    assert stats.estimate_correlation_time(make_slope_series(values, layouts=1)) == pytest.approx(
+        time
+    )
 
 
 def test_difference_between_layouts_is_not_taken_for_correlation() -> None:
@@ -248,7 +252,9 @@ def test_difference_between_layouts_is_not_taken_for_correlation() -> None:
     cost 100 more, and the correlation time is the same as without this cost."""
     values = [0.0] * 8 + [1.0] * 8
     moved = [value + 100 * (block % 2) for block, value in enumerate(values)]
-    assert stats.estimate_correlation_time(make_series(moved, layouts=2)) == pytest.approx(5.25)
+    assert stats.estimate_correlation_time(make_slope_series(moved, layouts=2)) == pytest.approx(
+        5.25
+    )
 
 
 @pytest.mark.parametrize(
@@ -268,7 +274,9 @@ def test_difference_between_layouts_is_not_taken_for_correlation() -> None:
 def test_ends_of_the_sign_test_interval_are_ranks(
     values: list[float], lo: float, hi: float
 ) -> None:
-    assert stats.compute_sign_test_interval(make_series(values, layouts=1)) == Interval(lo, hi)
+    assert stats.compute_sign_test_interval(make_slope_series(values, layouts=1)) == Interval(
+        lo, hi
+    )
 
 
 def test_medians_of_layouts_are_ordered_by_layout() -> None:
@@ -301,10 +309,12 @@ def test_clock_resolution_needs_20_windows_without_a_flag(flagged: int, known: b
 
 def test_few_layouts_widen_the_interval() -> None:
     values = np.tile([0.0, 0.0, 0.0, 1.0], 250)
-    found = location.estimate_series_location(make_series(values))
+    found = location.estimate_series_location(make_slope_series(values))
     assert found.interval.lo < 0 < 0.5 < found.interval.hi
     assert found.over_layouts is not None
-    assert location.estimate_series_location(make_series(values, layouts=1)).over_layouts is None
+    assert (
+        location.estimate_series_location(make_slope_series(values, layouts=1)).over_layouts is None
+    )
 
 
 def simulate_differences(
@@ -315,10 +325,12 @@ def simulate_differences(
     x = x + shape.drift * np.cumsum(rng.standard_normal(n)) / np.sqrt(n)
     tail = rng.random(n) < shape.tails
     x[tail] += rng.choice([-1, 1], tail.sum()) * shape.jitter * 20 * rng.pareto(1.2, tail.sum())
-    return make_series(x + shape.layout * rng.standard_normal(4)[np.arange(n) % 4])
+    return make_slope_series(x + shape.layout * rng.standard_normal(4)[np.arange(n) % 4])
 
 
-def count_verdicts(shape: rawdata.Noise, n: int, effect: float, runs: int) -> list[Counter[str]]:
+def count_simulated_verdicts(
+    shape: rawdata.Noise, n: int, effect: float, runs: int
+) -> list[Counter[str]]:
     """Return the numbers of verdicts in simulated runs of `n` blocks, in two counters: for A/A
     clones, and for variants with a true effect."""
     rng = np.random.default_rng(7)
@@ -358,7 +370,7 @@ def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int
     allowed: layout effects far larger than the margin make the error rate exactly 5 %."""
     runs = 200
     allowed = 0.05 * runs + (2 * (0.05 * 0.95 * runs) ** 0.5 if name == "layout-large" else 0)
-    clones, variants = count_verdicts(SHAPES[name], blocks, 0.0, runs)
+    clones, variants = count_simulated_verdicts(SHAPES[name], blocks, 0.0, runs)
     assert clones[SLOWER] + clones[FASTER] <= allowed
     assert variants[SLOWER] + variants[FASTER] <= allowed
 
@@ -366,7 +378,7 @@ def test_identical_code_is_rarely_called_slower_or_faster(name: str, blocks: int
 @pytest.mark.parametrize("name", ["calm", "tails", "correlated", "drifting"])
 @pytest.mark.parametrize(("effect", "verdict"), [(1.0, SLOWER), (-1.0, FASTER)])
 def test_true_difference_of_1_is_found(name: str, effect: float, verdict: str) -> None:
-    assert count_verdicts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
+    assert count_simulated_verdicts(SHAPES[name], 200, effect, 60)[1][verdict] >= 0.9 * 60
 
 
 def test_zero_difference_is_equivalent_only_with_a_narrow_interval_and_little_noise() -> None:
@@ -422,7 +434,7 @@ def test_cost_that_reaches_a_limit_does_not_exceed_the_limit(
     assert mirrored == MIRRORED.get(verdict, verdict)
 
 
-def make_stable_series(values: Sequence[float], first: int = 0) -> list[Slope]:
+def make_slopes_of_one_layout(values: Sequence[float], first: int = 0) -> list[Slope]:
     """Return a block of one layout and process for each of `values`, numbered from `first` on."""
     return [Slope(first + n, 0, round(4 * value), 4) for n, value in enumerate(values)]
 
@@ -443,7 +455,7 @@ def test_interval_contains_the_interval_of_blocks_without_late_windows(
     quiet: int, late: int, ends: tuple[float, float]
 ) -> None:
     """The interval of all blocks is 8 to 9; blocks without a late window cost 2."""
-    series = make_stable_series([2.0] * quiet + [30.0] * late)
+    series = make_slopes_of_one_layout([2.0] * quiet + [30.0] * late)
     blocks = frozenset(range(quiet, quiet + late))
     found = verdicts.widen_for_late_blocks(Interval(8, 9), series, 0.0, 0.05, blocks)
     assert (found.lo, found.hi) == ends

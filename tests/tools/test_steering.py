@@ -198,7 +198,7 @@ def test_no_difference_is_forecast_from_a_pilot_that_is_too_short(lacking: dict[
     assert len(lines) == 1 and " in b" in lines[0] and " in c" not in lines[0]
 
 
-def make_unresolved(benchmark: str, variant: str, note: str = "") -> verdicts.Result:
+def make_unresolved_result(benchmark: str, variant: str, note: str = "") -> verdicts.Result:
     return make_result(benchmark, variant, 0.0, verdict=verdicts.UNRESOLVED, note=note)
 
 
@@ -211,15 +211,18 @@ BENT = "not on a line: the difference is +1 in long windows"
     [
         ([], ([], 0, 0, 0)),
         # Baselines and clones are not counted as rows.
-        ([make_result("b", "none", None), make_unresolved("b", "none-clone")], ([], 0, 0, 0)),
+        (
+            [make_result("b", "none", None), make_unresolved_result("b", "none-clone")],
+            ([], 0, 0, 0),
+        ),
         ([make_result("b", "x"), make_result("b", "y", verdict=verdicts.SLOWER)], ([], 0, 0, 2)),
         (
             [
-                make_unresolved("d", "x"),
-                make_unresolved("a", "x", LAYOUTS),
-                make_unresolved("b", "x", BENT),
-                make_unresolved("b", "y"),
-                make_unresolved("d", "y"),
+                make_unresolved_result("d", "x"),
+                make_unresolved_result("a", "x", LAYOUTS),
+                make_unresolved_result("b", "x", BENT),
+                make_unresolved_result("b", "y"),
+                make_unresolved_result("d", "y"),
                 make_result("c", "x"),
             ],
             (["d", "b"], 5, 2, 6),
@@ -237,15 +240,15 @@ def test_benchmarks_are_measured_further_if_time_may_resolve_a_row(
     [
         (
             [
-                make_unresolved("d", "x"),
-                make_unresolved("a", "x", LAYOUTS),
-                make_unresolved("b", "x", BENT),
+                make_unresolved_result("d", "x"),
+                make_unresolved_result("a", "x", LAYOUTS),
+                make_unresolved_result("b", "x", BENT),
                 make_result("c", "x"),
             ],
             "after 32 processes 1 of 4 rows are resolved; more processes do not resolve 2: layouts"
             " differ, or windows are not on a line",
         ),
-        ([make_unresolved("d", "x")], "after 32 processes 0 of 1 rows are resolved"),
+        ([make_unresolved_result("d", "x")], "after 32 processes 0 of 1 rows are resolved"),
     ],
 )
 def test_look_prints_how_many_rows_are_resolved(

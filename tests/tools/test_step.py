@@ -18,7 +18,7 @@ PROMPT = "    press Enter"
 STOP = re.compile(r"^(\S.*?) {2,}((?:[0-9a-f]{2} ){5}) +(.*)$", re.MULTILINE)
 
 
-def read_stops(output: str) -> dict[str, tuple[list[str], str]]:
+def parse_stops(output: str) -> dict[str, tuple[list[str], str]]:
     """Return the five bytes of the instruction and what happened at each stop, keyed by the title
     of the stop."""
     return {title: (shown.split(), what) for title, shown, what in STOP.findall(output)}
@@ -29,7 +29,7 @@ def test_bytes_are_replaced_in_three_rounds() -> None:
     thread that executes the instruction jumps."""
     done = run_kmbench("step")
     assert done.returncode == 0, done.stderr
-    stops = read_stops(done.stdout)
+    stops = parse_stops(done.stdout)
     assert list(stops) == [
         "before",
         "round 1: first byte is int3",
@@ -61,7 +61,7 @@ def test_without_int3_a_torn_jump_leaves_the_code() -> None:
     code."""
     done = run_kmbench("step", "--without-int3")
     assert done.returncode == 0, done.stderr
-    stops = read_stops(done.stdout)
+    stops = parse_stops(done.stdout)
     assert list(stops) == ["before", *(f"byte {number} is new" for number in range(1, 6))]
     code = [shown for shown, _ in stops.values()]
     assert code[0] == ["0f", "1f", "44", "00", "00"] and code[5] == ["e9", "0b", "00", "00", "00"]
@@ -118,8 +118,8 @@ def test_each_stop_is_printed_before_kmbench_waits(
             os.write(main, answer)
             # After the end of input, no stop waits.
             if answer != b"\x04":
-                assert len(read_stops(shown.replace(PROMPT, ""))) == number + 1
+                assert len(parse_stops(shown.replace(PROMPT, ""))) == number + 1
         process.stdout.read()
         os.close(main)
     assert process.returncode == 0
-    assert len(read_stops(shown.replace(PROMPT, ""))) == stops
+    assert len(parse_stops(shown.replace(PROMPT, ""))) == stops

@@ -17,18 +17,18 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import stock
 
 
-def write_module(path: Path, *texts: str) -> Path:
+def write_fake_module(path: Path, *texts: str) -> Path:
     """Write a fake module with these .modinfo entries."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(b"\x7fELF\0" + b"".join(f"{text}\0".encode() for text in texts) + b"\1\0")
     return path
 
 
-def make_kernel(tree: Path, **modules: tuple[str, ...]) -> Any:
+def make_kernel_with_modules(tree: Path, **modules: tuple[str, ...]) -> Any:
     """Make a fake kernel with modules; their files have dashes in their names."""
     for name, texts in modules.items():
         file = f"{name.replace('_', '-')}.ko"
-        write_module(tree / "usr/lib/modules/6.1/kernel" / file, "license=GPL", *texts)
+        write_fake_module(tree / "usr/lib/modules/6.1/kernel" / file, "license=GPL", *texts)
     return SimpleNamespace(tree=tree, release="6.1")
 
 
@@ -40,14 +40,14 @@ def list_module_dependencies(kernel: Any, module: Path, scratch: Path) -> list[s
 def test_dependencies_precede_a_module(tmp_path: Path) -> None:
     """A module's dependencies are listed in the order of loading, although file names have dashes
     and names of modules have underscores."""
-    kernel = make_kernel(
+    kernel = make_kernel_with_modules(
         tmp_path,
         usb_common=(),
         usb_core=("depends=usb-common",),
         dm_mod=("depends=",),
         other=(),
     )
-    own = write_module(tmp_path / "own.ko", "depends=usb-core,dm-mod,mine")
+    own = write_fake_module(tmp_path / "own.ko", "depends=usb-core,dm-mod,mine")
     assert list_module_dependencies(kernel, own, tmp_path / "s") == [
         "usb_common",
         "usb_core",
@@ -56,18 +56,20 @@ def test_dependencies_precede_a_module(tmp_path: Path) -> None:
 
 
 def test_soft_dependencies_are_modules_or_algorithms(tmp_path: Path) -> None:
-    kernel = make_kernel(
+    kernel = make_kernel_with_modules(
         tmp_path, crc_generic=(), early=(), late=(), lib=("softdep=pre: crc early post: late",)
     )
-    own = write_module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
+    own = write_fake_module(tmp_path / "own.ko", "depends=lib", "softdep=pre: nowhere")
     assert list_module_dependencies(kernel, own, tmp_path / "s") == ["crc_generic", "early", "lib"]
 
 
 def test_modules_of_a_package_are_copied_once(tmp_path: Path) -> None:
     """The files of another release, and names that the package lacks, are ignored. A cycle of
     dependencies ends."""
-    kernel = make_kernel(tmp_path, a=("softdep=pre: b-c",), b_c=("depends=a",), d=(), f=())
-    write_module(tmp_path / "usr/lib/modules/6.2/e.ko")
+    kernel = make_kernel_with_modules(
+        tmp_path, a=("softdep=pre: b-c",), b_c=("depends=a",), d=(), f=()
+    )
+    write_fake_module(tmp_path / "usr/lib/modules/6.2/e.ko")
     packed = tmp_path / "usr/lib/modules/6.1/kernel/d.ko"
     content = packed.read_bytes()
     packed.with_suffix(".ko.xz").write_bytes(lzma.compress(content))

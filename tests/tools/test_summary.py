@@ -82,7 +82,7 @@ def test_summary_of_schema_1_is_read(tmp_path: Path, full_summary: Json) -> None
     assert {e["tier"] for e in kept["results"]} == {"native", "vm", "icount"}
 
 
-def replace_field(list_name: str, field: str, value: object) -> Callable[[Json], object]:
+def make_field_setter(list_name: str, field: str, value: object) -> Callable[[Json], object]:
     """Return a function that sets `field` to `value` in the first entry of the list `list_name` of
     a summary."""
     return lambda content: content[list_name][0].update({field: value})
@@ -95,17 +95,17 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
     "no results": (lambda w: w.pop("results"), "results is missing"),
     "entry": (lambda w: w["results"].append(3), "results[4] is 3, not an object"),
     "text": (
-        replace_field("results", "median", "1"),
+        make_field_setter("results", "median", "1"),
         'results[0].median is "1", not a number or null',
     ),
-    "fraction": (replace_field("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
-    "number": (replace_field("switching", "kernel", 1), "switching[0].kernel is 1, not a text"),
+    "fraction": (make_field_setter("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
+    "number": (make_field_setter("switching", "kernel", 1), "switching[0].kernel is 1, not a text"),
     "no tier": (
-        replace_field("results", "tier", "x"),
+        make_field_setter("results", "tier", "x"),
         "results[0].tier is \"x\", not 'native' or 'metal'",
     ),
     "no tier of switches": (
-        replace_field("switching", "tier", 1),
+        make_field_setter("switching", "tier", 1),
         "switching[0].tier is 1, not 'native'",
     ),
     "no tier of the run": (
@@ -113,37 +113,37 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
         'provenance.tiers[0].tier is "x", not',
     ),
     "verdict": (
-        replace_field("results", "verdict", "x"),
+        make_field_setter("results", "verdict", "x"),
         "results[0].verdict is \"x\", not 'slower' or",
     ),
     "measured": (
-        replace_field("switching", "measured", "x"),
+        make_field_setter("switching", "measured", "x"),
         "switching[0].measured is \"x\", not 'loop'",
     ),
     "unmeasured": (
-        replace_field("switching", "measured", None),
+        make_field_setter("switching", "measured", None),
         "switching[0].measured is null, not",
     ),
     "meaning": (lambda w: w["units"].update(ns=3), "units.ns is 3, not a text"),
     "flags": (
-        replace_field("results", "flags", {"migrated": "x"}),
+        make_field_setter("results", "flags", {"migrated": "x"}),
         'results[0].flags.migrated is "x", not',
     ),
     "NaN": (
-        replace_field("results", "delta", math.nan),
+        make_field_setter("results", "delta", math.nan),
         "results[0].delta is NaN, not a number or null",
     ),
     "infinity": (
-        replace_field("switching", "ci_hi", math.inf),
+        make_field_setter("switching", "ci_hi", math.inf),
         "switching[0].ci_hi is Infinity, not a num",
     ),
     "layout": (
-        replace_field("results", "delta_by_layout", {"0": math.nan}),
+        make_field_setter("results", "delta_by_layout", {"0": math.nan}),
         "results[0].delta_by_layout.0",
     ),
     "missing": (lambda w: w["results"][1].pop("delta"), "results[1].delta is missing"),
     "unit": (
-        replace_field("switching", "unit", "ns"),
+        make_field_setter("switching", "unit", "ns"),
         "field units lacks 'ns', the unit of switching[0]",
     ),
     "mixed": (lambda w: w["results"].extend(w["switching"]), "results[4].baseline is missing"),

@@ -137,13 +137,13 @@ def test_switching_table_has_ratios_parts_and_gaps(run: Path) -> None:
     assert stalls[0][-1] == "5.0 %"
 
 
-def read_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
+def list_limit_outcomes(points: list[switching.SwitchPoint]) -> dict[str, str]:
     """Return the outcome ("kept", "BROKEN") of each limit, keyed by its description."""
     return {row[0]: row[-1] for row in switchtable.make_limit_rows(points)[1]}
 
 
 def test_simulated_switching_is_within_all_limits(run: Path) -> None:
-    assert read_outcomes(analyse_run(run)) == {
+    assert list_limit_outcomes(analyse_run(run)) == {
         "rounds of a batch of any size": "kept",
         "one static key / one batch": "kept",
         "switched one by one / one batch": "kept",
@@ -164,7 +164,7 @@ def test_exceeded_limit_is_broken(run: Path, words: str, variant: str, median: f
         dataclasses.replace(p, median=median) if p.variant == variant else p
         for p in analyse_run(run)
     ]
-    assert read_outcomes(changed)[words] == "BROKEN"
+    assert list_limit_outcomes(changed)[words] == "BROKEN"
 
 
 GAP = "gap of a batch / gap of its interrupts alone"
@@ -197,7 +197,7 @@ def test_outcome_of_the_gap_is_unresolved_if_the_limit_is_inside_the_interval(
         else p
         for p in points
     ]
-    assert read_outcomes(changed)[GAP] == outcome
+    assert list_limit_outcomes(changed)[GAP] == outcome
 
 
 def test_switching_of_the_reference_run_is_within_all_limits(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ def test_switching_of_the_reference_run_is_within_all_limits(tmp_path: Path) -> 
         # The reference run may be older than a limit, and lack the data that the limit needs.
         known = [p for p in switching.LIMITS if p.tier == tier and p.measure(own) is not None]
         assert "rounds of a batch of any size" in [p.words for p in known]
-        assert read_outcomes(own) == {p.words: "kept" for p in known}
+        assert list_limit_outcomes(own) == {p.words: "kept" for p in known}
 
 
 NATIVE_COSTS = {
@@ -255,10 +255,10 @@ STORED, ROUNDED, MILLION = (
 def test_native_limits_are_ratios_within_a_run(tmp_path: Path) -> None:
     """A machine that is three times slower keeps the limits, too."""
     kept = dict.fromkeys((STORED, ROUNDED, MILLION), "kept")
-    assert read_outcomes(simulate_native_switching(tmp_path / "a")) == kept
+    assert list_limit_outcomes(simulate_native_switching(tmp_path / "a")) == kept
     slow = {name.replace("-", "_"): (3 * a, 3 * b) for name, (a, b) in NATIVE_COSTS.items()}
     named = {name.replace("_", "-"): cost for name, cost in slow.items()}
-    assert read_outcomes(simulate_native_switching(tmp_path / "b", **named)) == kept
+    assert list_limit_outcomes(simulate_native_switching(tmp_path / "b", **named)) == kept
 
 
 @pytest.mark.parametrize(
@@ -272,7 +272,7 @@ def test_native_limits_are_ratios_within_a_run(tmp_path: Path) -> None:
 def test_a_ratio_beyond_its_limit_is_reported_as_broken(
     tmp_path: Path, broken: set[str], variant: str, cost: tuple[int, float]
 ) -> None:
-    outcome = read_outcomes(simulate_native_switching(tmp_path, **{variant: cost}))
+    outcome = list_limit_outcomes(simulate_native_switching(tmp_path, **{variant: cost}))
     assert {words for words, kept in outcome.items() if kept == "BROKEN"} == broken
 
 
@@ -293,7 +293,7 @@ def test_noisy_medians_do_not_break_a_limit(
         )
         for p in simulate_native_switching(tmp_path, batched=(20_000, each))
     ]
-    assert read_outcomes(points)[STORED] == outcome
+    assert list_limit_outcomes(points)[STORED] == outcome
 
 
 def make_point(variant: str, sites: int, median: float, *ends: float) -> switching.SwitchPoint:

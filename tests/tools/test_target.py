@@ -28,7 +28,7 @@ WAIT_SECONDS = 60.0
 BENCH = rawdata.BENCHES[:1]
 
 
-def make_debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
+def make_bench_debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
     """Make a directory like the directory of the benchmarks in debugfs."""
     raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0", cpu_model="A CPU")
     bench = path / "bench"
@@ -42,7 +42,7 @@ def make_debugfs(path: Path, status: str = "done: 2 of 2") -> Path:
 
 
 def test_debugfs_files_are_collected(tmp_path: Path) -> None:
-    bench = make_debugfs(tmp_path)
+    bench = make_bench_debugfs(tmp_path)
     run = tmp_path / "run"
     assert main(["collect", str(run), f"--from=metal={bench}"]) == 0
     env = json.loads((run / "env.json").read_text())
@@ -65,7 +65,7 @@ def test_debugfs_files_are_collected(tmp_path: Path) -> None:
 def test_incomplete_debugfs_run_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], status: str, spoil: str, said: str
 ) -> None:
-    bench = make_debugfs(tmp_path, status)
+    bench = make_bench_debugfs(tmp_path, status)
     if spoil:
         (bench / spoil).unlink()
     run = tmp_path / "run"
@@ -76,7 +76,7 @@ def test_incomplete_debugfs_run_is_reported(
 def test_invalid_line_in_debugfs_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    bench = make_debugfs(tmp_path)
+    bench = make_bench_debugfs(tmp_path)
     samples = bench / "empty-loop" / "samples"
     lines = samples.read_text().splitlines(keepends=True)
     lines[6] = lines[6].replace(",ticks,", ",ns,")
@@ -146,7 +146,7 @@ def test_machine_may_send_up_to_the_size_limit(monkeypatch: pytest.MonkeyPatch, 
     assert found == (3, bytes(size), ["it fails"])
 
 
-def make_archive(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
+def make_sample_archive(path: Path, change: Callable[[tarfile.TarInfo], None]) -> Path:
     """Make a tar archive of samples; change() modifies its members."""
     raw = rawdata.write_tier(path / "raw", 8, 1, BENCH, emulated="0")
     with tarfile.open(path / "raw.tar", "w") as archive:
@@ -182,7 +182,7 @@ def test_samples_of_one_tier_in_two_kernels_are_kept_apart(tmp_path: Path) -> No
 def test_archive_with_unexpected_names_is_refused(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    archive = make_archive(tmp_path, lambda info: setattr(info, "name", name))
+    archive = make_sample_archive(tmp_path, lambda info: setattr(info, "name", name))
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "is no file of samples" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
@@ -194,13 +194,13 @@ def test_a_link_in_an_archive_is_refused(
     def change_to_symlink(info: tarfile.TarInfo) -> None:
         info.type, info.linkname, info.size = tarfile.SYMTYPE, "/etc/passwd", 0
 
-    archive = make_archive(tmp_path, change_to_symlink)
+    archive = make_sample_archive(tmp_path, change_to_symlink)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "'env' is no file of samples" in capsys.readouterr().err
 
 
 def test_truncated_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    archive = make_archive(tmp_path, lambda info: None)
+    archive = make_sample_archive(tmp_path, lambda info: None)
     archive.write_bytes(archive.read_bytes()[:1000])
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
     assert "(truncated or damaged?)" in capsys.readouterr().err
@@ -214,7 +214,7 @@ def test_archive_with_a_changed_byte_is_refused(
     """A compressed archive ends with a checksum of 4 bytes and a size. Here, a byte of the checksum
     has changed, or a byte of the compressed data before the checksum."""
     archive = tmp_path / "raw.tar.gz"
-    data = bytearray(gzip.compress(make_archive(tmp_path, lambda info: None).read_bytes()))
+    data = bytearray(gzip.compress(make_sample_archive(tmp_path, lambda info: None).read_bytes()))
     data[place] ^= 0x10
     archive.write_bytes(data)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
@@ -226,7 +226,7 @@ def test_archive_with_much_data_after_its_members_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The data after the last member count towards the size limit of an archive."""
-    archive = make_archive(tmp_path, lambda info: None)
+    archive = make_sample_archive(tmp_path, lambda info: None)
     archive.write_bytes(gzip.compress(archive.read_bytes() + bytes(1 << 22)))
     monkeypatch.setattr(fetch, "MOST_BYTES", 1 << 21)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
@@ -236,7 +236,7 @@ def test_archive_with_much_data_after_its_members_is_refused(
 
 
 def test_samples_are_collected_over_ssh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    bench = make_debugfs(tmp_path)
+    bench = make_bench_debugfs(tmp_path)
     with loopback.run_ssh_server(tmp_path / "ssh") as server:
         monkeypatch.setattr("kmtools.measure.fetch.SSH", ("ssh", *server.options))
         place = f"ssh://root@127.0.0.1:{server.port}{bench}"
@@ -282,7 +282,7 @@ def wait_for_file(path: Path) -> None:
         time.sleep(0.05)
 
 
-def is_running(process: int) -> bool:
+def is_process_running(process: int) -> bool:
     """Return True if a process runs and is not a zombie."""
     try:
         return ") Z " not in Path(f"/proc/{process}/stat").read_text()
@@ -298,7 +298,7 @@ def wait_until_removed(path: Path) -> None:
         time.sleep(0.05)
 
 
-def make_endless_program(tmp_path: Path) -> Path:
+def make_directory_of_endless_program(tmp_path: Path) -> Path:
     """Make a working directory of measure.sh with a program that does not end. The program writes
     the process IDs of itself and of a child process to the file `began`."""
     return make_work_directory(
@@ -308,12 +308,12 @@ def make_endless_program(tmp_path: Path) -> Path:
     )
 
 
-def wait_for_start(tmp_path: Path, folder: Path) -> list[int]:
+def wait_for_program_start(tmp_path: Path, folder: Path) -> list[int]:
     """Wait until the program has started; return the process IDs of the program and its child."""
     wait_for_file(tmp_path / "began")
     wait_for_file(folder / "alive")
     children = [int(word) for word in (tmp_path / "began").read_text().split()]
-    assert all(map(is_running, children))
+    assert all(map(is_process_running, children))
     return children
 
 
@@ -323,13 +323,13 @@ def wait_for_start(tmp_path: Path, folder: Path) -> list[int]:
 def test_an_interrupted_measurement_leaves_no_process(
     tmp_path: Path, number: int, whole_group: bool
 ) -> None:
-    folder = make_endless_program(tmp_path)
+    folder = make_directory_of_endless_program(tmp_path)
     with subprocess.Popen(make_measure_command(folder), start_new_session=True) as running:
-        children = wait_for_start(tmp_path, folder)
+        children = wait_for_program_start(tmp_path, folder)
         (os.killpg if whole_group else os.kill)(running.pid, number)
         assert running.wait(WAIT_SECONDS) != 0
     wait_until_removed(folder / "alive")
-    assert not any(map(is_running, children)) and not (folder / "raw.tar").exists()
+    assert not any(map(is_process_running, children)) and not (folder / "raw.tar").exists()
 
 
 def clean_work_directory(folder: Path) -> int:
@@ -342,18 +342,18 @@ def clean_work_directory(folder: Path) -> int:
 @pytest.mark.parametrize("guard_lives", [False, True])
 def test_clean_ends_processes_after_the_guard_was_killed(tmp_path: Path, guard_lives: bool) -> None:
     """`clean` ends the processes also if the guard process of the measurement was killed."""
-    folder = make_endless_program(tmp_path)
+    folder = make_directory_of_endless_program(tmp_path)
     with subprocess.Popen(make_measure_command(folder), start_new_session=True) as running:
-        children = wait_for_start(tmp_path, folder)
+        children = wait_for_program_start(tmp_path, folder)
         if not guard_lives:
             guard = int((folder / "alive").read_text().split()[0])
             os.kill(guard, signal.SIGKILL)
             running.kill()
             running.wait(WAIT_SECONDS)
-            assert all(map(is_running, children))
+            assert all(map(is_process_running, children))
         assert clean_work_directory(folder) == 0
         assert running.wait(WAIT_SECONDS) != 0
-    assert not any(map(is_running, children)) and not (folder / "raw.tar").exists()
+    assert not any(map(is_process_running, children)) and not (folder / "raw.tar").exists()
 
 
 def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
@@ -363,7 +363,7 @@ def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
         (folder / "job").write_text(f"{stranger.pid} 1\n")
         (folder / "alive").write_text(f"{stranger.pid} 1\n")
         assert clean_work_directory(folder) == 0
-        assert is_running(stranger.pid)
+        assert is_process_running(stranger.pid)
         stranger.kill()
 
 
