@@ -237,8 +237,9 @@ def test_pool_takes_awaited_and_long_suites_first(tmp_path: Path) -> None:
     The time left is at least the time of the longest suite."""
     names = {"a": (5.0, ""), "b": (90.0, "d"), "c": (20.0, ""), "d": (1.0, "")}
     some = [
-        Suite(name, raise_given_error, usual=s, after=after) for name, (s, after) in names.items()
-    ]  # type: ignore[arg-type]
+        Suite(name, raise_given_error, usual=s, after=after)  # type: ignore[arg-type]
+        for name, (s, after) in names.items()
+    ]
     history = History(tmp_path / "times.json")
     pool = SuitePool(some, history)
     assert pool.estimate_seconds_left(some[1], 2) == 90
