@@ -27,7 +27,7 @@ static void handler(void *private, const struct sdt_hit *hit)
     hits++;
 }
 
-/* The relocations of this table are in the file before the text, which then begins late. */
+/* The relocations of this table precede the text, and move it to a large file offset. */
 void (*const table[30000])(void *private, const struct sdt_hit *hit) = {
     [0 ... 29999] = handler,
 };
