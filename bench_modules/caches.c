@@ -88,7 +88,7 @@ void bench_read_caches(struct bench_caches *caches)
 	caches->last = caches->last ?: unknown.last;
 }
 
-/* Return the exponent of the smallest power of two that is not below @bytes. */
+/* Return log2 of @bytes, rounded up. */
 unsigned int bench_round_up_log2(u64 bytes)
 {
 	unsigned int order = 0;

@@ -11,7 +11,7 @@
 #define GETPPID_NAME	"getppid-copy"
 
 /* Do the work of getppid(2); copied from kernel/sys.c. */
-static noinline long run_getppid_work(void)
+static noinline long read_parent_pid(void)
 {
 	long pid;
 
@@ -31,7 +31,7 @@ static noinline long run_getppid_work(void)
  * AMD EPYC (family 25, model 17), depending on the address of that instruction and on the code
  * that ran before.
  */
-static noinline long run_getppid_work(void)
+static noinline long read_parent_pid(void)
 {
 	long pid;
 

@@ -116,7 +116,7 @@ static int remove_packet_hooks(unsigned int variant)
 	return 0;
 }
 
-static u64 count_hook_runs(unsigned int variant)
+static u64 count_hook_executions(unsigned int variant)
 {
 	u64 sum = 0;
 	int cpu;
@@ -136,7 +136,7 @@ static int remove_packet_hooks(unsigned int variant)
 	return 0;
 }
 
-#define count_hook_runs NULL
+#define count_hook_executions NULL
 #endif
 
 struct bench_live bench_live_packets = {
@@ -145,5 +145,5 @@ struct bench_live bench_live_packets = {
 	.nr_variants = ARRAY_SIZE(packet_variants),
 	.begin = install_packet_hooks,
 	.end = remove_packet_hooks,
-	.hits = count_hook_runs,
+	.hits = count_hook_executions,
 };

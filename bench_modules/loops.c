@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Choose loop counts for each variant on this machine, so that a timed window takes 10 to 30
- * microseconds.  Such a window is long compared to a reading of the clock and to the resolution of
- * the clock, and short compared to the time between two interrupts.
+ * microseconds.  Such a window is long compared to the time to read the clock and to the clock's
+ * resolution, and short compared to the time between two interrupts.
  */
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -82,7 +82,7 @@ static int check_window_duration(const struct bench_group *group,
 
 	if (passes <= most)
 		return 0;
-	pr_err("benchmark %s, variant %s: loop count %u may keep interrupts off for over %llu ms: use at most %llu\n",
+	pr_err("benchmark %s, variant %s: loop count %u may keep interrupts off for over %llu ms: reduce it to %llu or less\n",
 	       group->name, variant->name, passes, LONGEST_NS / 1000000, most);
 	return -E2BIG;
 }
@@ -110,14 +110,14 @@ int bench_find_loop_counts(const struct bench_group *group, unsigned int variant
 	}
 	while ((ns = measure_shortest_window_ns(&group->variants[variant], passes)) < SHORTEST_NS) {
 		if (passes == MOST_PASSES) {
-			pr_err("benchmark %s: cannot be measured: the clock does not advance\n",
+			pr_err("benchmark %s cannot be measured: the clock does not advance\n",
 			       group->name);
 			return -ETIME;
 		}
 		passes *= 2;
 	}
 	if (!group->variants[variant].op[0](passes)) {
-		pr_err("benchmark %s: cannot be measured: the TSC does not advance\n", group->name);
+		pr_err("benchmark %s cannot be measured: the TSC does not advance\n", group->name);
 		return -ERANGE;
 	}
 	choose_loop_counts(round_up_loop_count(div64_u64(passes * SHORTEST_NS + ns - 1, ns)),

@@ -49,10 +49,10 @@ unsigned int bench_observer_get_cpu(void)
 
 /*
  * Return 0 if a timer interrupt alone may have caused @gap, else @gap.  @interrupted is true if a
- * timer interrupt may have occurred in @gap.  Until @calibrated is true, set @longest_timer_gap to
- * the longest interrupted gap.  Then return an interrupted gap only if it exceeds twice
- * @longest_timer_gap.  Interrupted gaps cannot all be ignored, because every gap that is longer
- * than the period of the timer is interrupted.
+ * timer interrupt may have occurred in @gap.  During the calibration, all interrupted gaps are
+ * ignored, and @longest_timer_gap is set to the longest interrupted gap.  After the calibration,
+ * interrupted gaps up to twice @longest_timer_gap are ignored.  Longer gaps are returned, because
+ * every gap that is longer than the period of the timer is interrupted.
  */
 static u64 filter_timer_gap(u64 gap, bool interrupted, bool calibrated,
 			    u64 *longest_timer_gap)

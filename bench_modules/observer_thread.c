@@ -12,7 +12,7 @@
 
 static struct task_struct *thread;
 
-static int run_observer_thread(void *unused)
+static int read_clock_repeatedly(void *unused)
 {
 	struct bench_watch watch;
 
@@ -32,7 +32,7 @@ int bench_observer_start(bool realtime)
 
 	if (cpu >= nr_cpu_ids)
 		return -ENODEV;
-	thread = kthread_create(run_observer_thread, NULL, "kmarkers_watch");
+	thread = kthread_create(read_clock_repeatedly, NULL, "kmarkers_watch");
 	if (IS_ERR(thread))
 		return PTR_ERR(thread);
 	kthread_bind(thread, cpu);

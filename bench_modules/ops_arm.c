@@ -215,7 +215,7 @@ static int measure_site_switch(enum sites_method method, u32 nr, bool on, struct
 	return err;
 }
 
-static void wait_ticks(u64 ticks)
+static void spin_for_ticks(u64 ticks)
 {
 	u64 start = bench_tsc();
 
@@ -239,8 +239,8 @@ static void interrupt_observer_cpu(void)
 #endif
 
 /*
- * Measure the longest gap on the observer CPU for @ticks TSC ticks, while no site is switched.
- * Interrupt the observer CPU @interrupts times meanwhile, at equal intervals.
+ * Measure the longest gap on the observer CPU during @ticks TSC ticks in which no site is switched
+ * and the observer CPU is interrupted @interrupts times, at equal intervals.
  */
 static void measure_gap_without_switch(u64 ticks, u32 interrupts, struct window *window)
 {
@@ -248,10 +248,10 @@ static void measure_gap_without_switch(u64 ticks, u32 interrupts, struct window 
 
 	bench_observer_read_gap();
 	for (i = 0; i < interrupts; i++) {
-		wait_ticks(div64_u64(ticks, interrupts + 1));
+		spin_for_ticks(div64_u64(ticks, interrupts + 1));
 		interrupt_observer_cpu();
 	}
-	wait_ticks(div64_u64(ticks, interrupts + 1));
+	spin_for_ticks(div64_u64(ticks, interrupts + 1));
 	window->gap = bench_observer_read_gap();
 }
 
@@ -301,7 +301,7 @@ static bool is_site_count_measured(const struct method *method, u32 nr)
 	return nr <= method->most && (nr != EXTRA_SIZE || method->id == SITES_BATCHED);
 }
 
-/* Return the number of samples that a block stores for one method and one number of sites. */
+/* Return the number of samples of one method in a block, for one number of sites. */
 static unsigned int count_method_samples(const struct method *method)
 {
 	return 1 + (method->off != NONE) + (method->gap != NONE) +
@@ -331,7 +331,7 @@ static int measure_switching_sites_on(struct sink *sink, const struct method *me
 	return err;
 }
 
-/* Switch sites off.  Store samples only if @method->off is not NONE. */
+/* Switch sites off.  Store a sample if the method has a variant for that (@method->off). */
 static int measure_switching_sites_off(struct sink *sink, const struct method *method, u32 nr)
 {
 	struct window window;
@@ -404,7 +404,7 @@ const struct bench_group bench_arm_scaling = {
 	.variants = scaling_variants,
 	.nr_variants = ARRAY_SIZE(scaling_variants),
 	.setup = setup_arm_scaling,
-	.lacks = SITES_LACKING "no second CPU is available for its observer thread",
+	.lacks = SITES_LACKING "no second CPU is available for the observer thread",
 	.teardown = teardown_sites_and_observer,
 	.block = measure_scaling_block,
 	.block_samples = count_scaling_samples,
@@ -452,7 +452,7 @@ const struct bench_group bench_arm_stall = {
 	.variants = stall_variants,
 	.nr_variants = ARRAY_SIZE(stall_variants),
 	.setup = setup_arm_stall,
-	.lacks = SITES_LACKING "no second CPU is available for its observer thread",
+	.lacks = SITES_LACKING "no second CPU is available for the observer thread",
 	.teardown = teardown_sites_and_observer,
 	.block = measure_stall_block,
 	.block_samples = count_stall_samples,

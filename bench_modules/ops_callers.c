@@ -92,7 +92,7 @@ CALLER(fprobe, "fprobe", "call", alone, entry_off,
 	.teardown = teardown_fprobe,
 	.lacks = "this kernel has no fprobes, or an older interface of fprobes");
 
-#define LACKS_BPF	"no BPF program is attached (kmlive attach does that)"
+#define LACKS_BPF	"no BPF program is attached: run kmlive attach"
 
 /* Return true if a function has a probe, that is, begins with a call, a jump or an int3. */
 static bool has_probe_at_entry(const void *function)

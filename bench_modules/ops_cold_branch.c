@@ -194,4 +194,4 @@ const struct bench_group bench_cold_branch_overlapped =
 	GROUP("cold-branch-overlapped", overlapped, setup_cold_buffer, teardown_cold_buffer);
 const struct bench_group bench_cold_branch_pages =
 	GROUP("cold-branch-pages", pages, setup_page_buffers, teardown_page_buffers,
-	      .lacks = "no huge pages for its buffer, or the CPU is emulated");
+	      .lacks = "no huge pages are free for the buffer, or the CPU is emulated");

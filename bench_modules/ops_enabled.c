@@ -267,7 +267,7 @@ static struct {
 	{ &__tracepoint_kmarkers_bench_8, 8 },
 };
 
-static int switch_both_trace_events(bool on)
+static int switch_bench_trace_events(bool on)
 {
 	int marker = trace_set_clr_event("kmarkers", "bench_typed_event", on);
 	int event = trace_set_clr_event("kmarkers_bench", "kmarkers_bench_event", on);
@@ -284,7 +284,7 @@ static int enable_trace_events(void)
 	unsigned int tries = 100;
 	int err;
 
-	while ((err = switch_both_trace_events(true)) && --tries)
+	while ((err = switch_bench_trace_events(true)) && --tries)
 		msleep(20);
 	if (err)
 		pr_warn("benchmark marker-enabled: not measured: cannot enable trace events: error %d\n",
@@ -311,7 +311,7 @@ static void unregister_tracepoint_probes(void)
 {
 	unsigned int i;
 
-	switch_both_trace_events(false);
+	switch_bench_trace_events(false);
 	for (i = 0; i < ARRAY_SIZE(connected); i++)
 		while (connected[i].nr)
 			tracepoint_probe_unregister(connected[i].tracepoint, empty_typed_probe,

@@ -103,13 +103,13 @@ static HOOK void profile_exit_locked(void)
 	unlock_profile();
 }
 
-/* Do the same as __cyg_profile_func_enter(), the hook of -finstrument-functions at an entry. */
-static BENCH_EXTERNAL notrace void handle_function_entry(void *function, void *caller)
+/* Empty hooks, called as -finstrument-functions calls __cyg_profile_func_enter() and _exit(). */
+static BENCH_EXTERNAL notrace void empty_entry_hook(void *function, void *caller)
 {
 	asm volatile("# entry" : : "r" (function), "r" (caller) : "memory");
 }
 
-static BENCH_EXTERNAL notrace void handle_function_exit(void *function, void *caller)
+static BENCH_EXTERNAL notrace void empty_exit_hook(void *function, void *caller)
 {
 	asm volatile("# exit" : : "r" (function), "r" (caller) : "memory");
 }
@@ -150,8 +150,8 @@ FUNCTION(mcount, profile_entry(), NOTHING())
 FUNCTION(mexitcount, NOTHING(), profile_exit())
 FUNCTION(mcount_smp, profile_entry_locked(), NOTHING())
 FUNCTION(mexitcount_smp, NOTHING(), profile_exit_locked())
-FUNCTION(instrument, handle_function_entry(function_instrument, CALLER()),
-	 handle_function_exit(function_instrument, CALLER()))
+FUNCTION(instrument, empty_entry_hook(function_instrument, CALLER()),
+	 empty_exit_hook(function_instrument, CALLER()))
 
 #ifndef __KERNEL__
 /* A hook that returns by "ret 0".  Kernel functions may return through thunks instead. */

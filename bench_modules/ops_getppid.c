@@ -30,11 +30,11 @@ static void evict_caches(void)
 	long ppid;							\
 									\
 	trace_mark_flavour(flavour, bench_getppid_entry, NULL, MARK_NOARGS); \
-	ppid = run_getppid_work();					\
+	ppid = read_parent_pid();					\
 	trace_mark_flavour(flavour, bench_getppid_exit, NULL, "%ld", ppid)
 
-BENCH_OPS(quiet_out, run_getppid_work())
-BENCH_OPS(quiet_out_clone, run_getppid_work())
+BENCH_OPS(quiet_out, read_parent_pid())
+BENCH_OPS(quiet_out_clone, read_parent_pid())
 BENCH_OPS(quiet_generic, CALL(generic))
 BENCH_OPS(quiet_immediate, CALL(immediate))
 BENCH_OPS(quiet_jump, CALL(jump))
@@ -53,8 +53,8 @@ const struct bench_group bench_getppid_quiet = {
 	.nr_variants = ARRAY_SIZE(quiet_variants),
 };
 
-BENCH_OPS_EACH(pressure_out, evict_caches(), run_getppid_work())
-BENCH_OPS_EACH(pressure_out_clone, evict_caches(), run_getppid_work())
+BENCH_OPS_EACH(pressure_out, evict_caches(), read_parent_pid())
+BENCH_OPS_EACH(pressure_out_clone, evict_caches(), read_parent_pid())
 BENCH_OPS_EACH(pressure_generic, evict_caches(), CALL(generic))
 BENCH_OPS_EACH(pressure_immediate, evict_caches(), CALL(immediate))
 BENCH_OPS_EACH(pressure_jump, evict_caches(), CALL(jump))

@@ -177,7 +177,7 @@ static int add_ftrace_hook(void)
 	return err;
 }
 
-static void del_ftrace_hook(void)
+static void remove_ftrace_hook(void)
 {
 	if (hook_is_on)
 		unregister_ftrace_function(&hook_ops);
@@ -189,14 +189,14 @@ static int add_ftrace_hook(void)
 	return 0;
 }
 
-static void del_ftrace_hook(void)
+static void remove_ftrace_hook(void)
 {
 }
 #endif
 
 static void teardown_peer_callbacks(void)
 {
-	del_ftrace_hook();
+	remove_ftrace_hook();
 	unregister_bench_kprobe(0);
 	unregister_bench_kprobe(1);
 	static_branch_disable(&key_on);

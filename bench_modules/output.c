@@ -178,7 +178,7 @@ static unsigned int collect_slopes(const struct bench_result *result, unsigned i
 	return count;
 }
 
-static int compare_sizes(const void *a, const void *b)
+static int compare_samples_by_sites(const void *a, const void *b)
 {
 	const struct bench_sample *x = *(const struct bench_sample *const *)a;
 	const struct bench_sample *y = *(const struct bench_sample *const *)b;
@@ -197,7 +197,7 @@ static unsigned int collect_sorted_samples(const struct bench_result *result, un
 	for (i = 0; i < nr; i++)
 		if (result->samples[i].variant == variant)
 			sorted[count++] = &result->samples[i];
-	sort(sorted, count, sizeof(*sorted), compare_sizes, NULL);
+	sort(sorted, count, sizeof(*sorted), compare_samples_by_sites, NULL);
 	return count;
 }
 

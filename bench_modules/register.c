@@ -38,7 +38,7 @@ static int find_free_group_slot(void)
 
 /*
  * Return the index of a free slot for a group, or an error.  A module in MODULE_STATE_GOING gets
- * -ENODEV, because handle_bench_module_event() may have removed its groups already.
+ * -ENODEV, because remove_groups_of_unloaded_module() may have removed its groups already.
  */
 static int choose_group_slot(const struct bench_group *group, const struct module *module)
 {
@@ -113,7 +113,8 @@ EXPORT_SYMBOL_GPL(bench_remove_group);
  * Module notifier: in MODULE_STATE_GOING, remove and report the groups that the module did not
  * remove.
  */
-static int handle_bench_module_event(struct notifier_block *nb, unsigned long event, void *data)
+static int remove_groups_of_unloaded_module(struct notifier_block *nb, unsigned long event,
+					    void *data)
 {
 	const struct bench_group *group;
 	struct module *module = data;
@@ -130,7 +131,9 @@ static int handle_bench_module_event(struct notifier_block *nb, unsigned long ev
 	return NOTIFY_OK;
 }
 
-static struct notifier_block module_notifier = { .notifier_call = handle_bench_module_event };
+static struct notifier_block module_notifier = {
+	.notifier_call = remove_groups_of_unloaded_module,
+};
 
 int bench_register_module_notifier(void)
 {

@@ -18,7 +18,7 @@
  * steps of up to 1024 cycles.  The random delay lets windows begin at any point of a step.
  */
 #define MOST_DITHER	1024
-/* Maximum number of samples of a run: as many as the largest group without a block function has. */
+/* Maximum number of samples of a run: the number for the largest group without a block function. */
 #define BENCH_MOST_SAMPLES	(BENCH_MAX_BLOCKS * BENCH_MAX_VARIANTS * BENCH_LOOP_COUNTS)
 /*
  * Number of 8-byte sections of a cache line.  Layouts are copies of measured code; the layouts n,

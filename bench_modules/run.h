@@ -7,7 +7,7 @@
 
 #include <kmarkers/bench.h>
 
-/* Allocation flags for samples: fail instead of invoking the OOM killer. */
+/* Allocation flags for samples: the allocation fails instead of invoking the OOM killer. */
 #define BENCH_GFP	(GFP_KERNEL | __GFP_RETRY_MAYFAIL | __GFP_NOWARN)
 
 int bench_check_config(const struct bench_config *config, u32 nr_cpus);

@@ -31,8 +31,8 @@ enum sites_method {
 	SITES_KEY_ONE,		/* one static key with all sites */
 	SITES_KEYS_MANY,	/* a static key for each site */
 	SITES_STOP_MACHINE,	/* stores of a batch to a buffer, under stop_machine() */
-	SITES_STORES,		/* only the stores of a batch, through a second mapping */
-	SITES_BY_HAND,		/* only map a page, then store and synchronise three times */
+	SITES_STORES,		/* the stores of a batch alone, through a second mapping */
+	SITES_BY_HAND,		/* map a page, then store and synchronise three times */
 };
 
 /**

@@ -38,7 +38,7 @@ static bool must_stop_measuring(void)
 }
 
 /*
- * Measure group @i.  Then check that all markers are disabled, including those that the group
+ * Measure group @i.  Then check that all markers are disabled, including the markers that the group
  * enabled.
  */
 static int measure_session_group(unsigned int i)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Comparisons of a number with a threshold that no number exceeds. */
+/* Comparisons of a number with the threshold 0xffffffff, which no number exceeds. */
 #ifndef BENCH_MODULES_THRESHOLDS_H
 #define BENCH_MODULES_THRESHOLDS_H
 

@@ -24,7 +24,7 @@ static const char *find_layout_error(const struct bench_variant *variant, unsign
 	if (!nr || nr > BENCH_LAYOUTS)
 		return "the first variant needs 1 to " __stringify(BENCH_LAYOUTS) " layouts";
 	if (variant->nr_layouts != nr)
-		return "a variant has more or fewer layouts than the first";
+		return "a variant has more or fewer layouts than the first variant";
 	for (i = 0; i < nr; i++)
 		if (!variant->op || !variant->op[i])
 			return "a variant lacks a layout";
@@ -43,7 +43,7 @@ static bool is_second_variant_clone(const struct bench_group *group)
 }
 
 /*
- * Return true if the loop counts ascend, or if all are 0.  Loop counts of 0 are chosen at run time.
+ * Return true if the loop counts ascend, or if all are 0, which means: choose them at run time.
  */
 static bool are_loop_counts_valid(const u32 *loops)
 {
@@ -60,7 +60,7 @@ static const char *find_variant_code_error(const struct bench_group *group,
 					   const struct bench_variant *variant)
 {
 	if ((unsigned int)variant->measured > BENCH_ROUNDS)
-		return "the field .measured of a variant is no value of enum bench_measured";
+		return "the field .measured of a variant is not a value of enum bench_measured";
 	if (group->block)
 		return NULL;
 	if (variant->measured != BENCH_LOOP)
@@ -125,7 +125,7 @@ const char *bench_find_group_error(const struct bench_group *group)
 	if (why || group->block)
 		return why;
 	if (!is_second_variant_clone(group))
-		return "the name of the second variant is not that of the first followed by -clone";
+		return "the name of the second variant is not the first variant's name followed by -clone";
 	return are_loop_counts_valid(group->loops) ? NULL :
 	       "the three loop counts neither ascend from 1 or more nor are all 0";
 }

@@ -2,9 +2,9 @@
 /*
  * "kmlive attach PID": attach empty BPF programs to the code that the benchmarks peer-bpf-* run.
  * Attaching needs no BPF library, only system calls.  A program that cannot be attached is
- * reported, and its benchmark is skipped.  A background process, whose process id is printed, keeps
- * the programs attached until it gets a signal or process PID ends.  If pidfd_open(PID) fails,
- * nothing is attached.
+ * reported, and its benchmark is skipped.  A background process keeps the programs attached until
+ * process PID ends or the background process gets a signal; its process id is printed.  If
+ * pidfd_open(PID) fails, nothing is attached.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,8 +55,8 @@ static int load_empty_program(int type, int attach_type, unsigned int btf_id)
 }
 
 /*
- * Attach a program to a raw tracepoint or, if @tracepoint is NULL, to the function whose BTF id was
- * given when the program was loaded.
+ * Attach a program to the raw tracepoint @tracepoint or, if @tracepoint is NULL, to the function
+ * whose BTF id was passed to load_empty_program().
  */
 static int attach_program(int program, const char *tracepoint)
 {
@@ -231,7 +231,7 @@ int native_attach_bpf_programs(const char *pid)
 	attach_all_programs();
 	child = fork();
 	if (child < 0) {
-		perror("kmlive: fork");
+		perror("kmlive: attach: cannot fork a background process");
 		return 1;
 	}
 	if (child)

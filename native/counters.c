@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Hardware performance counters (perf_event_open(2)).  Events are counted after the timed windows,
- * in separate windows, with one counter at a time.  So the measured times do not depend on which
- * counters the machine has.
+ * in separate windows, one counter at a time, so the counters do not change the measured times.
  */
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -66,9 +65,10 @@ static bool open_perf_counters(void)
 	}
 	if (!nr)
 		fprintf(stderr, "kmbench: SKIP counters: %s\n",
-			why == ENOENT || why == EOPNOTSUPP ? "no hardware counter here" :
-			why == EACCES || why == EPERM ?
-			"no permission for perf events (kernel.perf_event_paranoid)" : strerror(why));
+			why == ENOENT || why == EOPNOTSUPP ?
+			"this machine has no hardware counters" : why == EACCES || why == EPERM ?
+			"no permission for perf events: reduce kernel.perf_event_paranoid" :
+			strerror(why));
 	for (i = 0; nr && i < ARRAY_SIZE(counters); i++)
 		if (fds[i] < 0)
 			fprintf(stderr, "kmbench: SKIP counter %s: not available on this processor\n",

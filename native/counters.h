@@ -13,8 +13,8 @@ struct native_counter {
 };
 
 /*
- * A reading of a counter: the number of events; the time for which the counter was enabled, and the
- * time for which it ran, both in ns.
+ * A reading of a counter: the number of events, the time in ns for which the counter was enabled,
+ * and the time in ns for which the counter ran.
  */
 struct native_count {
 	u64 value, enabled, running;

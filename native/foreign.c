@@ -53,9 +53,9 @@ static bool is_call_to_trampoline(const u8 *bytes, unsigned long addr)
 }
 
 /*
- * Return the number of bytes that a tracer has written at @memory; 0 if no tracer has.  A nop that
- * begins with an int3 counts as a whole: while the kernel replaces a nop by a call, the bytes
- * behind the int3 may be those of the nop or of the call.
+ * Return the number of bytes that a tracer has written at @memory, or 0.  If the first byte of a
+ * nop is an int3, return the length of the nop: while the kernel replaces a nop by a call, the
+ * bytes behind the int3 may belong to the nop or to the call.
  * @memory: text of the program, whose first byte differs from @file
  * @file: the same text in the program's file
  * @size: number of bytes up to the end of the text

@@ -57,10 +57,10 @@ static const char *explain_counter_error(int err)
 	switch (err) {
 	case ENOENT:
 	case EOPNOTSUPP:
-		return "no hardware counter of cycles here";
+		return "this machine has no hardware counter of cycles";
 	case EACCES:
 	case EPERM:
-		return "no permission for perf events (kernel.perf_event_paranoid)";
+		return "no permission for perf events: reduce kernel.perf_event_paranoid";
 	default:
 		return strerror(err);
 	}

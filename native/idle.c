@@ -19,8 +19,8 @@
 #define LOOK_SECONDS	1
 /*
  * CPUs are equally idle if their shares of idle time differ by less than 20 percentage points: two
- * of the ten ticks in PILOT_MS.  Of equally idle CPUs the one with the highest number is chosen, so
- * that all runs on a quiet machine use the same CPU.
+ * of the ten ticks in PILOT_MS.  Of equally idle CPUs, the CPU with the highest number is chosen,
+ * so that all runs on a quiet machine use the same CPU.
  */
 #define EQUAL		20
 
@@ -89,13 +89,13 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size)
 		highest = share[cpu] > highest ? share[cpu] : highest;
 	}
 	if (known)
-		snprintf(why, size, "idle for %d %% of %d ms; other CPUs: %d to %d %%",
+		snprintf(why, size, "idle for %d %% of %d ms; other CPUs idle for %d to %d %%",
 			 share[chosen], PILOT_MS, least, highest);
 	return chosen;
 }
 
 /* Return the CPU time of this thread in the ticks of /proc/stat. */
-static unsigned long long get_thread_ticks(void)
+static unsigned long long read_thread_cpu_ticks(void)
 {
 	struct timespec spent = { };
 
@@ -117,7 +117,7 @@ int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, si
 		return current;
 	if (!read_cpu_times(after))
 		return current;
-	ticks = get_thread_ticks();
+	ticks = read_thread_cpu_ticks();
 	/* Count the time of this thread as idle time: only the time of other programs matters. */
 	after[current].idle += ticks - ticks_before;
 	own = compute_idle_percent(&before[current], &after[current]);

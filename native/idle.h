@@ -7,17 +7,16 @@
 #include <stddef.h>
 
 /*
- * Sleep for a tenth of a second, and return the idlest of the CPUs that the process may use.  If
- * several CPUs are equally idle, return @preferred if it is one of them, else the CPU with the
- * highest number.  @preferred is -1 if no CPU is preferred.  Set @why to the reason, as text, or to
- * "" if no CPUs were compared.
+ * Sleep for a tenth of a second, and return the idlest CPU that the process may use.  Of several
+ * equally idle CPUs, return CPU @preferred (-1: none), else the CPU with the highest number.  Set
+ * @why to the reason, as text, or to "" if no CPUs were compared.
  */
 int native_find_idlest_cpu(int preferred, char *why, size_t size);
 
 /*
- * Return @current, the CPU of the calling thread, unless other programs used this CPU since the
- * last check.  If they did, return the idlest CPU in @allowed, and set @why to the reason, as text.
- * The CPUs are checked at most once a second; other calls return @current.
+ * Return the idlest CPU in @allowed, and set @why to the reason, as text, if other programs used
+ * CPU @current, the CPU of the calling thread, since the last check.  Otherwise return @current.
+ * The CPUs are checked at most once a second; calls between two checks return @current.
  */
 int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, size_t size);
 

@@ -25,9 +25,9 @@
 static u8 *buffer;
 static u64 walk = 1;
 
-BENCH_OPS(quiet, run_getppid_work())
+BENCH_OPS(quiet, read_parent_pid())
 BENCH_OPS_EACH(pressure, evict_caches_by_walk(buffer, EVICT_ORDER, EVICT_STEPS, &walk),
-	       run_getppid_work())
+	       read_parent_pid())
 
 /* All variants time the same user-space code, and differ in the code of the kernel. */
 #define ROWS(id)							\
@@ -83,8 +83,8 @@ static bool never_stop(void)
 	return false;
 }
 
-static int run_live_group(const struct bench_group *group, const struct bench_config *config,
-			  const char *dir)
+static int measure_live_group(const struct bench_group *group, const struct bench_config *config,
+			      const char *dir)
 {
 	struct bench_result result = { 0 };
 	struct seq_file m;
@@ -116,7 +116,8 @@ static int run_live_group(const struct bench_group *group, const struct bench_co
 	return err;
 }
 
-static int run_named_groups(char **names, const struct bench_config *config, const char *dir)
+static int measure_named_live_groups(char **names, const struct bench_config *config,
+				     const char *dir)
 {
 	unsigned int i;
 
@@ -128,7 +129,7 @@ static int run_named_groups(char **names, const struct bench_config *config, con
 			fprintf(stderr, "kmlive: no benchmark named '%s'\n", *names);
 			return -EINVAL;
 		}
-		if (run_live_group(groups[i], config, dir))
+		if (measure_live_group(groups[i], config, dir))
 			return -EIO;
 	}
 	return 0;
@@ -157,6 +158,6 @@ int main(int argc, char **argv)
 		perror(path);
 		return 1;
 	}
-	err = run_named_groups(argv + 4, &config, argv[3]);
+	err = measure_named_live_groups(argv + 4, &config, argv[3]);
 	return fclose(native_live_env) || err ? 1 : 0;
 }

@@ -17,10 +17,10 @@
 #define INVARIANT_TSC_BIT	(1U << 8)
 
 /*
- * Read the TSC and CLOCK_MONOTONIC at the same moment. Of several attempts, the one counts whose
- * two reads of the TSC are closest: no interrupt and no page fault came between them.
+ * Read the TSC and CLOCK_MONOTONIC at the same moment.  Of 20 attempts, use the attempt with the
+ * shortest time between its two readings of the TSC, because no interrupt or page fault delayed it.
  */
-static void read_both_clocks(u64 *tsc, u64 *ns)
+static void read_tsc_and_clock(u64 *tsc, u64 *ns)
 {
 	u64 shortest = ~0ULL;
 	int attempt;
@@ -41,9 +41,9 @@ static unsigned long measure_tsc_khz(void)
 {
 	u64 tsc, start, end_tsc, end;
 
-	read_both_clocks(&tsc, &start);
+	read_tsc_and_clock(&tsc, &start);
 	do
-		read_both_clocks(&end_tsc, &end);
+		read_tsc_and_clock(&end_tsc, &end);
 	while (end - start < 100000000);
 	return (end_tsc - tsc) * 1000000 / (end - start);
 }

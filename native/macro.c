@@ -48,7 +48,7 @@ static void send_and_receive_packet(const void *packet, size_t size)
 
 	if (send(from, packet, size, 0) == size && recv(to, answer, sizeof(answer), 0) > 0)
 		return;
-	perror("kmlive: a packet or the reply was not received");
+	perror("kmlive: cannot send a packet or receive the reply");
 	exit(1);
 }
 
@@ -131,7 +131,7 @@ static u64 read_hook_hits(const char *name)
  * hook runs in the variant "original".  Also fail if the hook runs less than once per operation in
  * another variant.  Packets of other programs are counted, too.
  */
-static int check_hook_hits(const struct bench_group *group)
+static int verify_hook_executions(const struct bench_group *group)
 {
 	unsigned int i;
 
@@ -178,7 +178,7 @@ static int open_loopback_socket(int type, int protocol)
 	return -1;
 }
 
-/* Connect a socket to the address of another one.  Return 0 or -1. */
+/* Connect socket @sender to the address of socket @receiver.  Return 0 or -1. */
 static int connect_sockets(int sender, int receiver)
 {
 	struct sockaddr_in address;
@@ -212,13 +212,15 @@ static void close_macro_sockets(void)
 }
 
 /*
- * If @sockets_open, check that the hook of each variant runs.  If the check fails or @sockets_open
- * is false, close the open sockets.
+ * If @sockets_open is true, check that the hook of each variant runs.  On failure, close all
+ * sockets.  Return 0; an error of the check; or, if @sockets_open is false, the error in errno.
  */
 static int finish_macro_setup(const struct bench_group *group, bool sockets_open)
 {
-	int err = sockets_open ? check_hook_hits(group) : errno == EAFNOSUPPORT ? -ENODEV : -errno;
+	int err = errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
+	if (sockets_open)
+		err = verify_hook_executions(group);
 	if (err)
 		close_macro_sockets();
 	return err;

@@ -40,11 +40,11 @@ static const char usage[] =
 	"  -b, --blocks N   blocks (rounds of all variants) per benchmark (default: 200)\n"
 	"  -s, --seed N     seed of the random order of variants (default: 1)\n"
 	"  -c, --cpu N      number of the CPU to run on (default: the idlest CPU)\n"
-	"  -p, --prefer N   number of the CPU to run on unless another one is idler\n"
+	"  -p, --prefer N   number of the CPU to run on unless another CPU is idler\n"
 	"  -o, --out DIR    write DIR/<benchmark>.csv and DIR/env instead of summaries\n"
 	"Progress is shown on stderr.  An interrupted run keeps its complete blocks.  Exit\n"
-	"codes: 0 done, 1 failed, 2 wrong arguments, 4 nothing can be measured here, 130\n"
-	"interrupted.\n";
+	"codes: 0 done, 1 failed, 2 wrong arguments, 4 this machine can measure nothing,\n"
+	"130 interrupted.\n";
 
 static const char step_usage[] =
 	"kmbench step [--without-int3] shows the bytes of an instruction while it is replaced,\n"
@@ -126,8 +126,8 @@ static void show_env(FILE *file, const struct bench_config *config)
 }
 
 /*
- * Pin the process to the chosen CPU.  If none was chosen, try to pin the process to the idlest CPU,
- * and print which CPU this is and why.
+ * Pin the process to the CPU that the user chose.  If the user chose no CPU, try to pin the process
+ * to the idlest CPU, and print the number of this CPU and the reason.
  */
 static int pin_process_to_cpu(struct options *options)
 {
@@ -150,13 +150,13 @@ static int pin_process_to_cpu(struct options *options)
 		return -EINVAL;
 	}
 	movable = NULL;
-	fprintf(stderr, "kmbench: SKIP pinning to a CPU: %s; windows in which the thread migrates are flagged\n",
+	fprintf(stderr, "kmbench: SKIP pinning to a CPU: %s; samples during which the thread migrates are flagged\n",
 		strerror(errno));
 	return 0;
 }
 
-/* Report missing features.  Return false if live patching fails, so that no benchmark can run. */
-static bool check_machine_features(void)
+/* Report missing features of this machine.  Return false if live patching does not work. */
+static bool report_missing_features(void)
 {
 	if (!native_machine_has_invariant_tsc())
 		fputs("kmbench: SKIP tsc_khz: the TSC is not invariant: ticks vary in duration\n",
@@ -165,7 +165,7 @@ static bool check_machine_features(void)
 	bench_find_cycles_source();
 	if (!kmarkers_start())
 		return true;
-	fprintf(stderr, "kmbench: SKIP all benchmarks: live patching does not work here\n");
+	fprintf(stderr, "kmbench: SKIP all benchmarks: live patching does not work on this machine\n");
 	return false;
 }
 
@@ -239,8 +239,8 @@ static bool has_group_named(u64 groups, const char *name)
 }
 
 /*
- * Measure the groups in a bit mask.  Skip a group that cannot be measured, unless it is the only
- * one.
+ * Measure the groups in a bit mask.  If a group cannot be measured on this machine, skip it, unless
+ * it is the only group.
  */
 static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)
 {
@@ -359,7 +359,7 @@ static int run_benchmarks(char **names, int nr, struct options *options)
 		err = pin_process_to_cpu(options);
 	if (err)
 		return err;
-	if (!check_machine_features())
+	if (!report_missing_features())
 		return -ENODEV;
 	sigaction(SIGINT, &action, NULL);
 	sigaction(SIGTERM, &action, NULL);
@@ -386,7 +386,7 @@ static int print_env(char **args, int nr, struct options *options)
 	return err;
 }
 
-static int get_exit_code(int err)
+static int convert_to_exit_code(int err)
 {
 	switch (err) {
 	case 0:
@@ -412,7 +412,7 @@ int main(int argc, char **argv)
 	int err = native_check_registered_groups();
 
 	if (err)
-		return get_exit_code(err);
+		return convert_to_exit_code(err);
 	if (!strcmp(command, "run") || !strcmp(command, "env")) {
 		err = parse_options(argc - 1, argv + 1, &options);
 		if (!err)
@@ -429,5 +429,5 @@ int main(int argc, char **argv)
 		print_usage(stderr);
 		err = -EINVAL;
 	}
-	return get_exit_code(err ?: native_flush_output(stdout, "standard output"));
+	return convert_to_exit_code(err ?: native_flush_output(stdout, "standard output"));
 }

@@ -17,7 +17,7 @@ static bool stop;
  * program cannot count the interrupts of a CPU, so gaps caused by interrupts are recorded, too.
  * The variant idle-stall, in which no site is switched, shows how long gaps by interrupts are.
  */
-static void *run_observer_thread(void *unused)
+static void *read_clock_repeatedly(void *unused)
 {
 	struct bench_watch watch;
 
@@ -62,7 +62,7 @@ int bench_observer_start(bool realtime)
 	stop = false;
 	pthread_attr_init(&attr);
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
-	err = pthread_create(&thread, &attr, run_observer_thread, NULL);
+	err = pthread_create(&thread, &attr, read_clock_repeatedly, NULL);
 	pthread_attr_destroy(&attr);
 	return -err;
 }

@@ -37,7 +37,7 @@ int native_create_output_dir(const char *dir)
 	if (mkdir(dir, 0777) && errno != EEXIST)
 		why = strerror(errno);
 	else if (has_env_file(dir))
-		why = "the directory contains another run";
+		why = "the directory contains another run: choose another directory";
 	if (why)
 		fprintf(stderr, "kmbench: cannot write to directory %s: %s\n", dir, why);
 	return why ? -EIO : 0;

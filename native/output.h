@@ -6,8 +6,8 @@
 #include <stdio.h>
 
 /*
- * Create the directory, unless it exists.  Return 0, or -EIO if the directory cannot be created or
- * contains the files of another run.
+ * Create the directory of a run, unless it exists.  Return 0, or -EIO if the directory cannot be
+ * created or contains the files of another run.
  */
 int native_create_output_dir(const char *dir);
 

@@ -88,7 +88,7 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	const struct bench_peer *peer;
 	void *object;
 
-	*why = "the directory of kmbench is not found";
+	*why = "the directory of kmbench cannot be found";
 	if (length < 0)
 		return NULL;
 	path[length] = 0;
@@ -178,7 +178,7 @@ static int setup_peer_variants(void)
 		if (!peers[i].peer)
 			continue;
 		rows[nr++] = peers[i].peer->off;
-		why = "its probe could not be disabled again";
+		why = "its probe cannot be disabled again";
 		if (peers[i].peer->switch_off)
 			why = peers[i].peer->switch_on();
 		peers[i].on = !why;

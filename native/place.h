@@ -15,8 +15,8 @@
 unsigned int native_compute_stack_offset(unsigned long long seed);
 
 /*
- * Move the heap.  If there is no memory, the heap is not moved; this is not reported, because the
- * benchmarks will fail and report an error.
+ * Move the heap by the offset for a seed.  A lack of memory is not reported here, because the
+ * benchmarks will then fail and report an error.
  */
 void native_move_heap(unsigned long long seed);
 

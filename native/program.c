@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file from which the program is mapped.  /proc/self/exe is that file, unless the program was
- * started as an argument of the dynamic linker.  Then /proc/self/exe is the linker, and the file
- * is found by the name of the program's mapping.
+ * Find the file from which the program is mapped: /proc/self/exe, unless the program was started as
+ * an argument of the dynamic linker.  Then /proc/self/exe is the linker, and the file is found by
+ * the name of the program's mapping.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -46,7 +46,7 @@ bool native_find_mapping_name(unsigned long addr, char *name, size_t size)
 	return found;
 }
 
-/* Return true if the file has @size bytes at @offset that are equal to those at @memory. */
+/* Return true if the @size bytes at @offset in the file are equal to the bytes at @memory. */
 static bool is_equal_to_file(const struct native_program *program, unsigned long offset,
 			     const void *memory, size_t size)
 {

@@ -163,7 +163,7 @@ void native_rcu_drop_parent_readers(void)
  * Make every running thread execute a barrier by membarrier(2).  Return false if membarrier(2) is
  * denied or does not exist.
  */
-static bool run_reader_barriers(void)
+static bool issue_membarrier(void)
 {
 	if (!syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0))
 		return true;
@@ -182,7 +182,7 @@ unsigned long native_rcu_begin_period(void)
 
 /*
  * Return the oldest period in which the read-side section of a reader began; ~0UL if no reader is
- * in a section.  Call this after run_reader_barriers().
+ * in a section.  Call this after issue_membarrier().
  */
 static unsigned long find_oldest_period(void)
 {
@@ -226,7 +226,7 @@ static bool spin_for_older_readers(unsigned long period)
  */
 bool native_rcu_poll_period_end(unsigned long period)
 {
-	return run_reader_barriers() && spin_for_older_readers(period);
+	return issue_membarrier() && spin_for_older_readers(period);
 }
 
 /*
@@ -237,13 +237,13 @@ void native_rcu_synchronize(void)
 {
 	unsigned long period = native_rcu_begin_period();
 
-	if (!run_reader_barriers())
+	if (!issue_membarrier())
 		sleep_ms(20);
 	while (!spin_for_older_readers(period))
 		sleep_ms(1);
 }
 
-/* Queue of objects that are to be freed, the oldest first. */
+/* Queue of objects that will be freed after a grace period, the oldest object first. */
 static struct {
 	struct mutex lock;
 	struct rcu_head *first, **end;
@@ -260,7 +260,7 @@ void native_rcu_defer_free(struct rcu_head *head, void *object)
 	*head = (struct rcu_head){ .object = object, .state = native_rcu_begin_period() };
 	*freed.end = head;
 	freed.end = &head->next;
-	oldest = run_reader_barriers() ? find_oldest_period() : 0;
+	oldest = issue_membarrier() ? find_oldest_period() : 0;
 	while (freed.first && freed.first->state <= oldest) {
 		head = freed.first;
 		freed.first = head->next;

@@ -44,7 +44,7 @@ int native_check_registered_groups(void)
 	unsigned int i, j;
 
 	if (!bench_nr_groups || bench_nr_groups > BENCH_MAX_GROUPS) {
-		fprintf(stderr, "kmbench: %u benchmarks are registered, not 1 to %u\n",
+		fprintf(stderr, "kmbench: %u benchmarks are registered: register 1 to %u\n",
 			bench_nr_groups, BENCH_MAX_GROUPS);
 		return -EINVAL;
 	}

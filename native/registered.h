@@ -10,7 +10,7 @@
 /* Check all groups, and print the first error.  Return 0 or -EINVAL. */
 int native_check_registered_groups(void);
 
-/* Return a bit mask of the groups that `kmbench list` prints, and that run if no group is named. */
+/* Return a bit mask of the groups that `kmbench list` prints and `kmbench run` measures. */
 u64 native_get_default_groups(void);
 
 /* Print lines of the file env about the measured groups. */

@@ -6,7 +6,7 @@
 #include <linux/types.h>
 #include <kmarkers/patcher.h>
 
-/* Return true if the calling thread has a shadow stack.  New threads then have one, too. */
+/* Return true if the calling thread, and so each thread that it creates, has a shadow stack. */
 bool native_has_shadow_stack(void);
 
 /* Return true if an old or a new instruction of a batch is a call. */

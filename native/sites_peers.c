@@ -56,7 +56,7 @@ int bench_store_batch_to_mapping(struct sites_stores *stores)
 	return 0;
 }
 
-static int run_sync_rounds_without_patcher(void)
+static int map_and_sync_without_patcher(void)
 {
 	unsigned char *view = map_writable_view(PAGE_BYTES);
 	int i, err = view ? 0 : -ENOMEM;
@@ -72,7 +72,7 @@ static int run_sync_rounds_without_patcher(void)
 
 int bench_switch_sites_without_patcher(enum sites_method method, u32 nr, bool on)
 {
-	return method == SITES_BY_HAND ? run_sync_rounds_without_patcher() : -EINVAL;
+	return method == SITES_BY_HAND ? map_and_sync_without_patcher() : -EINVAL;
 }
 
 void bench_switch_off_static_keys(void)

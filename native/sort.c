@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * sort() for programs: a heapsort with a swap function, which the kernel's sort() has and qsort()
- * lacks.
+ * sort() for programs: a heapsort that calls a swap function, as the kernel's sort() does.  qsort()
+ * calls no swap function.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -44,12 +44,15 @@ enum { STUBS, MARKERS, SDT, IMV, TABLES, TARGETS = TABLES };
 static const struct {
 	const struct kmarkers_chunk *chunks, *stop;
 	unsigned int record;
-	const char *refused;
+	const char *failure;
 } tables[] = {
-	[STUBS] = { RECORDS(stubs, sizeof(struct patcher_site)), "table of typed markers refused" },
-	[MARKERS] = { RECORDS(markers, sizeof(s32)), "table of markers refused" },
-	[SDT] = { RECORDS(sdt, sizeof(struct patcher_site)), "table of SDT probes refused" },
-	[IMV] = { RECORDS(imv, sizeof(struct patcher_site)), "table of immediate values refused" },
+	[STUBS] = { RECORDS(stubs, sizeof(struct patcher_site)),
+		    "cannot register the table of typed markers" },
+	[MARKERS] = { RECORDS(markers, sizeof(s32)), "cannot register the table of markers" },
+	[SDT] = { RECORDS(sdt, sizeof(struct patcher_site)),
+		  "cannot register the table of SDT probes" },
+	[IMV] = { RECORDS(imv, sizeof(struct patcher_site)),
+		  "cannot register the table of immediate values" },
 	[TARGETS] = { RECORDS(sdttarget, sizeof(struct sdt_target)), NULL },
 };
 
@@ -94,7 +97,7 @@ static int register_program_tables(void)
 		err = register_program_table(table);
 		taken[table] = !err;
 		if (err)
-			native_report_failure(tables[table].refused, err);
+			native_report_failure(tables[table].failure, err);
 		first = first ?: err;
 	}
 	return first;

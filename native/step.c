@@ -67,7 +67,7 @@ static void encode_jump(u8 *insn, long distance)
 	memcpy(insn + 1, &displacement, sizeof(displacement));
 }
 
-static void wait_for_user(void)
+static void wait_for_enter_key(void)
 {
 	if (!isatty(STDIN_FILENO))
 		return;
@@ -93,7 +93,7 @@ static void show_site_and_executions(const char *title)
 	printf("%-32s%02x %02x %02x %02x %02x   passed %lu, jumped %lu\n", title,
 	       step_site[0], step_site[1], step_site[2], step_site[3], step_site[4],
 	       passes[0] - passed, passes[1] - jumped);
-	wait_for_user();
+	wait_for_enter_key();
 }
 
 void __real_patcher_text_sync(void);
@@ -160,7 +160,7 @@ static int step_with_int3(void)
 static sigjmp_buf trapped;
 static unsigned long trap_ip;
 
-static void record_trap(int number, siginfo_t *info, void *context)
+static void record_trap_address(int number, siginfo_t *info, void *context)
 {
 	const ucontext_t *interrupted = context;
 
@@ -177,7 +177,7 @@ static void show_torn_instruction(const char *title, u8 *code)
 		       (long)(trap_ip - 1 - (unsigned long)code));
 	else
 		puts(((int (*)(void))code)() ? "jumped" : "passed");
-	wait_for_user();
+	wait_for_enter_key();
 }
 
 /*
@@ -188,7 +188,7 @@ static void show_torn_instruction(const char *title, u8 *code)
 static int step_without_int3(void)
 {
 	static const u8 pass[] = { 0x31, 0xc0, 0xc3 }, land[] = { 0xb8, 1, 0, 0, 0, 0xc3 };
-	struct sigaction action = { .sa_sigaction = record_trap, .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = record_trap_address, .sa_flags = SA_SIGINFO };
 	enum { BYTES = 1 << 16, TARGET = 16 };
 	u8 *code = mmap(NULL, BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
 			MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -215,7 +215,7 @@ static int step_without_int3(void)
 
 /*
  * Run the command step with the arguments @args.  Return 0; -EINVAL for unknown arguments; -ENODEV
- * if live patching does not work here; or another error.
+ * if live patching does not work on this machine; or another error.
  */
 int native_run_step_command(char **args, int nr)
 {

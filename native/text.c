@@ -63,9 +63,9 @@ static void *map_writable_alias(void *pages, size_t size)
 }
 
 /*
- * Check, before the first store of a batch, that everything that kmarkers_start() set up still
- * works.  A child of clone(2) or vfork(2) is refused, because it executes the text of its parent:
- * these calls do not run the handlers of pthread_atfork().
+ * Check, before the first store of a batch, that the shared memory, the SIGTRAP handler and
+ * membarrier(2) can still be used.  A child of clone(2) or vfork(2) gets -EPERM, because it
+ * executes the text of its parent: these system calls do not run the handlers of pthread_atfork().
  */
 static int check_patching_prerequisites(void)
 {
@@ -267,8 +267,8 @@ void native_text_drop_fork_copy(void)
 
 /*
  * Map the copy as the text of the child, or end the child if there is no copy.  With its parent's
- * text, the child would execute breakpoints and code that the parent patches, without being
- * synchronised.  The child inherits the registration for membarrier(2).
+ * text, the child would execute code that the parent patches, without synchronisation of the child.
+ * The child inherits the registration for membarrier(2).
  */
 void native_text_map_fork_copy(void)
 {

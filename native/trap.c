@@ -20,7 +20,7 @@
 static struct sigaction previous;
 static bool (*handle_int3)(struct pt_regs *regs);
 
-static bool handle_breakpoint(greg_t *gregs)
+static bool dispatch_breakpoint(greg_t *gregs)
 {
 	struct pt_regs regs;
 	bool ours;
@@ -49,7 +49,7 @@ static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 	bool ours;
 
 	/* SI_KERNEL means int3; single steps, debug registers and kill(2) have other codes. */
-	ours = info->si_code == SI_KERNEL && handle_breakpoint(interrupted->uc_mcontext.gregs);
+	ours = info->si_code == SI_KERNEL && dispatch_breakpoint(interrupted->uc_mcontext.gregs);
 	/* Restore errno: the interrupted code may use it, and does not expect a handler. */
 	errno = before;
 	if (ours)
@@ -95,7 +95,7 @@ int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 	sigdelset(&action.sa_mask, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, NULL, &blocked);
 	if (sigismember(&blocked, SIGTRAP))
-		return native_report_failure("SIGTRAP is blocked: breakpoints end the program",
+		return native_report_failure("SIGTRAP is blocked: unblock it before kmarkers_start()",
 					     -EPERM);
 	/* If this handler is installed already, do not store it as the previous handler. */
 	if (native_is_trap_handler_installed())

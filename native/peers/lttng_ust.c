@@ -119,7 +119,7 @@ static const char *enable_measured_probe(void)
 {
 	set_lttng_paths();
 	if (system("command -v lttng lttng-sessiond >/dev/null"))
-		return "there is no lttng command: run apt-get install lttng-tools";
+		return "the command lttng or lttng-sessiond is missing: run apt-get install lttng-tools";
 	start_lttng_daemon();
 	if (!wait_for_condition(create_snapshot_session)) {
 		stop_lttng_daemon();
@@ -129,7 +129,7 @@ static const char *enable_measured_probe(void)
 	    run_lttng_command("start kmbench-%d") && wait_for_condition(is_measured_probe_enabled))
 		return NULL;
 	disable_measured_probe();
-	return "lttng could not enable the event kmarkers:bench_on";
+	return "lttng cannot enable the event kmarkers:bench_on";
 }
 
 const struct bench_peer bench_peer = {

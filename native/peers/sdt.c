@@ -87,7 +87,7 @@ static const char *enable_measured_probe(void)
 	if (read_uprobe_pmu_type() < 0)
 		return "this kernel has no uprobes for perf events";
 	if (!dladdr(&bench_peer, &own))
-		return "the path of its shared object is not found";
+		return "the path of peer-sdt.so cannot be found";
 	err = add_object_uprobes(own.dli_fname);
 	if (!err && nr_uprobes)
 		return NULL;

@@ -86,7 +86,7 @@ static void close_uprobes(void)
 
 static const char *explain_uprobe_error(int err)
 {
-	return err == -EACCES || err == -EPERM ? "no permission for uprobes" : strerror(-err);
+	return err == -EACCES || err == -EPERM ? "no permission to create uprobes" : strerror(-err);
 }
 
 #endif /* NATIVE_PEERS_UPROBES_H */

@@ -24,7 +24,7 @@ TRIES, EQUAL = 5, 20
 ALLOWED = sorted(os.sched_getaffinity(0))
 CHOSEN = re.compile(
     r"^kmbench: measuring on CPU (\d+), idle for (\d+) % of 100 ms; "
-    r"other CPUs: (\d+) to (\d+) %$",
+    r"other CPUs idle for (\d+) to (\d+) %$",
     re.M,
 )
 # A program that prints a line when it begins, and keeps a CPU busy until it is killed.

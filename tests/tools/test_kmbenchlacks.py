@@ -76,10 +76,10 @@ def test_failed_sched_setaffinity_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("error", "why"),
     [
-        (errno.EACCES, "no permission for perf events (kernel.perf_event_paranoid)"),
-        (errno.EPERM, "no permission for perf events (kernel.perf_event_paranoid)"),
-        (errno.ENOENT, "no hardware counter of cycles here"),
-        (errno.EOPNOTSUPP, "no hardware counter of cycles here"),
+        (errno.EACCES, "no permission for perf events: reduce kernel.perf_event_paranoid"),
+        (errno.EPERM, "no permission for perf events: reduce kernel.perf_event_paranoid"),
+        (errno.ENOENT, "this machine has no hardware counter of cycles"),
+        (errno.EOPNOTSUPP, "this machine has no hardware counter of cycles"),
         (errno.ENOSYS, "Function not implemented"),
     ],
 )
@@ -218,7 +218,7 @@ def test_benchmark_with_an_observer_is_skipped_on_a_single_cpu() -> None:
     done = run_program(KMBENCH, "run", "-b", 1, "arm-stall", one_cpu=True)
     assert done.returncode == EXIT_SKIP
     assert done.stderr.count("no second CPU") == 1
-    assert "arm-stall: SKIP, no second CPU is available for its observer thread\n" in done.stderr
+    assert "arm-stall: SKIP, no second CPU is available for the observer thread\n" in done.stderr
     done = run_program(KMBENCH, "run", "-b", 1, "empty-loop", "arm-stall", one_cpu=True)
     assert done.returncode == 0
     assert done.stderr.count("no second CPU") == 1

@@ -220,8 +220,8 @@ def test_block_numbers_continue_over_processes(
 
 def test_skipped_benchmarks_are_no_failure(kmbench: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EXIT", "4")
-    monkeypatch.setenv("SAYS", "SKIP all benchmarks: live patching does not work here")
-    with pytest.raises(UnableError, match="live patching does not work here"):
+    monkeypatch.setenv("SAYS", "SKIP all benchmarks: live patching does not work on this machine")
+    with pytest.raises(UnableError, match="live patching does not work on this machine"):
         measure_three_processes(kmbench)
 
 

@@ -203,4 +203,4 @@ def test_rejected_sdt_table_does_not_disable_markers(tmp_path: Path) -> None:
     done = subprocess.run([tmp_path / "parts"], capture_output=True, text=True, check=False)
     assert done.stdout == f"-{errno.EINVAL} -{errno.EINVAL}: 5 marks, level 4\n"
     assert "SDT probe p:one: a site passes 2 arguments, but the definition has 1" in done.stderr
-    assert "table of SDT probes refused" in done.stderr
+    assert "cannot register the table of SDT probes" in done.stderr

@@ -95,7 +95,7 @@ def test_benchmark_of_the_example_program_gets_verdicts(
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
-        ("", "0 benchmarks are registered, not 1 to 64"),
+        ("", "0 benchmarks are registered: register 1 to 64"),
         (make_group(name='"m m"'), "benchmark m m is not valid: its name is not 1 to 64 letters"),
         (make_group(name="0"), "benchmark (null) is not valid: its name is not"),
         (make_group(nr="1"), "benchmark mine is not valid: the number of variants is not 2 to 32"),

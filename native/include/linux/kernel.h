@@ -10,7 +10,10 @@
 #include <string.h>
 #include <linux/types.h>
 #define ALIGN(x, to)	(((x) + (to) - 1) / (to) * (to))
-/* A cancellation point.  Functions that wait call might_sleep() before they change anything. */
+/*
+ * A cancellation point of threads.  Functions that wait call might_sleep() before they change
+ * anything.
+ */
 #define might_sleep()	pthread_testcancel()
 #define ARRAY_SIZE(array)	(sizeof(array) / sizeof((array)[0]))
 #define container_of(ptr, type, member)					\

@@ -9,9 +9,9 @@ struct mutex {
 
 /*
  * The gate prevents fork() while a thread holds a mutex.  A thread that holds a mutex is inside the
- * gate, must not wait for RCU readers, and cannot be cancelled.  fork() closes the gate when no
- * thread is inside, so no mutex is locked in the child.  The child initialises the gate anew,
- * because no thread of the child waits for the gate.
+ * gate, must not wait for RCU readers, and cannot be cancelled.  Before fork(), the gate is closed
+ * when no thread is inside, so no mutex is locked in the child.  The child initialises the gate
+ * again, because no thread of the child waits for the gate.
  */
 void native_gate_enter(void);
 void native_gate_leave(void);
