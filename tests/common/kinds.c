@@ -62,9 +62,9 @@ RECORDS(runs);
 RECORDS(prefixes);
 
 /*
- * Emit @copies copies of four sites.  Behind each of the four sites is an add of @step to a
- * register of its own; a site that holds a jump skips the add.  The add has three bytes: 83, the
- * register and @step.
+ * Emit @copies copies of four sites.  Behind each site is an instruction that adds @step to a
+ * register, another register for each of the four sites.  A site that holds a jump skips the add.
+ * The add has three bytes: 83, the register and @step.
  */
 #define ADD(reg, step)	"	.byte 0x83, " reg ", " step "\n"
 
@@ -172,12 +172,12 @@ static bool is_condition_met(unsigned int condition, u8 flags, bool overflow)
 }
 
 /* Return 0 if @value equals @first, 1 if @value equals @second, else 2. */
-static u64 get_state_of_value(u64 value, u64 first, u64 second)
+static u64 classify_value(u64 value, u64 first, u64 second)
 {
 	return value == first ? 0 : value == second ? 1 : 2;
 }
 
-/* Load constants of every size.  Return two bits for each site: see get_state_of_value(). */
+/* Load constants of every size.  Return two bits for each site: see classify_value(). */
 static noinline u64 execute_constant_loads(void)
 {
 	u64 a = 0, b = 0, c = 0, d = 0;
@@ -194,9 +194,9 @@ static noinline u64 execute_constant_loads(void)
 		     "movq %%r11, %3"
 		     : "=r" (a), "=r" (b), "=r" (c), "=r" (d) : : "rcx", "rdx", "r9", "r11", "cc");
 	/* The first site loads dh, which is bits 8 to 15 of rdx. */
-	return get_state_of_value(a, 0x1100, 0xee00) | get_state_of_value(b, 0x2211, 0xddee) << 2 |
-	       get_state_of_value(c, 0x04030201, 0x08070605) << 4 |
-	       get_state_of_value(d, 0x0807060504030201, 0x0203040506070809) << 6;
+	return classify_value(a, 0x1100, 0xee00) | classify_value(b, 0x2211, 0xddee) << 2 |
+	       classify_value(c, 0x04030201, 0x08070605) << 4 |
+	       classify_value(d, 0x0807060504030201, 0x0203040506070809) << 6;
 }
 
 #define READ_REG(seen, nr, name, first)					\
@@ -204,12 +204,12 @@ do {									\
 	register u64 value asm(name);					\
 									\
 	asm volatile(SITE(kinds, ASM_REG + nr, first ", 0x44, 0x33, 0x22, 0x11") : "=r" (value)); \
-	(seen) |= get_state_of_value(value, 0x11223344, 0xeeddccbb) << (2 * (nr));	\
+	(seen) |= classify_value(value, 0x11223344, 0xeeddccbb) << (2 * (nr));		\
 } while (0)
 
 /*
  * Load a constant into each register but rsp and rbp.  Return two bits for each site: see
- * get_state_of_value().
+ * classify_value().
  */
 static noinline u64 execute_register_loads(void)
 {
@@ -246,10 +246,10 @@ do {									\
 		     "	lahf\n"						\
 		     "	seto %%al\n"					\
 		     : "=a" (flags) : "r" (value) : "cc");		\
-	(seen) |= get_state_of_value(flags, 0x1201, 0x4600) << (2 * (nr)); \
+	(seen) |= classify_value(flags, 0x1201, 0x4600) << (2 * (nr));	\
 } while (0)
 
-/* Compare registers with constants.  Return two bits for each site: see get_state_of_value(). */
+/* Compare registers with constants.  Return two bits for each site: see classify_value(). */
 static noinline u64 execute_comparisons(void)
 {
 	u64 seen = 0;
@@ -385,7 +385,8 @@ u64 kinds_execute(enum kinds_pass pass)
  * sites.  @number is the number of sites of the same kind before this site; @second is true if the
  * site holds its second instruction.
  */
-static u64 get_site_contribution(enum kinds_pass pass, int kind, unsigned int number, bool second)
+static u64 compute_site_contribution(enum kinds_pass pass, int kind, unsigned int number,
+				     bool second)
 {
 	unsigned int pattern = (pass - PASS_SHORT) % 3;
 
@@ -413,15 +414,15 @@ static u64 get_site_contribution(enum kinds_pass pass, int kind, unsigned int nu
 	}
 }
 
-u64 kinds_get_expected_result(enum kinds_pass pass, const struct kinds_record *records,
-			      unsigned int nr, const u8 *state)
+u64 kinds_compute_expected_result(enum kinds_pass pass, const struct kinds_record *records,
+				  unsigned int nr, const u8 *state)
 {
 	unsigned int before[RUN + 1] = { 0 }, i;
 	u64 sum = 0;
 
 	for (i = 0; i < nr; i++)
-		sum += get_site_contribution(pass, records[i].kind, before[records[i].kind]++,
-					     state[i]);
+		sum += compute_site_contribution(pass, records[i].kind, before[records[i].kind]++,
+						 state[i]);
 	return sum;
 }
 

@@ -54,7 +54,7 @@ u8 *kinds_get_addr(const struct kinds_record *record);
 unsigned int kinds_get_len(const struct kinds_record *record);
 
 /* Write the first or the second instruction of a site to @insn. */
-void kinds_get_insn(const struct kinds_record *record, bool second, u8 *insn);
+void kinds_write_insn(const struct kinds_record *record, bool second, u8 *insn);
 
 /*
  * The passes: functions that execute sites and return a number.  PASS_SHORT and PASS_NEAR are each
@@ -76,8 +76,8 @@ u64 kinds_execute_runs(void);
  * Return the result that a pass must have if site i, described by records[i], holds its first
  * instruction where state[i] is 0, and its second instruction where state[i] is 1.
  */
-u64 kinds_get_expected_result(enum kinds_pass pass, const struct kinds_record *records,
-			      unsigned int nr, const u8 *state);
+u64 kinds_compute_expected_result(enum kinds_pass pass, const struct kinds_record *records,
+				  unsigned int nr, const u8 *state);
 
 /* Return true if a pass can return @seen while each site holds either of its two instructions. */
 bool kinds_is_possible_result(enum kinds_pass pass, u64 seen);

@@ -69,7 +69,7 @@ unsigned int kinds_get_len(const struct kinds_record *record)
 	return record->kind == CALL32 ? 5 : kinds[record->kind].len;
 }
 
-void kinds_get_insn(const struct kinds_record *record, bool second, u8 *insn)
+void kinds_write_insn(const struct kinds_record *record, bool second, u8 *insn)
 {
 	int kind = record->kind;
 	s32 displacement;

@@ -70,15 +70,15 @@ static inline void test_wait_for_whole_pass(void)
 }
 
 /*
- * test_prepare_failing() makes test_fail_nth_allocation() possible for this task, or returns an
- * error.  test_fail_nth_allocation() makes the @nth of the task's next allocations fail, or none if
- * @nth is 0.  test_has_allocation_failed() returns true if that allocation has failed.
- * test_stop_failing() undoes test_prepare_failing().
+ * test_enable_failing_allocations() permits this task to call test_fail_nth_allocation(), or
+ * returns an error.  test_fail_nth_allocation() makes the @nth of the task's next allocations fail,
+ * or no allocation if @nth is 0.  test_has_allocation_failed() returns true if this allocation has
+ * failed.  test_disable_failing_allocations() undoes test_enable_failing_allocations().
  */
-int test_prepare_failing(void);
+int test_enable_failing_allocations(void);
 void test_fail_nth_allocation(unsigned int nth);
 bool test_has_allocation_failed(void);
-void test_stop_failing(void);
+void test_disable_failing_allocations(void);
 
 /*
  * test_plant_breakpoint() stores an int3 at @addr without kmarkers.  The handler of this

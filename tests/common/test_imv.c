@@ -25,7 +25,7 @@ static DEFINE_IMV(const char *, pointer) = "text";
 static DEFINE_IMV(enum colour, colour) = GREEN;
 static DEFINE_IMV(long, zero);
 
-const char *imv_initial_values(void)
+const char *imv_reads_initial_values(void)
 {
 	EXPECT(imv_read(flag) == true);
 	EXPECT(imv_read(small) == 0xa5);
@@ -52,7 +52,7 @@ static const char *set_all_values(bool b, u8 s, s16 m, int l, u64 h, const char 
 	return NULL;
 }
 
-const char *imv_every_size(void)
+const char *imv_sets_values_of_every_size(void)
 {
 	const char *initial = _imv_read(pointer);
 	const char *failed;
@@ -71,7 +71,7 @@ static noinline int read_branches(void)
 	return imv_branch(branch) | imv_cmp_flip(branch) << 1 | imv_xor_flip(branch) << 2;
 }
 
-const char *imv_branches(void)
+const char *imv_branches_follow_the_value(void)
 {
 	struct imv_change large = { .var = &branch__imv, .value = 0x100, .size = 1 };
 	struct imv_change assigned = IMV_CHANGE(branch, 0x100);
@@ -157,7 +157,7 @@ static noinline int count_call(void)
 	return ++nr_calls;
 }
 
-const char *imv_comparisons(void)
+const char *imv_compares_like_variables(void)
 {
 	static const u64 values[] = {
 		0, 1, 0x7e, 0x7f, 0x80, 0x81, 0xff, 0x100, 0x7fff, 0x8000, 0xffff, 0x10000,
@@ -209,7 +209,7 @@ static noinline const char *read_at_offsets(u64 value)
 	return NULL;
 }
 
-const char *imv_every_alignment(void)
+const char *imv_sets_values_at_every_alignment(void)
 {
 	static const u64 values[] = { 0, ~0ULL, 0x8000000080008080ULL, 0x0123456789abcdefULL };
 	const char *failed = NULL;
@@ -267,7 +267,7 @@ static noinline u32 sum_many_sites(void)
 	return sum;
 }
 
-const char *imv_many_sites(void)
+const char *imv_changes_many_sites_in_one_batch(void)
 {
 	struct patcher_stats before, after;
 
@@ -285,7 +285,7 @@ const char *imv_many_sites(void)
 
 /*
  * Data of the stress test.  In generation g, every byte of every value is g % 251 + 1, so that
- * check_value() recognises a value that mixes two generations, or that is too old.
+ * count_unexpected_value() recognises a value that mixes two generations, or that is too old.
  */
 static DEFINE_IMV(u8, storm1);
 static DEFINE_IMV(u16, storm2);
@@ -296,18 +296,18 @@ static unsigned long started, done, wrong;
 #define PERIOD		251
 #define ONES		0x0101010101010101ULL
 
-static u64 get_value_of_generation(unsigned long generation)
+static u64 compute_generation_value(unsigned long generation)
 {
 	return (generation % PERIOD + 1) * ONES;
 }
 
 /* Count an error if @seen is not the value of a generation from @low to @started. */
-static void check_value(u64 seen, u64 mask, unsigned long low)
+static void count_unexpected_value(u64 seen, u64 mask, unsigned long low)
 {
 	unsigned long generation, high = smp_load_acquire(&started);
 
 	for (generation = low; generation <= high; generation++)
-		if (seen == (get_value_of_generation(generation) & mask))
+		if (seen == (compute_generation_value(generation) & mask))
 			return;
 	WRITE_ONCE(wrong, wrong + 1);
 }
@@ -316,7 +316,7 @@ static void check_value(u64 seen, u64 mask, unsigned long low)
 do {									\
 	unsigned long low = smp_load_acquire(&done);			\
 									\
-	check_value(imv_read(name), mask, low);				\
+	count_unexpected_value(imv_read(name), mask, low);		\
 } while (0)
 
 #define CHECK_SIZES							\
@@ -329,12 +329,12 @@ do {									\
 #define TIMES64(x)	TIMES4(TIMES4(TIMES4(x)))
 
 /* Read 64 sites of each size, and check the values. */
-static noinline void check_all_values(void)
+static noinline void check_values_of_all_sites(void)
 {
 	TIMES64(CHECK_SIZES);
 }
 
-static int set_values_of_generation(unsigned long generation)
+static int set_generation_values(unsigned long generation)
 {
 	struct imv_change changes[] = {
 		{ .var = &storm1__imv, .size = 1 },
@@ -345,7 +345,7 @@ static int set_values_of_generation(unsigned long generation)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(changes); i++)
-		changes[i].value = get_value_of_generation(generation);
+		changes[i].value = compute_generation_value(generation);
 	return imv_set_many(changes, ARRAY_SIZE(changes));
 }
 
@@ -359,12 +359,12 @@ const char *imv_storm(void)
 	generation = started;
 	last = generation + nr;
 	wrong = 0;
-	EXPECT(!set_values_of_generation(generation));
+	EXPECT(!set_generation_values(generation));
 	patcher_read_stats(&before);
-	EXPECT(!test_start_threads(check_all_values));
+	EXPECT(!test_start_threads(check_values_of_all_sites));
 	for (err = 0; generation < last && !err; ) {
 		smp_store_release(&started, ++generation);
-		err = set_values_of_generation(generation);
+		err = set_generation_values(generation);
 		smp_store_release(&done, generation);
 	}
 	EXPECT(test_stop_threads());
@@ -385,7 +385,7 @@ static unsigned long branch_started, branch_done, compared;
  * Check the result @seen of a branch or a comparison.  If a change has begun after generation @low,
  * both results are possible, so nothing is checked.
  */
-static void check_branch(bool seen, unsigned long low)
+static void count_unexpected_branch(bool seen, unsigned long low)
 {
 	if (low != smp_load_acquire(&branch_started))
 		return;
@@ -398,10 +398,10 @@ static void check_branch(bool seen, unsigned long low)
 do {									\
 	unsigned long low = smp_load_acquire(&branch_done);		\
 									\
-	check_branch(form(storm_branch), low);				\
+	count_unexpected_branch(form(storm_branch), low);		\
 } while (0)
 
-/* The first comparison has an operand of one byte, the second one an operand of four. */
+/* EQUALS_TRUE() compares an operand of one byte, EXCEEDS_0() an operand of four bytes. */
 #define EQUALS_TRUE(name)	imv_equal((bool)true, name)
 #define EXCEEDS_0(name)		imv_below(0, name)
 
@@ -412,18 +412,18 @@ do {									\
 	CHECK_BRANCH(imv_cmp_flip);					\
 	CHECK_BRANCH(imv_xor_flip)
 
-static noinline void check_all_branches(void)
+static noinline void check_branches_of_all_sites(void)
 {
 	TIMES4(TIMES4(CHECK_FORMS));
 }
 
-const char *imv_branch_storm(void)
+const char *imv_storm_of_branches(void)
 {
 	unsigned long generation = branch_started, last = generation + test_batches / 8;
 	int err = 0;
 
 	wrong = compared = 0;
-	EXPECT(!test_start_threads(check_all_branches));
+	EXPECT(!test_start_threads(check_branches_of_all_sites));
 	while (generation < last && !err) {
 		smp_store_release(&branch_started, ++generation);
 		err = imv_set(storm_branch, generation & 1);

@@ -66,7 +66,7 @@ void intruder_cleanup(void)
 }
 
 /* The patcher must leave a breakpoint of other code, such as a debugger, to other handlers. */
-const char *patcher_ignores_foreign_int3(void)
+const char *patcher_passes_on_foreign_breakpoints(void)
 {
 	struct patcher_stats before, after;
 	int err;

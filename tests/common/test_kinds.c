@@ -62,8 +62,8 @@ static void fill_poke(struct patcher_poke *poke, unsigned int site)
 	memset(poke, 0, sizeof(*poke));
 	poke->addr = kinds_get_addr(record);
 	poke->len = kinds_get_len(record);
-	kinds_get_insn(record, state[site], poke->old);
-	kinds_get_insn(record, !state[site], poke->new);
+	kinds_write_insn(record, state[site], poke->old);
+	kinds_write_insn(record, !state[site], poke->new);
 }
 
 /*
@@ -121,7 +121,7 @@ static u64 expected[KEPT][NR_PASSES];
 static unsigned long compared[NR_PASSES], wrong;
 /* Number of flips that have begun, and number of flips that have ended. */
 static unsigned long started, done;
-/* The passes of the current stress test, from first_pass to the one before end_pass. */
+/* The passes of the current stress test: from first_pass to end_pass - 1. */
 static unsigned int first_pass, end_pass;
 
 /*
@@ -150,9 +150,9 @@ static void check_passes_during_flips(void)
 	}
 }
 
-static u64 get_expected_result(unsigned int pass)
+static u64 compute_expected_result(unsigned int pass)
 {
-	return kinds_get_expected_result(pass, records, count_records(), state);
+	return kinds_compute_expected_result(pass, records, count_records(), state);
 }
 
 /* Store the expected results after @flips flips. */
@@ -161,7 +161,7 @@ static void store_expected_results(unsigned long flips)
 	unsigned int i;
 
 	for (i = first_pass; i < end_pass; i++)
-		WRITE_ONCE(expected[flips % KEPT][i], get_expected_result(i));
+		WRITE_ONCE(expected[flips % KEPT][i], compute_expected_result(i));
 }
 
 /*
@@ -175,25 +175,26 @@ static void check_insn_runs(void)
 }
 
 /*
- * Return the chunk size of batch @i, which has @size sites: every 8th batch has up to 4 chunks, all
- * others have one.
+ * Return the chunk size of batch @i, which has @size sites: every 8th batch has up to 4 chunks,
+ * each other batch has one chunk.
  */
-static unsigned int choose_chunk(unsigned int i, unsigned int size)
+static unsigned int choose_chunk_size(unsigned int i, unsigned int size)
 {
 	return i % 8 ? size : 1 + size / (2 + i / 8 % 3);
 }
 
-static unsigned long get_ms_since(u64 start)
+static unsigned long compute_ms_since(u64 start)
 {
 	return (unsigned long)(ktime_get_ns() - start) / 1000000;
 }
 
 /*
  * Change every site repeatedly while all CPUs call @pass, for at least @flips batches and @seconds
- * seconds.  A batch changes all sites, with one exception: if check_passes_during_flips() is called
- * for fewer than MANY sites, a batch changes at most FEW sites.
+ * seconds.  A batch changes all sites; but if @pass is check_passes_during_flips() and there are
+ * fewer than MANY sites, a batch changes at most FEW sites.
  */
-static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsigned int seconds)
+static const char *flip_sites_repeatedly(void (*pass)(void), unsigned int flips,
+					 unsigned int seconds)
 {
 	unsigned int i, size, all = count_records(), first = 0;
 	bool few = pass == check_passes_during_flips && all < MANY;
@@ -204,11 +205,11 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 	wrong = 0;
 	memset(compared, 0, sizeof(compared));
 	EXPECT(!test_start_threads(pass));
-	for (i = 0; (i < flips || get_ms_since(start) < 1000UL * seconds) && !err; i++) {
+	for (i = 0; (i < flips || compute_ms_since(start) < 1000UL * seconds) && !err; i++) {
 		size = few ? 1 + i % FEW : all;
 		smp_store_release(&started, ++number);
 		err = flip_sites(first, size,
-				 pass == check_insn_runs ? size : choose_chunk(i, size));
+				 pass == check_insn_runs ? size : choose_chunk_size(i, size));
 		if (pass == check_passes_during_flips)
 			store_expected_results(number);
 		smp_store_release(&done, number);
@@ -223,7 +224,7 @@ static const char *flip_repeatedly(void (*pass)(void), unsigned int flips, unsig
 			test_wait_for_whole_pass();
 		first = (first + size) % all;
 	}
-	test_stormed_ms = get_ms_since(start);
+	test_stormed_ms = compute_ms_since(start);
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);
@@ -237,14 +238,14 @@ static const char *check_passes_without_flips(void)
 	unsigned int i;
 
 	for (i = 0; i < PASS_MANY; i++) {
-		EXPECT(kinds_execute(i) == get_expected_result(i));
+		EXPECT(kinds_execute(i) == compute_expected_result(i));
 		EXPECT(kinds_is_possible_result(i, kinds_execute(i)));
 	}
 	return NULL;
 }
 
 /* Check the results of all passes with each site in both states. */
-static const char *check_both_states(void)
+static const char *check_passes_in_each_state(void)
 {
 	const char *failed = check_passes_without_flips();
 	unsigned int i;
@@ -259,7 +260,7 @@ static const char *check_both_states(void)
 	for (i = 0; i < PASS_MANY; i++)
 		EXPECT((kinds_execute(i) == first[i]) ==
 		       (i == PASS_NOPS ||
-			(i == PASS_CALLS && !first[i] && !get_expected_result(i))));
+			(i == PASS_CALLS && !first[i] && !compute_expected_result(i))));
 	EXPECT(!flip_all_sites());
 	EXPECT(!check_passes_without_flips());
 	return NULL;
@@ -272,7 +273,7 @@ static const char *flip_while_checking_passes(unsigned int first, unsigned int e
 	end_pass = end;
 	started = done = 0;
 	store_expected_results(0);
-	return flip_repeatedly(check_passes_during_flips, flips, seconds);
+	return flip_sites_repeatedly(check_passes_during_flips, flips, seconds);
 }
 
 const char *patcher_storm_of_kinds(void)
@@ -283,7 +284,7 @@ const char *patcher_storm_of_kinds(void)
 
 	EXPECT(test_kinds_end - test_kinds >= FEW);
 	EXPECT(!register_records(test_kinds, test_kinds_end, 0));
-	failed = check_both_states();
+	failed = check_passes_in_each_state();
 	return failed ?: flip_while_checking_passes(0, PASS_MANY, flips, test_seconds);
 }
 
@@ -296,7 +297,7 @@ const char *patcher_storm_of_thousands(void)
 }
 
 /* A batch of n sites in chunks of c takes 3 * ceil(n / c) IPI rounds. */
-const char *patcher_rounds_per_chunk(void)
+const char *patcher_takes_three_rounds_per_chunk(void)
 {
 	struct patcher_stats before, after;
 	unsigned int all, chunk;
@@ -337,7 +338,7 @@ const char *patcher_storm_of_runs(void)
 	}
 	EXPECT(!err);
 	/* Make few changes, because each change waits for a tasks-RCU grace period. */
-	return flip_repeatedly(check_insn_runs, (test_batches / 100 + 8) & ~1U, 0);
+	return flip_sites_repeatedly(check_insn_runs, (test_batches / 100 + 8) & ~1U, 0);
 }
 
 static int exchange_prefix(const char *owner_name, u8 *addr, u8 old, u8 new)

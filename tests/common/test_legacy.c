@@ -82,7 +82,7 @@ static noinline void subsys_noargs(void)
 
 DEFINE_MARKER(test_2628, "%ld");
 
-static noinline void subsys_defined(long value)
+static noinline void call_probes_of_2_6_28(long value)
 {
 	marker_probe_call(&GET_MARKER(test_2628), &subsys_calls, GET_MARKER(test_2628).format,
 			  value);
@@ -124,7 +124,7 @@ void legacy_cleanup(void)
 	subsys_calls = 0;
 }
 
-const char *legacy_2006(void)
+const char *markers_2006_call_probes(void)
 {
 	static const char text[] = "text";
 
@@ -147,7 +147,7 @@ const char *legacy_2006(void)
 	return NULL;
 }
 
-const char *legacy_2006_arguments(void)
+const char *markers_2006_pass_arguments(void)
 {
 	/* Cast the probe, as clients did whose headers declared another type for probes. */
 	EXPECT(marker_set_probe("test_2006_wide", SUBSYS_WIDE_FORMAT,
@@ -161,7 +161,7 @@ const char *legacy_2006_arguments(void)
 	return NULL;
 }
 
-const char *legacy_2006_errors(void)
+const char *markers_2006_report_errors(void)
 {
 	EXPECT(marker_set_probe("test_nowhere", NULL, probe_subsys_event) == 0);
 	EXPECT(marker_set_probe(NULL, NULL, probe_subsys_event) == 0);
@@ -186,23 +186,23 @@ const char *legacy_2006_errors(void)
 	return NULL;
 }
 
-const char *legacy_2628(void)
+const char *markers_of_2_6_28_call_probes(void)
 {
 	EXPECT(!marker_probe_register("test_2628", "%ld", probe_defined, &calls[0]));
 	EXPECT(marker_probe_register("test_2628", "%d", probe_defined, &calls[1]) == -EPERM);
-	subsys_defined(-5);
+	call_probes_of_2_6_28(-5);
 	EXPECT(calls[0] == 1);
 	EXPECT(marker_set_probe("test_2628", "%ld", variadic_probe_without_args) == 1);
-	subsys_defined(-5);
+	call_probes_of_2_6_28(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1 && !strcmp(subsys_format, "%ld"));
 	EXPECT(!marker_probe_unregister("test_2628", probe_defined, &calls[0]));
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
-	subsys_defined(-5);
+	call_probes_of_2_6_28(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1);
 	return NULL;
 }
 
-const char *legacy_private_data(void)
+const char *markers_find_probes_by_private_data(void)
 {
 	EXPECT(marker_get_private_data("test_legacy_none", probe, 0) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data(NULL, probe, 0) == ERR_PTR(-ENOENT));
@@ -239,7 +239,7 @@ static bool is_test_marker(const struct marker *marker)
 	return marker && !strcmp(marker->name, "test_2006");
 }
 
-const char *legacy_iteration(void)
+const char *markers_iteration_finds_every_marker(void)
 {
 	unsigned int all = 0, ours = 0, lines = 0, listed;
 	struct marker_iter iter;
@@ -310,27 +310,27 @@ static int connect_variadic_probe(const char *name)
 	return marker_set_probe(name, NULL, variadic_probe_without_args);
 }
 
-static int register_classic(const char *name)
+static int register_classic_probe(const char *name)
 {
 	return marker_probe_register(name, NULL, probe, &calls[0]);
 }
 
-static int unregister_classic(const char *name)
+static int unregister_classic_probe(const char *name)
 {
 	return marker_probe_unregister(name, probe, &calls[0]);
 }
 
-const char *legacy_hostile_formats(void)
+const char *markers_survive_hostile_formats(void)
 {
 	EXPECT(sizeof(LONG_FORMAT) > 4096);
 	EXPECT(call_for_hostile_markers(connect_variadic_probe) == 4);
-	EXPECT(call_for_hostile_markers(register_classic) == 0);
+	EXPECT(call_for_hostile_markers(register_classic_probe) == 0);
 	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4 && victim == 1);
 	EXPECT(marker_probe_register("test_hostile_long", LONG_FORMAT "x", empty_probe, NULL) ==
 	       -EPERM);
 	EXPECT(marker_probe_register("test_hostile_n", "%n", empty_probe, NULL) == -EPERM);
-	EXPECT(call_for_hostile_markers(unregister_classic) == 0);
+	EXPECT(call_for_hostile_markers(unregister_classic_probe) == 0);
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 4);
 	hit_hostile_formats();
 	EXPECT(subsys_calls == 4 && calls[0] == 4);

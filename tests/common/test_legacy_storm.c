@@ -79,7 +79,7 @@ static int register_probe_for_a_while(unsigned int i)
 	return err;
 }
 
-const char *legacy_exactly_once(void)
+const char *markers_storm_exactly_once(void)
 {
 	unsigned long passes;
 	unsigned int i;

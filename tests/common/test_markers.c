@@ -56,13 +56,13 @@ static int count_evaluation(int value)
 	return value;
 }
 
-static noinline void hit_both_markers(int number, const char *text)
+static noinline void hit_test_mark_twice(int number, const char *text)
 {
 	trace_mark(test_mark, "%d %s", count_evaluation(number), text);
 	_trace_mark(test_mark, "%d %s", count_evaluation(number), text);
 }
 
-static noinline void hit_noargs(void)
+static noinline void hit_marker_noargs(void)
 {
 	MARK(test_noargs, MARK_NOARGS);
 }
@@ -73,7 +73,7 @@ static noinline void hit_formats(void)
 	trace_mark(test_format, "%ld %s", 1L, "one");
 }
 
-static noinline void hit_flavours(void)
+static noinline void hit_markers_of_each_flavour(void)
 {
 	trace_mark_flavour(generic, test_flavour, NULL, "%d %s", count_evaluation(1), "");
 	trace_mark_flavour(immediate, test_flavour, NULL, "%d %s", count_evaluation(2), "");
@@ -103,57 +103,57 @@ const char *markers_call_probes(void)
 	static const char text[] = "abc";
 
 	EXPECT(!marker_probe_register("test_mark", "%d %s", record_args, &records[0]));
-	hit_both_markers(42, text);
+	hit_test_mark_twice(42, text);
 	EXPECT(records[0].calls == 2);
 	EXPECT(records[0].number == 42 && records[0].text == text);
 	EXPECT(!strcmp(records[0].format, "%d %s"));
 
 	/* Register a second probe: both probes are called, each with its own private data. */
 	EXPECT(!marker_probe_register("test_mark", NULL, record_args, &records[1]));
-	hit_both_markers(43, text);
+	hit_test_mark_twice(43, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 2);
 	EXPECT(records[0].number == 43 && records[1].number == 43);
 	EXPECT(evaluated == 4);
 
-	/* Unregister the first probe: the second one is still called. */
+	/* Unregister the first probe: the second probe is still called. */
 	EXPECT(!marker_probe_unregister("test_mark", record_args, &records[0]));
-	hit_both_markers(44, text);
+	hit_test_mark_twice(44, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 4);
 
 	EXPECT(!marker_probe_register("test_noargs", MARK_NOARGS, count_call, &records[2]));
-	hit_noargs();
+	hit_marker_noargs();
 	EXPECT(records[2].calls == 1);
 	return NULL;
 }
 
-const char *markers_evaluate_only_while_on(void)
+const char *markers_evaluate_nothing_while_off(void)
 {
-	hit_both_markers(1, "");
+	hit_test_mark_twice(1, "");
 	EXPECT(evaluated == 0);
 	EXPECT(!marker_probe_register("test_mark", "%d %s", record_args, &records[0]));
-	hit_both_markers(1, "");
+	hit_test_mark_twice(1, "");
 	EXPECT(evaluated == 2);
 	EXPECT(!marker_probe_unregister("test_mark", record_args, &records[0]));
-	hit_both_markers(1, "");
+	hit_test_mark_twice(1, "");
 	EXPECT(evaluated == 2 && records[0].calls == 2);
 	return NULL;
 }
 
-const char *markers_of_every_flavour(void)
+const char *markers_of_every_flavour_call_probes(void)
 {
-	hit_flavours();
+	hit_markers_of_each_flavour();
 	EXPECT(evaluated == 0);
 	EXPECT(!marker_probe_register("test_flavour", "%d %s", add_first_argument, &records[0]));
-	hit_flavours();
+	hit_markers_of_each_flavour();
 	EXPECT(evaluated == 5 && records[0].calls == 5 && records[0].number == 15);
 	EXPECT(records[0].text == (void *)&records[2]);
 	EXPECT(!marker_probe_unregister("test_flavour", add_first_argument, &records[0]));
-	hit_flavours();
+	hit_markers_of_each_flavour();
 	EXPECT(evaluated == 5 && records[0].calls == 5);
 	return NULL;
 }
 
-const char *markers_errors(void)
+const char *markers_report_errors(void)
 {
 	EXPECT(marker_probe_register(NULL, NULL, record_args, NULL) == -EINVAL);
 	EXPECT(marker_probe_register("", NULL, record_args, NULL) == -EINVAL);

@@ -24,7 +24,7 @@ static const u8 nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 static const u8 jump[INSN] = { 0xe9, 0x00, 0x00, 0x00, 0x00 };
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
-/* The sites: eight nops of 5 bytes, and at the end a nop of 4 bytes and one of 1 byte. */
+/* The sites: eight nops of 5 bytes, then a nop of 4 bytes and a nop of 1 byte. */
 static noinline __used notrace void contain_neighbours(void)
 {
 	asm volatile("test_neighbours_text:\n\t"
@@ -110,7 +110,7 @@ static bool is_refused(int err)
 }
 
 /* Check that patcher_apply_most() changes all sites except site @i, whose poke is wrong. */
-static const char *apply_all_but_one(unsigned int i)
+static const char *check_apply_most_with_one_wrong_poke(unsigned int i)
 {
 	bool stuck[NR] = { false };
 	unsigned int j;
@@ -136,7 +136,7 @@ static const char *apply_all_but_one(unsigned int i)
 	return NULL;
 }
 
-const char *patcher_applies_most(void)
+const char *patcher_apply_most_skips_wrong_pokes(void)
 {
 	bool stuck[NR] = { false };
 	const char *failed = NULL;
@@ -145,7 +145,7 @@ const char *patcher_applies_most(void)
 	EXPECT(!register_all_sites(NULL));
 	for (i = 0; i < 2 * NR && !failed; i++) {
 		backwards = i >= NR;
-		failed = apply_all_but_one(i % NR);
+		failed = check_apply_most_with_one_wrong_poke(i % NR);
 	}
 	if (failed)
 		return failed;
@@ -155,18 +155,18 @@ const char *patcher_applies_most(void)
 	 * the pokes.  If this allocation fails, nothing must be changed or marked as stuck.
 	 */
 	fill_pokes(nop, jump);
-	if (!test_prepare_failing()) {
+	if (!test_enable_failing_allocations()) {
 		int err;
 
 		test_fail_nth_allocation(1);
 		err = patcher_apply_most(patcher_apply, owner, pokes, NR, stuck);
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(err == -ENOMEM && all_sites_hold(nop) && !memchr(stuck, true, sizeof(stuck)));
 	}
 	return NULL;
 }
 
-/* Apply batches in which the poke of site number @i is wrong and all others are right. */
+/* Check batches in which only the poke of site number @i is wrong: they must be refused. */
 static const char *check_wrong_poke(unsigned int i)
 {
 	fill_pokes(nop, jump);
@@ -223,14 +223,14 @@ const char *patcher_checks_neighbours(void)
 }
 
 /* Check batches on adjacent sites of a compact table. */
-const char *patcher_compact_neighbours(void)
+const char *patcher_checks_neighbours_in_compact_table(void)
 {
 	is_compact = true;
 	return patcher_checks_neighbours();
 }
 
 /* A batch is refused if the last poke is longer than its site. */
-const char *patcher_neighbour_lengths(void)
+const char *patcher_checks_lengths_of_neighbours(void)
 {
 	backwards = false;
 	short_last = true;
@@ -243,7 +243,7 @@ const char *patcher_neighbour_lengths(void)
 }
 
 /* A batch is refused if its last sites belong to the table of another owner, or to no table. */
-const char *patcher_neighbour_owners(void)
+const char *patcher_checks_owners_of_neighbours(void)
 {
 	backwards = false;
 	EXPECT(!register_all_sites(other));
@@ -255,15 +255,15 @@ const char *patcher_neighbour_owners(void)
 	return NULL;
 }
 
-/* Like patcher_neighbour_owners(), with compact tables. */
-const char *patcher_compact_owners(void)
+/* Like patcher_checks_owners_of_neighbours(), with compact tables. */
+const char *patcher_checks_owners_of_compact_tables(void)
 {
 	is_compact = true;
-	return patcher_neighbour_owners();
+	return patcher_checks_owners_of_neighbours();
 }
 
 /* A batch that contains one run, a site of several instructions, is accepted. */
-const char *patcher_neighbour_runs(void)
+const char *patcher_checks_runs_among_neighbours(void)
 {
 	int err;
 

@@ -23,7 +23,7 @@ DEFINE_MARKER(test_typed_nomem);
  * Call @operation while its @nth allocation fails, and set @err to its return value.  Return false
  * if the operation made fewer than @nth allocations.
  */
-static bool fail_allocation(unsigned int nth, int (*operation)(void), int *err)
+static bool fail_allocation_of(unsigned int nth, int (*operation)(void), int *err)
 {
 	bool failed;
 
@@ -60,9 +60,9 @@ const char *imv_unchanged_without_memory(void)
 	unsigned int nth;
 	int err;
 
-	if (test_prepare_failing())
-		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fail_allocation(nth, set_all_values, &err); nth++) {
+	if (test_enable_failing_allocations())
+		return "SKIP allocations cannot be made to fail here";
+	for (nth = 1; nth < FAR && fail_allocation_of(nth, set_all_values, &err); nth++) {
 		EXPECT(err == -ENOMEM);
 		EXPECT(!check_values_unchanged());
 	}
@@ -99,9 +99,9 @@ const char *markers_unchanged_without_memory(void)
 	unsigned int nth;
 	int err;
 
-	if (test_prepare_failing())
-		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fail_allocation(nth, register_probe, &err); nth++) {
+	if (test_enable_failing_allocations())
+		return "SKIP allocations cannot be made to fail here";
+	for (nth = 1; nth < FAR && fail_allocation_of(nth, register_probe, &err); nth++) {
 		EXPECT(err == -ENOMEM);
 		hit_marker();
 		EXPECT(calls == 0);
@@ -111,8 +111,8 @@ const char *markers_unchanged_without_memory(void)
 	hit_marker();
 	EXPECT(calls == 1);
 
-	/* A hit must call the probe if and only if unregistering the probe has failed. */
-	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_probe, &err); nth++) {
+	/* A hit must call the probe exactly if unregistering the probe has failed. */
+	for (nth = 1; nth < FAR && fail_allocation_of(nth, unregister_probe, &err); nth++) {
 		calls = 0;
 		hit_marker();
 		EXPECT(calls == (err ? 1 : 0));
@@ -138,18 +138,18 @@ static int unregister_second_probe(void)
 	return marker_probe_unregister("test_nomem", probe, &others);
 }
 
-const char *unregistering_without_memory(void)
+const char *markers_unregister_without_memory(void)
 {
 	unsigned int nth;
 	int err = 0;
 
-	if (test_prepare_failing())
-		return "SKIP no way to make allocations fail";
+	if (test_enable_failing_allocations())
+		return "SKIP allocations cannot be made to fail here";
 	EXPECT(!register_probe());
 	for (nth = 1; nth < FAR; nth++) {
 		EXPECT(!marker_probe_register("test_nomem", "%d", probe, &others));
 		calls = 0;
-		if (!fail_allocation(nth, unregister_second_probe, &err))
+		if (!fail_allocation_of(nth, unregister_second_probe, &err))
 			break;
 		EXPECT(!err);
 		hit_marker();
@@ -191,22 +191,22 @@ static bool is_typed_probe_called(void)
 
 /*
  * If an allocation fails, registering a typed probe may fail or succeed.  A hit must call the probe
- * if and only if the probe is registered.
+ * exactly if the probe is registered.
  */
 const char *typed_unchanged_without_memory(void)
 {
 	unsigned int nth;
 	int err = 0;
 
-	if (test_prepare_failing())
-		return "SKIP no way to make allocations fail";
-	for (nth = 1; nth < FAR && fail_allocation(nth, register_typed_probe, &err); nth++) {
+	if (test_enable_failing_allocations())
+		return "SKIP allocations cannot be made to fail here";
+	for (nth = 1; nth < FAR && fail_allocation_of(nth, register_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
 		EXPECT(is_typed_probe_called() == !err);
 		EXPECT(unregister_typed_probe() == (err ? -ENOENT : 0));
 	}
 	EXPECT(nth > 1 && nth < FAR && !err && is_typed_probe_called());
-	for (nth = 1; nth < FAR && fail_allocation(nth, unregister_typed_probe, &err); nth++) {
+	for (nth = 1; nth < FAR && fail_allocation_of(nth, unregister_typed_probe, &err); nth++) {
 		EXPECT(!err || err == -ENOMEM);
 		EXPECT(is_typed_probe_called() == !!err);
 		EXPECT(err || !register_typed_probe());
@@ -221,7 +221,7 @@ void nomem_cleanup(void)
 		IMV_CHANGE(number, 1), IMV_CHANGE(large, 2), IMV_CHANGE(flag, false),
 	};
 
-	test_stop_failing();
+	test_disable_failing_allocations();
 	unregister_probe();
 	unregister_second_probe();
 	unregister_typed_probe();

@@ -13,7 +13,7 @@
 
 /*
  * Addresses of the sites.  These pointers are in a section that objtool skips; in another section
- * objtool would report that they point to code that is no target of an indirect branch.
+ * objtool would report that they point to code that is not the target of an indirect branch.
  */
 extern u8 *const test_site_first, *const test_site_second, *const test_site_nested;
 
@@ -96,7 +96,7 @@ static void fill_poke(struct patcher_poke *poke, u8 *addr, const u8 *old, const 
 	memcpy(poke->new, new, INSN);
 }
 
-static void fill_both_pokes(const u8 *old, const u8 *new)
+static void fill_pokes_of_two_sites(const u8 *old, const u8 *new)
 {
 	fill_poke(&pokes[0], test_site_second, old, new);
 	fill_poke(&pokes[1], test_site_first, old, new);
@@ -106,7 +106,7 @@ void patcher_cleanup(void)
 {
 	if (!registered)
 		return;
-	fill_both_pokes(jump, nop);
+	fill_pokes_of_two_sites(jump, nop);
 	patcher_apply(owner, pokes, 2);
 	patcher_unregister(&table);
 	registered = false;
@@ -126,7 +126,7 @@ const char *patcher_replaces_and_restores(void)
 	EXPECT(!patcher_apply(owner, pokes, 1));
 	EXPECT(execute_sites() == 0);
 
-	fill_both_pokes(jump, nop);
+	fill_pokes_of_two_sites(jump, nop);
 	EXPECT(!patcher_apply(owner, pokes, 2));
 	EXPECT(execute_sites() == BOTH);
 	EXPECT(!memcmp(test_site_first, nop, INSN));
@@ -153,27 +153,27 @@ static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 /* Check that pokes with a wrong address, wrong old bytes or a wrong length are refused. */
 static const char *check_wrong_pokes(void)
 {
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].addr = test_site_first + 1;
 	EXPECT(is_refused(2, -ENOENT));
 
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].addr = pokes[0].addr;
 	EXPECT(is_refused(2, -EINVAL));
 
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].old[4] = 1;
 	EXPECT(is_refused(2, -EILSEQ));
 
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	pokes[0].len = 4;
 	EXPECT(is_refused(2, -EINVAL));
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	pokes[0].len = PATCHER_INSN_MAX + 1;
 	EXPECT(is_refused(2, -EINVAL));
 
 	/* The new instruction has the length of the poke, but the site has another length. */
-	fill_both_pokes(nop, two_nops);
+	fill_pokes_of_two_sites(nop, two_nops);
 	pokes[0].len = 2;
 	EXPECT(is_refused(1, -EINVAL));
 	return NULL;
@@ -191,12 +191,12 @@ const char *patcher_refuses_bad_batches(void)
 	if (failed)
 		return failed;
 
-	fill_both_pokes(nop, push);
+	fill_pokes_of_two_sites(nop, push);
 	EXPECT(is_refused(2, -EINVAL));
-	fill_both_pokes(nop, two_nops);
+	fill_pokes_of_two_sites(nop, two_nops);
 	EXPECT(is_refused(2, -EINVAL));
 
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	EXPECT(patcher_apply(owner + 1, pokes, 2) == -EPERM);
 	patcher_read_stats(&before);
 	EXPECT(patcher_apply_chunked(owner, pokes, 2, 0) == -EINVAL);
@@ -257,7 +257,7 @@ const char *patcher_refuses_bad_tables(void)
  * Register and unregister one more table, with one site of @len bytes that begins @offset bytes
  * behind the start of the 32-bit mov in contain_nested_insns().
  */
-static int try_nested_site(int offset, u8 len)
+static int register_nested_site_briefly(int offset, u8 len)
 {
 	static struct patcher_site site;
 	static struct patcher_table other = { .sites = &site, .nr = 1, .owner = owner };
@@ -276,17 +276,18 @@ const char *patcher_refuses_overlaps(void)
 {
 	unsigned int i;
 
-	EXPECT(!try_nested_site(-1, 4) && !try_nested_site(0, INSN) && !try_nested_site(1, 1));
+	EXPECT(!register_nested_site_briefly(-1, 4));
+	EXPECT(!register_nested_site_briefly(0, INSN) && !register_nested_site_briefly(1, 1));
 	fill_site_record(&sites[0], test_site_nested + 1, INSN);
 	table.nr = 1;
 	table.module = THIS_MODULE;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
-	EXPECT(try_nested_site(-1, 4) == -EBUSY);
-	EXPECT(try_nested_site(0, INSN) == -EBUSY);
+	EXPECT(register_nested_site_briefly(-1, 4) == -EBUSY);
+	EXPECT(register_nested_site_briefly(0, INSN) == -EBUSY);
 	for (i = 1; i < INSN; i++)
-		EXPECT(try_nested_site(i, 1) == -EBUSY);
-	EXPECT(!try_nested_site(INSN, 1));
+		EXPECT(register_nested_site_briefly(i, 1) == -EBUSY);
+	EXPECT(!register_nested_site_briefly(INSN, 1));
 	return NULL;
 }
 
@@ -298,7 +299,7 @@ void overlaps_cleanup(void)
 	table.nr = 2;
 }
 
-const char *patcher_three_rounds_per_batch(void)
+const char *patcher_takes_three_rounds_per_batch(void)
 {
 	struct patcher_stats before, after;
 	unsigned int i;
@@ -306,7 +307,7 @@ const char *patcher_three_rounds_per_batch(void)
 	EXPECT(!register_sites());
 	patcher_read_stats(&before);
 	for (i = 0; i < 10; i++) {
-		fill_both_pokes(i & 1 ? jump : nop, i & 1 ? nop : jump);
+		fill_pokes_of_two_sites(i & 1 ? jump : nop, i & 1 ? nop : jump);
 		EXPECT(!patcher_apply(owner, pokes, 2));
 	}
 	patcher_read_stats(&after);
@@ -323,7 +324,7 @@ static unsigned long started, done, wrong, compared;
  * Execute the sites.  Each site must hold a complete nop or jump.  If no change ran meanwhile, each
  * site must hold the instruction that the last change stored.
  */
-static void check_result(void)
+static void check_executed_sites(void)
 {
 	unsigned long low = smp_load_acquire(&done), high;
 	int seen = execute_sites();
@@ -347,9 +348,9 @@ const char *patcher_storm_of_jumps(void)
 
 	EXPECT(!register_sites());
 	started = done = wrong = compared = 0;
-	EXPECT(!test_start_threads(check_result));
+	EXPECT(!test_start_threads(check_executed_sites));
 	for (i = 0; i < nr && !err; i++) {
-		fill_both_pokes(i & 1 ? jump : nop, i & 1 ? nop : jump);
+		fill_pokes_of_two_sites(i & 1 ? jump : nop, i & 1 ? nop : jump);
 		smp_store_release(&started, i + 1);
 		err = patcher_apply(owner, pokes, 2);
 		smp_store_release(&done, i + 1);
@@ -363,8 +364,8 @@ const char *patcher_storm_of_jumps(void)
 	return NULL;
 }
 
-/* The buckets of the histogram of durations are adjacent, and each batch is counted in one. */
-const char *patcher_histogram(void)
+/* The buckets of the duration histogram are adjacent, and each batch is counted in one bucket. */
+const char *patcher_counts_batches_by_duration(void)
 {
 	struct patcher_stats before, after;
 	unsigned int i, grown = 0;
@@ -377,14 +378,14 @@ const char *patcher_histogram(void)
 	EXPECT(patcher_get_duration_bucket(~0ULL) == PATCHER_BUCKETS - 1);
 	EXPECT(!register_sites());
 	patcher_read_stats(&before);
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	EXPECT(!patcher_apply(owner, pokes, 2));
 	patcher_read_stats(&after);
 	for (i = 0; i < PATCHER_BUCKETS; i++)
 		grown += after.durations[i] - before.durations[i];
 	EXPECT(grown == 1);
 	/* A refused batch is counted in no bucket. */
-	fill_both_pokes(nop, jump);
+	fill_pokes_of_two_sites(nop, jump);
 	EXPECT(patcher_apply(owner, pokes, 2) == -EILSEQ);
 	patcher_read_stats(&before);
 	EXPECT(!memcmp(before.durations, after.durations, sizeof(after.durations)));

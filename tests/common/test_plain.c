@@ -56,7 +56,7 @@ static const char *check_values(void)
 	return NULL;
 }
 
-const char *imv_plain_fallback(void)
+const char *imv_plain_loads_values_from_memory(void)
 {
 	struct patcher_stats before, after;
 	const char *failed;

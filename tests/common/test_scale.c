@@ -34,7 +34,7 @@ static noinline void hit_marker(void)
 /*
  * Return the marker name of probe @i: a name of its own if by_name is set, else one name for all.
  */
-static const char *get_marker_name(unsigned int i, char *name)
+static const char *choose_marker_name(unsigned int i, char *name)
 {
 	if (!by_name)
 		return "test_scale";
@@ -49,7 +49,7 @@ static int register_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_register(get_marker_name(i, name), NULL, probe, &tags[i]);
+		err = marker_probe_register(choose_marker_name(i, name), NULL, probe, &tags[i]);
 	return err;
 }
 
@@ -60,7 +60,7 @@ static int unregister_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_unregister(get_marker_name(i, name), probe, &tags[i]);
+		err = marker_probe_unregister(choose_marker_name(i, name), probe, &tags[i]);
 	return err;
 }
 
@@ -68,7 +68,7 @@ static int unregister_probes(unsigned int nr)
  * Return a time in ns: in the kernel the time of the clock, in user space the CPU time of this
  * thread.
  */
-static u64 get_time_ns(void)
+static u64 read_registration_clock_ns(void)
 {
 #ifdef __KERNEL__
 	return ktime_get_ns();
@@ -81,13 +81,13 @@ static u64 get_time_ns(void)
 }
 
 /* Register and unregister @nr probes.  Return the nanoseconds to register them, or 0 on error. */
-static u64 time_registration(unsigned int nr)
+static u64 measure_registration_ns(unsigned int nr)
 {
-	u64 start = get_time_ns(), ns;
+	u64 start = read_registration_clock_ns(), ns;
 
 	if (register_probes(nr))
 		return 0;
-	ns = get_time_ns() - start;
+	ns = read_registration_clock_ns() - start;
 	calls = 0;
 	hit_marker();
 	if (unregister_probes(nr) || calls != (by_name ? 0 : nr))
@@ -96,13 +96,13 @@ static u64 time_registration(unsigned int nr)
 }
 
 /* Return the nanoseconds to register MANY probes, FEW at a time, or 0 on error. */
-static u64 time_registration_in_parts(void)
+static u64 measure_registration_in_parts_ns(void)
 {
 	u64 ns, sum = 0;
 	unsigned int i;
 
 	for (i = 0; i < MANY / FEW; i++) {
-		ns = time_registration(FEW);
+		ns = measure_registration_ns(FEW);
 		if (!ns)
 			return 0;
 		sum += ns;
@@ -122,10 +122,10 @@ static const char *check_registration_scales(void)
 	unsigned int i;
 
 	for (i = 0; i < TRIES && (!i || whole >= MOST * parts); i++) {
-		ns = time_registration_in_parts();
+		ns = measure_registration_in_parts_ns();
 		EXPECT(ns);
 		parts = ns < parts ? ns : parts;
-		ns = time_registration(MANY);
+		ns = measure_registration_ns(MANY);
 		EXPECT(ns);
 		whole = ns < whole ? ns : whole;
 	}
@@ -151,6 +151,6 @@ void scale_cleanup(void)
 	unsigned int i;
 
 	for (i = 0; i < MANY; i++)
-		marker_probe_unregister(get_marker_name(i, name), probe, &tags[i]);
+		marker_probe_unregister(choose_marker_name(i, name), probe, &tags[i]);
 	marker_synchronize_unregister();
 }

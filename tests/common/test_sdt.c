@@ -96,7 +96,7 @@ const char *sdt_calls_handlers(void)
 	EXPECT(seen[1].last.nr == 2 && (int)seen[1].last.args[0] == -3);
 	EXPECT((long)seen[1].last.args[0] == -3 && seen[1].last.args[1] == (unsigned long)text);
 
-	/* Attach a second handler to the same site, then detach the first one. */
+	/* Attach a second handler to the same site, then detach the first handler. */
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
 	hit_probe_two_words(4, text);
 	EXPECT(seen[0].calls == 2 && seen[1].calls == 2);
@@ -156,7 +156,7 @@ const char *sdt_calls_single_handler_directly(void)
 	return failed;
 }
 
-const char *sdt_errors(void)
+const char *sdt_reports_errors(void)
 {
 	static const char long_pattern[300] = { [0 ... 298] = 'x' };
 
@@ -175,30 +175,30 @@ const char *sdt_errors(void)
 	return NULL;
 }
 
-static noinline void hit_named(long number)
+static noinline void hit_probe_named(long number)
 {
 	SDT_PROBE1(test, given, written, named, number);
 }
 
 /* A function that is inlined twice: each copy of the site belongs to the calling function. */
-static __always_inline void hit_inlined(int number)
+static __always_inline void hit_probe_inlined(int number)
 {
 	SDT_PROBE1(test, , , inlined, number);
 }
 
 static noinline int sdt_inlined_one(int number)
 {
-	hit_inlined(number);
+	hit_probe_inlined(number);
 	return number + 1;
 }
 
 static noinline int sdt_inlined_two(int number)
 {
-	hit_inlined(number);
+	hit_probe_inlined(number);
 	return number + 2;
 }
 
-const char *sdt_functions_of_inlined_copies(void)
+const char *sdt_finds_functions_of_inlined_copies(void)
 {
 	EXPECT(!sdt_attach("sdt_inlined_one:inlined", record_hit, &first));
 	EXPECT(!sdt_attach("sdt_inlined_two:inlined", record_hit, &second));
@@ -221,7 +221,7 @@ const char *sdt_functions_of_inlined_copies(void)
 	memset(seen, 0, sizeof(seen));
 	/* A pattern matches the module named in the probe's definition, not the site's module. */
 	EXPECT(!sdt_attach("given::named", record_hit, &first));
-	hit_named(7);
+	hit_probe_named(7);
 	EXPECT(seen[0].calls == 1 && seen[0].last.args[0] == 7);
 	return NULL;
 }
@@ -246,7 +246,7 @@ static void check_seven_arguments(void *private, const struct sdt_hit *hit)
 	++*calls;
 }
 
-const char *sdt_of_every_flavour(void)
+const char *sdt_sites_of_every_flavour_call_handlers(void)
 {
 	unsigned int calls = 0;
 
@@ -312,7 +312,7 @@ static void check_few_arguments(void *private, const struct sdt_hit *hit)
 	++*calls;
 }
 
-const char *sdt_fewer_arguments(void)
+const char *sdt_passes_fewer_arguments(void)
 {
 	unsigned int calls = 0;
 
@@ -339,7 +339,7 @@ static unsigned long count_rounds(void)
 }
 
 /* Setting breakpoints takes one IPI round and writing jumps three, whatever the number of sites. */
-const char *sdt_rounds(void)
+const char *sdt_rounds_do_not_depend_on_sites(void)
 {
 	unsigned long before = count_rounds();
 
@@ -398,14 +398,14 @@ const char *sdt_promotes_breakpoints(void)
 }
 
 /* A site with a breakpoint of other code cannot be disabled; this does not affect other sites. */
-const char *sdt_switches_others_off(void)
+const char *sdt_disables_sites_beside_foreign_int3(void)
 {
 	const u8 *other;
 	int off, on, again, back, leave;
 	u8 *site;
 
 	EXPECT(!sdt_attach("test:::*", record_hit, &first));
-	hit_named(1);
+	hit_probe_named(1);
 	other = (const u8 *)sdt_hit_ip(&seen[0].last);
 	hit_probe_none();
 	site = (u8 *)sdt_hit_ip(&seen[0].last);
@@ -413,7 +413,7 @@ const char *sdt_switches_others_off(void)
 	EXPECT(!test_plant_breakpoint(site));
 	off = sdt_detach("test:::*", record_hit, &first);
 	on = sdt_attach("named", record_hit, &second);
-	hit_named(2);
+	hit_probe_named(2);
 	/* The site with the breakpoint stays enabled. */
 	again = sdt_detach("named", record_hit, &second);
 	/* After the site had a handler again, another failure to disable it is reported. */
@@ -442,7 +442,7 @@ static void ignore_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
-static void hit_storm(void)
+static void hit_storm_sites(void)
 {
 	SDT_PROBE1(test, , , storm, 1);
 	SDT_PROBE_FLAVOUR(breakpoint, test, , , storm, 2);
@@ -463,7 +463,7 @@ const char *sdt_storm_exactly_once(void)
 	atomic_long_set(&hits, 0);
 	EXPECT(!sdt_attach("storm", count_hit, NULL));
 	EXPECT(!sdt_attach("hot", count_hit, NULL));
-	err = test_start_threads(hit_storm);
+	err = test_start_threads(hit_storm_sites);
 	for (i = 0; i < test_batches / 16 && !err; i++) {
 		err = sdt_attach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", true) ?:
 		      sdt_detach("test:::*", ignore_hit, NULL) ?: sdt_promote("hot", false);

@@ -41,11 +41,11 @@ static noinline int execute_site(void)
 	return sum;
 }
 
-/* Return value of on_trap(): with false, on_trap() handles no trap. */
+/* Return value of skip_trapped_site(); if false, the trap is left to other handlers. */
 static bool ours = true;
 
-static bool on_trap(const struct patcher_table *table, const struct patcher_site *site,
-		    struct pt_regs *regs)
+static bool skip_trapped_site(const struct patcher_table *table, const struct patcher_site *site,
+			      struct pt_regs *regs)
 {
 	if (!READ_ONCE(ours))
 		return false;
@@ -56,7 +56,9 @@ static bool on_trap(const struct patcher_table *table, const struct patcher_site
 
 static const char owner[] = "trapped";
 static struct patcher_site site;
-static struct patcher_table table = { .sites = &site, .nr = 1, .owner = owner, .trap = on_trap };
+static struct patcher_table table = {
+	.sites = &site, .nr = 1, .owner = owner, .trap = skip_trapped_site,
+};
 static bool registered;
 
 static int register_site(bool (*trap)(const struct patcher_table *table,
@@ -114,7 +116,7 @@ const char *patcher_sets_permanent_breakpoints(void)
 {
 	unsigned long before;
 
-	EXPECT(!register_site(on_trap));
+	EXPECT(!register_site(skip_trapped_site));
 	EXPECT(execute_site() == PASSED);
 	before = count_rounds();
 	EXPECT(!store_trap(nop, nop_trap));
@@ -152,7 +154,7 @@ const char *patcher_refuses_bad_traps(void)
 	EXPECT(!register_site(NULL));
 	EXPECT(store_trap(nop, nop_trap) == -EPERM);
 	patcher_unregister(&table);
-	EXPECT(!register_site(on_trap));
+	EXPECT(!register_site(skip_trapped_site));
 	EXPECT(store_trap(nop, other_tail) == -EINVAL);
 	EXPECT(store_trap(nop, jump) == -EINVAL);
 	EXPECT(store_trap(nop, nop) == -EINVAL);
@@ -168,7 +170,7 @@ const char *patcher_refuses_bad_traps(void)
 static atomic_long_t torn;
 static atomic_long_t seen[3];
 
-static void check_site(void)
+static void count_site_result(void)
 {
 	int what = execute_site();
 
@@ -179,7 +181,7 @@ static void check_site(void)
 }
 
 /* Change the site repeatedly: from nop to breakpoint, jump, breakpoint and nop. */
-static int change_repeatedly(unsigned int batches)
+static int change_trapped_site_repeatedly(unsigned int batches)
 {
 	unsigned int i;
 	int err = 0;
@@ -202,9 +204,9 @@ const char *patcher_storm_of_traps(void)
 
 	atomic_long_set(&torn, 0);
 	memset(seen, 0, sizeof(seen));
-	EXPECT(!register_site(on_trap));
-	EXPECT(!test_start_threads(check_site));
-	err = change_repeatedly(test_batches / 4 + 1);
+	EXPECT(!register_site(skip_trapped_site));
+	EXPECT(!test_start_threads(count_site_result));
+	err = change_trapped_site_repeatedly(test_batches / 4 + 1);
 	passes = test_stop_threads();
 	EXPECT(!err);
 	EXPECT(passes);

@@ -115,7 +115,7 @@ void typed_cleanup(void)
 	evaluated = 0;
 }
 
-const char *typed_call_probes(void)
+const char *typed_markers_call_probes(void)
 {
 	static const char text[] = "abc";
 	bool *direct = &__typed_marker_test_typed.direct;
@@ -153,7 +153,7 @@ const char *typed_call_probes(void)
 	return NULL;
 }
 
-const char *typed_arguments(void)
+const char *typed_markers_pass_arguments(void)
 {
 	EXPECT(!marker_register_test_typed_noargs(count_call, &records[0]));
 	hit_marker_without_args();
@@ -172,7 +172,7 @@ const char *typed_arguments(void)
 	return NULL;
 }
 
-const char *typed_errors(void)
+const char *typed_markers_report_errors(void)
 {
 	static struct marker_typed unknown = { .marker = { .flavour = MARKER_TYPED } };
 
@@ -189,7 +189,7 @@ const char *typed_errors(void)
 }
 
 /* Register probes by name, with and without a typed probe at the same time. */
-const char *typed_probes_by_name(void)
+const char *typed_markers_call_probes_by_name(void)
 {
 	static const char text[] = "abc";
 

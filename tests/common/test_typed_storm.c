@@ -96,7 +96,7 @@ const char *typed_storm(void)
 
 	wrong = 0;
 	EXPECT(!test_start_threads(hit_storm_marker));
-	/* In the first loop no probe or one probe is connected, in the second loop one or two. */
+	/* The first loop alternates between 0 and 1 probes, the second loop between 1 and 2. */
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
 		err = register_probe_with_tag(i) ?: unregister_probe_with_tag(i);
 	for (i = 0; i < test_batches / 40 + 1 && !err; i++)
@@ -110,9 +110,9 @@ const char *typed_storm(void)
 }
 
 /*
- * typed_storm_waits() tests that the stub of a marker is rewritten only when no CPU can be
- * executing the stub.  A site calls the stub with preemption disabled.  In this test, a thread
- * disables preemption for up to HOLD_NS, which is longer than a few batches of the patcher take.
+ * typed_storm_waits_for_preemption() tests that the stub of a marker is rewritten only when no CPU
+ * can be executing the stub.  A site calls the stub with preemption disabled.  In this test, a
+ * thread disables preemption for up to HOLD_NS, longer than a few batches of the patcher take.
  * Meanwhile the only probe of the marker is replaced.  In the kernel, the stub must not be
  * rewritten before the thread enables preemption.  In user space, the wait for the thread is
  * limited: after a timeout the stub must not be rewritten, and the iterator calls the new probe.
@@ -187,13 +187,13 @@ static int replace_probe_with_preemption_disabled(void)
 	return marker_unregister_test_typed_storm(b.probe, &b) ?: err;
 }
 
-const char *typed_storm_waits(void)
+const char *typed_storm_waits_for_preemption(void)
 {
 	unsigned int i;
 	int err = -EAGAIN;
 
 	if (test_has_one_cpu())
-		return "SKIP needs a second CPU, which disables preemption meanwhile";
+		return "SKIP this test needs a second CPU, on which a thread disables preemption";
 	EXPECT(!test_start_threads(disable_preemption_if_wanted));
 	for (i = 0; i < 10 && err == -EAGAIN; i++)
 		err = replace_probe_with_preemption_disabled();
@@ -203,7 +203,7 @@ const char *typed_storm_waits(void)
 	return NULL;
 }
 
-/* Number of calls of a probe that stays registered while others are registered and unregistered. */
+/* Number of calls of the probe that stays registered while other probes come and go. */
 static atomic_long_t counted;
 
 static void count_probe_call(void *private, unsigned long number)

@@ -29,7 +29,7 @@ static void hit_plain(void)
 	trace_mark(ev_plain, "number %d text %s", 42, "abc");
 }
 
-static void hit_noargs(void)
+static void hit_marker_noargs(void)
 {
 	MARK(ev_noargs, MARK_NOARGS);
 }
@@ -182,7 +182,7 @@ static const struct {
 	void (*hit)(void);
 } hit_functions[] = {
 	{ "plain", hit_plain },
-	{ "noargs", hit_noargs },
+	{ "noargs", hit_marker_noargs },
 	{ "integers", hit_integers },
 	{ "strings", hit_strings },
 	{ "pointers", hit_pointers },

@@ -308,7 +308,7 @@ static const char *change_run_while_preempted(void)
 }
 
 /* Replace a run in which a task is preempted: the change waits until the task has left the run. */
-const char *patcher_waits_for_held_task(void)
+const char *patcher_waits_for_a_held_task(void)
 {
 	const char *failed;
 	unsigned int i;
@@ -351,7 +351,7 @@ static const char *change_prefix_while_preempted(void)
 /*
  * Store LOCK over a DS prefix at which a task is preempted: the change does not wait for the task.
  */
-const char *patcher_exchanges_held_prefix(void)
+const char *patcher_exchanges_prefix_of_a_held_task(void)
 {
 	const char *failed;
 	unsigned int i;

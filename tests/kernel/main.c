@@ -127,10 +127,10 @@ static int set_fail_at(void *unused, u64 nth)
 
 	mutex_lock(&lock);
 	if (nth && !failing) {
-		err = test_prepare_failing();
+		err = test_enable_failing_allocations();
 		failing = !err;
 		if (err)
-			test_stop_failing();
+			test_disable_failing_allocations();
 	}
 	if (!err)
 		test_fail_nth_allocation(nth);
@@ -163,7 +163,7 @@ static void __exit test_exit(void)
 {
 	debugfs_remove_recursive(dir);
 	if (failing)
-		test_stop_failing();
+		test_disable_failing_allocations();
 }
 
 module_init(test_init);

@@ -58,7 +58,7 @@ static bool has_kprobe_on(const char *part)
 	return false;
 }
 
-int test_prepare_failing(void)
+int test_enable_failing_allocations(void)
 {
 	unsigned int i;
 
@@ -83,7 +83,7 @@ bool test_has_allocation_failed(void)
 	return !fail_at;
 }
 
-void test_stop_failing(void)
+void test_disable_failing_allocations(void)
 {
 	unsigned int i;
 

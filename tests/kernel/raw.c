@@ -204,8 +204,8 @@ const char *raw_attach_after_failure(void)
 	bool failed = true;
 	int err;
 
-	if (test_prepare_failing())
-		return "SKIP no way to make allocations fail";
+	if (test_enable_failing_allocations())
+		return "SKIP allocations cannot be made to fail here";
 	for (nth = 1; nth < FAR && failed; nth++) {
 		test_fail_nth_allocation(nth);
 		err = attach_program("test_typed", store_5_args, &programs[0]);
@@ -230,7 +230,7 @@ const char *raw_attach_after_failure(void)
 
 void raw_refusal_cleanup(void)
 {
-	test_stop_failing();
+	test_disable_failing_allocations();
 	raw_cleanup();
 }
 

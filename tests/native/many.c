@@ -93,7 +93,7 @@ static void clean_up(void)
 {
 	unsigned int i;
 
-	test_stop_failing();
+	test_disable_failing_allocations();
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		marker_probe_unregister("many_value", count_call, &calls[i]);
 		marker_probe_unregister("many_jump", count_call, &calls[i]);
@@ -183,13 +183,13 @@ static const char *check_connect_without_memory(void)
 	unsigned int nth;
 	int err = -1;
 
-	EXPECT(!test_prepare_failing());
+	EXPECT(!test_enable_failing_allocations());
 	EXPECT(!marker_probe_register("many_value", "%d", empty_probe, NULL));
 	for (nth = 1; nth < FAR && err; nth++) {
 		test_fail_nth_allocation(nth);
 		err = connect_links();
 		EXPECT(test_has_allocation_failed() == !!err);
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(!err || err == -ENOMEM);
 		EXPECT(err ? hit_and_check_calls(0, 0, 0, 0) : hit_and_check_calls(1, 2, 1, 1));
 	}
@@ -218,13 +218,13 @@ static const char *check_disconnect_without_memory(void)
 	bool failed = true;
 	unsigned int nth;
 
-	EXPECT(!test_prepare_failing());
+	EXPECT(!test_enable_failing_allocations());
 	for (nth = 1; nth < FAR && failed; nth++) {
 		EXPECT(!connect_links() && count_enabled_markers() == 5);
 		test_fail_nth_allocation(nth);
 		disconnect_links();
 		failed = test_has_allocation_failed();
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(!count_enabled_markers() && hit_and_check_calls(0, 0, 0, 0));
 	}
 	EXPECT(nth > 2 && nth < FAR);
@@ -497,13 +497,13 @@ static const char *check_table_without_memory(void)
 	bool failed = true;
 	unsigned int nth;
 
-	EXPECT(!test_prepare_failing());
+	EXPECT(!test_enable_failing_allocations());
 	EXPECT(!marker_probe_register("many_own", NULL, count_call, &calls[0]));
 	for (nth = 1; nth < FAR && failed; nth++) {
 		test_fail_nth_allocation(nth);
 		add_own_table(0, NULL);
 		failed = test_has_allocation_failed();
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(own_added[0] == !failed);
 		EXPECT(count_own_markers() == !failed && find_calling_markers() == !failed);
 	}
@@ -520,14 +520,14 @@ static const char *check_dropped_table_without_memory(void)
 	bool failed = true;
 	unsigned int nth;
 
-	EXPECT(!test_prepare_failing());
+	EXPECT(!test_enable_failing_allocations());
 	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
 	for (nth = 1; nth < FAR && failed; nth++) {
 		EXPECT(!add_own_table(0, NULL) && read_own_state());
 		test_fail_nth_allocation(nth);
 		drop_own_table(0);
 		failed = test_has_allocation_failed();
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(!count_own_markers() && !find_calling_markers() && !read_own_state());
 	}
 	EXPECT(nth > 2 && nth < FAR);

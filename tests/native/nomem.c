@@ -39,7 +39,7 @@ char *__wrap_strdup(const char *text)
 	return __real_strdup(text);
 }
 
-int test_prepare_failing(void)
+int test_enable_failing_allocations(void)
 {
 	return 0;
 }
@@ -54,7 +54,7 @@ bool test_has_allocation_failed(void)
 	return !fail_at;
 }
 
-void test_stop_failing(void)
+void test_disable_failing_allocations(void)
 {
 	fail_at = 0;
 }

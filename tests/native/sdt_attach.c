@@ -69,7 +69,7 @@ static const char *attach_without_memory(unsigned int enabled, unsigned int seco
 		test_fail_nth_allocation(nth);
 		err = sdt_attach(ALL, count_call, &calls[0]);
 		failed = test_has_allocation_failed();
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(err == (failed ? -ENOMEM : 0));
 		if (failed) {
 			EXPECT(hit_and_check_calls(enabled, 0, second, third));
@@ -88,7 +88,7 @@ static const char *check_attach_without_memory(void)
 {
 	const char *failed;
 
-	EXPECT(!test_prepare_failing());
+	EXPECT(!test_enable_failing_allocations());
 	failed = attach_without_memory(0, 0, 0);
 	if (failed)
 		return failed;
@@ -136,7 +136,7 @@ static void clean_up(void)
 {
 	unsigned int i;
 
-	test_stop_failing();
+	test_disable_failing_allocations();
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
 		sdt_detach(ALL, count_call, &calls[i]);
 		sdt_detach("first", count_call, &calls[i]);

@@ -62,7 +62,7 @@ static int start_after_failure(unsigned int nth)
 
 	test_fail_nth_allocation(nth);
 	err = kmarkers_start();
-	test_stop_failing();
+	test_disable_failing_allocations();
 	if (!err)
 		return NOTHING_FAILED;
 	return err != -ENOMEM || kmarkers_start() || !is_value_usable() ||

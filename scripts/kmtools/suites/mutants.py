@@ -297,7 +297,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     make_stripped_copies(modules, "example_client")
     runs_kmlive = not KMLIVE_SUITES.isdisjoint(mutant.suites)
     programs = [(build_kmlive(log), "/kmlive")] if runs_kmlive else []
-    cases = ["imv_every_size", *(name for name in mutant.tests if " " not in name)]
+    cases = ["imv_sets_values_of_every_size", *(name for name in mutant.tests if " " not in name)]
     request = Request(
         kernel=kernel,
         job=TREE / "tests" / "vm" / "jobs" / "mutant.sh",
