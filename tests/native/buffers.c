@@ -284,9 +284,9 @@ static const char *check_read_lines(void)
 }
 
 const struct test_case buffer_cases[] = {
-	{ "buffers_are_as_large_as_caches_demand", check_size_of_cold_buffer, clean_up },
-	{ "buffers_without_memory_are_freed", check_setup_without_memory, clean_up },
-	{ "buffers_are_resident_until_they_are_freed", check_memory_of_buffers, clean_up },
+	{ "buffers_are_eight_times_as_large_as_the_cache", check_size_of_cold_buffer, clean_up },
+	{ "buffers_are_freed_if_setup_fails", check_setup_without_memory, clean_up },
+	{ "buffers_are_resident_until_teardown", check_memory_of_buffers, clean_up },
 	{ "buffers_are_read_in_all_parts", check_read_lines, clean_up },
 };
 

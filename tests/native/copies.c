@@ -412,7 +412,7 @@ static void clean_up(void)
 }
 
 const struct test_case copies_cases[] = {
-	{ "sdt_hits_of_copies", check_copies, clean_up },
+	{ "sdt_counts_hits_in_duplicated_code", check_copies, clean_up },
 };
 
 const unsigned int copies_nr_cases = ARRAY_SIZE(copies_cases);

@@ -112,8 +112,8 @@ static const char *check_unknown_event(void)
 }
 
 const struct test_case counters_cases[] = {
-	{ "counters_count_passes", check_counts_per_pass, NULL },
-	{ "counters_notice_multiplexing", check_scaled_counts, NULL },
+	{ "counters_count_events_per_loop", check_counts_per_pass, NULL },
+	{ "counters_scale_multiplexed_counts", check_scaled_counts, NULL },
 	{ "counters_refuse_unknown_events", check_unknown_event, NULL },
 };
 

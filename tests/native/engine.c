@@ -600,19 +600,19 @@ static const char *check_overlaps_in_table(void)
 }
 
 const struct test_case engine_cases[] = {
-	{ "engine_no_runs_in_core_text", check_runs_are_refused_in_core_text, clean_up },
-	{ "engine_no_run_is_a_prefix", check_no_run_is_a_prefix, clean_up },
-	{ "engine_no_core_text", check_no_core_text, clean_up },
-	{ "engine_drains_core_tables", check_core_table_drained, clean_up },
-	{ "engine_unregistering_waits", check_unregister_waits, clean_up },
-	{ "engine_runs_jump_behind_themselves", check_runs_that_jump, clean_up },
+	{ "engine_refuses_runs_in_core_text", check_runs_are_refused_in_core_text, clean_up },
+	{ "engine_refuses_runs_that_are_prefixes", check_no_run_is_a_prefix, clean_up },
+	{ "engine_refuses_changes_of_core_text", check_no_core_text, clean_up },
+	{ "engine_keeps_core_tables_until_handlers_end", check_core_table_drained, clean_up },
+	{ "engine_unregistering_waits_for_handlers", check_unregister_waits, clean_up },
+	{ "engine_accepts_jumps_only_to_the_end_of_runs", check_runs_that_jump, clean_up },
 	{ "engine_waits_for_tasks_inside_runs", check_waits_for_tasks, clean_up },
 	{ "engine_threads_continue_behind_runs", check_threads_continue_behind_runs, clean_up },
-	{ "engine_no_call_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
-	{ "engine_knows_the_text", check_text_of_program, NULL },
-	{ "engine_reads_no_other_pokes", check_batches_of_a_row, clean_up },
-	{ "engine_tables_are_sorted_without_overlaps", check_overlaps_in_table, NULL },
-	{ "engine_notices_changed_bytes", check_changed_bytes, clean_up },
+	{ "engine_refuses_calls_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
+	{ "engine_accepts_sites_only_in_the_text", check_text_of_program, NULL },
+	{ "engine_reads_only_the_given_pokes", check_batches_of_a_row, clean_up },
+	{ "engine_sorts_tables_and_refuses_overlaps", check_overlaps_in_table, NULL },
+	{ "engine_refuses_sites_with_changed_bytes", check_changed_bytes, clean_up },
 };
 
 const unsigned int engine_nr_cases = ARRAY_SIZE(engine_cases);

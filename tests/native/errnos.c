@@ -99,8 +99,8 @@ static const char *check_breakpoints_keep_errno(void)
 }
 
 const struct test_case errno_cases[] = {
-	{ "errno_kept_by_first_hits", check_errno_of_first_hits, NULL },
-	{ "errno_kept_by_breakpoints", check_breakpoints_keep_errno, NULL },
+	{ "errno_is_kept_by_first_hits", check_errno_of_first_hits, NULL },
+	{ "errno_is_kept_by_breakpoints", check_breakpoints_keep_errno, NULL },
 };
 
 const unsigned int errno_nr_cases = ARRAY_SIZE(errno_cases);

@@ -331,12 +331,12 @@ static const char *check_fork_waits_for_mutex(void)
 
 const struct test_case fork_cases[] = {
 	{ "fork_waits_for_mutexes", check_fork_waits_for_mutex, NULL },
-	{ "fork_separates", check_separate_texts, close_pipes },
-	{ "fork_without_descriptors", check_fork_without_descriptors, close_pipes },
-	{ "fork_without_memory", check_fork_without_memory, close_pipes },
-	{ "fork_leaves_no_copy", check_mappings_after_fork, NULL },
-	{ "fork_signal_finds_own_text", check_signal_in_fork, close_pipes },
-	{ "fork_gets_through_changes", check_fork_during_changes, NULL },
+	{ "fork_separates_the_texts", check_separate_texts, close_pipes },
+	{ "fork_needs_no_descriptors", check_fork_without_descriptors, close_pipes },
+	{ "fork_without_memory_ends_the_child", check_fork_without_memory, close_pipes },
+	{ "fork_adds_no_mapping", check_mappings_after_fork, NULL },
+	{ "fork_lets_signal_handlers_read_the_old_value", check_signal_in_fork, close_pipes },
+	{ "fork_does_not_wait_for_all_changes", check_fork_during_changes, NULL },
 };
 
 const unsigned int fork_nr_cases = ARRAY_SIZE(fork_cases);

@@ -219,8 +219,8 @@ const struct test_case format_cases[] = {
 	{ "format_prints_bad_strings", check_bad_strings, NULL },
 	{ "format_prints_byte_arrays", check_byte_arrays, NULL },
 	{ "format_parses_pointers", check_pointers, NULL },
-	{ "format_refuses", check_refused_formats, NULL },
-	{ "format_stays_inside", check_size_limit, NULL },
+	{ "format_refuses_invalid_conversions", check_refused_formats, NULL },
+	{ "format_writes_at_most_the_given_size", check_size_limit, NULL },
 };
 
 const unsigned int format_nr_cases = ARRAY_SIZE(format_cases);

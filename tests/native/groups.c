@@ -542,18 +542,18 @@ static const char *check_cache_sizes(void)
 }
 
 const struct test_case group_cases[] = {
-	{ "run_accepts_all_own_groups", check_own_groups, NULL },
-	{ "run_trusts_no_block_function", check_wrong_block_function, NULL },
-	{ "run_refuses_bad_groups", check_bad_groups, NULL },
+	{ "run_accepts_all_builtin_groups", check_own_groups, NULL },
+	{ "run_checks_results_of_block_functions", check_wrong_block_function, NULL },
+	{ "run_refuses_invalid_groups", check_bad_groups, NULL },
 	{ "run_limits_the_number_of_variants", check_numbers_of_variants, NULL },
 	{ "run_refuses_groups_that_lack_layouts", check_layouts_of_groups, NULL },
-	{ "run_refuses_bad_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
-	{ "run_knows_the_sizes_of_caches", check_cache_sizes, NULL },
-	{ "run_switches_the_first_sites", check_switching_of_sites, NULL },
+	{ "run_refuses_invalid_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
+	{ "run_reads_cache_sizes_like_the_kernel", check_cache_sizes, NULL },
+	{ "run_switches_only_the_first_sites", check_switching_of_sites, NULL },
 	{ "run_measures_steps_of_a_batch", check_steps_of_a_batch, NULL },
-	{ "run_ends_the_observer_thread", check_observer_thread_on_two_cpus, NULL },
+	{ "run_stops_the_observer_thread_at_teardown", check_observer_thread_on_two_cpus, NULL },
 	{ "run_evicts_code_in_cold_groups", check_evicted_code, NULL },
-	{ "run_reads_the_clock_in_hooks_of_profilers", check_profiling_hooks, NULL },
+	{ "run_reads_the_tsc_in_profiler_hooks", check_profiling_hooks, NULL },
 };
 
 const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);

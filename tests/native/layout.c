@@ -445,19 +445,19 @@ static const char *check_refused_records(void)
 
 const struct test_case layout_cases[] = {
 	{ "layout_names_fields", check_field_names, NULL },
-	{ "layout_names_once", check_unique_names, NULL },
-	{ "layout_refuses_formats", check_refused_formats, NULL },
+	{ "layout_gives_each_field_a_unique_name", check_unique_names, NULL },
+	{ "layout_refuses_invalid_formats", check_refused_formats, NULL },
 	{ "layout_writes_print_fmt", check_print_fmt, NULL },
-	{ "layout_prints_what_tracers_know", check_supported_conversions, NULL },
-	{ "layout_prints_as_many_as_arguments", check_stars, NULL },
-	{ "layout_prints_all_with_their_arguments", check_all_combinations, NULL },
-	{ "layout_keeps_arguments", check_arguments, NULL },
-	{ "layout_keeps_arrays", check_arrays, NULL },
-	{ "layout_reads_no_further", check_unterminated_strings, NULL },
-	{ "layout_bounds_strings", check_long_strings, NULL },
-	{ "layout_keeps_to_precisions", check_precisions, NULL },
-	{ "layout_string_changes", check_changing_string, NULL },
-	{ "layout_refuses_records", check_refused_records, NULL },
+	{ "layout_uses_only_supported_conversions", check_supported_conversions, NULL },
+	{ "layout_uses_at_most_one_star", check_stars, NULL },
+	{ "layout_gives_each_conversion_its_arguments", check_all_combinations, NULL },
+	{ "layout_reads_back_arguments", check_arguments, NULL },
+	{ "layout_reads_back_arrays", check_arrays, NULL },
+	{ "layout_reads_unterminated_strings", check_unterminated_strings, NULL },
+	{ "layout_truncates_long_strings", check_long_strings, NULL },
+	{ "layout_limits_strings_by_precision", check_precisions, NULL },
+	{ "layout_accepts_strings_that_change", check_changing_string, NULL },
+	{ "layout_refuses_invalid_records", check_refused_records, NULL },
 };
 
 const unsigned int layout_nr_cases = ARRAY_SIZE(layout_cases);

@@ -658,19 +658,19 @@ static void clean_up_results(void)
 const struct test_case listing_cases[] = {
 	{ "imv_lists_values", check_list_of_values, clean_up_results },
 	{ "imv_counts_updates", check_update_counts, clean_up_results },
-	{ "markers_lists_markers", check_list_of_markers, clean_up_markers },
+	{ "markers_are_listed_with_state", check_list_of_markers, clean_up_markers },
 	{ "sdt_lists_sites", check_list_of_sdt_sites, clean_up_results },
 	{ "sdt_attaches_to_all_sites_or_none", check_failed_attachments, clean_up_attachments },
 	{ "sdt_detaches_from_sites_that_stay_on", check_failed_detachments, clean_up_attachments },
 	{ "sdt_lists_attached_handlers", check_list_of_attachments, clean_up_lists_of_attachments },
-	{ "sdt_names_patterns_without_sites", check_message_of_waiting_pattern,
+	{ "sdt_reports_patterns_without_sites", check_message_of_waiting_pattern,
 	  clean_up_attachments },
 	{ "run_registers_all_probes_or_none", check_enabled_probes, clean_up_results },
-	{ "patcher_lists_sites", check_sites_of_value, clean_up_results },
+	{ "patcher_visits_each_site", check_sites_of_value, clean_up_results },
 	{ "run_calls_setup_and_teardown", check_setup_and_teardown, clean_up_results },
 	{ "output_prints_samples", check_printed_samples, clean_up_results },
-	{ "output_prints_sizes", check_printed_sizes, clean_up_results },
-	{ "output_prints_long_windows", check_long_windows, clean_up_results },
+	{ "output_prints_medians_by_size", check_printed_sizes, clean_up_results },
+	{ "output_clamps_slopes_of_long_windows", check_long_windows, clean_up_results },
 };
 
 const unsigned int listing_nr_cases = ARRAY_SIZE(listing_cases);

@@ -183,10 +183,10 @@ static const char *check_unknown_operands(void)
 const struct test_case operands_cases[] = {
 	{ "operands_are_fetched", check_fetched_values, NULL },
 	{ "operands_are_fetched_in_turn", check_several_operands, NULL },
-	{ "operands_unreadable_are_zero", check_unreadable_operands, NULL },
-	{ "operands_relative_to_their_codes", check_relative_operand, NULL },
-	{ "operands_without_a_base", check_baseless_operands, NULL },
-	{ "operands_unknown_are_refused", check_unknown_operands, NULL },
+	{ "operands_that_are_unreadable_are_zero", check_unreadable_operands, NULL },
+	{ "operands_are_relative_to_their_codes", check_relative_operand, NULL },
+	{ "operands_without_a_base_are_decoded", check_baseless_operands, NULL },
+	{ "operands_of_unknown_form_are_refused", check_unknown_operands, NULL },
 };
 
 const unsigned int operands_nr_cases = ARRAY_SIZE(operands_cases);

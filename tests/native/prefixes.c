@@ -191,7 +191,7 @@ static const char *check_held_thread(void)
 }
 
 const struct test_case prefixes_cases[] = {
-	{ "prefixes_held_at_a_prefix", check_held_thread, clean_up },
+	{ "prefixes_are_executed_by_a_held_thread", check_held_thread, clean_up },
 };
 
 const unsigned int prefixes_nr_cases = ARRAY_SIZE(prefixes_cases);

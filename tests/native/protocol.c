@@ -556,18 +556,18 @@ static const char *check_durations(void)
 
 const struct test_case protocol_cases[] = {
 	{ "protocol_counts_durations", check_durations, protocol_cleanup },
-	{ "protocol_steps", check_steps, protocol_cleanup },
+	{ "protocol_stores_bytes_in_three_rounds", check_steps, protocol_cleanup },
 	{ "protocol_waits_for_handlers", check_wait_for_handlers, protocol_cleanup },
 	{ "protocol_keeps_red_zone", check_red_zone, protocol_cleanup },
-	{ "protocol_handles_apart", check_handler_context, protocol_cleanup },
+	{ "protocol_runs_handlers_on_the_signal_stack", check_handler_context, protocol_cleanup },
 	{ "protocol_retries_stale_breakpoints", check_stale_breakpoint, protocol_cleanup },
 	{ "protocol_retries_new_breakpoints", check_breakpoint_of_new_batch, protocol_cleanup },
 	{ "protocol_retries_traps_that_return", check_trap_stored_again, protocol_cleanup },
-	{ "sdt_claims_breakpoints_at_once", check_first_trap, protocol_cleanup },
-	{ "sdt_promotes_hot_sites_apart_from_kprobes", check_hot_sites, clean_up_hot_sites },
+	{ "sdt_handles_the_first_hit_of_a_breakpoint", check_first_trap, protocol_cleanup },
+	{ "sdt_promotes_hot_sites_without_a_kprobe", check_hot_sites, clean_up_hot_sites },
 	{ "sdt_logs_few_sites_that_are_not_promoted", check_messages_of_promotion,
 	  clean_up_hot_sites },
-	{ "protocol_leaves_no_alias", check_no_alias_left, protocol_cleanup },
+	{ "protocol_leaves_no_writable_mapping", check_no_alias_left, protocol_cleanup },
 };
 
 const unsigned int protocol_nr_cases = ARRAY_SIZE(protocol_cases);

@@ -429,7 +429,7 @@ static const char *check_commands(void)
 const struct test_case pure_cases[] = {
 	{ "insn_decodes_known_and_refuses_others", check_decoder, NULL },
 	{ "insn_decoder_reads_no_other_bytes", check_decoder_at_end_of_memory, NULL },
-	{ "insn_usual_as_decoded", check_common_instructions, NULL },
+	{ "insn_fast_test_agrees_with_decoder", check_common_instructions, NULL },
 	{ "insn_emulates_mov", check_emulated_mov, NULL },
 	{ "insn_emulates_jumps", check_emulated_jumps, NULL },
 	{ "insn_emulates_cmp", check_emulated_cmp, NULL },

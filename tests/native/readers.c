@@ -537,15 +537,15 @@ static const char *check_readers_without_memory(void)
 }
 
 const struct test_case reader_cases[] = {
-	{ "readers_fork_with_own_lock", check_fork_with_lock, NULL },
+	{ "readers_fork_while_a_probe_waits", check_fork_with_lock, NULL },
 	{ "readers_fork_handler_storm", check_fork_handlers, NULL },
-	{ "readers_change_in_cancelled_thread", check_cancelled_change, NULL },
-	{ "readers_cancelled_at_the_gate", check_cancelled_waiting_change, NULL },
-	{ "readers_end_in_probe", check_end_in_probe, NULL },
-	{ "readers_of_locked_streams", check_locked_streams, NULL },
-	{ "readers_without_memory", check_readers_without_memory, NULL },
+	{ "readers_complete_changes_of_cancelled_threads", check_cancelled_change, NULL },
+	{ "readers_cancel_a_change_that_waits_for_fork", check_cancelled_waiting_change, NULL },
+	{ "readers_end_with_their_threads", check_end_in_probe, NULL },
+	{ "readers_change_with_locked_streams", check_locked_streams, NULL },
+	{ "readers_without_memory_abort_the_program", check_readers_without_memory, NULL },
 	{ "readers_execute_barriers", check_barriers, NULL },
-	{ "readers_keep_objects", check_freed_objects, NULL },
+	{ "readers_delay_the_freeing_of_objects", check_freed_objects, NULL },
 };
 
 const unsigned int reader_nr_cases = ARRAY_SIZE(reader_cases);

@@ -276,11 +276,12 @@ static void clean_up(void)
 }
 
 const struct test_case register_probe_cases[] = {
-	{ "register_probes_alone_or_in_company", check_combinations, clean_up },
+	{ "register_probes_are_called_only_alone", check_combinations, clean_up },
 	{ "register_probes_storm", check_during_registrations, clean_up },
-	{ "register_probes_beside_another_format", check_another_format, clean_up },
-	{ "register_probes_cannot_leave", check_failed_disconnect, clean_up },
-	{ "register_probes_cannot_leave_one_name", check_failed_disconnect_of_one_name, clean_up },
+	{ "register_probes_of_another_format_patch_nothing", check_another_format, clean_up },
+	{ "register_probes_stay_if_the_stub_cannot_be_patched", check_failed_disconnect, clean_up },
+	{ "register_probes_stay_connected_to_one_name", check_failed_disconnect_of_one_name,
+	  clean_up },
 };
 
 const unsigned int register_probe_nr_cases = ARRAY_SIZE(register_probe_cases);

@@ -148,7 +148,7 @@ static void clean_up(void)
 
 const struct test_case sdt_attach_cases[] = {
 	{ "sdt_attaches_to_none_without_memory", check_attach_without_memory, clean_up },
-	{ "sdt_leaves_no_memory", check_freed_memory, clean_up },
+	{ "sdt_frees_memory_of_detached_handlers", check_freed_memory, clean_up },
 };
 
 const unsigned int sdt_attach_nr_cases = ARRAY_SIZE(sdt_attach_cases);

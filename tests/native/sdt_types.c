@@ -60,9 +60,9 @@ static const char *check_number_of_fields(void)
 }
 
 const struct test_case sdt_types_cases[] = {
-	{ "sdt_types_of_integers", check_integers, NULL },
-	{ "sdt_types_of_pointers", check_pointers, NULL },
-	{ "sdt_types_of_each_argument", check_number_of_fields, NULL },
+	{ "sdt_formats_of_integer_types", check_integers, NULL },
+	{ "sdt_formats_of_pointer_types", check_pointers, NULL },
+	{ "sdt_formats_have_a_field_for_each_argument", check_number_of_fields, NULL },
 };
 
 const unsigned int sdt_types_nr_cases = ARRAY_SIZE(sdt_types_cases);

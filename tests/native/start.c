@@ -319,14 +319,14 @@ static const char *check_batch_without_mprotect(void)
 }
 
 const struct test_case start_cases[] = {
-	{ "start_is_tried_again", check_start_after_failures, NULL },
-	{ "start_without_memory", check_start_without_memory, NULL },
-	{ "start_without_descriptors", check_start_without_descriptors, NULL },
-	{ "start_with_limited_files", check_start_with_limited_files, NULL },
+	{ "start_succeeds_after_failed_allocations", check_start_after_failures, NULL },
+	{ "start_fails_without_memory", check_start_without_memory, NULL },
+	{ "start_needs_no_descriptors", check_start_without_descriptors, NULL },
+	{ "start_needs_no_file_size", check_start_with_limited_files, NULL },
 	{ "start_with_refused_calls", check_start_with_refused_calls, NULL },
-	{ "batch_without_sigtrap", check_batch_without_sigtrap, NULL },
-	{ "batch_without_membarrier", check_batch_without_membarrier, NULL },
-	{ "batch_without_mprotect", check_batch_without_mprotect, NULL },
+	{ "batch_is_refused_without_sigtrap_handler", check_batch_without_sigtrap, NULL },
+	{ "batch_is_refused_without_membarrier", check_batch_without_membarrier, NULL },
+	{ "batch_leaves_no_mapping_without_mprotect", check_batch_without_mprotect, NULL },
 };
 
 const unsigned int start_nr_cases = ARRAY_SIZE(start_cases);

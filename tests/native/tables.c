@@ -858,26 +858,27 @@ static void drop_other_sites(void)
 }
 
 const struct test_case table_cases[] = {
-	{ "tables_of_reads_are_taken", check_accepted_sites, NULL },
-	{ "tables_of_others_are_refused", check_refused_sites, NULL },
+	{ "tables_of_reads_are_accepted", check_accepted_sites, NULL },
+	{ "tables_of_other_instructions_are_refused", check_refused_sites, NULL },
 	{ "tables_with_a_wrong_site_change_nothing", check_table_with_a_wrong_site, NULL },
-	{ "tables_of_comparisons_are_taken", check_accepted_comparisons, NULL },
+	{ "tables_of_comparisons_are_accepted", check_accepted_comparisons, NULL },
 	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
 	{ "tables_with_changed_sites_keep_the_value", check_changed_sites, drop_value_sites },
-	{ "tables_with_changed_sites_and_no_handler", check_changed_site_without_handler,
+	{ "tables_report_the_missing_handler_first", check_changed_site_without_handler,
 	  drop_value_sites },
 	{ "tables_of_reads_change_only_their_variable", check_stored_bytes, drop_value_sites },
 	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
-	{ "tables_of_sdt_sites_and_targets_in_other_functions", check_targets_of_functions,
+	{ "tables_find_the_site_of_each_sdt_target", check_targets_of_functions,
 	  drop_grouped_sites },
-	{ "tables_of_sdt_sites_without_targets", check_sites_without_targets, drop_grouped_sites },
-	{ "tables_of_notes_that_cannot_be_armed", check_unarmable_notes, drop_grouped_sites },
+	{ "tables_keep_sdt_sites_without_targets_apart", check_sites_without_targets,
+	  drop_grouped_sites },
+	{ "tables_refuse_patterns_of_unarmable_notes", check_unarmable_notes, drop_grouped_sites },
 	{ "tables_of_notes_keep_handlers", check_handlers_of_notes, drop_grouped_sites },
 	{ "tables_show_names_with_dashes", check_shown_names, NULL },
 	{ "tables_name_sites_of_one_function", check_names_in_one_function, NULL },
-	{ "tables_with_wrong_heads_are_refused", check_refused_headers, NULL },
-	{ "tables_of_units_are_joined", check_joined_chunks, NULL },
-	{ "imv_set_looks_at_its_sites_only", check_time_of_set, drop_other_sites },
+	{ "tables_with_wrong_headers_are_refused", check_refused_headers, NULL },
+	{ "tables_of_translation_units_are_joined", check_joined_chunks, NULL },
+	{ "imv_set_time_does_not_depend_on_other_sites", check_time_of_set, drop_other_sites },
 };
 
 const unsigned int table_nr_cases = ARRAY_SIZE(table_cases);

@@ -378,7 +378,7 @@ const struct test_case traced_cases[] = {
 	{ "traced_by_uprobes", check_under_uprobes, NULL },
 	{ "traced_by_debugger", check_under_debugger, NULL },
 	{ "traced_calls_of_uprobes_are_not_copied", check_calls_of_uprobes, free_text },
-	{ "program_knows_the_names_of_mappings", check_mapping_names, NULL },
+	{ "program_finds_the_names_of_mappings", check_mapping_names, NULL },
 };
 
 const unsigned int traced_nr_cases = ARRAY_SIZE(traced_cases);

@@ -136,10 +136,10 @@ static const char *check_enable_words(void)
 }
 
 const struct test_case words_cases[] = {
-	{ "words_numbers", check_numbers, NULL },
-	{ "words_lines", check_lines, NULL },
-	{ "words_of_marker_commands", check_control_lines, NULL },
-	{ "words_that_enable_markers", check_enable_words, NULL },
+	{ "words_parse_numbers", check_numbers, NULL },
+	{ "words_strip_newlines", check_lines, NULL },
+	{ "words_parse_marker_commands", check_control_lines, NULL },
+	{ "words_enable_markers", check_enable_words, NULL },
 };
 
 const unsigned int words_nr_cases = ARRAY_SIZE(words_cases);
