@@ -116,7 +116,7 @@ static void clean_up(void)
  * Check that the cold buffer is eight times as large as the last-level cache, rounded up to a power
  * of two, but 16 to 512 MiB, and no larger than a quarter of the memory if it exceeds 16 MiB.
  */
-static const char *check_size_of_cold_buffer(void)
+static const char *buffers_are_eight_times_the_cache_size(void)
 {
 	static const struct {
 		u64 last, available, bytes;
@@ -144,7 +144,7 @@ static const char *check_size_of_cold_buffer(void)
 }
 
 /* Check that a setup that fails at its second buffer frees the first one. */
-static const char *check_setup_without_memory(void)
+static const char *buffers_are_freed_if_setup_fails(void)
 {
 	if (kmarkers_is_emulated())
 		return "SKIP an emulated CPU has no caches";
@@ -219,7 +219,7 @@ static const char *check_memory_of_group(const struct bench_group *group, s64 by
 	return NULL;
 }
 
-static const char *check_memory_of_buffers(void)
+static const char *buffers_are_resident_until_teardown(void)
 {
 	const char *failed;
 
@@ -262,7 +262,7 @@ static unsigned int count_read_pages(u8 *chunk)
  * Check that cold-branch reads lines in all parts of its buffer: with as many readings as the
  * buffer has pages, 63 % of the pages of each chunk are expected to be read.
  */
-static const char *check_read_lines(void)
+static const char *buffers_are_read_in_all_parts(void)
 {
 	const struct bench_variant *memory = find_variant(&bench_cold_branch, "memory");
 	unsigned int least = -1U, most = 0, i, nr;
@@ -284,10 +284,11 @@ static const char *check_read_lines(void)
 }
 
 const struct test_case buffer_cases[] = {
-	{ "buffers_are_eight_times_as_large_as_the_cache", check_size_of_cold_buffer, clean_up },
-	{ "buffers_are_freed_if_setup_fails", check_setup_without_memory, clean_up },
-	{ "buffers_are_resident_until_teardown", check_memory_of_buffers, clean_up },
-	{ "buffers_are_read_in_all_parts", check_read_lines, clean_up },
+	{ "buffers_are_eight_times_the_cache_size", buffers_are_eight_times_the_cache_size,
+	  clean_up },
+	{ "buffers_are_freed_if_setup_fails", buffers_are_freed_if_setup_fails, clean_up },
+	{ "buffers_are_resident_until_teardown", buffers_are_resident_until_teardown, clean_up },
+	{ "buffers_are_read_in_all_parts", buffers_are_read_in_all_parts, clean_up },
 };
 
 const unsigned int buffer_nr_cases = ARRAY_SIZE(buffer_cases);

@@ -399,7 +399,7 @@ int main(void)
 	return kmarkers_start() || check_all_sites();
 }
 #else
-static const char *check_copies(void)
+static const char *sdt_counts_hits_in_duplicated_code(void)
 {
 	EXPECT(!check_all_sites());
 	return NULL;
@@ -412,7 +412,7 @@ static void clean_up(void)
 }
 
 const struct test_case copies_cases[] = {
-	{ "sdt_counts_hits_in_duplicated_code", check_copies, clean_up },
+	{ "sdt_counts_hits_in_duplicated_code", sdt_counts_hits_in_duplicated_code, clean_up },
 };
 
 const unsigned int copies_nr_cases = ARRAY_SIZE(copies_cases);

@@ -62,7 +62,7 @@ static u64 touch_two(u32 loops)
  * events of the first call, which warms up caches.  The smallest and the largest loop count are
  * used, since others would give a slope with a larger error.
  */
-static const char *check_counts_per_pass(void)
+static const char *counters_count_events_per_loop(void)
 {
 	static const struct native_counter faults = {
 		"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
@@ -90,7 +90,7 @@ static const char *check_counts_per_pass(void)
  * Check that the count of a counter that ran for a part of the time is scaled up, and that the
  * count of a counter that never ran is NaN.
  */
-static const char *check_scaled_counts(void)
+static const char *counters_scale_multiplexed_counts(void)
 {
 	struct native_count whole = { 100, 2000, 2000 }, half = { 100, 2000, 1000 };
 	struct native_count none = { 0, 2000, 0 }, lost = { 1, 2000, 0 }, odd = { 1, 1, 2 };
@@ -103,7 +103,7 @@ static const char *check_scaled_counts(void)
 	return NULL;
 }
 
-static const char *check_unknown_event(void)
+static const char *counters_refuse_unknown_events(void)
 {
 	static const struct native_counter unknown = { "unknown", PERF_TYPE_HW_CACHE, 0xffffff };
 
@@ -112,9 +112,9 @@ static const char *check_unknown_event(void)
 }
 
 const struct test_case counters_cases[] = {
-	{ "counters_count_events_per_loop", check_counts_per_pass, NULL },
-	{ "counters_scale_multiplexed_counts", check_scaled_counts, NULL },
-	{ "counters_refuse_unknown_events", check_unknown_event, NULL },
+	{ "counters_count_events_per_loop", counters_count_events_per_loop, NULL },
+	{ "counters_scale_multiplexed_counts", counters_scale_multiplexed_counts, NULL },
+	{ "counters_refuse_unknown_events", counters_refuse_unknown_events, NULL },
 };
 
 const unsigned int counters_nr_cases = ARRAY_SIZE(counters_cases);

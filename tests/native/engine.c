@@ -106,7 +106,7 @@ void __wrap_patcher_text_wait_for_tasks(void)
  * Check that a run, a site of several instructions, is refused in core text, because tasks may be
  * preempted inside the run.
  */
-static const char *check_runs_are_refused_in_core_text(void)
+static const char *engine_refuses_runs_in_core_text(void)
 {
 	prepare_table(PATCHER_SITE_RUN);
 	EXPECT(patcher_register(&table) == -EPERM);
@@ -124,7 +124,7 @@ static const char *check_runs_are_refused_in_core_text(void)
  * Check that a site cannot be both a run (a site of several instructions) and a prefix, because no
  * byte of a run may be replaced alone.
  */
-static const char *check_no_run_is_a_prefix(void)
+static const char *engine_refuses_runs_that_are_prefixes(void)
 {
 	prepare_table(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
 	can_wait = true;
@@ -135,7 +135,7 @@ static const char *check_no_run_is_a_prefix(void)
 }
 
 /* Check that changes of core text are refused in user space: only the kernel has core text. */
-static const char *check_no_core_text(void)
+static const char *engine_refuses_changes_of_core_text(void)
 {
 	prepare_table(0);
 	registered = !register_core_table();
@@ -169,7 +169,7 @@ static void *look_up_site_slowly(void *unused)
 }
 
 /* Check that a slow handler still finds a site of core text that is being unregistered. */
-static const char *check_core_table_drained(void)
+static const char *engine_keeps_core_tables_for_handlers(void)
 {
 	pthread_t late;
 
@@ -201,7 +201,7 @@ static void *look_up_site_early(void *unused)
 }
 
 /* Check that patcher_unregister() waits for a handler that has looked up a site. */
-static const char *check_unregister_waits(void)
+static const char *engine_unregistering_waits_for_handlers(void)
 {
 	pthread_t holder;
 	bool waited;
@@ -223,7 +223,7 @@ static const char *check_unregister_waits(void)
  * Check that the patcher replaces a run, a site of several instructions, by instructions with a
  * jump only if the jump leads to the end of the run.
  */
-static const char *check_runs_that_jump(void)
+static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
 	static const u8 out[INSN] = { 0xeb, 0x02, 0x90, 0x90, 0x90 };
@@ -247,7 +247,7 @@ static const char *check_runs_that_jump(void)
  * Check that the patcher waits until no task is preempted inside a run, if the run is replaced
  * while it has several instructions.
  */
-static const char *check_waits_for_tasks(void)
+static const char *engine_waits_for_tasks_inside_runs(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
 	unsigned int nr[3];
@@ -283,7 +283,7 @@ static void execute_int3_of_site(void)
  * Check that a thread that executes the int3 of a run, a site of several instructions, continues
  * behind the run, whether the run is replaced by several instructions or by one.
  */
-static const char *check_threads_continue_behind_runs(void)
+static const char *engine_threads_continue_behind_runs(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
 	int errs[2];
@@ -330,7 +330,7 @@ bool __wrap_native_has_shadow_stack(void)
  * Check that with shadow stacks, a batch with a call as old or new instruction is refused, and that
  * other batches are accepted.
  */
-static const char *check_no_call_with_shadow_stack(void)
+static const char *engine_refuses_calls_with_shadow_stack(void)
 {
 	prepare_table(0);
 	registered = !patcher_register(&table);
@@ -349,7 +349,7 @@ static const char *check_no_call_with_shadow_stack(void)
 	return NULL;
 }
 
-static const char *check_changed_bytes(void)
+static const char *engine_refuses_sites_with_changed_bytes(void)
 {
 	struct patcher_stats before, after;
 	unsigned int i;
@@ -389,7 +389,7 @@ static bool find_text(unsigned long *start, unsigned long *end)
 }
 
 /* Check that sites may be anywhere in the program's text, up to its last byte, and nowhere else. */
-static const char *check_text_of_program(void)
+static const char *engine_accepts_sites_only_in_the_text(void)
 {
 	unsigned long start, end;
 
@@ -503,7 +503,7 @@ static const char *switch_row(struct patcher_poke *pokes, unsigned int set, bool
  * Check all batches of a row of sites, in both orders.  The memory before the pokes, or behind
  * them, cannot be read.
  */
-static const char *check_batches_of_a_row(void)
+static const char *engine_reads_only_the_given_pokes(void)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	u8 *memory = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -563,7 +563,7 @@ static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
 }
 
 /* Check that a table is sorted, and is refused if any two of its sites overlap. */
-static const char *check_overlaps_in_table(void)
+static const char *engine_sorts_tables_and_refuses_overlaps(void)
 {
 	static const struct {
 		int at[SITES];
@@ -600,19 +600,26 @@ static const char *check_overlaps_in_table(void)
 }
 
 const struct test_case engine_cases[] = {
-	{ "engine_refuses_runs_in_core_text", check_runs_are_refused_in_core_text, clean_up },
-	{ "engine_refuses_runs_that_are_prefixes", check_no_run_is_a_prefix, clean_up },
-	{ "engine_refuses_changes_of_core_text", check_no_core_text, clean_up },
-	{ "engine_keeps_core_tables_until_handlers_end", check_core_table_drained, clean_up },
-	{ "engine_unregistering_waits_for_handlers", check_unregister_waits, clean_up },
-	{ "engine_accepts_jumps_only_to_the_end_of_runs", check_runs_that_jump, clean_up },
-	{ "engine_waits_for_tasks_inside_runs", check_waits_for_tasks, clean_up },
-	{ "engine_threads_continue_behind_runs", check_threads_continue_behind_runs, clean_up },
-	{ "engine_refuses_calls_with_shadow_stack", check_no_call_with_shadow_stack, clean_up },
-	{ "engine_accepts_sites_only_in_the_text", check_text_of_program, NULL },
-	{ "engine_reads_only_the_given_pokes", check_batches_of_a_row, clean_up },
-	{ "engine_sorts_tables_and_refuses_overlaps", check_overlaps_in_table, NULL },
-	{ "engine_refuses_sites_with_changed_bytes", check_changed_bytes, clean_up },
+	{ "engine_refuses_runs_in_core_text", engine_refuses_runs_in_core_text, clean_up },
+	{ "engine_refuses_runs_that_are_prefixes", engine_refuses_runs_that_are_prefixes,
+	  clean_up },
+	{ "engine_refuses_changes_of_core_text", engine_refuses_changes_of_core_text, clean_up },
+	{ "engine_keeps_core_tables_for_handlers", engine_keeps_core_tables_for_handlers,
+	  clean_up },
+	{ "engine_unregistering_waits_for_handlers", engine_unregistering_waits_for_handlers,
+	  clean_up },
+	{ "engine_accepts_jumps_only_to_ends_of_runs", engine_accepts_jumps_only_to_ends_of_runs,
+	  clean_up },
+	{ "engine_waits_for_tasks_inside_runs", engine_waits_for_tasks_inside_runs, clean_up },
+	{ "engine_threads_continue_behind_runs", engine_threads_continue_behind_runs, clean_up },
+	{ "engine_refuses_calls_with_shadow_stack", engine_refuses_calls_with_shadow_stack,
+	  clean_up },
+	{ "engine_accepts_sites_only_in_the_text", engine_accepts_sites_only_in_the_text, NULL },
+	{ "engine_reads_only_the_given_pokes", engine_reads_only_the_given_pokes, clean_up },
+	{ "engine_sorts_tables_and_refuses_overlaps", engine_sorts_tables_and_refuses_overlaps,
+	  NULL },
+	{ "engine_refuses_sites_with_changed_bytes", engine_refuses_sites_with_changed_bytes,
+	  clean_up },
 };
 
 const unsigned int engine_nr_cases = ARRAY_SIZE(engine_cases);

@@ -55,7 +55,7 @@ static int hit_in_many_threads(void)
 }
 
 /* Check that the first hit in each of many threads does not change errno. */
-static const char *check_errno_of_first_hits(void)
+static const char *errno_is_kept_by_first_hits(void)
 {
 	unsigned int before = called;
 	int err;
@@ -85,7 +85,7 @@ static void set_errno(void *private, const struct sdt_hit *hit)
 }
 
 /* Check that errno is restored after a breakpoint whose handler has changed errno. */
-static const char *check_breakpoints_keep_errno(void)
+static const char *errno_is_kept_by_breakpoints(void)
 {
 	unsigned int before = called;
 
@@ -99,8 +99,8 @@ static const char *check_breakpoints_keep_errno(void)
 }
 
 const struct test_case errno_cases[] = {
-	{ "errno_is_kept_by_first_hits", check_errno_of_first_hits, NULL },
-	{ "errno_is_kept_by_breakpoints", check_breakpoints_keep_errno, NULL },
+	{ "errno_is_kept_by_first_hits", errno_is_kept_by_first_hits, NULL },
+	{ "errno_is_kept_by_breakpoints", errno_is_kept_by_breakpoints, NULL },
 };
 
 const unsigned int errno_nr_cases = ARRAY_SIZE(errno_cases);

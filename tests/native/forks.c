@@ -81,14 +81,14 @@ static const char *change_in_parent_and_child(void)
 	return NULL;
 }
 
-static const char *check_separate_texts(void)
+static const char *fork_separates_the_texts(void)
 {
 	EXPECT(open_pipes());
 	return change_in_parent_and_child();
 }
 
 /* Check that a process that cannot open files can fork: copying the text needs no descriptor. */
-static const char *check_fork_without_descriptors(void)
+static const char *fork_needs_no_descriptors(void)
 {
 	struct rlimit none = { 0, 0 };
 	pid_t child;
@@ -125,7 +125,7 @@ static int fork_once_without_memory(void)
 }
 
 /* Check that a child without memory for its own text exits with a message, if stderr is open. */
-static const char *check_fork_without_memory(void)
+static const char *fork_without_memory_ends_the_child(void)
 {
 	char message[256] = "";
 	pid_t child;
@@ -147,7 +147,7 @@ static const char *check_fork_without_memory(void)
 }
 
 /* Check that fork() adds no mapping to the parent, and none to the child. */
-static const char *check_mappings_after_fork(void)
+static const char *fork_adds_no_mapping(void)
 {
 	int nr;
 	pid_t child;
@@ -187,7 +187,7 @@ static void read_value_in_handler(int sig)
  * Change the value in the parent while a signal handler runs in the child, inside fork().  Check
  * that the child still reads the old value.
  */
-static const char *check_signal_in_fork(void)
+static const char *fork_lets_signal_handlers_read_old_value(void)
 {
 	struct sigaction action = { .sa_handler = read_value_in_handler }, before;
 	pid_t child;
@@ -248,7 +248,7 @@ static unsigned int count_forks_during_changes(void)
  * Check that fork() does not wait for other threads to make all their changes: more than half of
  * the forks must succeed before the first thread finishes.
  */
-static const char *check_fork_during_changes(void)
+static const char *fork_does_not_wait_for_all_changes(void)
 {
 	pthread_t threads[CHANGERS];
 	unsigned int i, nr, good = 0;
@@ -305,7 +305,7 @@ static bool is_sleeping(pid_t thread)
 }
 
 /* Check that fork() waits for a held mutex: the thread must sleep, and not fork yet. */
-static const char *check_fork_waits_for_mutex(void)
+static const char *fork_waits_for_mutexes(void)
 {
 	void *reaped = NULL;
 	pthread_t thread;
@@ -330,13 +330,14 @@ static const char *check_fork_waits_for_mutex(void)
 }
 
 const struct test_case fork_cases[] = {
-	{ "fork_waits_for_mutexes", check_fork_waits_for_mutex, NULL },
-	{ "fork_separates_the_texts", check_separate_texts, close_pipes },
-	{ "fork_needs_no_descriptors", check_fork_without_descriptors, close_pipes },
-	{ "fork_without_memory_ends_the_child", check_fork_without_memory, close_pipes },
-	{ "fork_adds_no_mapping", check_mappings_after_fork, NULL },
-	{ "fork_lets_signal_handlers_read_the_old_value", check_signal_in_fork, close_pipes },
-	{ "fork_does_not_wait_for_all_changes", check_fork_during_changes, NULL },
+	{ "fork_waits_for_mutexes", fork_waits_for_mutexes, NULL },
+	{ "fork_separates_the_texts", fork_separates_the_texts, close_pipes },
+	{ "fork_needs_no_descriptors", fork_needs_no_descriptors, close_pipes },
+	{ "fork_without_memory_ends_the_child", fork_without_memory_ends_the_child, close_pipes },
+	{ "fork_adds_no_mapping", fork_adds_no_mapping, NULL },
+	{ "fork_lets_signal_handlers_read_old_value", fork_lets_signal_handlers_read_old_value,
+	  close_pipes },
+	{ "fork_does_not_wait_for_all_changes", fork_does_not_wait_for_all_changes, NULL },
 };
 
 const unsigned int fork_nr_cases = ARRAY_SIZE(fork_cases);

@@ -76,7 +76,7 @@ do {										\
 	EXPECT(!parse_all_conversions(format));						\
 } while (0)
 
-static const char *check_numbers(void)
+static const char *format_prints_numbers(void)
 {
 	EXPECT_AS_PRINTF("plain text, 100%%");
 	EXPECT_AS_PRINTF("%d %i %u", INT_MIN, INT_MAX, UINT_MAX);
@@ -94,7 +94,7 @@ static const char *check_numbers(void)
 	return NULL;
 }
 
-static const char *check_strings(void)
+static const char *format_prints_strings(void)
 {
 	EXPECT_AS_PRINTF("%s", "");
 	EXPECT_AS_PRINTF("[%s] [%5s] [%-5s] [%1s]", "abc", "abc", "abc", "abc");
@@ -103,7 +103,7 @@ static const char *check_strings(void)
 	return NULL;
 }
 
-static const char *check_bad_strings(void)
+static const char *format_prints_bad_strings(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -123,7 +123,7 @@ static const char *check_bad_strings(void)
 	return NULL;
 }
 
-static const char *check_refused_formats(void)
+static const char *format_refuses_invalid_conversions(void)
 {
 	static const char *const bad[] = {
 		"%", "a%", "%n", "%hn", "%d %n", "%f", "%Lf", "%a", "%m", "%y", "%256d", "%.256d",
@@ -142,7 +142,7 @@ static const char *check_refused_formats(void)
 	return NULL;
 }
 
-static const char *check_byte_arrays(void)
+static const char *format_prints_byte_arrays(void)
 {
 	static const u8 bytes[FORMAT_ARRAY] = { 0x00, 0x1b, 0xc4, 0x0a, 0xff, 0x80, 0x7f };
 
@@ -180,7 +180,7 @@ static const struct {
 	{ "8phC", '\0', 8, ':', "" }, { "8phD", '\0', 8, '-', "" }, { "8phN:", '\0', 8, '\0', ":" },
 };
 
-static const char *check_pointers(void)
+static const char *format_parses_pointers(void)
 {
 	struct format_conversion conversion;
 	const char *rest;
@@ -197,7 +197,7 @@ static const char *check_pointers(void)
 }
 
 /* Check that a text never takes more bytes than the given size. */
-static const char *check_size_limit(void)
+static const char *format_writes_at_most_the_given_size(void)
 {
 	static const char format[] = "abc %8d %s %-9x %.7d %p %c %%";
 	unsigned int size, length;
@@ -214,13 +214,13 @@ static const char *check_size_limit(void)
 }
 
 const struct test_case format_cases[] = {
-	{ "format_prints_numbers", check_numbers, NULL },
-	{ "format_prints_strings", check_strings, NULL },
-	{ "format_prints_bad_strings", check_bad_strings, NULL },
-	{ "format_prints_byte_arrays", check_byte_arrays, NULL },
-	{ "format_parses_pointers", check_pointers, NULL },
-	{ "format_refuses_invalid_conversions", check_refused_formats, NULL },
-	{ "format_writes_at_most_the_given_size", check_size_limit, NULL },
+	{ "format_prints_numbers", format_prints_numbers, NULL },
+	{ "format_prints_strings", format_prints_strings, NULL },
+	{ "format_prints_bad_strings", format_prints_bad_strings, NULL },
+	{ "format_prints_byte_arrays", format_prints_byte_arrays, NULL },
+	{ "format_parses_pointers", format_parses_pointers, NULL },
+	{ "format_refuses_invalid_conversions", format_refuses_invalid_conversions, NULL },
+	{ "format_writes_at_most_the_given_size", format_writes_at_most_the_given_size, NULL },
 };
 
 const unsigned int format_nr_cases = ARRAY_SIZE(format_cases);

@@ -62,7 +62,7 @@ static const struct bench_group own_group = {
 	.block = fill_own_block, .block_samples = get_own_sample_count,
 };
 
-static const char *check_wrong_block_function(void)
+static const char *run_checks_results_of_block_functions(void)
 {
 	struct bench_config config = { .blocks = 4, .seed = 5 };
 	struct bench_result result = { 0 };
@@ -96,7 +96,7 @@ static bool is_refused(const struct bench_group *group, const char *word)
 	return why && strstr(why, word);
 }
 
-static const char *check_bad_groups(void)
+static const char *run_refuses_invalid_groups(void)
 {
 	static const char *const commands[] = { "start", "stop", "reset", "blocks", "cpu", "seed" };
 	struct bench_variant variants[] = {
@@ -140,7 +140,7 @@ static const char *check_bad_groups(void)
 }
 
 /* Check that a group has 2 to BENCH_MAX_VARIANTS variants; 1 is enough for a block function. */
-static const char *check_numbers_of_variants(void)
+static const char *run_limits_the_number_of_variants(void)
 {
 	static struct bench_variant variants[BENCH_MAX_VARIANTS + 1];
 	static char names[ARRAY_SIZE(variants)][8];
@@ -163,7 +163,7 @@ static const char *check_numbers_of_variants(void)
 }
 
 /* Check that each variant of a group must have all layouts, as many as the first variant has. */
-static const char *check_layouts_of_groups(void)
+static const char *run_refuses_groups_that_lack_layouts(void)
 {
 	bench_op *first[BENCH_LAYOUTS + 1], *second[BENCH_LAYOUTS + 1];
 	struct bench_variant variants[] = {
@@ -201,7 +201,7 @@ static const char *check_layouts_of_groups(void)
 }
 
 /* Check that loop counts are accepted only if they ascend or are all 0, and names only if valid. */
-static const char *check_loops_and_names_of_groups(void)
+static const char *run_refuses_invalid_names_and_loop_counts(void)
 {
 	static const u32 good[][BENCH_LOOP_COUNTS] = { { 0, 0, 0 }, { 1, 2, 3 }, { 5, 90, 91 } };
 	static const u32 bad[][BENCH_LOOP_COUNTS] = {
@@ -252,7 +252,7 @@ static const char *check_loops_and_names_of_groups(void)
  * for each, that it fills in no further changes, whose array is the first allocation of the setup,
  * and that all sites are off after the teardown.
  */
-static const char *check_switching_of_sites(void)
+static const char *run_switches_only_the_first_sites(void)
 {
 	static const struct {
 		enum sites_method method;
@@ -297,7 +297,7 @@ static const char *check_switching_of_sites(void)
  * Check that the steps of a batch can be measured one by one: that each call returns 0, gives each
  * site an address of its own, and leaves no mapping.
  */
-static const char *check_steps_of_a_batch(void)
+static const char *run_measures_steps_of_a_batch(void)
 {
 	static struct patcher_poke pokes[SITES_AND_A_BYTE];
 	struct sites_stores stores = { pokes, SITES_AND_A_BYTE };
@@ -358,7 +358,7 @@ static const char *check_observer_thread(void)
 }
 
 /* Check that the observer thread runs from the setup of a group to its teardown, and no longer. */
-static const char *check_observer_thread_on_two_cpus(void)
+static const char *run_stops_the_observer_thread_at_teardown(void)
 {
 	cpu_set_t before, one;
 	const char *failed;
@@ -397,7 +397,7 @@ static u64 time_code(void)
  * Check that cold-icache-memory evicts the code, which then takes more than twice as long, and that
  * cold-icache-l1 evicts nothing, also after cold-icache-memory.
  */
-static const char *check_evicted_code(void)
+static const char *run_evicts_code_in_cold_groups(void)
 {
 	int err = bench_cold_icache_memory.setup();
 	u64 evicted;
@@ -444,7 +444,7 @@ static unsigned int count_readings(const struct bench_variant *variant, u32 loop
 }
 
 /* Check that the hooks of profilers in function-entry read the TSC once per pass, others never. */
-static const char *check_profiling_hooks(void)
+static const char *run_reads_the_tsc_in_profiler_hooks(void)
 {
 	unsigned int i, seen = 0;
 
@@ -469,7 +469,7 @@ static const char *check_profiling_hooks(void)
  * Check that every group of kmarkers satisfies the rules for groups of users' modules and programs.
  * The group of peers (other tracers) is an exception: it has no variants before peers are loaded.
  */
-static const char *check_own_groups(void)
+static const char *run_accepts_all_builtin_groups(void)
 {
 	unsigned int i;
 
@@ -514,7 +514,7 @@ static bool read_caches_of_cpu(unsigned int cpu, struct bench_caches *caches)
 }
 
 /* Check that the sizes of the caches are those that the kernel found. */
-static const char *check_cache_sizes(void)
+static const char *run_reads_cache_sizes_like_the_kernel(void)
 {
 	unsigned int cpu = raw_smp_processor_id();
 	u64 code = 0, middle = 0, last = 0;
@@ -542,18 +542,20 @@ static const char *check_cache_sizes(void)
 }
 
 const struct test_case group_cases[] = {
-	{ "run_accepts_all_builtin_groups", check_own_groups, NULL },
-	{ "run_checks_results_of_block_functions", check_wrong_block_function, NULL },
-	{ "run_refuses_invalid_groups", check_bad_groups, NULL },
-	{ "run_limits_the_number_of_variants", check_numbers_of_variants, NULL },
-	{ "run_refuses_groups_that_lack_layouts", check_layouts_of_groups, NULL },
-	{ "run_refuses_invalid_names_and_loop_counts", check_loops_and_names_of_groups, NULL },
-	{ "run_reads_cache_sizes_like_the_kernel", check_cache_sizes, NULL },
-	{ "run_switches_only_the_first_sites", check_switching_of_sites, NULL },
-	{ "run_measures_steps_of_a_batch", check_steps_of_a_batch, NULL },
-	{ "run_stops_the_observer_thread_at_teardown", check_observer_thread_on_two_cpus, NULL },
-	{ "run_evicts_code_in_cold_groups", check_evicted_code, NULL },
-	{ "run_reads_the_tsc_in_profiler_hooks", check_profiling_hooks, NULL },
+	{ "run_accepts_all_builtin_groups", run_accepts_all_builtin_groups, NULL },
+	{ "run_checks_results_of_block_functions", run_checks_results_of_block_functions, NULL },
+	{ "run_refuses_invalid_groups", run_refuses_invalid_groups, NULL },
+	{ "run_limits_the_number_of_variants", run_limits_the_number_of_variants, NULL },
+	{ "run_refuses_groups_that_lack_layouts", run_refuses_groups_that_lack_layouts, NULL },
+	{ "run_refuses_invalid_names_and_loop_counts", run_refuses_invalid_names_and_loop_counts,
+	  NULL },
+	{ "run_reads_cache_sizes_like_the_kernel", run_reads_cache_sizes_like_the_kernel, NULL },
+	{ "run_switches_only_the_first_sites", run_switches_only_the_first_sites, NULL },
+	{ "run_measures_steps_of_a_batch", run_measures_steps_of_a_batch, NULL },
+	{ "run_stops_the_observer_thread_at_teardown", run_stops_the_observer_thread_at_teardown,
+	  NULL },
+	{ "run_evicts_code_in_cold_groups", run_evicts_code_in_cold_groups, NULL },
+	{ "run_reads_the_tsc_in_profiler_hooks", run_reads_the_tsc_in_profiler_hooks, NULL },
 };
 
 const unsigned int group_nr_cases = ARRAY_SIZE(group_cases);

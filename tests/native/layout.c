@@ -44,7 +44,7 @@ static const char *describe_fields(const char *format)
 
 #define EXPECT_FIELDS(format, wanted)	EXPECT(!strcmp(describe_fields(format), wanted))
 
-static const char *check_field_names(void)
+static const char *layout_names_fields(void)
 {
 	EXPECT_FIELDS("sector %llu bytes %u",
 		      "sector unsigned long 8 8 0, bytes unsigned int 16 4 0");
@@ -76,7 +76,7 @@ static const char *check_field_names(void)
 /*
  * Check that a field argN is always the N-th field, and that all names of a format are different.
  */
-static const char *check_unique_names(void)
+static const char *layout_gives_each_field_a_unique_name(void)
 {
 	EXPECT_FIELDS("arg2 %d %d", "arg1 int 8 4 1, arg2 int 12 4 1");
 	EXPECT_FIELDS("%d arg1 %d", "arg1 int 8 4 1, arg2 int 12 4 1");
@@ -86,7 +86,7 @@ static const char *check_unique_names(void)
 	return NULL;
 }
 
-static const char *check_refused_formats(void)
+static const char *layout_refuses_invalid_formats(void)
 {
 	static char arrays[LAYOUT_RECORD / 64 * sizeof("%64ph")];
 	char format[2 * (MARKER_MAX_ARGS + 1) + 1] = "";
@@ -126,7 +126,7 @@ static bool fmt_is(const char *format, const char *wanted)
 	return same;
 }
 
-static const char *check_print_fmt(void)
+static const char *layout_writes_print_fmt(void)
 {
 	EXPECT(fmt_is("sector %llu bytes %u",
 		      "\"sector %lu bytes %u\", REC->sector, REC->bytes"));
@@ -145,7 +145,7 @@ static const char *check_print_fmt(void)
  * Check that a print fmt has only conversions that the tracers of Debian 12 support.  The tracers
  * take no argument for any other conversion, so later conversions would print wrong arguments.
  */
-static const char *check_supported_conversions(void)
+static const char *layout_uses_only_supported_conversions(void)
 {
 	EXPECT(fmt_is("c %c %-3c", "\"c %s %-3s\", REC->c, REC->arg2"));
 	EXPECT(fmt_is("t %td z %zu L %Lx", "\"t %ld z %lu L %lx\", REC->t, REC->z, REC->L"));
@@ -164,7 +164,7 @@ static const char *check_supported_conversions(void)
 }
 
 /* Check that a conversion of a print fmt has at most one star, for its width or its precision. */
-static const char *check_stars(void)
+static const char *layout_uses_at_most_one_star(void)
 {
 	EXPECT(fmt_is("%*d", "\"%*d\", (REC->arg1 & 0xffffff00) ? 0 : REC->arg1, REC->arg2"));
 	EXPECT(fmt_is("%+.*d", "\"%s%.*d\", (REC->arg2 & 0x80000000) ? \"\" : \"+\", "
@@ -251,7 +251,7 @@ static const char *pick_string(unsigned int *left, const char *const *from, unsi
 #define PICK(left, from)	pick_string(&(left), from, ARRAY_SIZE(from))
 
 /* Check all combinations of flags, widths, precisions, lengths and types. */
-static const char *check_all_combinations(void)
+static const char *layout_gives_each_conversion_its_arguments(void)
 {
 	static const char *const minus[] = { "", "-" }, *const plus[] = { "", "+", " ", "+ " };
 	static const char *const hash[] = { "", "#" }, *const zero[] = { "", "0" };
@@ -314,7 +314,7 @@ do {										\
 	EXPECT(__text && !strcmp(__text, wanted));				\
 } while (0)
 
-static const char *check_arguments(void)
+static const char *layout_reads_back_arguments(void)
 {
 	EXPECT_PRINTED("-1 255 -2 65535", "%hhd %hhu %hd %hu", -1, 255, -2, 65535);
 	EXPECT_PRINTED("-3 4294967293 -4 18446744073709551612", "%d %u %ld %lu", -3, -3, -4L, -4L);
@@ -328,7 +328,7 @@ static const char *check_arguments(void)
 	return NULL;
 }
 
-static const char *check_arrays(void)
+static const char *layout_reads_back_arrays(void)
 {
 	static const u8 bytes[] = { 0x00, 0x1f, 0xa0, 0xff, 0x05, 0x60, 0x07 };
 
@@ -342,7 +342,7 @@ static const char *check_arrays(void)
 }
 
 /* Check strings without a terminating zero, at the end of readable memory. */
-static const char *check_unterminated_strings(void)
+static const char *layout_reads_unterminated_strings(void)
 {
 	long page = sysconf(_SC_PAGESIZE);
 	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -360,7 +360,7 @@ static const char *check_unterminated_strings(void)
 	return NULL;
 }
 
-static const char *check_long_strings(void)
+static const char *layout_truncates_long_strings(void)
 {
 	static char many[3 * MARKER_MAX_ARGS + 1], endless[LAYOUT_RECORD + 1];
 	unsigned int i;
@@ -380,7 +380,7 @@ static const char *check_long_strings(void)
 }
 
 /* Check that a precision limits the bytes of a string in the record. */
-static const char *check_precisions(void)
+static const char *layout_limits_strings_by_precision(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%.2s %.*s", HEAD);
 	unsigned long slots[] = { (unsigned long)"abcd", 3, (unsigned long)"abcd" };
@@ -395,7 +395,7 @@ static const char *check_precisions(void)
 }
 
 /* Check a string that becomes longer, shorter or unreadable between measuring and copying. */
-static const char *check_changing_string(void)
+static const char *layout_accepts_strings_that_change(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%s", HEAD);
 	char string[] = "four";
@@ -420,7 +420,7 @@ static const char *check_changing_string(void)
 }
 
 /* Check that a record is refused if it is too short, or if a string is not inside the record. */
-static const char *check_refused_records(void)
+static const char *layout_refuses_invalid_records(void)
 {
 	struct record_layout *layout = kmarkers_layout_make("%s", HEAD);
 	unsigned long slots[] = { (unsigned long)"four" };
@@ -444,20 +444,21 @@ static const char *check_refused_records(void)
 }
 
 const struct test_case layout_cases[] = {
-	{ "layout_names_fields", check_field_names, NULL },
-	{ "layout_gives_each_field_a_unique_name", check_unique_names, NULL },
-	{ "layout_refuses_invalid_formats", check_refused_formats, NULL },
-	{ "layout_writes_print_fmt", check_print_fmt, NULL },
-	{ "layout_uses_only_supported_conversions", check_supported_conversions, NULL },
-	{ "layout_uses_at_most_one_star", check_stars, NULL },
-	{ "layout_gives_each_conversion_its_arguments", check_all_combinations, NULL },
-	{ "layout_reads_back_arguments", check_arguments, NULL },
-	{ "layout_reads_back_arrays", check_arrays, NULL },
-	{ "layout_reads_unterminated_strings", check_unterminated_strings, NULL },
-	{ "layout_truncates_long_strings", check_long_strings, NULL },
-	{ "layout_limits_strings_by_precision", check_precisions, NULL },
-	{ "layout_accepts_strings_that_change", check_changing_string, NULL },
-	{ "layout_refuses_invalid_records", check_refused_records, NULL },
+	{ "layout_names_fields", layout_names_fields, NULL },
+	{ "layout_gives_each_field_a_unique_name", layout_gives_each_field_a_unique_name, NULL },
+	{ "layout_refuses_invalid_formats", layout_refuses_invalid_formats, NULL },
+	{ "layout_writes_print_fmt", layout_writes_print_fmt, NULL },
+	{ "layout_uses_only_supported_conversions", layout_uses_only_supported_conversions, NULL },
+	{ "layout_uses_at_most_one_star", layout_uses_at_most_one_star, NULL },
+	{ "layout_gives_each_conversion_its_arguments", layout_gives_each_conversion_its_arguments,
+	  NULL },
+	{ "layout_reads_back_arguments", layout_reads_back_arguments, NULL },
+	{ "layout_reads_back_arrays", layout_reads_back_arrays, NULL },
+	{ "layout_reads_unterminated_strings", layout_reads_unterminated_strings, NULL },
+	{ "layout_truncates_long_strings", layout_truncates_long_strings, NULL },
+	{ "layout_limits_strings_by_precision", layout_limits_strings_by_precision, NULL },
+	{ "layout_accepts_strings_that_change", layout_accepts_strings_that_change, NULL },
+	{ "layout_refuses_invalid_records", layout_refuses_invalid_records, NULL },
 };
 
 const unsigned int layout_nr_cases = ARRAY_SIZE(layout_cases);

@@ -71,7 +71,7 @@ static bool are_values_listed_once(void)
 	return last;
 }
 
-static const char *check_list_of_values(void)
+static const char *imv_lists_values(void)
 {
 	char line[80];
 
@@ -102,7 +102,7 @@ static int run_sdt_command(const char *text)
 	return sdt_run_command(line);
 }
 
-static const char *check_list_of_sdt_sites(void)
+static const char *sdt_lists_sites(void)
 {
 	static const char *const wrong[] = {
 		"io-start", "io-start  count", "io-start count ", "io-start counts", "a:b:c:d:e count",
@@ -176,7 +176,7 @@ static bool has_one_handler_at_first_site(void)
  * Check that a handler that cannot be attached to all sites of its pattern is attached to none, and
  * that other handlers stay attached.  The first site has a handler already.
  */
-static const char *check_failed_attachments(void)
+static const char *sdt_attaches_to_all_sites_or_none(void)
 {
 	unsigned int nth;
 	bool failed;
@@ -207,7 +207,7 @@ static const char *check_failed_attachments(void)
 }
 
 /* Check that a detached handler is not called, even if the sites cannot be switched off. */
-static const char *check_failed_detachments(void)
+static const char *sdt_detaches_from_sites_that_stay_on(void)
 {
 	unsigned int nth;
 	bool failed;
@@ -257,7 +257,7 @@ static int show_attachments(struct seq_file *m, void *unused)
  * Check that a hit is counted once, although two counting patterns match its site.  Also check the
  * list of attached handlers, which has no handlers of trace events.
  */
-static const char *check_list_of_attachments(void)
+static const char *sdt_lists_attached_handlers(void)
 {
 	static const char lines[] =
 		"twice count 1\nnomem-* count 2\nlist:::twice count 1\nnomem-first 0x";
@@ -304,7 +304,7 @@ static bool attach_and_read_messages(const char *pattern, char *said, size_t siz
 }
 
 /* Check that a message names a pattern that matches no site, and that other patterns have none. */
-static const char *check_message_of_waiting_pattern(void)
+static const char *sdt_reports_patterns_without_sites(void)
 {
 	static const char waiting[] =
 		"kmarkers_sdt: pattern waits: matches no site yet; applies to modules loaded later\n";
@@ -356,7 +356,7 @@ static const char *check_update_counts_locked(void)
 	return NULL;
 }
 
-static const char *check_update_counts(void)
+static const char *imv_counts_updates(void)
 {
 	const char *failed;
 
@@ -381,7 +381,7 @@ static int show_markers(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static const char *check_list_of_markers(void)
+static const char *markers_are_listed_with_state(void)
 {
 	hit_listed();
 	EXPECT(has_line(get_text(show_markers),
@@ -440,7 +440,7 @@ static bool have_enabled_probes(bool on)
  * names.  If an allocation fails, the setup either registers all probes nevertheless, or fails and
  * registers none.
  */
-static const char *check_enabled_probes(void)
+static const char *run_registers_all_probes_or_none(void)
 {
 	unsigned int nth;
 	bool failed;
@@ -470,7 +470,7 @@ static void count_site(void *data, const struct patcher_table *table,
 	nr_sites += patcher_site_key(site) == (unsigned long)data;
 }
 
-static const char *check_sites_of_value(void)
+static const char *patcher_visits_each_site(void)
 {
 	nr_sites = 0;
 	patcher_for_each_site(count_site, &listed__imv);
@@ -549,7 +549,7 @@ static int show_samples(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static const char *check_setup_and_teardown(void)
+static const char *run_calls_setup_and_teardown(void)
 {
 	struct bench_config config = { .blocks = 3, .seed = 7 };
 
@@ -570,7 +570,7 @@ static const char *check_setup_and_teardown(void)
 	return NULL;
 }
 
-static const char *check_printed_samples(void)
+static const char *output_prints_samples(void)
 {
 	struct bench_config config = { .blocks = 5, .seed = 7 };
 
@@ -604,7 +604,7 @@ static unsigned int return_four(void)
 }
 
 /* Check a group with its own function that measures a block: medians are printed for each size. */
-static const char *check_printed_sizes(void)
+static const char *output_prints_medians_by_size(void)
 {
 	struct bench_config config = { .blocks = 5 };
 	struct bench_group own = group;
@@ -623,7 +623,7 @@ static const char *check_printed_sizes(void)
  * Check that compute_slope() uses more than 64 bits for windows of half a second, and clamps slopes
  * of windows of days.
  */
-static const char *check_long_windows(void)
+static const char *output_clamps_slopes_of_long_windows(void)
 {
 	static struct bench_sample samples[2 * BENCH_LOOP_COUNTS];
 	unsigned int i;
@@ -656,21 +656,25 @@ static void clean_up_results(void)
 }
 
 const struct test_case listing_cases[] = {
-	{ "imv_lists_values", check_list_of_values, clean_up_results },
-	{ "imv_counts_updates", check_update_counts, clean_up_results },
-	{ "markers_are_listed_with_state", check_list_of_markers, clean_up_markers },
-	{ "sdt_lists_sites", check_list_of_sdt_sites, clean_up_results },
-	{ "sdt_attaches_to_all_sites_or_none", check_failed_attachments, clean_up_attachments },
-	{ "sdt_detaches_from_sites_that_stay_on", check_failed_detachments, clean_up_attachments },
-	{ "sdt_lists_attached_handlers", check_list_of_attachments, clean_up_lists_of_attachments },
-	{ "sdt_reports_patterns_without_sites", check_message_of_waiting_pattern,
+	{ "imv_lists_values", imv_lists_values, clean_up_results },
+	{ "imv_counts_updates", imv_counts_updates, clean_up_results },
+	{ "markers_are_listed_with_state", markers_are_listed_with_state, clean_up_markers },
+	{ "sdt_lists_sites", sdt_lists_sites, clean_up_results },
+	{ "sdt_attaches_to_all_sites_or_none", sdt_attaches_to_all_sites_or_none,
 	  clean_up_attachments },
-	{ "run_registers_all_probes_or_none", check_enabled_probes, clean_up_results },
-	{ "patcher_visits_each_site", check_sites_of_value, clean_up_results },
-	{ "run_calls_setup_and_teardown", check_setup_and_teardown, clean_up_results },
-	{ "output_prints_samples", check_printed_samples, clean_up_results },
-	{ "output_prints_medians_by_size", check_printed_sizes, clean_up_results },
-	{ "output_clamps_slopes_of_long_windows", check_long_windows, clean_up_results },
+	{ "sdt_detaches_from_sites_that_stay_on", sdt_detaches_from_sites_that_stay_on,
+	  clean_up_attachments },
+	{ "sdt_lists_attached_handlers", sdt_lists_attached_handlers,
+	  clean_up_lists_of_attachments },
+	{ "sdt_reports_patterns_without_sites", sdt_reports_patterns_without_sites,
+	  clean_up_attachments },
+	{ "run_registers_all_probes_or_none", run_registers_all_probes_or_none, clean_up_results },
+	{ "patcher_visits_each_site", patcher_visits_each_site, clean_up_results },
+	{ "run_calls_setup_and_teardown", run_calls_setup_and_teardown, clean_up_results },
+	{ "output_prints_samples", output_prints_samples, clean_up_results },
+	{ "output_prints_medians_by_size", output_prints_medians_by_size, clean_up_results },
+	{ "output_clamps_slopes_of_long_windows", output_clamps_slopes_of_long_windows,
+	  clean_up_results },
 };
 
 const unsigned int listing_nr_cases = ARRAY_SIZE(listing_cases);

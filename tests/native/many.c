@@ -107,7 +107,7 @@ static void clean_up(void)
 	marker_synchronize_unregister();
 }
 
-static const char *check_connect(void)
+static const char *many_names_are_connected_at_once(void)
 {
 	EXPECT(hit_and_check_calls(0, 0, 0, 0));
 	EXPECT(!connect_links());
@@ -125,7 +125,7 @@ static const char *check_connect(void)
 /*
  * Check that connecting several names takes one batch, and disconnecting the names another batch.
  */
-static const char *check_one_batch(void)
+static const char *many_names_take_one_batch(void)
 {
 	struct patcher_stats before, on, off;
 
@@ -142,7 +142,7 @@ static const char *check_one_batch(void)
 }
 
 /* Check that other probes of the same names stay connected when links are disconnected. */
-static const char *check_beside_other_probes(void)
+static const char *many_names_keep_other_probes(void)
 {
 	EXPECT(!marker_probe_register("many_value", "%d", count_call, &calls[4]));
 	EXPECT(!marker_register_many_typed(count_typed_call, &calls[3]));
@@ -154,7 +154,7 @@ static const char *check_beside_other_probes(void)
 }
 
 /* Check that no link is connected if the last link cannot be connected. */
-static const char *check_wrong_link(void)
+static const char *many_names_are_refused_with_a_wrong_link(void)
 {
 	struct marker_link bad[ARRAY_SIZE(links) + 1];
 
@@ -178,7 +178,7 @@ static const char *check_wrong_link(void)
 	return NULL;
 }
 
-static const char *check_connect_without_memory(void)
+static const char *many_names_stay_off_without_memory(void)
 {
 	unsigned int nth;
 	int err = -1;
@@ -213,7 +213,7 @@ static unsigned int count_enabled_markers(void)
  * Check that disconnecting works if an allocation fails: no probe is called, and all markers are
  * off, although they could not be switched in one batch.
  */
-static const char *check_disconnect_without_memory(void)
+static const char *many_names_are_disconnected_without_memory(void)
 {
 	bool failed = true;
 	unsigned int nth;
@@ -239,7 +239,7 @@ static int count_visit(void *data, const struct marker *marker)
 	return visited == 5;
 }
 
-static const char *check_iteration(void)
+static const char *markers_are_visited_until_stopped(void)
 {
 	visited = 0;
 	EXPECT(!marker_visit("many_jump", NULL, count_visit, "many_jump") && visited == 2);
@@ -284,7 +284,7 @@ static void collect_args(const char *fmt, ...)
 }
 
 /* Check that a probe of 2006 gets all arguments, in their order. */
-static const char *check_all_arguments(void)
+static const char *markers_2006_pass_every_argument(void)
 {
 	static const struct {
 		const char *name;
@@ -318,7 +318,7 @@ static bool is_same_code(void *data, const char *name, unsigned long code)
 /*
  * Check that probes whose code is unloaded are disconnected, and that other probes stay connected.
  */
-static const char *check_unloaded_probes(void)
+static const char *markers_disconnect_unloaded_probes(void)
 {
 	EXPECT(!connect_links());
 	EXPECT(!marker_probe_register("many_value", NULL, empty_probe, NULL));
@@ -361,7 +361,7 @@ static bool is_name_of_many(void *data, const char *name, unsigned long code)
 }
 
 /* Check that removed probes, whose elements remain in an array, are skipped and not counted. */
-static const char *check_unloaded_probes_among_removed(void)
+static const char *markers_skip_removed_probes_in_arrays(void)
 {
 	unsigned int i;
 
@@ -464,7 +464,7 @@ static unsigned int count_own_markers(void)
 }
 
 /* Check that a table is unregistered by its first record, and that other tables stay registered. */
-static const char *check_dropped_records(void)
+static const char *markers_tables_are_dropped_by_first_record(void)
 {
 	unsigned int i;
 
@@ -492,7 +492,7 @@ static const char *check_dropped_records(void)
  * Check that adding a table fails without any effect if an allocation fails, also if a probe is
  * connected to the name of a marker before the marker exists.
  */
-static const char *check_table_without_memory(void)
+static const char *markers_tables_need_memory_to_be_added(void)
 {
 	bool failed = true;
 	unsigned int nth;
@@ -515,7 +515,7 @@ static const char *check_table_without_memory(void)
  * Check that the sites of a table's markers are switched off when the table is unregistered, also
  * if an allocation fails, so that they cannot be switched in one batch.
  */
-static const char *check_dropped_table_without_memory(void)
+static const char *markers_tables_are_dropped_without_memory(void)
 {
 	bool failed = true;
 	unsigned int nth;
@@ -587,7 +587,7 @@ static unsigned int visit_ready_markers(struct module *module, struct marker *la
 }
 
 /* Check that the markers of a module may become trace events when the module is ready. */
-static const char *check_ready_modules(void)
+static const char *markers_of_ready_modules_are_visited(void)
 {
 	struct module *owner = NULL;
 
@@ -650,7 +650,7 @@ static bool remove_and_copy(struct probe_array **array, void *private)
  * Check that removing a probe copies the array if it has at most 16 probes, or if at least half of
  * its elements are removed probes.  In a copy, the probes have their order, without gaps.
  */
-static const char *check_removal_from_array(void)
+static const char *markers_arrays_are_copied_when_half_empty(void)
 {
 	struct probe_array *array = NULL, *old;
 	char private[40];
@@ -699,7 +699,7 @@ static int add_to_array(struct probe_array **array, unsigned int nr)
  * Check that a full array is replaced by one for twice as many probes as were not removed, and a
  * small array that a probe leaves by one for twice as many as it had, rounded up to a power of two.
  */
-static const char *check_capacities(void)
+static const char *markers_arrays_grow_to_twice_their_probes(void)
 {
 	static const unsigned int grown[] = { 2, 2, 4, 4, 8, 8, 8, 8, 16, 16 };
 	static const unsigned int shrunk[] = { 32, 32, 16, 16, 16, 16, 8, 8, 4 };
@@ -723,25 +723,30 @@ static const char *check_capacities(void)
 }
 
 const struct test_case many_cases[] = {
-	{ "many_names_are_connected_at_once", check_connect, clean_up },
-	{ "many_names_take_one_batch", check_one_batch, clean_up },
-	{ "many_names_keep_other_probes", check_beside_other_probes, clean_up },
-	{ "many_names_are_refused_with_a_wrong_link", check_wrong_link, clean_up },
-	{ "many_names_are_not_connected_without_memory", check_connect_without_memory, clean_up },
-	{ "many_names_are_disconnected_without_memory", check_disconnect_without_memory, clean_up },
-	{ "markers_are_visited_until_stopped", check_iteration, clean_up },
-	{ "markers_2006_pass_every_argument", check_all_arguments, clean_up_args },
-	{ "markers_disconnect_unloaded_probes", check_unloaded_probes, clean_up },
-	{ "markers_disconnect_unloaded_probes_among_removed", check_unloaded_probes_among_removed,
+	{ "many_names_are_connected_at_once", many_names_are_connected_at_once, clean_up },
+	{ "many_names_take_one_batch", many_names_take_one_batch, clean_up },
+	{ "many_names_keep_other_probes", many_names_keep_other_probes, clean_up },
+	{ "many_names_are_refused_with_a_wrong_link", many_names_are_refused_with_a_wrong_link,
+	  clean_up },
+	{ "many_names_stay_off_without_memory", many_names_stay_off_without_memory, clean_up },
+	{ "many_names_are_disconnected_without_memory", many_names_are_disconnected_without_memory,
+	  clean_up },
+	{ "markers_are_visited_until_stopped", markers_are_visited_until_stopped, clean_up },
+	{ "markers_2006_pass_every_argument", markers_2006_pass_every_argument, clean_up_args },
+	{ "markers_disconnect_unloaded_probes", markers_disconnect_unloaded_probes, clean_up },
+	{ "markers_skip_removed_probes_in_arrays", markers_skip_removed_probes_in_arrays,
 	  clean_up_many },
-	{ "markers_arrays_are_copied_when_half_empty", check_removal_from_array, NULL },
-	{ "markers_arrays_have_capacity_for_twice_the_probes", check_capacities, NULL },
-	{ "markers_tables_are_not_added_without_memory", check_table_without_memory,
+	{ "markers_arrays_are_copied_when_half_empty", markers_arrays_are_copied_when_half_empty,
+	  NULL },
+	{ "markers_arrays_grow_to_twice_their_probes", markers_arrays_grow_to_twice_their_probes,
+	  NULL },
+	{ "markers_tables_need_memory_to_be_added", markers_tables_need_memory_to_be_added,
 	  clean_up_own_tables },
-	{ "markers_tables_are_dropped_without_memory", check_dropped_table_without_memory,
+	{ "markers_tables_are_dropped_without_memory", markers_tables_are_dropped_without_memory,
 	  clean_up_own_tables },
-	{ "markers_of_ready_modules_are_visited", check_ready_modules, clean_up_own_tables },
-	{ "markers_tables_are_dropped_by_first_record", check_dropped_records,
+	{ "markers_of_ready_modules_are_visited", markers_of_ready_modules_are_visited,
+	  clean_up_own_tables },
+	{ "markers_tables_are_dropped_by_first_record", markers_tables_are_dropped_by_first_record,
 	  clean_up_own_tables },
 	{ "markers_leave_probes_without_memory", check_sites_without_memory,
 	  clean_up_own_tables },

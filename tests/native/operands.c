@@ -70,7 +70,7 @@ static const u8 unknown[][11] = {
 	{ 8, 0x49, 0xb8, 1, 0, 0, 0, 2 },	/* $0x200000001 to %r8 */
 };
 
-static const char *check_fetched_values(void)
+static const char *operands_are_fetched(void)
 {
 	const unsigned long other = 0x99887766;
 	struct pt_regs regs = {
@@ -92,7 +92,7 @@ static const char *check_fetched_values(void)
 	return NULL;
 }
 
-static const char *check_several_operands(void)
+static const char *operands_are_fetched_in_turn(void)
 {
 	static const u8 codes[] = { 8, 0x48, 0x89, 0xc8, -4, 0x48, 0xc7, 0xc0, 0xf9, 0xff, 0xff,
 				    0xff, 3 };
@@ -109,7 +109,7 @@ static const char *check_several_operands(void)
  * Check that an argument in memory that cannot be read is 0, for every size: the first page of a
  * program is never mapped.
  */
-static const char *check_unreadable_operands(void)
+static const char *operands_that_are_unreadable_are_zero(void)
 {
 	static const signed char sizes[] = { 1, 2, 4, 8, -1, -2, -4, -8 };
 	u8 codes[] = { 0, 0x48, 0x8b, 0x43, 0x08 };	/* 8(%rbx) */
@@ -125,7 +125,7 @@ static const char *check_unreadable_operands(void)
 	return NULL;
 }
 
-static const char *check_relative_operand(void)
+static const char *operands_are_relative_to_their_codes(void)
 {
 	static u8 codes[] = { 8, 0x48, 0x8b, 0x05, 4, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12 };
 	struct sdt_operand operand;
@@ -153,7 +153,7 @@ static const struct {
  * Check operands without a base register.  Also check that an operand is refused if it is longer
  * than the bytes that may be read.
  */
-static const char *check_baseless_operands(void)
+static const char *operands_without_a_base_are_decoded(void)
 {
 	struct kmarkers_memory found;
 	unsigned int i, max;
@@ -170,7 +170,7 @@ static const char *check_baseless_operands(void)
 	return NULL;
 }
 
-static const char *check_unknown_operands(void)
+static const char *operands_of_unknown_form_are_refused(void)
 {
 	struct sdt_operand operand;
 	unsigned int i;
@@ -181,12 +181,12 @@ static const char *check_unknown_operands(void)
 }
 
 const struct test_case operands_cases[] = {
-	{ "operands_are_fetched", check_fetched_values, NULL },
-	{ "operands_are_fetched_in_turn", check_several_operands, NULL },
-	{ "operands_that_are_unreadable_are_zero", check_unreadable_operands, NULL },
-	{ "operands_are_relative_to_their_codes", check_relative_operand, NULL },
-	{ "operands_without_a_base_are_decoded", check_baseless_operands, NULL },
-	{ "operands_of_unknown_form_are_refused", check_unknown_operands, NULL },
+	{ "operands_are_fetched", operands_are_fetched, NULL },
+	{ "operands_are_fetched_in_turn", operands_are_fetched_in_turn, NULL },
+	{ "operands_that_are_unreadable_are_zero", operands_that_are_unreadable_are_zero, NULL },
+	{ "operands_are_relative_to_their_codes", operands_are_relative_to_their_codes, NULL },
+	{ "operands_without_a_base_are_decoded", operands_without_a_base_are_decoded, NULL },
+	{ "operands_of_unknown_form_are_refused", operands_of_unknown_form_are_refused, NULL },
 };
 
 const unsigned int operands_nr_cases = ARRAY_SIZE(operands_cases);

@@ -160,7 +160,7 @@ static void clean_up(void)
 	standing.memory = NULL;
 }
 
-static const char *check_held_thread(void)
+static const char *prefixes_are_executed_by_a_held_thread(void)
 {
 	struct patcher_stats before, after;
 
@@ -191,7 +191,8 @@ static const char *check_held_thread(void)
 }
 
 const struct test_case prefixes_cases[] = {
-	{ "prefixes_are_executed_by_a_held_thread", check_held_thread, clean_up },
+	{ "prefixes_are_executed_by_a_held_thread", prefixes_are_executed_by_a_held_thread,
+	  clean_up },
 };
 
 const unsigned int prefixes_nr_cases = ARRAY_SIZE(prefixes_cases);

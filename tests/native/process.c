@@ -141,14 +141,14 @@ static __attribute__((constructor)) void register_fork_handlers(void)
 	pthread_atfork(count_fork, NULL, read_value_often);
 }
 
-static const char *check_read_before_start(void)
+static const char *process_reads_zero_before_start(void)
 {
 	EXPECT(read_first == 0);
 	EXPECT(_imv_read(value) != 0);
 	return NULL;
 }
 
-static const char *check_second_start(void)
+static const char *process_starts_once(void)
 {
 	EXPECT(kmarkers_start() == -EBUSY);
 	return NULL;
@@ -175,7 +175,7 @@ static void *fork_often(void *unused)
 	return NULL;
 }
 
-static const char *check_forks(void)
+static const char *process_fork_storm(void)
 {
 	const char *failed = change_while_running(fork_often);
 
@@ -185,7 +185,7 @@ static const char *check_forks(void)
 }
 
 /* Check that changes are refused in a child made by clone(2), which shares the text. */
-static const char *check_clone(void)
+static const char *process_refuses_changes_after_clone(void)
 {
 	pid_t child;
 
@@ -224,7 +224,7 @@ static bool change_without_descriptors(void)
 	return true;
 }
 
-static const char *check_closed_descriptors(void)
+static const char *process_needs_no_open_descriptors(void)
 {
 	pid_t child = fork();
 
@@ -260,13 +260,13 @@ static const char *expect_death_by_sigtrap(void *(*run)(void *))
 	return NULL;
 }
 
-static const char *check_blocked_sigtrap(void)
+static const char *process_blocked_sigtrap_storm(void)
 {
 	return expect_death_by_sigtrap(read_with_sigtrap_blocked);
 }
 
 /* Check that a start with SIGTRAP blocked is refused: a breakpoint would kill the program. */
-static const char *check_start_with_blocked_sigtrap(void)
+static const char *process_cannot_start_with_blocked_sigtrap(void)
 {
 	pid_t child = fork();
 	sigset_t set;
@@ -297,7 +297,7 @@ static void *read_in_masking_handler(void *unused)
 	return NULL;
 }
 
-static const char *check_masking_handler(void)
+static const char *process_masking_handler_storm(void)
 {
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer runs handlers with masks of its own";
@@ -320,7 +320,7 @@ static void *read_on_signal_stack(void *unused)
 	return NULL;
 }
 
-static const char *check_signal_stack(void)
+static const char *process_signal_stack_storm(void)
 {
 	struct sigaction action = { .sa_handler = read_in_handler, .sa_flags = SA_ONSTACK };
 
@@ -350,7 +350,7 @@ static void *start_short_threads(void *unused)
 	return NULL;
 }
 
-static const char *check_short_threads(void)
+static const char *process_short_threads_storm(void)
 {
 	return change_while_running(start_short_threads);
 }
@@ -368,7 +368,7 @@ unsigned long get_foreign_trap_count(void)
 }
 
 /* Check that a SIGTRAP that kmarkers has not caused is passed to the program's own handler. */
-static const char *check_foreign_traps(void)
+static const char *process_passes_on_foreign_traps(void)
 {
 	unsigned long before = foreign;
 
@@ -404,7 +404,7 @@ static int trap_in_child(void (*handler)(int), bool by_int3)
  * Check a program that ignores SIGTRAP: after kmarkers_start(), raise(SIGTRAP) is still ignored,
  * but an int3 kills the program.
  */
-static const char *check_ignored_sigtrap(void)
+static const char *process_still_ignores_sigtrap(void)
 {
 	EXPECT(trap_in_child(SIG_IGN, false) == 0);
 	EXPECT(trap_in_child(SIG_IGN, true) == 128 + SIGTRAP);
@@ -412,7 +412,7 @@ static const char *check_ignored_sigtrap(void)
 }
 
 /* Check that SIGTRAP kills a program that has no handler of its own. */
-static const char *check_default_sigtrap(void)
+static const char *process_dies_by_sigtrap_without_a_handler(void)
 {
 	EXPECT(trap_in_child(SIG_DFL, false) == 128 + SIGTRAP);
 	EXPECT(trap_in_child(SIG_DFL, true) == 128 + SIGTRAP);
@@ -420,19 +420,21 @@ static const char *check_default_sigtrap(void)
 }
 
 const struct test_case process_cases[] = {
-	{ "process_reads_zero_before_start", check_read_before_start, NULL },
-	{ "process_refuses_to_start_with_blocked_sigtrap", check_start_with_blocked_sigtrap, NULL },
-	{ "process_starts_once", check_second_start, NULL },
-	{ "process_passes_on_foreign_traps", check_foreign_traps, NULL },
-	{ "process_still_ignores_sigtrap", check_ignored_sigtrap, NULL },
-	{ "process_dies_by_sigtrap_without_a_handler", check_default_sigtrap, NULL },
-	{ "process_fork_storm", check_forks, NULL },
-	{ "process_refuses_changes_after_clone", check_clone, NULL },
-	{ "process_needs_no_open_descriptors", check_closed_descriptors, NULL },
-	{ "process_blocked_sigtrap_storm", check_blocked_sigtrap, NULL },
-	{ "process_masking_handler_storm", check_masking_handler, NULL },
-	{ "process_signal_stack_storm", check_signal_stack, NULL },
-	{ "process_short_threads_storm", check_short_threads, NULL },
+	{ "process_reads_zero_before_start", process_reads_zero_before_start, NULL },
+	{ "process_cannot_start_with_blocked_sigtrap", process_cannot_start_with_blocked_sigtrap,
+	  NULL },
+	{ "process_starts_once", process_starts_once, NULL },
+	{ "process_passes_on_foreign_traps", process_passes_on_foreign_traps, NULL },
+	{ "process_still_ignores_sigtrap", process_still_ignores_sigtrap, NULL },
+	{ "process_dies_by_sigtrap_without_a_handler", process_dies_by_sigtrap_without_a_handler,
+	  NULL },
+	{ "process_fork_storm", process_fork_storm, NULL },
+	{ "process_refuses_changes_after_clone", process_refuses_changes_after_clone, NULL },
+	{ "process_needs_no_open_descriptors", process_needs_no_open_descriptors, NULL },
+	{ "process_blocked_sigtrap_storm", process_blocked_sigtrap_storm, NULL },
+	{ "process_masking_handler_storm", process_masking_handler_storm, NULL },
+	{ "process_signal_stack_storm", process_signal_stack_storm, NULL },
+	{ "process_short_threads_storm", process_short_threads_storm, NULL },
 };
 
 const unsigned int process_nr_cases = ARRAY_SIZE(process_cases);

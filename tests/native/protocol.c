@@ -47,7 +47,7 @@ static void check_round(void)
 		failed = true;
 }
 
-static const char *check_steps(void)
+static const char *protocol_stores_bytes_in_three_rounds(void)
 {
 	struct patcher_stats before, after;
 
@@ -116,7 +116,7 @@ static void start_executing_thread(void)
 		failed = true;
 }
 
-static const char *check_wait_for_handlers(void)
+static const char *protocol_waits_for_handlers(void)
 {
 	bool left;
 
@@ -140,7 +140,7 @@ static void check_leaf_result(void)
 }
 
 /* Check that the breakpoint handler does not change the red zone of a leaf function that traps. */
-static const char *check_red_zone(void)
+static const char *protocol_keeps_red_zone(void)
 {
 	struct patcher_stats before, after;
 
@@ -170,7 +170,7 @@ static void check_handler(void)
 		 sigismember(&blocked, SIGTRAP);
 }
 
-static const char *check_handler_context(void)
+static const char *protocol_runs_handlers_on_the_signal_stack(void)
 {
 	stack_t stack = { .ss_sp = signal_stack, .ss_size = sizeof(signal_stack) }, old;
 	struct patcher_stats before, after;
@@ -195,7 +195,7 @@ static const char *check_handler_context(void)
 	return NULL;
 }
 
-static const char *check_stale_breakpoint(void)
+static const char *protocol_retries_stale_breakpoints(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	struct patcher_stats before, after;
@@ -234,7 +234,7 @@ static void begin_batch(void)
  * Check a breakpoint whose address is not in the current batch.  While the handler looks up the
  * site, a new batch stores a breakpoint at this address: the handler must return to the site.
  */
-static const char *check_breakpoint_of_new_batch(void)
+static const char *protocol_retries_new_breakpoints(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	u8 byte;
@@ -274,7 +274,7 @@ static bool refuse_stored_again(const struct patcher_table *table, const struct 
  * Check a permanent breakpoint that is removed and restored during its handler, before the handler
  * reads the byte in memory: the handler must return to the site.
  */
-static const char *check_trap_stored_again(void)
+static const char *protocol_retries_traps_that_return(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	bool foreign, ours;
@@ -322,7 +322,7 @@ static void handle_int3_at_site(void)
  * not return to the breakpoint.  The first breakpoint enables the site.  The second breakpoint
  * replaces the jump of the promoted site.
  */
-static const char *check_first_trap(void)
+static const char *sdt_handles_the_first_hit_of_a_breakpoint(void)
 {
 	int err;
 
@@ -396,7 +396,7 @@ static bool are_breakpoints(bool beside, bool apart)
  * change a hot site beside a kprobe.  The first promotion of a site takes 3 rounds.  A demotion
  * takes 1 round, because it replaces only the first byte of the jump; so does the next promotion.
  */
-static const char *check_hot_sites(void)
+static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 {
 	EXPECT(!sdt_attach("beside", record_hit_address, NULL));
 	EXPECT(!sdt_attach("apart", record_hit_address, NULL));
@@ -485,7 +485,7 @@ static unsigned int count_messages_of_promotion(void)
  * Check that at most 8 sites that cannot be promoted are logged, and the number of the others, but
  * only at the first attempt.
  */
-static const char *check_messages_of_promotion(void)
+static const char *sdt_logs_few_sites_that_are_not_promoted(void)
 {
 	EXPECT(!sdt_attach("ten", record_hit_address, NULL));
 	protocol_is_probed = is_every_site_probed;
@@ -509,7 +509,7 @@ static void clean_up_hot_sites(void)
 	protocol_cleanup();
 }
 
-static const char *check_no_alias_left(void)
+static const char *protocol_leaves_no_writable_mapping(void)
 {
 	EXPECT(!protocol_register());
 	EXPECT(count_bad_mappings(protocol_site_first) == 0);
@@ -531,7 +531,7 @@ static void pause_3_ms(void)
  * Check in which bucket of the histogram a batch is counted.  Each of three rounds is delayed by
  * 3 ms, so the batch takes at least 9 ms, and at most the time measured here.
  */
-static const char *check_durations(void)
+static const char *protocol_counts_durations(void)
 {
 	struct patcher_stats before, after;
 	unsigned int bucket = 0;
@@ -555,19 +555,26 @@ static const char *check_durations(void)
 }
 
 const struct test_case protocol_cases[] = {
-	{ "protocol_counts_durations", check_durations, protocol_cleanup },
-	{ "protocol_stores_bytes_in_three_rounds", check_steps, protocol_cleanup },
-	{ "protocol_waits_for_handlers", check_wait_for_handlers, protocol_cleanup },
-	{ "protocol_keeps_red_zone", check_red_zone, protocol_cleanup },
-	{ "protocol_runs_handlers_on_the_signal_stack", check_handler_context, protocol_cleanup },
-	{ "protocol_retries_stale_breakpoints", check_stale_breakpoint, protocol_cleanup },
-	{ "protocol_retries_new_breakpoints", check_breakpoint_of_new_batch, protocol_cleanup },
-	{ "protocol_retries_traps_that_return", check_trap_stored_again, protocol_cleanup },
-	{ "sdt_handles_the_first_hit_of_a_breakpoint", check_first_trap, protocol_cleanup },
-	{ "sdt_promotes_hot_sites_without_a_kprobe", check_hot_sites, clean_up_hot_sites },
-	{ "sdt_logs_few_sites_that_are_not_promoted", check_messages_of_promotion,
+	{ "protocol_counts_durations", protocol_counts_durations, protocol_cleanup },
+	{ "protocol_stores_bytes_in_three_rounds", protocol_stores_bytes_in_three_rounds,
+	  protocol_cleanup },
+	{ "protocol_waits_for_handlers", protocol_waits_for_handlers, protocol_cleanup },
+	{ "protocol_keeps_red_zone", protocol_keeps_red_zone, protocol_cleanup },
+	{ "protocol_runs_handlers_on_the_signal_stack", protocol_runs_handlers_on_the_signal_stack,
+	  protocol_cleanup },
+	{ "protocol_retries_stale_breakpoints", protocol_retries_stale_breakpoints,
+	  protocol_cleanup },
+	{ "protocol_retries_new_breakpoints", protocol_retries_new_breakpoints, protocol_cleanup },
+	{ "protocol_retries_traps_that_return", protocol_retries_traps_that_return,
+	  protocol_cleanup },
+	{ "sdt_handles_the_first_hit_of_a_breakpoint", sdt_handles_the_first_hit_of_a_breakpoint,
+	  protocol_cleanup },
+	{ "sdt_promotes_hot_sites_without_a_kprobe", sdt_promotes_hot_sites_without_a_kprobe,
 	  clean_up_hot_sites },
-	{ "protocol_leaves_no_writable_mapping", check_no_alias_left, protocol_cleanup },
+	{ "sdt_logs_few_sites_that_are_not_promoted", sdt_logs_few_sites_that_are_not_promoted,
+	  clean_up_hot_sites },
+	{ "protocol_leaves_no_writable_mapping", protocol_leaves_no_writable_mapping,
+	  protocol_cleanup },
 };
 
 const unsigned int protocol_nr_cases = ARRAY_SIZE(protocol_cases);

@@ -105,7 +105,7 @@ static int decode_at_end(u8 *end, const struct encoding *e, unsigned int max,
 	return patcher_insn_decode(end - max, max, insn);
 }
 
-static const char *check_decoder_at_end_of_memory(void)
+static const char *insn_decoder_reads_no_other_bytes(void)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
 	u8 *memory = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -125,7 +125,7 @@ static const char *check_decoder_at_end_of_memory(void)
 	return NULL;
 }
 
-static const char *check_decoder(void)
+static const char *insn_decodes_known_and_refuses_others(void)
 {
 	struct patcher_insn insn;
 	unsigned int i, max;
@@ -188,7 +188,7 @@ static const char *check_mov(unsigned int reg)
 	return NULL;
 }
 
-static const char *check_emulated_mov(void)
+static const char *insn_emulates_mov(void)
 {
 	static const u8 high[] = { 0xb4, 0x99 };	/* mov $0x99,%ah */
 	struct pt_regs regs = { .ax = 0x1111111111111111UL };
@@ -247,7 +247,7 @@ static bool is_true_on_cpu(unsigned int cond, unsigned long flags)
 	return set[cond](flags);
 }
 
-static const char *check_emulated_jumps(void)
+static const char *insn_emulates_jumps(void)
 {
 	static const u8 back[] = { 0xeb, 0xf0 };
 	static const u8 call[] = { 0xe8, 0x00, 0x01, 0x00, 0x00 };
@@ -357,7 +357,7 @@ static const char *check_cmp(u32 a, u32 b)
 	return failed;
 }
 
-static const char *check_emulated_cmp(void)
+static const char *insn_emulates_cmp(void)
 {
 	static const u32 values[] = {
 		0, 1, 2, 0x0f, 0x10, 0x3f, 0x40, 0x7e, 0x7f, 0x80, 0x81, 0xfe, 0xff, 0x100, 0x7fff,
@@ -374,7 +374,7 @@ static const char *check_emulated_cmp(void)
 }
 
 /* Check that patcher_is_common_insn(), a fast test of some encodings, agrees with the decoder. */
-static const char *check_common_instructions(void)
+static const char *insn_fast_test_agrees_with_decoder(void)
 {
 	static const u8 some[][PATCHER_COMMON_LEN] = {
 		{ 0x0f, 0x1f, 0x44 }, { 0xe8, 1, 2, 3, 4 }, { 0xe9, 1, 2, 3, 4 }, { 0xb8, 5 }, { 0xbf, 5 },
@@ -404,7 +404,7 @@ static int parse_command(const char *text, enum bench_verb *verb, u64 *groups)
 	return bench_parse_command(copy, verb, groups);
 }
 
-static const char *check_commands(void)
+static const char *control_parses_commands(void)
 {
 	static const char *const bad[] = {
 		"", " \n", "begin", "stop now", "reset empty-loop", "start nothing",
@@ -427,13 +427,13 @@ static const char *check_commands(void)
 }
 
 const struct test_case pure_cases[] = {
-	{ "insn_decodes_known_and_refuses_others", check_decoder, NULL },
-	{ "insn_decoder_reads_no_other_bytes", check_decoder_at_end_of_memory, NULL },
-	{ "insn_fast_test_agrees_with_decoder", check_common_instructions, NULL },
-	{ "insn_emulates_mov", check_emulated_mov, NULL },
-	{ "insn_emulates_jumps", check_emulated_jumps, NULL },
-	{ "insn_emulates_cmp", check_emulated_cmp, NULL },
-	{ "control_parses_commands", check_commands, NULL },
+	{ "insn_decodes_known_and_refuses_others", insn_decodes_known_and_refuses_others, NULL },
+	{ "insn_decoder_reads_no_other_bytes", insn_decoder_reads_no_other_bytes, NULL },
+	{ "insn_fast_test_agrees_with_decoder", insn_fast_test_agrees_with_decoder, NULL },
+	{ "insn_emulates_mov", insn_emulates_mov, NULL },
+	{ "insn_emulates_jumps", insn_emulates_jumps, NULL },
+	{ "insn_emulates_cmp", insn_emulates_cmp, NULL },
+	{ "control_parses_commands", control_parses_commands, NULL },
 };
 
 const unsigned int pure_nr_cases = ARRAY_SIZE(pure_cases);

@@ -139,7 +139,7 @@ static int fork_with_lock(void)
 }
 
 /* Check that changes and fork() return although a probe waits for a lock of the program. */
-static const char *check_fork_with_lock(void)
+static const char *readers_fork_while_a_probe_waits(void)
 {
 	EXPECT(run_in_child(fork_with_lock) == 0);
 	return NULL;
@@ -207,7 +207,7 @@ static int fork_often(void)
  * Check fork() while a probe waits for a lock that handlers of pthread_atfork() also take.  An
  * example is the lock of a log.
  */
-static const char *check_fork_handlers(void)
+static const char *readers_fork_handler_storm(void)
 {
 	EXPECT(run_in_child(fork_often) == 0);
 	return NULL;
@@ -252,7 +252,7 @@ static int cancel_a_change(void)
  * Check that a cancelled thread still makes its changes, ends while it waits for probes, and leaves
  * nothing locked.
  */
-static const char *check_cancelled_change(void)
+static const char *readers_complete_a_cancelled_change(void)
 {
 	EXPECT(run_in_child(cancel_a_change) == 0);
 	return NULL;
@@ -308,7 +308,7 @@ static int cancel_change_waiting_for_fork(void)
  * Cancel a thread while its change waits for a fork() of another thread.  The fork() waits until
  * the test unlocks a mutex.
  */
-static const char *check_cancelled_waiting_change(void)
+static const char *readers_cancel_a_change_waiting_for_fork(void)
 {
 	EXPECT(run_in_child(cancel_change_waiting_for_fork) == 0);
 	return NULL;
@@ -334,7 +334,7 @@ static int exit_in_probe(void)
 }
 
 /* Check that a thread that ended inside a probe does not delay marker_synchronize_unregister(). */
-static const char *check_end_in_probe(void)
+static const char *readers_end_with_their_threads(void)
 {
 	EXPECT(run_in_child(exit_in_probe) == 0);
 	return NULL;
@@ -377,7 +377,7 @@ static int change_with_locked_streams(void)
 }
 
 /* Check that the library holds none of its locks while it waits for the lock of a stdio stream. */
-static const char *check_locked_streams(void)
+static const char *readers_change_with_locked_streams(void)
 {
 	EXPECT(run_in_child(change_with_locked_streams) == 0);
 	return NULL;
@@ -387,7 +387,7 @@ static const char *check_locked_streams(void)
  * Check that a grace period can make the threads of a process execute a barrier, also if the process
  * has not registered for this command before.
  */
-static const char *check_barriers(void)
+static const char *readers_execute_barriers(void)
 {
 	synchronize_rcu();
 	EXPECT(syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0);
@@ -468,7 +468,7 @@ static void free_objects_of_two_readers(unsigned int number, bool is_older, unsi
  * Check that each object is freed by the first call after its grace period: at once without a
  * reader, and otherwise with all other objects that no reader uses.
  */
-static const char *check_freed_objects(void)
+static const char *readers_delay_the_freeing_of_objects(void)
 {
 	unsigned int left[OBJECTS], i;
 
@@ -513,7 +513,7 @@ static int take_readers_without_memory(void)
 }
 
 /* Check that a thread without memory for its reader aborts the program, with a message on stderr. */
-static const char *check_readers_without_memory(void)
+static const char *readers_without_memory_abort_the_program(void)
 {
 	char message[256] = "";
 	int ends[2];
@@ -537,15 +537,17 @@ static const char *check_readers_without_memory(void)
 }
 
 const struct test_case reader_cases[] = {
-	{ "readers_fork_while_a_probe_waits", check_fork_with_lock, NULL },
-	{ "readers_fork_handler_storm", check_fork_handlers, NULL },
-	{ "readers_complete_changes_of_cancelled_threads", check_cancelled_change, NULL },
-	{ "readers_cancel_a_change_that_waits_for_fork", check_cancelled_waiting_change, NULL },
-	{ "readers_end_with_their_threads", check_end_in_probe, NULL },
-	{ "readers_change_with_locked_streams", check_locked_streams, NULL },
-	{ "readers_without_memory_abort_the_program", check_readers_without_memory, NULL },
-	{ "readers_execute_barriers", check_barriers, NULL },
-	{ "readers_delay_the_freeing_of_objects", check_freed_objects, NULL },
+	{ "readers_fork_while_a_probe_waits", readers_fork_while_a_probe_waits, NULL },
+	{ "readers_fork_handler_storm", readers_fork_handler_storm, NULL },
+	{ "readers_complete_a_cancelled_change", readers_complete_a_cancelled_change, NULL },
+	{ "readers_cancel_a_change_waiting_for_fork", readers_cancel_a_change_waiting_for_fork,
+	  NULL },
+	{ "readers_end_with_their_threads", readers_end_with_their_threads, NULL },
+	{ "readers_change_with_locked_streams", readers_change_with_locked_streams, NULL },
+	{ "readers_without_memory_abort_the_program", readers_without_memory_abort_the_program,
+	  NULL },
+	{ "readers_execute_barriers", readers_execute_barriers, NULL },
+	{ "readers_delay_the_freeing_of_objects", readers_delay_the_freeing_of_objects, NULL },
 };
 
 const unsigned int reader_nr_cases = ARRAY_SIZE(reader_cases);

@@ -116,7 +116,7 @@ static int unregister_by_name(unsigned int i)
 	return marker_probe_unregister(NAME, probe_by_name, &seen[i]);
 }
 
-static const char *check_combinations(void)
+static const char *register_probes_are_called_only_alone(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
@@ -157,7 +157,7 @@ static const char *register_repeatedly(void)
  * Check that each hit calls the first probe once while the second probe is registered and
  * unregistered.
  */
-static const char *check_during_registrations(void)
+static const char *register_probes_storm(void)
 {
 	const char *failed;
 	unsigned long hits;
@@ -176,7 +176,7 @@ static const char *check_during_registrations(void)
 }
 
 /* Check that registering a probe by name with another format does not patch the marker's stub. */
-static const char *check_another_format(void)
+static const char *register_probes_need_the_markers_format(void)
 {
 	struct marker_typed *marker = &__typed_marker_regs_marker;
 
@@ -196,7 +196,7 @@ static bool is_tested_name(void *data, const char *name, unsigned long code)
 }
 
 /* Check that a probe stays connected if its stub cannot be patched, until the next attempt. */
-static const char *check_failed_disconnect(void)
+static const char *register_probes_stay_if_patching_fails(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
@@ -244,7 +244,7 @@ static int disconnect_plain_probe(const char *name)
  * Unregister a probe from several names while the stub of one name cannot be patched.  The probe
  * stays connected to this name only, and the next attempt returns -EILSEQ, not -ENOENT.
  */
-static const char *check_failed_disconnect_of_one_name(void)
+static const char *register_probes_stay_connected_to_one_name(void)
 {
 	marker_stub_find_register_probe = get_register_probe;
 	EXPECT(!register_by_name(0));
@@ -276,11 +276,14 @@ static void clean_up(void)
 }
 
 const struct test_case register_probe_cases[] = {
-	{ "register_probes_are_called_only_alone", check_combinations, clean_up },
-	{ "register_probes_storm", check_during_registrations, clean_up },
-	{ "register_probes_of_another_format_patch_nothing", check_another_format, clean_up },
-	{ "register_probes_stay_if_the_stub_cannot_be_patched", check_failed_disconnect, clean_up },
-	{ "register_probes_stay_connected_to_one_name", check_failed_disconnect_of_one_name,
+	{ "register_probes_are_called_only_alone", register_probes_are_called_only_alone,
+	  clean_up },
+	{ "register_probes_storm", register_probes_storm, clean_up },
+	{ "register_probes_need_the_markers_format", register_probes_need_the_markers_format,
+	  clean_up },
+	{ "register_probes_stay_if_patching_fails", register_probes_stay_if_patching_fails,
+	  clean_up },
+	{ "register_probes_stay_connected_to_one_name", register_probes_stay_connected_to_one_name,
 	  clean_up },
 };
 

@@ -36,7 +36,7 @@ static u64 counter_rate = 3;
  * Check the ratio of core cycles to TSC cycles for each source of core cycles.  Counted cycles give
  * the rate of the counter, or 0 if the counter stands or counts down.
  */
-static const char *check_cycles_ratio(void)
+static const char *run_measures_cycles_per_tick(void)
 {
 	const u64 one = 1 << BENCH_CYCLES_SHIFT;
 	u64 ratio;
@@ -110,7 +110,7 @@ void __wrap_bench_delay(u32 iterations)
  * Each loop count is measured first, second and last in more than a sixth of the cases.  A random
  * delay of fewer than 1024 iterations of an empty loop precedes each window.
  */
-static const char *check_random_order(void)
+static const char *run_randomises_blocks(void)
 {
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("a", count_call_of_first_variant),
@@ -207,7 +207,7 @@ static int find_loop_counts(u64 pass, unsigned int spoilt, u32 *loops)
 }
 
 /* Check that windows take 10 to 30 us.  Windows of at most 12 passes may take longer. */
-static const char *check_loop_counts(void)
+static const char *run_finds_loop_counts(void)
 {
 	static const u64 passes[] = { 250, 777, 1000, 4096, 39999, 433000, 5000000, 2000000000 };
 	u32 loops[BENCH_LOOP_COUNTS], again[BENCH_LOOP_COUNTS];
@@ -230,7 +230,7 @@ static const char *check_loop_counts(void)
  * Check that the loop counts are in the ratio 5 to 8 to 12, rounded down, or one more than the loop
  * count before.  The smallest loop count is that of 10 us, rounded up to four significant bits.
  */
-static const char *check_ratio_of_loop_counts(void)
+static const char *run_uses_loop_counts_in_ratio_5_8_12(void)
 {
 	static const struct {
 		u64 pass;	/* duration of a pass in ps */
@@ -256,7 +256,7 @@ static const char *check_ratio_of_loop_counts(void)
 }
 
 /* Check that a run fails, without results, if a clock stands still or goes back. */
-static const char *check_stopped_clocks(void)
+static const char *run_fails_if_a_clock_stops(void)
 {
 	static const struct bench_group fixed = {
 		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
@@ -281,7 +281,7 @@ static const char *check_stopped_clocks(void)
 }
 
 /* Check that windows that would keep interrupts off for more than a second are never run. */
-static const char *check_long_windows(void)
+static const char *run_refuses_windows_longer_than_a_second(void)
 {
 	static const struct bench_group own[] = {
 		{ .name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 499 } },
@@ -350,7 +350,7 @@ static u64 simulate_migration_and_preemption(u32 loops)
 AT_EACH_LAYOUT(simulate_migration_and_preemption);
 
 /* Check that a sample has the flags of its disturbances, and the CPU on which the window began. */
-static const char *check_flags(void)
+static const char *run_flags_disturbed_windows(void)
 {
 	static const struct bench_variant variants[] = {
 		BENCH_ROW("migrates", simulate_migration),
@@ -387,7 +387,7 @@ static const char *check_flags(void)
 }
 
 /* Check that the first block is measured even if the warm-up took longer than the time limit. */
-static const char *check_first_block(void)
+static const char *run_measures_at_least_one_block(void)
 {
 	static const struct bench_group slow = {
 		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
@@ -425,7 +425,7 @@ static void count_turn(void)
  * Check that other tasks may run after the loop counts of each variant were chosen, and after each
  * block, also of the warm-up.
  */
-static const char *check_turns_of_other_tasks(void)
+static const char *run_lets_other_tasks_run(void)
 {
 	static const struct bench_group fixed = {
 		.name = "g", .variants = timed, .nr_variants = 1, .loops = { 1, 2, 3 },
@@ -603,7 +603,7 @@ static int run_stall_block(u32 block, unsigned int idle, u64 *waited_ns, u64 *ba
  * Check that gaps without a switch are looked for as long as the last batch took.  In even blocks
  * the batch is first.  The limit is a tenth less, because two clocks are compared.
  */
-static const char *check_time_without_switch(void)
+static const char *observer_waits_as_long_as_a_batch(void)
 {
 	u64 waited[2], batch[2];
 	int err;
@@ -638,7 +638,7 @@ static const char *run_with_simulated_clock(const char *(*check)(void))
 	return failed;
 }
 
-static const char *check_gaps_with_simulated_clock(void)
+static const char *observer_records_gaps(void)
 {
 	return run_with_simulated_clock(check_gaps) ?:
 	       run_with_simulated_clock(check_requests_for_gaps);
@@ -734,7 +734,7 @@ static const char *run_with_stderr(const char *path, const char *(*check)(void))
 	return failed;
 }
 
-static const char *check_progress(void)
+static const char *progress_of_runs_is_shown(void)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
 	const char *failed = run_with_stderr("/dev/null", check_shown_lines);
@@ -748,18 +748,19 @@ static const char *check_progress(void)
 }
 
 const struct test_case run_cases[] = {
-	{ "run_randomises_blocks", check_random_order, NULL },
-	{ "run_finds_loop_counts", check_loop_counts, NULL },
-	{ "run_uses_loop_counts_in_ratio_5_8_12", check_ratio_of_loop_counts, NULL },
-	{ "run_fails_if_a_clock_stops", check_stopped_clocks, NULL },
-	{ "run_refuses_windows_longer_than_a_second", check_long_windows, NULL },
-	{ "run_measures_at_least_one_block", check_first_block, NULL },
-	{ "run_flags_disturbed_windows", check_flags, NULL },
-	{ "run_lets_other_tasks_run", check_turns_of_other_tasks, NULL },
-	{ "run_measures_cycles_per_tick", check_cycles_ratio, NULL },
-	{ "observer_records_gaps", check_gaps_with_simulated_clock, NULL },
-	{ "progress_of_runs_is_shown", check_progress, NULL },
-	{ "observer_waits_as_long_as_a_batch", check_time_without_switch, NULL },
+	{ "run_randomises_blocks", run_randomises_blocks, NULL },
+	{ "run_finds_loop_counts", run_finds_loop_counts, NULL },
+	{ "run_uses_loop_counts_in_ratio_5_8_12", run_uses_loop_counts_in_ratio_5_8_12, NULL },
+	{ "run_fails_if_a_clock_stops", run_fails_if_a_clock_stops, NULL },
+	{ "run_refuses_windows_longer_than_a_second", run_refuses_windows_longer_than_a_second,
+	  NULL },
+	{ "run_measures_at_least_one_block", run_measures_at_least_one_block, NULL },
+	{ "run_flags_disturbed_windows", run_flags_disturbed_windows, NULL },
+	{ "run_lets_other_tasks_run", run_lets_other_tasks_run, NULL },
+	{ "run_measures_cycles_per_tick", run_measures_cycles_per_tick, NULL },
+	{ "observer_records_gaps", observer_records_gaps, NULL },
+	{ "progress_of_runs_is_shown", progress_of_runs_is_shown, NULL },
+	{ "observer_waits_as_long_as_a_batch", observer_waits_as_long_as_a_batch, NULL },
 };
 
 const unsigned int run_nr_cases = ARRAY_SIZE(run_cases);

@@ -84,7 +84,7 @@ static const char *attach_without_memory(unsigned int enabled, unsigned int seco
 }
 
 /* Check that a handler is attached to all matching sites or, without memory, to none of them. */
-static const char *check_attach_without_memory(void)
+static const char *sdt_attaches_to_none_without_memory(void)
 {
 	const char *failed;
 
@@ -121,7 +121,7 @@ static int attach_and_detach_repeatedly(void)
 }
 
 /* Check that the memory for handlers is freed after they are detached. */
-static const char *check_freed_memory(void)
+static const char *sdt_frees_memory_of_detached_handlers(void)
 {
 	size_t before;
 
@@ -147,8 +147,9 @@ static void clean_up(void)
 }
 
 const struct test_case sdt_attach_cases[] = {
-	{ "sdt_attaches_to_none_without_memory", check_attach_without_memory, clean_up },
-	{ "sdt_frees_memory_of_detached_handlers", check_freed_memory, clean_up },
+	{ "sdt_attaches_to_none_without_memory", sdt_attaches_to_none_without_memory, clean_up },
+	{ "sdt_frees_memory_of_detached_handlers", sdt_frees_memory_of_detached_handlers,
+	  clean_up },
 };
 
 const unsigned int sdt_attach_nr_cases = ARRAY_SIZE(sdt_attach_cases);

@@ -19,7 +19,7 @@ static bool fmt_is(unsigned int nr, const char *types, const char *wanted)
 	return !strncmp(format, "site %pS", 8) && !strcmp(format + 8, wanted);
 }
 
-static const char *check_integers(void)
+static const char *sdt_formats_of_integer_types(void)
 {
 	EXPECT(fmt_is(0, "", ""));
 	EXPECT(fmt_is(2, "int,unsigned int", " arg1 %d arg2 %u"));
@@ -35,7 +35,7 @@ static const char *check_integers(void)
 	return NULL;
 }
 
-static const char *check_pointers(void)
+static const char *sdt_formats_of_pointer_types(void)
 {
 	EXPECT(fmt_is(2, "struct request *,void *", " arg1 %p arg2 %p"));
 	EXPECT(fmt_is(3, "char *,const char *,const char*", " arg1 %s arg2 %s arg3 %s"));
@@ -47,7 +47,7 @@ static const char *check_pointers(void)
 }
 
 /* Check fields of probes with more, fewer or as many declared types as arguments. */
-static const char *check_number_of_fields(void)
+static const char *sdt_formats_have_a_field_for_each_argument(void)
 {
 	EXPECT(fmt_is(1, "int,int", " arg1 %d"));
 	EXPECT(fmt_is(3, "int", " arg1 %d arg2 %lx arg3 %lx"));
@@ -60,9 +60,10 @@ static const char *check_number_of_fields(void)
 }
 
 const struct test_case sdt_types_cases[] = {
-	{ "sdt_formats_of_integer_types", check_integers, NULL },
-	{ "sdt_formats_of_pointer_types", check_pointers, NULL },
-	{ "sdt_formats_have_a_field_for_each_argument", check_number_of_fields, NULL },
+	{ "sdt_formats_of_integer_types", sdt_formats_of_integer_types, NULL },
+	{ "sdt_formats_of_pointer_types", sdt_formats_of_pointer_types, NULL },
+	{ "sdt_formats_have_a_field_for_each_argument", sdt_formats_have_a_field_for_each_argument,
+	  NULL },
 };
 
 const unsigned int sdt_types_nr_cases = ARRAY_SIZE(sdt_types_cases);

@@ -192,13 +192,13 @@ int start_run_in_child(char *name)
 	return reap_child(child);
 }
 
-static const char *check_start_after_failures(void)
+static const char *start_succeeds_after_failed_allocations(void)
 {
 	EXPECT(start_run_in_child("failures") == 0);
 	return NULL;
 }
 
-static const char *check_start_without_memory(void)
+static const char *start_fails_without_memory(void)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 	return "SKIP a sanitizer needs memory of its own";
@@ -207,13 +207,13 @@ static const char *check_start_without_memory(void)
 	return NULL;
 }
 
-static const char *check_start_without_descriptors(void)
+static const char *start_needs_no_descriptors(void)
 {
 	EXPECT(start_run_in_child("descriptors") == 0);
 	return NULL;
 }
 
-static const char *check_start_with_limited_files(void)
+static const char *start_needs_no_file_size(void)
 {
 	EXPECT(start_run_in_child("files") == 0);
 	return NULL;
@@ -261,7 +261,7 @@ static int change_without_sigtrap_handler(void)
 	return 0;
 }
 
-static const char *check_batch_without_sigtrap(void)
+static const char *batch_is_refused_without_sigtrap_handler(void)
 {
 	pid_t child = fork();
 
@@ -278,7 +278,7 @@ static int change_without_membarrier(int error)
 	return is_change_refused(-EOPNOTSUPP) ? 0 : 2;
 }
 
-static const char *check_batch_without_membarrier(void)
+static const char *batch_is_refused_without_membarrier(void)
 {
 	const int errors[] = { EPERM, EINVAL };
 	unsigned int i;
@@ -303,7 +303,7 @@ static int change_without_mprotect(void)
 }
 
 /* Check that a batch for which no writable mapping can be made leaves no mapping. */
-static const char *check_batch_without_mprotect(void)
+static const char *batch_leaves_no_mapping_without_mprotect(void)
 {
 	pid_t child;
 
@@ -319,14 +319,17 @@ static const char *check_batch_without_mprotect(void)
 }
 
 const struct test_case start_cases[] = {
-	{ "start_succeeds_after_failed_allocations", check_start_after_failures, NULL },
-	{ "start_fails_without_memory", check_start_without_memory, NULL },
-	{ "start_needs_no_descriptors", check_start_without_descriptors, NULL },
-	{ "start_needs_no_file_size", check_start_with_limited_files, NULL },
+	{ "start_succeeds_after_failed_allocations", start_succeeds_after_failed_allocations,
+	  NULL },
+	{ "start_fails_without_memory", start_fails_without_memory, NULL },
+	{ "start_needs_no_descriptors", start_needs_no_descriptors, NULL },
+	{ "start_needs_no_file_size", start_needs_no_file_size, NULL },
 	{ "start_with_refused_calls", check_start_with_refused_calls, NULL },
-	{ "batch_is_refused_without_sigtrap_handler", check_batch_without_sigtrap, NULL },
-	{ "batch_is_refused_without_membarrier", check_batch_without_membarrier, NULL },
-	{ "batch_leaves_no_mapping_without_mprotect", check_batch_without_mprotect, NULL },
+	{ "batch_is_refused_without_sigtrap_handler", batch_is_refused_without_sigtrap_handler,
+	  NULL },
+	{ "batch_is_refused_without_membarrier", batch_is_refused_without_membarrier, NULL },
+	{ "batch_leaves_no_mapping_without_mprotect", batch_leaves_no_mapping_without_mprotect,
+	  NULL },
 };
 
 const unsigned int start_nr_cases = ARRAY_SIZE(start_cases);

@@ -117,7 +117,7 @@ static int add_and_drop(const u8 *addr, const u8 *end, u8 size, u16 flags)
 }
 
 /* Check that sites that read a value are accepted, and are patched to the variable's value. */
-static const char *check_accepted_sites(void)
+static const char *tables_of_reads_are_accepted(void)
 {
 	u32 operand;
 
@@ -135,7 +135,7 @@ static const char *check_accepted_sites(void)
 	return NULL;
 }
 
-static const char *check_accepted_comparisons(void)
+static const char *tables_of_comparisons_are_accepted(void)
 {
 	static const u8 four[] = { 0x41, 0x81, 0xf9, 0x80, 0xff, 0, 0 };
 	static const u8 extended[] = { 0x41, 0x81, 0xf9, 0x80, 0xff, 0xff, 0xff };
@@ -159,7 +159,7 @@ static const char *check_accepted_comparisons(void)
 	return NULL;
 }
 
-static const char *check_refused_comparisons(void)
+static const char *tables_of_other_comparisons_are_refused(void)
 {
 	const u8 *const refused[] = {
 		tables_cmp_short, tables_cmp8, tables_cmp2, tables_cmp_rex, tables_cmp_memory,
@@ -189,7 +189,7 @@ static const char *check_refused_comparisons(void)
 	return NULL;
 }
 
-static const char *check_refused_sites(void)
+static const char *tables_of_other_instructions_are_refused(void)
 {
 	u8 before[5];
 
@@ -220,7 +220,7 @@ static void fill_site(unsigned int i, const u8 *addr, const u8 *end, u8 size)
 }
 
 /* Check that no site of a table is patched if one of the sites does not read a value. */
-static const char *check_table_with_a_wrong_site(void)
+static const char *tables_with_a_wrong_site_change_nothing(void)
 {
 	struct kmarkers_span span = {
 		.first = chunk.sites, .end = chunk.sites + 2, .bytes = 2 * sizeof(chunk.sites[0]),
@@ -321,7 +321,7 @@ static const char *check_changed_site(unsigned int i)
  * Check that a value is not set if a site of the value holds another instruction, with an error of
  * its own unless no site could be patched.
  */
-static const char *check_changed_sites(void)
+static const char *tables_with_changed_sites_keep_the_value(void)
 {
 	const char *failed = NULL;
 	unsigned int i;
@@ -334,7 +334,7 @@ static const char *check_changed_sites(void)
 }
 
 /* Check that the missing handler is reported, and not the changed site. */
-static const char *check_changed_site_without_handler(void)
+static const char *tables_report_the_missing_handler_first(void)
 {
 	struct kmarkers_span span = {
 		.first = chunk.sites, .end = chunk.sites + 1, .bytes = sizeof(chunk.sites[0]),
@@ -356,7 +356,7 @@ static void drop_value_sites(void)
 }
 
 /* Check that setting a value changes the bytes of its variable, and no bytes behind them. */
-static const char *check_stored_bytes(void)
+static const char *tables_of_reads_change_only_their_variable(void)
 {
 	static const struct {
 		u8 *start, *end;
@@ -403,7 +403,7 @@ static int add_sdt_site(unsigned int flavour, unsigned int len, u16 flags)
 }
 
 /* Check that SDT sites with wrong flavours, lengths, flags or numbers of arguments are refused. */
-static const char *check_refused_sdt_sites(void)
+static const char *tables_of_wrong_sdt_sites_are_refused(void)
 {
 	unsigned int flavour, len, flag;
 
@@ -489,7 +489,7 @@ static bool has_site(const struct sdt_target *target, const u8 *addr)
  * has a site, a target belongs to the site of its function.  Otherwise all sites are treated as
  * copies of the first one, to which all targets belong.
  */
-static const char *check_targets_of_functions(void)
+static const char *tables_find_the_site_of_each_sdt_target(void)
 {
 	unsigned int i;
 
@@ -516,7 +516,7 @@ static const char *check_targets_of_functions(void)
 }
 
 /* Check that sites in functions without a target are no copies of other sites. */
-static const char *check_sites_without_targets(void)
+static const char *tables_treat_lone_sdt_sites_as_originals(void)
 {
 	const struct sdt_state *state;
 
@@ -581,7 +581,7 @@ static bool can_attach(const char *pattern)
 }
 
 /* Check that a pattern is refused if it matches notes, and none of them can be armed. */
-static const char *check_unarmable_notes(void)
+static const char *tables_refuse_patterns_of_unarmable_notes(void)
 {
 	static const char *const patterns[NOTES] = {
 		"tables::tables_from_a:grouped@+0x0", "tables::tables_from_a:grouped@+0x1",
@@ -606,7 +606,7 @@ static unsigned int count_note_handlers(unsigned int i)
 }
 
 /* Check the handlers of sites that stay off: a program never arms notes. */
-static const char *check_handlers_of_notes(void)
+static const char *tables_of_notes_keep_handlers(void)
 {
 	static const char first[] = "tables::tables_from_a:grouped@+0x0";
 	unsigned int other;
@@ -644,7 +644,7 @@ static bool is_probe_shown_as(const char *name, const char *wanted)
 }
 
 /* Check that two underscores are shown as a dash, and names of up to 127 characters completely. */
-static const char *check_shown_names(void)
+static const char *tables_show_names_with_dashes(void)
 {
 	char name[140], wanted[SDT_MAX_FUNCTION];
 	unsigned int length;
@@ -674,7 +674,7 @@ static const char *check_shown_names(void)
  * Check that the name of another site of the same function has the function of the first site,
  * unless the definition of the other site's probe names a function.
  */
-static const char *check_names_in_one_function(void)
+static const char *tables_name_sites_of_one_function(void)
 {
 	static const struct sdt_probe probes[] = {
 		{ .provider = &grouped_provider, .module = "", .function = "", .name = "a" },
@@ -710,7 +710,7 @@ static int join_one_chunk(unsigned int record)
 	return kmarkers_join_chunk(&span, &chunk.head, record);
 }
 
-static const char *check_refused_headers(void)
+static const char *tables_with_wrong_headers_are_refused(void)
 {
 	const unsigned int site = sizeof(struct patcher_site);
 
@@ -748,7 +748,7 @@ static int join_two_chunks(unsigned int first, unsigned int second, struct kmark
 }
 
 /* Check that adjacent records of two chunks form one table, in any order of the chunks. */
-static const char *check_joined_chunks(void)
+static const char *tables_of_translation_units_are_joined(void)
 {
 	struct kmarkers_span span = { NULL };
 
@@ -840,7 +840,7 @@ static int add_other_sites(void)
 }
 
 /* Check that the time to set a value does not depend on the number of sites of other values. */
-static const char *check_time_of_set(void)
+static const char *imv_set_time_ignores_sites_of_other_values(void)
 {
 	u64 alone = measure_set_time(), among;
 
@@ -858,27 +858,34 @@ static void drop_other_sites(void)
 }
 
 const struct test_case table_cases[] = {
-	{ "tables_of_reads_are_accepted", check_accepted_sites, NULL },
-	{ "tables_of_other_instructions_are_refused", check_refused_sites, NULL },
-	{ "tables_with_a_wrong_site_change_nothing", check_table_with_a_wrong_site, NULL },
-	{ "tables_of_comparisons_are_accepted", check_accepted_comparisons, NULL },
-	{ "tables_of_other_comparisons_are_refused", check_refused_comparisons, NULL },
-	{ "tables_with_changed_sites_keep_the_value", check_changed_sites, drop_value_sites },
-	{ "tables_report_the_missing_handler_first", check_changed_site_without_handler,
+	{ "tables_of_reads_are_accepted", tables_of_reads_are_accepted, NULL },
+	{ "tables_of_other_instructions_are_refused", tables_of_other_instructions_are_refused,
+	  NULL },
+	{ "tables_with_a_wrong_site_change_nothing", tables_with_a_wrong_site_change_nothing,
+	  NULL },
+	{ "tables_of_comparisons_are_accepted", tables_of_comparisons_are_accepted, NULL },
+	{ "tables_of_other_comparisons_are_refused", tables_of_other_comparisons_are_refused,
+	  NULL },
+	{ "tables_with_changed_sites_keep_the_value", tables_with_changed_sites_keep_the_value,
 	  drop_value_sites },
-	{ "tables_of_reads_change_only_their_variable", check_stored_bytes, drop_value_sites },
-	{ "tables_of_wrong_sdt_sites_are_refused", check_refused_sdt_sites, NULL },
-	{ "tables_find_the_site_of_each_sdt_target", check_targets_of_functions,
+	{ "tables_report_the_missing_handler_first", tables_report_the_missing_handler_first,
+	  drop_value_sites },
+	{ "tables_of_reads_change_only_their_variable", tables_of_reads_change_only_their_variable,
+	  drop_value_sites },
+	{ "tables_of_wrong_sdt_sites_are_refused", tables_of_wrong_sdt_sites_are_refused, NULL },
+	{ "tables_find_the_site_of_each_sdt_target", tables_find_the_site_of_each_sdt_target,
 	  drop_grouped_sites },
-	{ "tables_keep_sdt_sites_without_targets_apart", check_sites_without_targets,
+	{ "tables_treat_lone_sdt_sites_as_originals", tables_treat_lone_sdt_sites_as_originals,
 	  drop_grouped_sites },
-	{ "tables_refuse_patterns_of_unarmable_notes", check_unarmable_notes, drop_grouped_sites },
-	{ "tables_of_notes_keep_handlers", check_handlers_of_notes, drop_grouped_sites },
-	{ "tables_show_names_with_dashes", check_shown_names, NULL },
-	{ "tables_name_sites_of_one_function", check_names_in_one_function, NULL },
-	{ "tables_with_wrong_headers_are_refused", check_refused_headers, NULL },
-	{ "tables_of_translation_units_are_joined", check_joined_chunks, NULL },
-	{ "imv_set_time_does_not_depend_on_other_sites", check_time_of_set, drop_other_sites },
+	{ "tables_refuse_patterns_of_unarmable_notes", tables_refuse_patterns_of_unarmable_notes,
+	  drop_grouped_sites },
+	{ "tables_of_notes_keep_handlers", tables_of_notes_keep_handlers, drop_grouped_sites },
+	{ "tables_show_names_with_dashes", tables_show_names_with_dashes, NULL },
+	{ "tables_name_sites_of_one_function", tables_name_sites_of_one_function, NULL },
+	{ "tables_with_wrong_headers_are_refused", tables_with_wrong_headers_are_refused, NULL },
+	{ "tables_of_translation_units_are_joined", tables_of_translation_units_are_joined, NULL },
+	{ "imv_set_time_ignores_sites_of_other_values", imv_set_time_ignores_sites_of_other_values,
+	  drop_other_sites },
 };
 
 const unsigned int table_nr_cases = ARRAY_SIZE(table_cases);

@@ -324,7 +324,7 @@ static bool is_call_removed(const u8 *addr, unsigned int before, bool *changed)
  * Check that calls of the trampoline of uprobes are removed from a copy of the text, if each
  * replaces one nop: the kernel replaces no other instructions.
  */
-static const char *check_calls_of_uprobes(void)
+static const char *traced_calls_of_uprobes_are_not_copied(void)
 {
 	bool changed = false;
 
@@ -339,7 +339,7 @@ static const char *check_calls_of_uprobes(void)
 	return NULL;
 }
 
-/* Return true if the byte at @addr is in the mapping that check_mapping_names() makes. */
+/* Return true if the byte at @addr is in the mapping of the file "named". */
 static bool is_in_named_mapping(const u8 *addr)
 {
 	char name[64];
@@ -352,7 +352,7 @@ static bool is_in_named_mapping(const u8 *addr)
  * Check that the name of a mapping is found for its first and last byte, and that the mappings
  * beside it have no name.
  */
-static const char *check_mapping_names(void)
+static const char *program_finds_the_names_of_mappings(void)
 {
 	u8 *pages = mmap(NULL, 3 * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	u8 *named = pages + PAGE_BYTES;
@@ -377,8 +377,9 @@ static const char *check_mapping_names(void)
 const struct test_case traced_cases[] = {
 	{ "traced_by_uprobes", check_under_uprobes, NULL },
 	{ "traced_by_debugger", check_under_debugger, NULL },
-	{ "traced_calls_of_uprobes_are_not_copied", check_calls_of_uprobes, free_text },
-	{ "program_finds_the_names_of_mappings", check_mapping_names, NULL },
+	{ "traced_calls_of_uprobes_are_not_copied", traced_calls_of_uprobes_are_not_copied,
+	  free_text },
+	{ "program_finds_the_names_of_mappings", program_finds_the_names_of_mappings, NULL },
 };
 
 const unsigned int traced_nr_cases = ARRAY_SIZE(traced_cases);

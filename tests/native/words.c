@@ -29,7 +29,7 @@ static const char *const no_numbers[] = {
 	"one", "18446744073709551616",
 };
 
-static const char *check_numbers(void)
+static const char *words_parse_numbers(void)
 {
 	unsigned int i;
 	u64 value;
@@ -51,7 +51,7 @@ static const char *check_numbers(void)
 	return NULL;
 }
 
-static const char *check_lines(void)
+static const char *words_strip_newlines(void)
 {
 	char whole[] = "a b\n", open[] = "a b", twice[] = "a\n\n", bare[] = "\n", nul[] = "a\0b";
 
@@ -97,7 +97,7 @@ static bool is_same_text(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-static const char *check_control_lines(void)
+static const char *words_parse_marker_commands(void)
 {
 	struct control_request request;
 	char line[64];
@@ -122,7 +122,7 @@ static const char *check_control_lines(void)
 	return NULL;
 }
 
-static const char *check_enable_words(void)
+static const char *words_enable_markers(void)
 {
 	static const char *const wrong[] = { "", "2", "10", "00", "-1", "trace", "-trace" };
 	unsigned int i;
@@ -136,10 +136,10 @@ static const char *check_enable_words(void)
 }
 
 const struct test_case words_cases[] = {
-	{ "words_parse_numbers", check_numbers, NULL },
-	{ "words_strip_newlines", check_lines, NULL },
-	{ "words_parse_marker_commands", check_control_lines, NULL },
-	{ "words_enable_markers", check_enable_words, NULL },
+	{ "words_parse_numbers", words_parse_numbers, NULL },
+	{ "words_strip_newlines", words_strip_newlines, NULL },
+	{ "words_parse_marker_commands", words_parse_marker_commands, NULL },
+	{ "words_enable_markers", words_enable_markers, NULL },
 };
 
 const unsigned int words_nr_cases = ARRAY_SIZE(words_cases);
