@@ -25,7 +25,7 @@
 #define MIB		(1ULL << 20)
 #define GIB		(1ULL << 30)
 
-/* The allocator of a sanitizer may keep freed memory and map more of it than it is asked for. */
+/* The allocator of a sanitizer may keep freed memory, and map more memory than was requested. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define KEEPS_MEMORY	true
 #else
@@ -61,8 +61,8 @@ u64 __wrap_bench_read_available_memory(void)
 }
 
 /*
- * Numbers of allocations and of freed ones; the number of the allocation that fails, counted from
- * 1; and the chunks of the last allocation.
+ * Number of allocations; number of freed allocations; number of the allocation that fails, counted
+ * from 1; and the chunks of the last allocation.
  */
 static struct {
 	unsigned int nr, nr_freed, fail;
@@ -100,16 +100,16 @@ static void simulate_machine(u64 middle, u64 last, u64 available)
 }
 
 /* Let allocation number @nr fail, counted from 1; none if @nr is 0. */
-static void fail_allocation(unsigned int nr)
+static void fail_chunk_allocation(unsigned int nr)
 {
 	memset(&buffers, 0, sizeof(buffers));
 	buffers.fail = nr;
 }
 
-static void clean_up(void)
+static void reset_simulated_machine(void)
 {
 	machine.used = false;
-	fail_allocation(0);
+	fail_chunk_allocation(0);
 }
 
 /*
@@ -135,7 +135,7 @@ static const char *buffers_are_eight_times_the_cache_size(void)
 		return "SKIP an emulated CPU has no caches";
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		simulate_machine(MIB, sizes[i].last, sizes[i].available);
-		fail_allocation(1);
+		fail_chunk_allocation(1);
 		EXPECT(bench_cold_branch.setup() == -ENOMEM);
 		EXPECT(bench_read_cold_buffer(&bytes, &last));
 		EXPECT(bytes == sizes[i].bytes && last == sizes[i].last);
@@ -143,23 +143,23 @@ static const char *buffers_are_eight_times_the_cache_size(void)
 	return NULL;
 }
 
-/* Check that a setup that fails at its second buffer frees the first one. */
+/* Check that a setup that cannot allocate its second buffer frees the first buffer. */
 static const char *buffers_are_freed_if_setup_fails(void)
 {
 	if (kmarkers_is_emulated())
 		return "SKIP an emulated CPU has no caches";
 	simulate_machine(MIB, MIB, GIB);
-	fail_allocation(1);
+	fail_chunk_allocation(1);
 	EXPECT(bench_cold_branch_pages.setup() == -ENOMEM);
 	EXPECT(buffers.nr == 1 && !buffers.nr_freed);
-	fail_allocation(2);
+	fail_chunk_allocation(2);
 	EXPECT(bench_cold_branch_pages.setup() == -ENOMEM);
 	EXPECT(buffers.nr == 2 && buffers.nr_freed == 1);
 	return NULL;
 }
 
 /* Return the size in bytes that a file in /proc gives in KiB, or 0. */
-static s64 read_size(const char *path, const char *format)
+static s64 read_size_from_proc(const char *path, const char *format)
 {
 	FILE *file = fopen(path, "r");
 	char line[128];
@@ -178,12 +178,12 @@ struct memory {
 	s64 mapped, resident;
 };
 
-static struct memory read_memory(void)
+static struct memory measure_process_memory(void)
 {
 	malloc_trim(0);
 	return (struct memory) {
-		read_size("/proc/self/status", "VmSize: %lld kB"),
-		read_size("/proc/self/smaps_rollup", "Rss: %lld kB"),
+		read_size_from_proc("/proc/self/status", "VmSize: %lld kB"),
+		read_size_from_proc("/proc/self/smaps_rollup", "Rss: %lld kB"),
 	};
 }
 
@@ -203,13 +203,13 @@ static int find_free_descriptor(void)
 static const char *check_memory_of_group(const struct bench_group *group, s64 bytes)
 {
 	int descriptor = find_free_descriptor(), err;
-	struct memory before = read_memory(), inside, after;
+	struct memory before = measure_process_memory(), inside, after;
 
 	err = group->setup();
-	inside = read_memory();
+	inside = measure_process_memory();
 	if (!err)
 		group->teardown();
-	after = read_memory();
+	after = measure_process_memory();
 	EXPECT(find_free_descriptor() == descriptor);
 	EXPECT(KEEPS_MEMORY || after.mapped - before.mapped < bytes / 2);
 	EXPECT(KEEPS_MEMORY || err || inside.mapped - before.mapped < bytes / 2 * 3);
@@ -223,7 +223,7 @@ static const char *buffers_are_resident_until_teardown(void)
 {
 	const char *failed;
 
-	if (!read_memory().resident)
+	if (!measure_process_memory().resident)
 		return "SKIP the kernel has no file smaps_rollup";
 	if (kmarkers_is_emulated())
 		return "SKIP an emulated CPU has no caches";
@@ -285,10 +285,12 @@ static const char *buffers_are_read_in_all_parts(void)
 
 const struct test_case buffer_cases[] = {
 	{ "buffers_are_eight_times_the_cache_size", buffers_are_eight_times_the_cache_size,
-	  clean_up },
-	{ "buffers_are_freed_if_setup_fails", buffers_are_freed_if_setup_fails, clean_up },
-	{ "buffers_are_resident_until_teardown", buffers_are_resident_until_teardown, clean_up },
-	{ "buffers_are_read_in_all_parts", buffers_are_read_in_all_parts, clean_up },
+	  reset_simulated_machine },
+	{ "buffers_are_freed_if_setup_fails", buffers_are_freed_if_setup_fails,
+	  reset_simulated_machine },
+	{ "buffers_are_resident_until_teardown", buffers_are_resident_until_teardown,
+	  reset_simulated_machine },
+	{ "buffers_are_read_in_all_parts", buffers_are_read_in_all_parts, reset_simulated_machine },
 };
 
 const unsigned int buffer_nr_cases = ARRAY_SIZE(buffer_cases);

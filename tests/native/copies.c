@@ -306,7 +306,7 @@ static unsigned int nr_copies;
  * reported at the site that was copied.  Print @when with an error.  Return the number of errors,
  * 0 or 1.
  */
-static int check_site(const char *pattern, const char *when, unsigned long ip)
+static int check_hits_of_site(const char *pattern, const char *when, unsigned long ip)
 {
 	unsigned int i, nr = 0, wrong = 0;
 	unsigned long own = ip;
@@ -338,7 +338,7 @@ static int check_site(const char *pattern, const char *when, unsigned long ip)
 /*
  * Return the probe of a site.  Jumps and breakpoints have a key that refers to a struct sdt_origin.
  */
-static const struct sdt_probe *get_probe(const struct patcher_site *site)
+static const struct sdt_probe *find_probe_of_site(const struct patcher_site *site)
 {
 	if (site->size != SDT_JUMP && site->size != SDT_BREAKPOINT)
 		return (const struct sdt_probe *)patcher_site_key(site);
@@ -350,18 +350,18 @@ static const struct sdt_probe *get_probe(const struct patcher_site *site)
  * first check leaves out sites of the probe "single", which are inside arguments of other sites:
  * arguments are evaluated only while their site is enabled.
  */
-static int check_site_both_ways(const struct patcher_site *site)
+static int check_hits_among_off_and_on_sites(const struct patcher_site *site)
 {
 	unsigned long ip = patcher_site_addr(site);
 	char pattern[100];
 	int failed = 0;
 
 	format_site_pattern(pattern, sizeof(pattern), ip);
-	if (get_probe(site) != &sdt_copies___single)
-		failed += check_site(pattern, "while the others are off", ip);
+	if (find_probe_of_site(site) != &sdt_copies___single)
+		failed += check_hits_of_site(pattern, "while the others are off", ip);
 	if (sdt_attach("copies:::*", ignore_hit, NULL))
 		return 1;
-	failed += check_site(pattern, "while the others are on", ip);
+	failed += check_hits_of_site(pattern, "while the others are on", ip);
 	if (sdt_detach("copies:::*", ignore_hit, NULL))
 		return 1;
 	return failed;
@@ -384,9 +384,9 @@ static unsigned int check_all_sites(void)
 	if (sdt_detach("copies:::*", record_ip, &all))
 		return 1;
 	for (site = __start_kmarkers_sdt; site < __stop_kmarkers_sdt; site++) {
-		if (get_probe(site)->provider != &sdt_provider_copies)
+		if (find_probe_of_site(site)->provider != &sdt_provider_copies)
 			continue;
-		wrong += check_site_both_ways(site);
+		wrong += check_hits_among_off_and_on_sites(site);
 		nr++;
 	}
 	printf("# %u sites, %u hits, %u copies, %u wrong\n", nr, all.nr, nr_copies, wrong);
@@ -405,14 +405,15 @@ static const char *sdt_counts_hits_in_duplicated_code(void)
 	return NULL;
 }
 
-static void clean_up(void)
+static void detach_copies_handlers(void)
 {
 	sdt_detach("copies:::*", ignore_hit, NULL);
 	sdt_synchronize();
 }
 
 const struct test_case copies_cases[] = {
-	{ "sdt_counts_hits_in_duplicated_code", sdt_counts_hits_in_duplicated_code, clean_up },
+	{ "sdt_counts_hits_in_duplicated_code", sdt_counts_hits_in_duplicated_code,
+	  detach_copies_handlers },
 };
 
 const unsigned int copies_nr_cases = ARRAY_SIZE(copies_cases);

@@ -37,7 +37,7 @@ static bool touch_pages(char (*page)[PAGE_BYTES], u32 nr)
 }
 
 /* Touch @per_loop pages per loop, and further pages in the first call. */
-static u64 run_loops(u32 loops, u32 per_loop)
+static u64 touch_pages_in_loops(u32 loops, u32 per_loop)
 {
 	if (!least_calls && !most_calls && !touch_pages(first_pages, FIRST_PAGES))
 		return 0;
@@ -47,20 +47,20 @@ static u64 run_loops(u32 loops, u32 per_loop)
 	return touch_pages(pages, loops * per_loop);
 }
 
-static u64 touch_one(u32 loops)
+static u64 touch_one_page_per_loop(u32 loops)
 {
-	return run_loops(loops, 1);
+	return touch_pages_in_loops(loops, 1);
 }
 
-static u64 touch_two(u32 loops)
+static u64 touch_two_pages_per_loop(u32 loops)
 {
-	return run_loops(loops, 2);
+	return touch_pages_in_loops(loops, 2);
 }
 
 /*
  * Check that the number of events per loop is averaged over the layouts, and does not contain the
  * events of the first call, which warms up caches.  The smallest and the largest loop count are
- * used, since others would give a slope with a larger error.
+ * used, because the slope between closer loop counts would have a larger error.
  */
 static const char *counters_count_events_per_loop(void)
 {
@@ -68,7 +68,7 @@ static const char *counters_count_events_per_loop(void)
 		"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS,
 	};
 	static bench_op *const touch_pages_layouts[] = {
-		[0 ... 1] = touch_one, [2 ... 7] = touch_two,
+		[0 ... 1] = touch_one_page_per_loop, [2 ... 7] = touch_two_pages_per_loop,
 	};
 	static const struct bench_variant variant = BENCH_ROW("touch", touch_pages);
 	static const u32 loops[BENCH_LOOP_COUNTS] = { LEAST_LOOPS, 8, MOST_LOOPS };

@@ -68,7 +68,7 @@ static unsigned int write_opcode(u8 *code, const char *form)
 	return at;
 }
 
-static bool make_next_case(struct oracle_case *test)
+static bool generate_next_case(struct oracle_case *test)
 {
 	u64 words[sizeof(*test) / 8 + 1];
 	unsigned int i, at;
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
 	signal(SIGALRM, ignore_alarm);
 	setitimer(ITIMER_REAL, &tick, NULL);
-	err = oracle_run(make_next_case, &result);
+	err = oracle_run(generate_next_case, &result);
 	setitimer(ITIMER_REAL, &never, NULL);
 	printf("KTAP version 1\n1..1\n");
 	printf("# %llu of %llu instructions compared, %llu not supported by the decoder\n",

@@ -43,7 +43,7 @@ static struct patcher_table table;
 static struct patcher_poke poke;
 static bool registered, can_wait, shadow_stack;
 
-static void prepare_table(u16 flags)
+static void init_table(u16 flags)
 {
 	memset(&record, 0, sizeof(record));
 	record.addr = (long)engine_site - (long)&record.addr;
@@ -65,7 +65,7 @@ static int apply_change(const u8 *old, const u8 *new)
 	return patcher_apply(owner, &poke, 1);
 }
 
-static void clean_up(void)
+static void unregister_engine_table(void)
 {
 	protocol_after_round = NULL;
 	can_wait = shadow_stack = false;
@@ -108,7 +108,7 @@ void __wrap_patcher_text_wait_for_tasks(void)
  */
 static const char *engine_refuses_runs_in_core_text(void)
 {
-	prepare_table(PATCHER_SITE_RUN);
+	init_table(PATCHER_SITE_RUN);
 	EXPECT(patcher_register(&table) == -EPERM);
 	can_wait = true;
 	registered = !patcher_register(&table);
@@ -126,7 +126,7 @@ static const char *engine_refuses_runs_in_core_text(void)
  */
 static const char *engine_refuses_runs_that_are_prefixes(void)
 {
-	prepare_table(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
+	init_table(PATCHER_SITE_RUN | PATCHER_SITE_PREFIX);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(!registered);
@@ -137,7 +137,7 @@ static const char *engine_refuses_runs_that_are_prefixes(void)
 /* Check that changes of core text are refused in user space: only the kernel has core text. */
 static const char *engine_refuses_changes_of_core_text(void)
 {
-	prepare_table(0);
+	init_table(0);
 	registered = !register_core_table();
 	EXPECT(registered);
 	EXPECT(apply_change(nop, jump) == -EPERM);
@@ -173,7 +173,7 @@ static const char *engine_keeps_core_tables_for_handlers(void)
 {
 	pthread_t late;
 
-	prepare_table(0);
+	init_table(0);
 	EXPECT(!register_core_table());
 	inside = found = false;
 	EXPECT(!pthread_create(&late, NULL, look_up_site_slowly, NULL));
@@ -206,7 +206,7 @@ static const char *engine_unregistering_waits_for_handlers(void)
 	pthread_t holder;
 	bool waited;
 
-	prepare_table(0);
+	init_table(0);
 	EXPECT(!patcher_register(&table));
 	inside = found = done = false;
 	EXPECT(!pthread_create(&holder, NULL, look_up_site_early, NULL));
@@ -230,7 +230,7 @@ static const char *engine_accepts_jumps_only_to_ends_of_runs(void)
 	static const u8 over[INSN] = { 0xeb, 0x03, 0x90, 0x90, 0x90 };
 	int errs[5];
 
-	prepare_table(PATCHER_SITE_RUN);
+	init_table(PATCHER_SITE_RUN);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
@@ -253,7 +253,7 @@ static const char *engine_waits_for_tasks_inside_runs(void)
 	unsigned int nr[3];
 	int errs[3];
 
-	prepare_table(PATCHER_SITE_RUN);
+	init_table(PATCHER_SITE_RUN);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
@@ -271,7 +271,7 @@ static const char *engine_waits_for_tasks_inside_runs(void)
 
 static unsigned int continued;
 
-/* Act as a thread that has executed the int3 of the site: count whether it continues behind it. */
+/* Act as a thread that has executed the site's int3.  Count it if it continues behind the site. */
 static void execute_int3_of_site(void)
 {
 	struct pt_regs regs = { .ip = (unsigned long)engine_site + 1 };
@@ -281,14 +281,14 @@ static void execute_int3_of_site(void)
 
 /*
  * Check that a thread that executes the int3 of a run, a site of several instructions, continues
- * behind the run, whether the run is replaced by several instructions or by one.
+ * behind the run, for a run that is replaced by several instructions and by one instruction.
  */
 static const char *engine_threads_continue_behind_runs(void)
 {
 	static const u8 two[INSN] = { 0xb0, 0x01, 0x66, 0x90, 0x90 };
 	int errs[2];
 
-	prepare_table(PATCHER_SITE_RUN);
+	init_table(PATCHER_SITE_RUN);
 	can_wait = true;
 	registered = !patcher_register(&table);
 	EXPECT(registered);
@@ -303,7 +303,7 @@ static const char *engine_threads_continue_behind_runs(void)
 }
 
 /* Write one byte of the site without the patcher's checks. */
-static int write_byte(unsigned int offset, u8 byte)
+static int write_site_byte(unsigned int offset, u8 byte)
 {
 	struct patcher_text_alias alias;
 	int err;
@@ -332,7 +332,7 @@ bool __wrap_native_has_shadow_stack(void)
  */
 static const char *engine_refuses_calls_with_shadow_stack(void)
 {
-	prepare_table(0);
+	init_table(0);
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	shadow_stack = true;
@@ -355,18 +355,18 @@ static const char *engine_refuses_sites_with_changed_bytes(void)
 	unsigned int i;
 	u8 now[INSN];
 
-	prepare_table(0);
+	init_table(0);
 	registered = !patcher_register(&table);
 	EXPECT(registered);
 	for (i = 0; i < INSN; i++) {
-		EXPECT(!write_byte(i, nop[i] ^ 0x10));
+		EXPECT(!write_site_byte(i, nop[i] ^ 0x10));
 		memcpy(now, engine_site, INSN);
 		patcher_read_stats(&before);
 		EXPECT(apply_change(nop, jump) == -EILSEQ);
 		patcher_read_stats(&after);
 		EXPECT(after.rounds == before.rounds && after.refused == before.refused + 1);
 		EXPECT(!memcmp(engine_site, now, INSN));
-		EXPECT(!write_byte(i, nop[i]));
+		EXPECT(!write_site_byte(i, nop[i]));
 	}
 	EXPECT(!apply_change(nop, jump));
 	EXPECT(!apply_change(jump, nop));
@@ -433,7 +433,7 @@ static __used noinline void contain_row(void)
 
 static struct patcher_site row_records[ROW];
 
-static u8 *get_row_addr(unsigned int site)
+static u8 *compute_row_addr(unsigned int site)
 {
 	u8 *addr = engine_row;
 
@@ -446,10 +446,10 @@ static int register_row(void)
 {
 	unsigned int i;
 
-	prepare_table(0);
+	init_table(0);
 	for (i = 0; i < ROW; i++)
 		row_records[i] = (struct patcher_site) {
-			.addr = (long)get_row_addr(i) - (long)&row_records[i].addr,
+			.addr = (long)compute_row_addr(i) - (long)&row_records[i].addr,
 			.len = row[i].len,
 		};
 	table.sites = row_records;
@@ -467,20 +467,21 @@ static unsigned int fill_row_pokes(struct patcher_poke *to, unsigned int set, bo
 		site = backwards ? ROW - 1 - i : i;
 		if (!(set & 1 << site))
 			continue;
-		to[nr] = (struct patcher_poke) { .addr = get_row_addr(site), .len = row[site].len };
+		to[nr] = (struct patcher_poke) { .addr = compute_row_addr(site) };
+		to[nr].len = row[site].len;
 		memcpy(to[nr].old, on ? row[site].off : row[site].on, row[site].len);
 		memcpy(to[nr++].new, on ? row[site].on : row[site].off, row[site].len);
 	}
 	return nr;
 }
 
-/* Return true if the sites in the bit mask @set are on, and all others are off. */
-static bool row_holds(unsigned int set)
+/* Return true if the sites in the bit mask @set are on, and all other sites are off. */
+static bool is_row_in_state(unsigned int set)
 {
 	unsigned int i;
 
 	for (i = 0; i < ROW; i++)
-		if (memcmp(get_row_addr(i), set & 1 << i ? row[i].on : row[i].off, row[i].len))
+		if (memcmp(compute_row_addr(i), set & 1 << i ? row[i].on : row[i].off, row[i].len))
 			return false;
 	return true;
 }
@@ -489,13 +490,13 @@ static const char *switch_row(struct patcher_poke *pokes, unsigned int set, bool
 {
 	unsigned int nr = fill_row_pokes(pokes, set, backwards, true);
 
-	EXPECT(!patcher_apply(owner, pokes, nr) && row_holds(set));
+	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(set));
 	fill_row_pokes(pokes, set, backwards, false);
-	EXPECT(!patcher_apply(owner, pokes, nr) && row_holds(0));
+	EXPECT(!patcher_apply(owner, pokes, nr) && is_row_in_state(0));
 	/* A batch with two pokes of one site is refused. */
 	fill_row_pokes(pokes, set, backwards, true);
 	pokes[0] = pokes[nr - 1];
-	EXPECT(nr == 1 || (patcher_apply(owner, pokes, nr) == -EINVAL && row_holds(0)));
+	EXPECT(nr == 1 || (patcher_apply(owner, pokes, nr) == -EINVAL && is_row_in_state(0)));
 	return NULL;
 }
 
@@ -526,7 +527,7 @@ static const char *engine_reads_only_the_given_pokes(void)
 	return failed;
 }
 
-/* Sites in an area that has no code; the first one is never in a table. */
+/* Sites in an area that has no code; the first site is never in a table. */
 #define SITES	4
 
 static u8 area[64];
@@ -535,7 +536,7 @@ static struct patcher_compact_site compact_sites[1 + SITES];
 
 /*
  * Add a table of @nr sites of INSN bytes at the offsets @at in the area, and delete the table.  The
- * record before those of the table is a site at the area's end.
+ * record before the table's records is a site at the area's end.
  */
 static int add_and_delete_sites(const int *at, unsigned int nr, bool compact)
 {
@@ -600,26 +601,31 @@ static const char *engine_sorts_tables_and_refuses_overlaps(void)
 }
 
 const struct test_case engine_cases[] = {
-	{ "engine_refuses_runs_in_core_text", engine_refuses_runs_in_core_text, clean_up },
+	{ "engine_refuses_runs_in_core_text", engine_refuses_runs_in_core_text,
+	  unregister_engine_table },
 	{ "engine_refuses_runs_that_are_prefixes", engine_refuses_runs_that_are_prefixes,
-	  clean_up },
-	{ "engine_refuses_changes_of_core_text", engine_refuses_changes_of_core_text, clean_up },
+	  unregister_engine_table },
+	{ "engine_refuses_changes_of_core_text", engine_refuses_changes_of_core_text,
+	  unregister_engine_table },
 	{ "engine_keeps_core_tables_for_handlers", engine_keeps_core_tables_for_handlers,
-	  clean_up },
+	  unregister_engine_table },
 	{ "engine_unregistering_waits_for_handlers", engine_unregistering_waits_for_handlers,
-	  clean_up },
+	  unregister_engine_table },
 	{ "engine_accepts_jumps_only_to_ends_of_runs", engine_accepts_jumps_only_to_ends_of_runs,
-	  clean_up },
-	{ "engine_waits_for_tasks_inside_runs", engine_waits_for_tasks_inside_runs, clean_up },
-	{ "engine_threads_continue_behind_runs", engine_threads_continue_behind_runs, clean_up },
+	  unregister_engine_table },
+	{ "engine_waits_for_tasks_inside_runs", engine_waits_for_tasks_inside_runs,
+	  unregister_engine_table },
+	{ "engine_threads_continue_behind_runs", engine_threads_continue_behind_runs,
+	  unregister_engine_table },
 	{ "engine_refuses_calls_with_shadow_stack", engine_refuses_calls_with_shadow_stack,
-	  clean_up },
+	  unregister_engine_table },
 	{ "engine_accepts_sites_only_in_the_text", engine_accepts_sites_only_in_the_text, NULL },
-	{ "engine_reads_only_the_given_pokes", engine_reads_only_the_given_pokes, clean_up },
+	{ "engine_reads_only_the_given_pokes", engine_reads_only_the_given_pokes,
+	  unregister_engine_table },
 	{ "engine_sorts_tables_and_refuses_overlaps", engine_sorts_tables_and_refuses_overlaps,
 	  NULL },
 	{ "engine_refuses_sites_with_changed_bytes", engine_refuses_sites_with_changed_bytes,
-	  clean_up },
+	  unregister_engine_table },
 };
 
 const unsigned int engine_nr_cases = ARRAY_SIZE(engine_cases);

@@ -45,12 +45,12 @@ static void close_pipes(void)
 	close_pipe_end(&to_parent[1]);
 }
 
-static bool write_byte(const int *pipe)
+static bool write_pipe_byte(const int *pipe)
 {
 	return write(pipe[1], "", 1) == 1;
 }
 
-static bool read_byte(const int *pipe)
+static bool read_pipe_byte(const int *pipe)
 {
 	char byte;
 
@@ -65,17 +65,18 @@ static const char *change_in_parent_and_child(void)
 	EXPECT(!change_value(1));
 	child = fork();
 	if (!child) {
-		bool good = imv_read(value) == 1 && !change_value(2) && write_byte(to_parent) &&
-			    read_byte(to_child) && imv_read(value) == 2 && !change_value(3);
+		bool good = imv_read(value) == 1 && !change_value(2) &&
+			    write_pipe_byte(to_parent) && read_pipe_byte(to_child) &&
+			    imv_read(value) == 2 && !change_value(3);
 
 		_exit(!good);
 	}
-	/* Close this process's write end, so that read_byte() returns if the child ends early. */
+	/* Close our write end, so that read_pipe_byte() returns if the child ends early. */
 	close_pipe_end(&to_parent[1]);
-	EXPECT(read_byte(to_parent));
+	EXPECT(read_pipe_byte(to_parent));
 	EXPECT(imv_read(value) == 1);
 	EXPECT(!change_value(4));
-	EXPECT(write_byte(to_child));
+	EXPECT(write_pipe_byte(to_child));
 	EXPECT(reap_child(child) == 0);
 	EXPECT(imv_read(value) == 4);
 	return NULL;
@@ -179,7 +180,7 @@ static int seen_early;
 
 static void read_value_in_handler(int sig)
 {
-	if (write_byte(to_parent) && read_byte(to_child))
+	if (write_pipe_byte(to_parent) && read_pipe_byte(to_child))
 		seen_early = imv_read(value);
 }
 
@@ -202,9 +203,9 @@ static const char *fork_lets_signal_handlers_read_old_value(void)
 		_exit(seen_early != 1);
 	sigaction(SIGUSR1, &before, NULL);
 	close_pipe_end(&to_parent[1]);
-	EXPECT(read_byte(to_parent));
+	EXPECT(read_pipe_byte(to_parent));
 	EXPECT(!change_value(2));
-	EXPECT(write_byte(to_child));
+	EXPECT(write_pipe_byte(to_child));
 	EXPECT(reap_child(child) == 0);
 	return NULL;
 }
@@ -272,7 +273,7 @@ static const char *fork_does_not_wait_for_all_changes(void)
 
 #define CHECKS	20
 
-/* A mutex like the one that a batch holds from its beginning to its end. */
+/* A mutex, like the mutex that a batch holds from its beginning to its end. */
 static struct mutex held = __MUTEX_INITIALIZER(held);
 static pid_t forker;
 static bool forked;

@@ -150,7 +150,7 @@ static const char *format_prints_byte_arrays(void)
 	EXPECT(!strcmp(text, "00:1b:c4:0a:ff:80|001bc40aff80|7"));
 	print_args(text, sizeof(text), "%1ph|%7ph|%3phC|%3phD", bytes, bytes, bytes, bytes);
 	EXPECT(!strcmp(text, "00|00 1b c4 0a ff 80 7f|00:1b:c4|00-1b-c4"));
-	/* The most bytes that are printed, without separators: two digits for each. */
+	/* The maximum number of bytes, without separators: two digits per byte. */
 	EXPECT(print_args(text, sizeof(text), "%64phN", bytes) == 128);
 	EXPECT(!strncmp(text, "001bc40aff807f00", 16));
 	EXPECT(strspn(text + 14, "0") == 114);

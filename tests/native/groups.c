@@ -248,9 +248,9 @@ static const char *run_refuses_invalid_names_and_loop_counts(void)
 }
 
 /*
- * Check that a method of switching switches exactly the first sites, in a batch for all of them or
- * for each, that it fills in no further changes, whose array is the first allocation of the setup,
- * and that all sites are off after the teardown.
+ * Check that each method switches exactly the given number of first sites, in the given number of
+ * batches, and that all sites are off after the teardown.  Also check that no more pokes are filled
+ * in than sites are switched; the array of pokes is the first allocation of the setup.
  */
 static const char *run_switches_only_the_first_sites(void)
 {
@@ -334,8 +334,11 @@ static unsigned int count_files(const char *path)
 	return nr;
 }
 
-/* Wait up to a second until the process has @nr threads: a thread that ends is seen for a while. */
-static bool has_threads(unsigned int nr)
+/*
+ * Wait up to a second until the process has @nr threads, because a thread stays visible for a while
+ * after its end.  Return false after a second.
+ */
+static bool wait_for_thread_count(unsigned int nr)
 {
 	unsigned int tries = 1000;
 
@@ -350,10 +353,10 @@ static const char *check_observer_thread(void)
 	bool is_running;
 
 	EXPECT(before && !bench_arm_scaling.setup());
-	is_running = has_threads(before + 1);
+	is_running = wait_for_thread_count(before + 1);
 	bench_arm_scaling.teardown();
 	EXPECT(is_running);
-	EXPECT(has_threads(before));
+	EXPECT(wait_for_thread_count(before));
 	return NULL;
 }
 
@@ -381,7 +384,7 @@ static const char *run_stops_the_observer_thread_at_teardown(void)
 }
 
 /* Return the shortest time of ten windows of the first variant of cold-icache groups, in ticks. */
-static u64 time_code(void)
+static u64 measure_code_ticks(void)
 {
 	u64 least = ~0ULL, ticks;
 	unsigned int i;
@@ -405,16 +408,16 @@ static const char *run_evicts_code_in_cold_groups(void)
 	if (err == -ENODEV)
 		return "SKIP an emulated CPU has no caches";
 	EXPECT(!err);
-	evicted = time_code();
+	evicted = measure_code_ticks();
 	EXPECT(!bench_cold_icache_l1.setup());
-	EXPECT(evicted > 2 * time_code());
+	EXPECT(evicted > 2 * measure_code_ticks());
 	return NULL;
 }
 
 static unsigned int nr_readings;
 
 /* Emulate and count RDTSC, which raises SIGSEGV while this thread may not read the TSC. */
-static void count_reading(int sig, siginfo_t *info, void *context)
+static void count_tsc_reading(int sig, siginfo_t *info, void *context)
 {
 	static const u8 rdtsc[] = { 0x0f, 0x31 };
 	greg_t *regs = ((ucontext_t *)context)->uc_mcontext.gregs;
@@ -427,9 +430,9 @@ static void count_reading(int sig, siginfo_t *info, void *context)
 }
 
 /* Return how often a window of @loops passes reads the TSC, or 0 if that cannot be counted. */
-static unsigned int count_readings(const struct bench_variant *variant, u32 loops)
+static unsigned int count_tsc_readings(const struct bench_variant *variant, u32 loops)
 {
-	struct sigaction counting = { .sa_sigaction = count_reading, .sa_flags = SA_SIGINFO };
+	struct sigaction counting = { .sa_sigaction = count_tsc_reading, .sa_flags = SA_SIGINFO };
 	struct sigaction before;
 
 	nr_readings = 0;
@@ -443,7 +446,7 @@ static unsigned int count_readings(const struct bench_variant *variant, u32 loop
 	return nr_readings;
 }
 
-/* Check that the hooks of profilers in function-entry read the TSC once per pass, others never. */
+/* Check that in function-entry, profiler hooks read the TSC once per pass, other hooks never. */
 static const char *run_reads_the_tsc_in_profiler_hooks(void)
 {
 	unsigned int i, seen = 0;
@@ -451,15 +454,15 @@ static const char *run_reads_the_tsc_in_profiler_hooks(void)
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer may read the TSC";
 #endif
-	if (!count_readings(&bench_function_entry.variants[0], 1))
+	if (!count_tsc_readings(&bench_function_entry.variants[0], 1))
 		return "SKIP the kernel cannot disable the TSC";
 	for (i = 0; i < bench_function_entry.nr_variants; i++) {
 		const struct bench_variant *variant = &bench_function_entry.variants[i];
 		bool profiles = strstr(variant->name, "count");
 
 		seen += profiles;
-		EXPECT(count_readings(variant, 1) == 2U + profiles);
-		EXPECT(count_readings(variant, 5) == 2U + 5 * profiles);
+		EXPECT(count_tsc_readings(variant, 1) == 2U + profiles);
+		EXPECT(count_tsc_readings(variant, 5) == 2U + 5 * profiles);
 	}
 	EXPECT(seen == 4);
 	return NULL;
@@ -513,7 +516,7 @@ static bool read_caches_of_cpu(unsigned int cpu, struct bench_caches *caches)
 	return !sched_setaffinity(0, sizeof(before), &before);
 }
 
-/* Check that the sizes of the caches are those that the kernel found. */
+/* Check that the sizes of the caches equal the sizes that the kernel shows in sysfs. */
 static const char *run_reads_cache_sizes_like_the_kernel(void)
 {
 	unsigned int cpu = raw_smp_processor_id();

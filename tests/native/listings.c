@@ -31,7 +31,7 @@ static char *text;
 static size_t text_size;
 
 /* Return the text that @show prints, or "" on error.  The text is valid until the next call. */
-static const char *get_text(int (*show)(struct seq_file *m, void *unused))
+static const char *print_to_text(int (*show)(struct seq_file *m, void *unused))
 {
 	struct seq_file m;
 	int err;
@@ -57,10 +57,10 @@ static noinline int read_listed(void)
 	return imv_read(listed) + imv_read(listed);
 }
 
-/* Return true if each line of the list of values has another address: the addresses ascend. */
+/* Return true if the addresses in the list of values ascend, so that no value is listed twice. */
 static bool are_values_listed_once(void)
 {
-	const char *line = strchr(get_text(imv_list_show), '\n');
+	const char *line = strchr(print_to_text(imv_list_show), '\n');
 	unsigned long last = 0, var;
 
 	for (; line && line[1]; line = strchr(line + 1, '\n')) {
@@ -77,10 +77,10 @@ static const char *imv_lists_values(void)
 
 	EXPECT(read_listed() == 2468);
 	snprintf(line, sizeof(line), "0x%lx 4 0x4d2 0 program 2\n", (unsigned long)&listed__imv);
-	EXPECT(has_line(get_text(imv_list_show), line));
+	EXPECT(has_line(print_to_text(imv_list_show), line));
 	EXPECT(!imv_set(listed, 1));
 	snprintf(line, sizeof(line), "0x%lx 4 0x1 1 program 2\n", (unsigned long)&listed__imv);
-	EXPECT(has_line(get_text(imv_list_show), line));
+	EXPECT(has_line(print_to_text(imv_list_show), line));
 	EXPECT(are_values_listed_once());
 	return NULL;
 }
@@ -112,16 +112,16 @@ static const char *sdt_lists_sites(void)
 
 	for (i = 0; i < ARRAY_SIZE(wrong); i++)
 		EXPECT(run_sdt_command(wrong[i]) == -EINVAL);
-	EXPECT(has_line(get_text(sdt_list_show),
+	EXPECT(has_line(print_to_text(sdt_list_show),
 			"list:program:hit_io:io-start off breakpoint 0 0 hit_io@+0x"));
 	EXPECT(!run_sdt_command("hit_io:io-start count"));
 	hit_io(1);
 	EXPECT(!run_sdt_command("io-start promote"));
 	hit_io(2);
-	EXPECT(has_line(get_text(sdt_list_show),
+	EXPECT(has_line(print_to_text(sdt_list_show),
 			"list:program:hit_io:io-start on breakpoint 1 2 hit_io@+0x"));
 	EXPECT(!run_sdt_command("io-start -promote"));
-	EXPECT(has_line(get_text(sdt_list_show),
+	EXPECT(has_line(print_to_text(sdt_list_show),
 			"list:program:hit_io:io-start trapped breakpoint 1 2 hit_io@+0x"));
 	EXPECT(strstr(text, " \"struct request *,int\"\n"));
 	EXPECT(!run_sdt_command("hit_io:io-start -count"));
@@ -136,13 +136,13 @@ static const char *sdt_lists_sites(void)
 SDT_PROBE_DEFINE0(list, , , nomem__first);
 SDT_PROBE_DEFINE0(list, , , nomem__second);
 
-static noinline void hit_both_sites(void)
+static noinline void hit_nomem_sites(void)
 {
 	SDT_PROBE0(list, , , nomem__first);
 	SDT_PROBE_FLAVOUR(breakpoint, list, , , nomem__second);
 }
 
-/* Numbers of hits, and the address of the last one. */
+/* Number of hits of a handler, and address of the last hit. */
 static struct seen_hits {
 	unsigned int nr;
 	unsigned long ip;
@@ -156,20 +156,20 @@ static void record_hit(void *private, const struct sdt_hit *hit)
 	hits->ip = sdt_hit_ip(hit);
 }
 
-/* Return true if a hit of both sites calls the handlers as often as given. */
-static bool are_called(unsigned int first, unsigned int second)
+/* Hit both sites.  Return true if they call the first and second handler as often as given. */
+static bool do_hits_call_handlers(unsigned int first, unsigned int second)
 {
 	seen[0].nr = seen[1].nr = 0;
-	hit_both_sites();
+	hit_nomem_sites();
 	return seen[0].nr == first && seen[1].nr == second;
 }
 
 static bool has_one_handler_at_first_site(void)
 {
-	get_text(sdt_list_show);
-	return are_called(1, 0) &&
-	       has_line(text, "list:program:hit_both_sites:nomem-first on jump 1 ") &&
-	       has_line(text, "list:program:hit_both_sites:nomem-second off breakpoint 0 ");
+	print_to_text(sdt_list_show);
+	return do_hits_call_handlers(1, 0) &&
+	       has_line(text, "list:program:hit_nomem_sites:nomem-first on jump 1 ") &&
+	       has_line(text, "list:program:hit_nomem_sites:nomem-second off breakpoint 0 ");
 }
 
 /*
@@ -191,9 +191,9 @@ static const char *sdt_attaches_to_all_sites_or_none(void)
 		test_fail_nth_allocation(0);
 		if (!failed)
 			break;
-		EXPECT(err == -ENOMEM && are_called(1, 0));
+		EXPECT(err == -ENOMEM && do_hits_call_handlers(1, 0));
 	}
-	EXPECT(!err && nth > 4 && are_called(1, 2));
+	EXPECT(!err && nth > 4 && do_hits_call_handlers(1, 2));
 	EXPECT(!sdt_detach("nomem-*", record_hit, &seen[1]));
 	EXPECT(has_one_handler_at_first_site());
 	/* A site that cannot be patched. */
@@ -202,7 +202,7 @@ static const char *sdt_attaches_to_all_sites_or_none(void)
 	EXPECT(test_wrong_page_was_mapped());
 	test_map_wrong_page(NULL);
 	EXPECT(has_one_handler_at_first_site());
-	EXPECT(!sdt_attach("nomem-*", record_hit, &seen[1]) && are_called(1, 2));
+	EXPECT(!sdt_attach("nomem-*", record_hit, &seen[1]) && do_hits_call_handlers(1, 2));
 	return NULL;
 }
 
@@ -215,12 +215,12 @@ static const char *sdt_detaches_from_sites_that_stay_on(void)
 
 	EXPECT(!sdt_attach("nomem-first", record_hit, &seen[0]));
 	for (nth = 1; ; nth++) {
-		EXPECT(!sdt_attach("nomem-*", record_hit, &seen[1]) && are_called(1, 2));
+		EXPECT(!sdt_attach("nomem-*", record_hit, &seen[1]) && do_hits_call_handlers(1, 2));
 		test_fail_nth_allocation(nth);
 		err = sdt_detach("nomem-*", record_hit, &seen[1]);
 		failed = test_has_allocation_failed();
 		test_fail_nth_allocation(0);
-		EXPECT(are_called(1, 0));
+		EXPECT(do_hits_call_handlers(1, 0));
 		EXPECT(sdt_detach("nomem-*", record_hit, &seen[1]) == -ENOENT);
 		if (!failed)
 			break;
@@ -262,7 +262,7 @@ static const char *sdt_lists_attached_handlers(void)
 	static const char lines[] =
 		"twice count 1\nnomem-* count 2\nlist:::twice count 1\nnomem-first 0x";
 
-	EXPECT(!strcmp(get_text(show_attachments), ""));
+	EXPECT(!strcmp(print_to_text(show_attachments), ""));
 	EXPECT(!run_sdt_command("twice count") && !run_sdt_command("nomem-* count"));
 	EXPECT(!run_sdt_command("list:::twice count"));
 	EXPECT(!sdt_attach("nomem-first", record_hit, &seen[0]));
@@ -271,8 +271,8 @@ static const char *sdt_lists_attached_handlers(void)
 	seen[1].nr = 0;
 	hit_twice();
 	EXPECT(seen[1].nr == 1);
-	EXPECT(has_line(get_text(sdt_list_show), "list:program:hit_twice:twice on jump 3 1 "));
-	EXPECT(!strncmp(get_text(show_attachments), lines, strlen(lines)));
+	EXPECT(has_line(print_to_text(sdt_list_show), "list:program:hit_twice:twice on jump 3 1 "));
+	EXPECT(!strncmp(print_to_text(show_attachments), lines, strlen(lines)));
 	/* This is the last line. */
 	EXPECT(strchr(text + strlen(lines), '\n') == text + strlen(text) - 1);
 	EXPECT(!strcmp(text + strlen(text) - 3, " 1\n"));
@@ -297,13 +297,13 @@ static bool attach_and_read_messages(const char *pattern, char *said, size_t siz
 	struct capture capture;
 	bool done;
 
-	begin_capture(&capture);
+	begin_stderr_capture(&capture);
 	done = !sdt_attach(pattern, record_hit, &seen[0]);
-	end_capture(&capture, said, size);
+	end_stderr_capture(&capture, said, size);
 	return done && !sdt_detach(pattern, record_hit, &seen[0]);
 }
 
-/* Check that a message names a pattern that matches no site, and that other patterns have none. */
+/* Check that a message is printed for a pattern that matches no site, and for no other pattern. */
 static const char *sdt_reports_patterns_without_sites(void)
 {
 	static const char waiting[] =
@@ -384,11 +384,11 @@ static int show_markers(struct seq_file *m, void *unused)
 static const char *markers_are_listed_with_state(void)
 {
 	hit_listed();
-	EXPECT(has_line(get_text(show_markers),
+	EXPECT(has_line(print_to_text(show_markers),
 			"listed_mark off immediate 0 program hit_listed listings.c:"));
 	EXPECT(!marker_probe_register("listed_mark", NULL, empty_probe, NULL));
 	EXPECT(!marker_probe_register("listed_later", "%s", empty_probe, NULL));
-	EXPECT(has_line(get_text(show_markers),
+	EXPECT(has_line(print_to_text(show_markers),
 			"listed_mark on immediate 1 program hit_listed listings.c:"));
 	EXPECT(has_line(text, "listed_later waiting - 1 - - - \"%s\"\n"));
 	return NULL;
@@ -402,7 +402,7 @@ static void clean_up_markers(void)
 }
 
 /* Return true if the list has markers of a name, and all of them have @nr probes. */
-static bool have_probes(const char *flavour, unsigned int number, unsigned int nr)
+static bool do_markers_have_probes(const char *flavour, unsigned int number, unsigned int nr)
 {
 	unsigned int found, lines = 0;
 	char name[32], state[8];
@@ -427,10 +427,10 @@ static bool have_enabled_probes(bool on)
 	static const unsigned int numbers[] = { 1, 2, 8 };
 	unsigned int i;
 
-	get_text(show_markers);
+	print_to_text(show_markers);
 	for (i = 0; i < ARRAY_SIZE(numbers); i++)
-		if (!have_probes("classic", numbers[i], on ? numbers[i] : 0) ||
-		    !have_probes("typed", numbers[i], on ? numbers[i] : 0))
+		if (!do_markers_have_probes("classic", numbers[i], on ? numbers[i] : 0) ||
+		    !do_markers_have_probes("typed", numbers[i], on ? numbers[i] : 0))
 			return false;
 	return true;
 }
@@ -507,24 +507,24 @@ static void count_teardown(void)
 }
 
 /*
- * Calls of measured_op() in a block, and before the first block: bench_find_loop_counts() and the
- * warm-up each call measured_op() once at each layout of both variants.
+ * Calls of simulate_window() in a block, and before the first block: bench_find_loop_counts() and
+ * the warm-up each call simulate_window() once at each layout of both variants.
  */
 #define BLOCK_CALLS	(2 * BENCH_LOOP_COUNTS)
 #define CALLS_BEFORE	(2 * (BENCH_LAYOUTS + BENCH_LAYOUTS))
 static unsigned int calls;
 
 /* A loop takes a sixth of a TSC cycle, and one cycle more in the last of five blocks. */
-static u64 measured_op(u32 loops)
+static u64 simulate_window(u32 loops)
 {
 	return loops / 6 + 40 + (calls++ < CALLS_BEFORE + 4 * BLOCK_CALLS ? 0 : loops);
 }
 
-static bench_op *const measured_op_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = measured_op };
+static bench_op *const simulate_window_layouts[] = { [0 ... BENCH_LAYOUTS - 1] = simulate_window };
 
 static const struct bench_variant variants[] = {
-	BENCH_ROW("first", measured_op),
-	BENCH_ROW("second", measured_op),
+	BENCH_ROW("first", simulate_window),
+	BENCH_ROW("second", simulate_window),
 };
 
 static struct bench_group group = {
@@ -556,7 +556,7 @@ static const char *run_calls_setup_and_teardown(void)
 	EXPECT(!bench_alloc_result(&group, &config, &result));
 	EXPECT(bench_run_group(&group, &result, always_stop) == -EINTR && !result.nr);
 	EXPECT(set_up == 1 && torn_down == 1);
-	EXPECT(has_line(get_text(show_summary), "first 0 0 0.000 0.000 0.000\n"));
+	EXPECT(has_line(print_to_text(show_summary), "first 0 0 0.000 0.000 0.000\n"));
 	group.setup = fail_setup;
 	EXPECT(bench_run_group(&group, &result, never_stop) == -ENODEV && torn_down == 1);
 	group.setup = succeed_setup;
@@ -580,9 +580,10 @@ static const char *output_prints_samples(void)
 	EXPECT(calls == CALLS_BEFORE + 5 * BLOCK_CALLS);
 	result.samples[0].flags = BENCH_PREEMPTED;
 	result.samples[3].flags = BENCH_PREEMPTED | BENCH_MIGRATED;
-	EXPECT(!strncmp(get_text(show_samples), "# schema=2\nbenchmark,variant,measured,", 38));
+	EXPECT(!strncmp(print_to_text(show_samples), "# schema=2\nbenchmark,variant,measured,",
+			38));
 	EXPECT(strstr(text, ",preempted\n") && strstr(text, ",preempted|migrated\n"));
-	EXPECT(strstr(get_text(show_summary), " 4 1 0.166 "));
+	EXPECT(strstr(print_to_text(show_summary), " 4 1 0.166 "));
 	return NULL;
 }
 
@@ -603,7 +604,7 @@ static unsigned int return_four(void)
 	return 4;
 }
 
-/* Check a group with its own function that measures a block: medians are printed for each size. */
+/* Check that medians are printed for each number of sites if the group has a block function. */
 static const char *output_prints_medians_by_size(void)
 {
 	struct bench_config config = { .blocks = 5 };
@@ -615,7 +616,8 @@ static const char *output_prints_medians_by_size(void)
 	EXPECT(!bench_alloc_result(&own, &config, &result) && result.planned == 16);
 	EXPECT(bench_run_group(&own, &result, never_stop) == -EIO && result.nr == 12);
 	group.block = fill_block;
-	EXPECT(has_line(get_text(show_summary), "first 1 3 101\nfirst 10 3 201\nsecond 1 3 301\n"));
+	EXPECT(has_line(print_to_text(show_summary),
+			"first 1 3 101\nfirst 10 3 201\nsecond 1 3 301\n"));
 	return NULL;
 }
 
@@ -639,7 +641,7 @@ static const char *output_clamps_slopes_of_long_windows(void)
 	}
 	bench_free_result(&result);
 	result = (struct bench_result) { .samples = samples, .nr = 6, .planned = 6 };
-	get_text(show_summary);
+	print_to_text(show_summary);
 	result.samples = NULL;
 	EXPECT(has_line(text, "first 1 0 100.000 100.000 100.000\n"));
 	EXPECT(has_line(text, "second 1 0 9223372036854775.807 9223372036854775.807 9223372036854775.807\n"));

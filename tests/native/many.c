@@ -89,7 +89,7 @@ static bool hit_and_check_calls(unsigned int value, unsigned int jump, unsigned 
 	return calls[0] == value && calls[1] == jump && calls[2] == formats && calls[3] == typed;
 }
 
-static void clean_up(void)
+static void disconnect_all_probes(void)
 {
 	unsigned int i;
 
@@ -350,7 +350,7 @@ static const char *markers_disconnect_unloaded_probes(void)
 	return NULL;
 }
 
-/* So many probes of a name that removing the first one does not copy the array of the probes. */
+/* So many probes of a name that removing the first probe does not copy the array of the probes. */
 #define MANY	18
 
 static unsigned int many_calls[MANY];
@@ -562,7 +562,7 @@ static const char *check_sites_without_memory(void)
 #define FIRST	((struct module *)1)
 #define SECOND	((struct module *)2)
 
-/* The own markers that were visited, as a mask; those with a wrong owner are counted as OWN. */
+/* Bit mask of the visited own markers; bit OWN is set if a marker had a wrong owner. */
 static unsigned int ready;
 
 static int collect_ready_marker(void *data, const struct marker *marker, struct module *owner)
@@ -625,7 +625,7 @@ static void clean_up_own_tables(void)
 		if (own_added[i])
 			drop_own_table(i);
 	marker_probe_unregister("many_own", count_call, &calls[0]);
-	clean_up();
+	disconnect_all_probes();
 }
 
 static void replacing_probe(void *private, void *call_private, const char *fmt, va_list *args)
@@ -696,8 +696,9 @@ static int add_to_array(struct probe_array **array, unsigned int nr)
 }
 
 /*
- * Check that a full array is replaced by one for twice as many probes as were not removed, and a
- * small array that a probe leaves by one for twice as many as it had, rounded up to a power of two.
+ * Check the capacities of arrays.  A full array is replaced by an array for twice as many probes as
+ * remain.  If a probe is removed from a small array, the new array has room for twice as many
+ * probes as the old array had, rounded up to a power of two.
  */
 static const char *markers_arrays_grow_to_twice_their_probes(void)
 {
@@ -723,17 +724,21 @@ static const char *markers_arrays_grow_to_twice_their_probes(void)
 }
 
 const struct test_case many_cases[] = {
-	{ "many_names_are_connected_at_once", many_names_are_connected_at_once, clean_up },
-	{ "many_names_take_one_batch", many_names_take_one_batch, clean_up },
-	{ "many_names_keep_other_probes", many_names_keep_other_probes, clean_up },
+	{ "many_names_are_connected_at_once", many_names_are_connected_at_once,
+	  disconnect_all_probes },
+	{ "many_names_take_one_batch", many_names_take_one_batch, disconnect_all_probes },
+	{ "many_names_keep_other_probes", many_names_keep_other_probes, disconnect_all_probes },
 	{ "many_names_are_refused_with_a_wrong_link", many_names_are_refused_with_a_wrong_link,
-	  clean_up },
-	{ "many_names_stay_off_without_memory", many_names_stay_off_without_memory, clean_up },
+	  disconnect_all_probes },
+	{ "many_names_stay_off_without_memory", many_names_stay_off_without_memory,
+	  disconnect_all_probes },
 	{ "many_names_are_disconnected_without_memory", many_names_are_disconnected_without_memory,
-	  clean_up },
-	{ "markers_are_visited_until_stopped", markers_are_visited_until_stopped, clean_up },
+	  disconnect_all_probes },
+	{ "markers_are_visited_until_stopped", markers_are_visited_until_stopped,
+	  disconnect_all_probes },
 	{ "markers_2006_pass_every_argument", markers_2006_pass_every_argument, clean_up_args },
-	{ "markers_disconnect_unloaded_probes", markers_disconnect_unloaded_probes, clean_up },
+	{ "markers_disconnect_unloaded_probes", markers_disconnect_unloaded_probes,
+	  disconnect_all_probes },
 	{ "markers_skip_removed_probes_in_arrays", markers_skip_removed_probes_in_arrays,
 	  clean_up_many },
 	{ "markers_arrays_are_copied_when_half_empty", markers_arrays_are_copied_when_half_empty,

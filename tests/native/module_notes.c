@@ -64,7 +64,7 @@ static void print_hit(const struct sdt_note_record *record, const greg_t *gregs)
 	printf("\n");
 }
 
-static u8 *get_site(unsigned int i)
+static u8 *get_note_site(unsigned int i)
 {
 	return (u8 *)patcher_site_addr(&records[i].site);
 }
@@ -72,7 +72,7 @@ static u8 *get_site(unsigned int i)
 /*
  * Print a hit, execute the instruction at the site in a single step, then restore the breakpoints.
  */
-static void on_trap(int sig, siginfo_t *info, void *context)
+static void print_hit_and_step(int sig, siginfo_t *info, void *context)
 {
 	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	bool is_step = gregs[REG_EFL] & 0x100;
@@ -80,20 +80,20 @@ static void on_trap(int sig, siginfo_t *info, void *context)
 
 	gregs[REG_EFL] ^= 0x100;
 	for (i = 0; is_step && i < nr_records; i++)
-		*get_site(i) = 0xcc;
+		*get_note_site(i) = 0xcc;
 	if (is_step)
 		return;
 	gregs[REG_RIP]--;
 	for (i = 0; i < nr_records; i++) {
-		if ((greg_t)get_site(i) == gregs[REG_RIP])
+		if ((greg_t)get_note_site(i) == gregs[REG_RIP])
 			print_hit(&records[i], gregs);
-		*get_site(i) = old[i];
+		*get_note_site(i) = old[i];
 	}
 }
 
 int main(void)
 {
-	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = print_hit_and_step, .sa_flags = SA_SIGINFO };
 	unsigned int i;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
@@ -101,14 +101,14 @@ int main(void)
 	nr_records = heads->bytes / sizeof(*records);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_records; i++) {
-		mprotect((void *)((unsigned long)get_site(i) & ~4095UL), 8192,
+		mprotect((void *)((unsigned long)get_note_site(i) & ~4095UL), 8192,
 			 PROT_READ | PROT_WRITE | PROT_EXEC);
-		old[i] = *get_site(i);
+		old[i] = *get_note_site(i);
 	}
 	for (i = 0; i < nr_records; i++)
-		*get_site(i) = 0xcc;
+		*get_note_site(i) = 0xcc;
 	program_notes();
 	for (i = 0; i < nr_records; i++)
-		*get_site(i) = old[i];
+		*get_note_site(i) = old[i];
 	return 0;
 }

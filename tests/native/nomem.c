@@ -11,7 +11,7 @@
 
 void *test_first_allocation;
 
-/* Number of allocations up to and including the one that fails; 0 if none fails. */
+/* Number of the allocation that fails: 1 for the next allocation; 0 if no allocation fails. */
 static unsigned int fail_at;
 
 void *__real_calloc(size_t nr, size_t size);

@@ -112,7 +112,7 @@ static void print_hit(const struct note *note, const greg_t *gregs)
 	printf("\n");
 }
 
-static void on_trap(int sig, siginfo_t *info, void *context)
+static void print_first_hit(int sig, siginfo_t *info, void *context)
 {
 	greg_t *gregs = ((ucontext_t *)context)->uc_mcontext.gregs;
 	unsigned int i;
@@ -159,7 +159,7 @@ static void read_notes(const char *file)
 	}
 }
 
-static void prepare_site(struct note *note)
+static void make_site_writable(struct note *note)
 {
 	unsigned long page = (unsigned long)note->site & ~4095UL;
 
@@ -241,7 +241,7 @@ static noinline void hit_copies(int depth)
 
 int main(void)
 {
-	struct sigaction action = { .sa_sigaction = on_trap, .sa_flags = SA_SIGINFO };
+	struct sigaction action = { .sa_sigaction = print_first_hit, .sa_flags = SA_SIGINFO };
 	int fd = open("/proc/self/exe", O_RDONLY);
 	struct stat stat;
 	unsigned int i;
@@ -251,7 +251,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IONBF, 0);
 	sigaction(SIGTRAP, &action, NULL);
 	for (i = 0; i < nr_notes; i++)
-		prepare_site(&notes[i]);
+		make_site_writable(&notes[i]);
 	/*
 	 * Store the breakpoints after each SDT note has saved the original byte, because two notes
 	 * may be at one address.

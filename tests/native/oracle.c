@@ -172,7 +172,7 @@ static void copy_context(ucontext_t *to, const ucontext_t *from)
 	memcpy(&to->uc_sigmask, &from->uc_sigmask, sizeof(unsigned long));
 }
 
-static void on_trap(int sig, siginfo_t *info, void *frame)
+static void run_next_case(int sig, siginfo_t *info, void *frame)
 {
 	ucontext_t *context = frame;
 
@@ -204,7 +204,7 @@ static int map_breakpoints(u8 *base, unsigned long size, int file)
 	return 0;
 }
 
-static int build_sandbox(void)
+static int map_sandbox(void)
 {
 	unsigned long size = 2 * REACH + PIECE;
 	int err, file;
@@ -233,13 +233,13 @@ static int install_handlers(struct sigaction *old)
 {
 	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };
 	struct sigaction action = {
-		.sa_sigaction = on_trap,
+		.sa_sigaction = run_next_case,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK,
 	};
 	unsigned int i;
 	int err;
 
-	err = oracle.sandbox ? 0 : build_sandbox();
+	err = oracle.sandbox ? 0 : map_sandbox();
 	if (err)
 		return err;
 	sigfillset(&action.sa_mask);

@@ -75,7 +75,7 @@ static noinline u32 add_behind_nop(u32 *memory)
 	return one;
 }
 
-static void on_fault(int sig, siginfo_t *info, void *context)
+static void hold_thread_in_handler(int sig, siginfo_t *info, void *context)
 {
 	const ucontext_t *interrupted = context;
 
@@ -127,7 +127,9 @@ static int store_locks(void)
 /* Call @change while a thread is held in @function.  Return the result of @function. */
 static long change_while_held(u32 (*function)(u32 *memory), int (*change)(void))
 {
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO }, before;
+	struct sigaction action = {
+		.sa_sigaction = hold_thread_in_handler, .sa_flags = SA_SIGINFO,
+	}, before;
 	pthread_t thread;
 	void *result;
 	int err;
@@ -138,19 +140,19 @@ static long change_while_held(u32 (*function)(u32 *memory), int (*change)(void))
 	mprotect(standing.memory, PAGE, PROT_NONE);
 	if (pthread_create(&thread, NULL, call_add_function, (void *)function))
 		return -ENOMEM;
-	/* Pairs with the release in on_fault(). */
+	/* Pairs with the release in hold_thread_in_handler(). */
 	while (!smp_load_acquire(&standing.held))
 		cpu_relax();
 	err = change();
 	mprotect(standing.memory, PAGE, PROT_READ | PROT_WRITE);
-	/* Pairs with the acquire in on_fault(). */
+	/* Pairs with the acquire in hold_thread_in_handler(). */
 	smp_store_release(&standing.released, true);
 	pthread_join(thread, &result);
 	sigaction(SIGSEGV, &before, NULL);
 	return err ?: (long)result;
 }
 
-static void clean_up(void)
+static void unregister_prefix_sites(void)
 {
 	if (registered)
 		patcher_unregister(&table);
@@ -192,7 +194,7 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 
 const struct test_case prefixes_cases[] = {
 	{ "prefixes_are_executed_by_a_held_thread", prefixes_are_executed_by_a_held_thread,
-	  clean_up },
+	  unregister_prefix_sites },
 };
 
 const unsigned int prefixes_nr_cases = ARRAY_SIZE(prefixes_cases);

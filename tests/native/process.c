@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Tests of what exists only in user space: forks, signals, signal stacks, short-lived threads. */
+/* Tests of kmarkers with forks, signals, signal stacks and short-lived threads. */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -52,7 +52,7 @@ static int change_repeatedly(unsigned int nr)
  * Change the immediate value test_batches times while three threads execute @run.  @run returns
  * when stop is set.
  */
-static const char *change_while_running(void *(*run)(void *))
+static const char *change_value_while_running(void *(*run)(void *))
 {
 	unsigned int i, nr = 0;
 	pthread_t threads[3];
@@ -64,7 +64,7 @@ static const char *change_while_running(void *(*run)(void *))
 		err = pthread_create(&threads[nr], NULL, run, NULL);
 		nr += !err;
 	}
-	/* Wait until a thread runs: on a busy machine, all changes might be made before. */
+	/* Wait until a thread runs: on a busy machine, all changes might be made before it runs. */
 	while (!err && !READ_ONCE(passes))
 		sched_yield();
 	if (!err)
@@ -87,14 +87,14 @@ int reap_child(pid_t child)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-void begin_capture(struct capture *capture)
+void begin_stderr_capture(struct capture *capture)
 {
 	capture->saved = dup(STDERR_FILENO);
 	capture->log = tmpfile();
 	dup2(fileno(capture->log), STDERR_FILENO);
 }
 
-void end_capture(struct capture *capture, char *said, size_t size)
+void end_stderr_capture(struct capture *capture, char *said, size_t size)
 {
 	dup2(capture->saved, STDERR_FILENO);
 	close(capture->saved);
@@ -135,7 +135,7 @@ static void count_fork(void)
 		fork_error = err;
 }
 
-/* Register handlers of fork() before kmarkers_start(): one changes text, one executes sites. */
+/* Register two handlers of fork() before kmarkers_start(): a text change, and hits of sites. */
 static __attribute__((constructor)) void register_fork_handlers(void)
 {
 	pthread_atfork(count_fork, NULL, read_value_often);
@@ -177,7 +177,7 @@ static void *fork_often(void *unused)
 
 static const char *process_fork_storm(void)
 {
-	const char *failed = change_while_running(fork_often);
+	const char *failed = change_value_while_running(fork_often);
 
 	EXPECT(!bad_children);
 	EXPECT(!fork_error);
@@ -253,7 +253,7 @@ static const char *expect_death_by_sigtrap(void *(*run)(void *))
 
 	if (!child) {
 		test_batches = 100000;
-		change_while_running(run);
+		change_value_while_running(run);
 		_exit(0);
 	}
 	EXPECT(reap_child(child) == 128 + SIGTRAP);
@@ -328,7 +328,7 @@ static const char *process_signal_stack_storm(void)
 	return "SKIP ThreadSanitizer blocks all signals while a handler runs";
 #endif
 	EXPECT(!sigaction(SIGUSR1, &action, NULL));
-	return change_while_running(read_on_signal_stack);
+	return change_value_while_running(read_on_signal_stack);
 }
 
 static void *read_value_briefly(void *unused)
@@ -352,7 +352,7 @@ static void *start_short_threads(void *unused)
 
 static const char *process_short_threads_storm(void)
 {
-	return change_while_running(start_short_threads);
+	return change_value_while_running(start_short_threads);
 }
 
 static unsigned long foreign;

@@ -18,13 +18,13 @@ unsigned long get_foreign_trap_count(void);
 /* Wait for a child.  Return the exit code, 128 + SIGNAL if a signal ended the child, or -1. */
 int reap_child(pid_t child);
 
-/* What is written to stderr between begin_capture() and end_capture(), which copies it to @said. */
+/* end_stderr_capture() copies the text written to stderr since begin_stderr_capture() to @said. */
 struct capture {
 	FILE *log;
 	int saved;
 };
 
-void begin_capture(struct capture *capture);
-void end_capture(struct capture *capture, char *said, size_t size);
+void begin_stderr_capture(struct capture *capture);
+void end_stderr_capture(struct capture *capture, char *said, size_t size);
 
 #endif /* TESTS_NATIVE_PROCESS_H */

@@ -30,7 +30,7 @@ static unsigned int round_number;
 static bool failed;
 
 /* Called after a round: check all bytes of both sites, and that executing them jumps. */
-static void check_round(void)
+static void check_bytes_after_round(void)
 {
 	const u8 first[] = { INT3, INT3, protocol_jump[0] };
 	const u8 *const tail[] = { protocol_nop, protocol_jump, protocol_jump };
@@ -43,7 +43,7 @@ static void check_round(void)
 	    memcmp(protocol_site_second + 1, tail[i] + 1, INSN - 1))
 		failed = true;
 	/* Execute only correct bytes. */
-	if (!failed && protocol_execute() != 0)
+	if (!failed && protocol_execute_sites() != 0)
 		failed = true;
 }
 
@@ -51,19 +51,19 @@ static const char *protocol_stores_bytes_in_three_rounds(void)
 {
 	struct patcher_stats before, after;
 
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	round_number = 0;
 	failed = false;
 	patcher_read_stats(&before);
-	protocol_after_round = check_round;
-	EXPECT(!protocol_change(protocol_nop, protocol_jump));
+	protocol_after_round = check_bytes_after_round;
+	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
 	EXPECT(round_number == 3);
 	EXPECT(!failed);
 	/* In two of the three executions, both sites were breakpoints. */
 	EXPECT(after.hits - before.hits == 4);
-	EXPECT(protocol_execute() == 0);
+	EXPECT(protocol_execute_sites() == 0);
 	return NULL;
 }
 
@@ -101,7 +101,7 @@ static bool wait_until_hook_runs(void)
 
 static void *execute_once(void *unused)
 {
-	protocol_execute();
+	protocol_execute_sites();
 	return NULL;
 }
 
@@ -120,12 +120,12 @@ static const char *protocol_waits_for_handlers(void)
 {
 	bool left;
 
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	round_number = 0;
 	failed = returned = false;
 	protocol_after_round = start_executing_thread;
 	protocol_in_handler = delay_handler;
-	EXPECT(!protocol_change(protocol_nop, protocol_jump));
+	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	left = !READ_ONCE(inside);
 	WRITE_ONCE(returned, true);
 	pthread_join(other_thread, NULL);
@@ -144,11 +144,11 @@ static const char *protocol_keeps_red_zone(void)
 {
 	struct patcher_stats before, after;
 
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	failed = false;
 	patcher_read_stats(&before);
 	protocol_after_round = check_leaf_result;
-	EXPECT(!protocol_change(protocol_nop, protocol_jump));
+	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
 	EXPECT(!failed);
@@ -159,7 +159,7 @@ static const char *protocol_keeps_red_zone(void)
 static char signal_stack[1 << 16];
 
 /* Check that the handler runs on the signal stack, with all signals blocked except SIGTRAP. */
-static void check_handler(void)
+static void check_stack_and_signal_mask(void)
 {
 	const char *here = __builtin_frame_address(0);
 	sigset_t blocked;
@@ -179,13 +179,13 @@ static const char *protocol_runs_handlers_on_the_signal_stack(void)
 #ifdef __SANITIZE_THREAD__
 	return "SKIP ThreadSanitizer runs handlers with masks of its own";
 #endif
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	EXPECT(!sigaltstack(&stack, &old));
 	failed = false;
 	patcher_read_stats(&before);
 	protocol_after_round = check_leaf_result;
-	protocol_in_handler = check_handler;
-	err = protocol_change(protocol_nop, protocol_jump);
+	protocol_in_handler = check_stack_and_signal_mask;
+	err = protocol_change_sites(protocol_nop, protocol_jump);
 	protocol_after_round = NULL;
 	sigaltstack(&old, NULL);
 	patcher_read_stats(&after);
@@ -200,7 +200,7 @@ static const char *protocol_retries_stale_breakpoints(void)
 	struct pt_regs regs = { .ip = (unsigned long)protocol_site_first + 1 };
 	struct patcher_stats before, after;
 
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	patcher_read_stats(&before);
 	EXPECT(patcher_handle_int3(&regs));
 	EXPECT(regs.ip == (unsigned long)protocol_site_first);
@@ -213,7 +213,7 @@ static const char *protocol_retries_stale_breakpoints(void)
 
 static void *change_once(void *unused)
 {
-	failed |= protocol_change(protocol_nop, protocol_jump) != 0;
+	failed |= protocol_change_sites(protocol_nop, protocol_jump) != 0;
 	return NULL;
 }
 
@@ -224,7 +224,7 @@ static void delay_after_first_round(void)
 		delay_hook_for_ms(5000);
 }
 
-static void begin_batch(void)
+static void start_changing_thread(void)
 {
 	if (pthread_create(&other_thread, NULL, change_once, NULL) || !wait_until_hook_runs())
 		failed = true;
@@ -240,11 +240,11 @@ static const char *protocol_retries_new_breakpoints(void)
 	u8 byte;
 	bool ours;
 
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	round_number = 0;
 	failed = returned = false;
 	protocol_after_round = delay_after_first_round;
-	__atomic_store_n(&protocol_in_lookup, begin_batch, __ATOMIC_RELEASE);
+	__atomic_store_n(&protocol_in_lookup, start_changing_thread, __ATOMIC_RELEASE);
 	ours = patcher_handle_int3(&regs);
 	byte = protocol_site_first[0];
 	WRITE_ONCE(returned, true);
@@ -280,13 +280,13 @@ static const char *protocol_retries_traps_that_return(void)
 	bool foreign, ours;
 
 	protocol_trap = refuse_trap;
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	EXPECT(!protocol_store_trap(protocol_nop, protocol_trapped));
 	failed = false;
 	foreign = !patcher_handle_int3(&regs);
-	protocol_cleanup();
+	protocol_restore_sites();
 	protocol_trap = refuse_stored_again;
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	EXPECT(!protocol_store_trap(protocol_nop, protocol_trapped));
 	ours = patcher_handle_int3(&regs);
 	EXPECT(foreign && !failed);
@@ -392,9 +392,9 @@ static bool are_breakpoints(bool beside, bool apart)
 }
 
 /*
- * Check that hot sites are promoted and others are demoted, and that the patcher is not asked to
- * change a hot site beside a kprobe.  The first promotion of a site takes 3 rounds.  A demotion
- * takes 1 round, because it replaces only the first byte of the jump; so does the next promotion.
+ * Check that hot sites are promoted and other sites are demoted, and that the patcher is not called
+ * for a hot site beside a kprobe.  The first promotion of a site takes 3 rounds.  A demotion and
+ * the next promotion take 1 round each, because only the first byte of the jump changes.
  */
 static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 {
@@ -414,7 +414,7 @@ static const char *sdt_promotes_hot_sites_without_a_kprobe(void)
 	EXPECT(count_rounds_of_promotion(0) == 1 && are_breakpoints(false, true));
 	EXPECT(count_rounds_of_promotion(0) == 0 && are_breakpoints(false, true));
 
-	/* The patcher is asked for other changes: here, it makes them. */
+	/* The patcher is called for other changes, and makes them: here, no kprobe exists. */
 	EXPECT(!sdt_promote("beside", false) && are_breakpoints(true, true));
 	EXPECT(!sdt_promote("beside", true) && are_breakpoints(false, true));
 	EXPECT(!sdt_detach("beside", record_hit_address, NULL));
@@ -470,9 +470,9 @@ static unsigned int count_messages_of_promotion(void)
 	const char *more;
 	int err;
 
-	begin_capture(&capture);
+	begin_stderr_capture(&capture);
 	err = sdt_promote_hot_sites(0);
-	end_capture(&capture, said, sizeof(said));
+	end_stderr_capture(&capture, said, sizeof(said));
 	more = strstr(said, " more sites could not be ");
 	while (more && more > said && more[-1] != ' ')
 		more--;
@@ -482,8 +482,8 @@ static unsigned int count_messages_of_promotion(void)
 }
 
 /*
- * Check that at most 8 sites that cannot be promoted are logged, and the number of the others, but
- * only at the first attempt.
+ * Check that the first attempt to promote ten sites that cannot be promoted logs 8 sites, and the
+ * number of the other sites, and that the next attempt logs nothing.
  */
 static const char *sdt_logs_few_sites_that_are_not_promoted(void)
 {
@@ -506,16 +506,16 @@ static void clean_up_hot_sites(void)
 	sdt_detach("ten", record_hit_address, NULL);
 	sdt_detach("beside", record_hit_address, NULL);
 	sdt_detach("apart", record_hit_address, NULL);
-	protocol_cleanup();
+	protocol_restore_sites();
 }
 
 static const char *protocol_leaves_no_writable_mapping(void)
 {
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	EXPECT(count_bad_mappings(protocol_site_first) == 0);
-	EXPECT(!protocol_change(protocol_nop, protocol_jump));
+	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	EXPECT(count_bad_mappings(protocol_site_first) == 0);
-	EXPECT(protocol_change(protocol_nop, protocol_jump) == -EILSEQ);
+	EXPECT(protocol_change_sites(protocol_nop, protocol_jump) == -EILSEQ);
 	EXPECT(count_bad_mappings(protocol_site_first) == 0);
 	return NULL;
 }
@@ -537,11 +537,11 @@ static const char *protocol_counts_durations(void)
 	unsigned int bucket = 0;
 	u64 begin;
 
-	EXPECT(!protocol_register());
+	EXPECT(!protocol_register_sites());
 	patcher_read_stats(&before);
 	protocol_after_round = pause_3_ms;
 	begin = ktime_get_ns();
-	EXPECT(!protocol_change(protocol_nop, protocol_jump));
+	EXPECT(!protocol_change_sites(protocol_nop, protocol_jump));
 	begin = ktime_get_ns() - begin;
 	protocol_after_round = NULL;
 	patcher_read_stats(&after);
@@ -555,26 +555,27 @@ static const char *protocol_counts_durations(void)
 }
 
 const struct test_case protocol_cases[] = {
-	{ "protocol_counts_durations", protocol_counts_durations, protocol_cleanup },
+	{ "protocol_counts_durations", protocol_counts_durations, protocol_restore_sites },
 	{ "protocol_stores_bytes_in_three_rounds", protocol_stores_bytes_in_three_rounds,
-	  protocol_cleanup },
-	{ "protocol_waits_for_handlers", protocol_waits_for_handlers, protocol_cleanup },
-	{ "protocol_keeps_red_zone", protocol_keeps_red_zone, protocol_cleanup },
+	  protocol_restore_sites },
+	{ "protocol_waits_for_handlers", protocol_waits_for_handlers, protocol_restore_sites },
+	{ "protocol_keeps_red_zone", protocol_keeps_red_zone, protocol_restore_sites },
 	{ "protocol_runs_handlers_on_the_signal_stack", protocol_runs_handlers_on_the_signal_stack,
-	  protocol_cleanup },
+	  protocol_restore_sites },
 	{ "protocol_retries_stale_breakpoints", protocol_retries_stale_breakpoints,
-	  protocol_cleanup },
-	{ "protocol_retries_new_breakpoints", protocol_retries_new_breakpoints, protocol_cleanup },
+	  protocol_restore_sites },
+	{ "protocol_retries_new_breakpoints", protocol_retries_new_breakpoints,
+	  protocol_restore_sites },
 	{ "protocol_retries_traps_that_return", protocol_retries_traps_that_return,
-	  protocol_cleanup },
+	  protocol_restore_sites },
 	{ "sdt_handles_the_first_hit_of_a_breakpoint", sdt_handles_the_first_hit_of_a_breakpoint,
-	  protocol_cleanup },
+	  protocol_restore_sites },
 	{ "sdt_promotes_hot_sites_without_a_kprobe", sdt_promotes_hot_sites_without_a_kprobe,
 	  clean_up_hot_sites },
 	{ "sdt_logs_few_sites_that_are_not_promoted", sdt_logs_few_sites_that_are_not_promoted,
 	  clean_up_hot_sites },
 	{ "protocol_leaves_no_writable_mapping", protocol_leaves_no_writable_mapping,
-	  protocol_cleanup },
+	  protocol_restore_sites },
 };
 
 const unsigned int protocol_nr_cases = ARRAY_SIZE(protocol_cases);

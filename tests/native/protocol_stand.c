@@ -19,7 +19,7 @@ const u8 protocol_nop[INSN] = { 0x0f, 0x1f, 0x44, 0x00, 0x00 };
 const u8 protocol_jump[INSN] = { 0xe9, 0x05, 0x00, 0x00, 0x00 };
 const u8 protocol_trapped[INSN] = { INT3, 0x1f, 0x44, 0x00, 0x00 };
 
-noinline int protocol_execute(void)
+noinline int protocol_execute_sites(void)
 {
 	int first = 0, second = 0;
 
@@ -69,7 +69,7 @@ static void fill_site_record(struct patcher_site *record, const u8 *addr)
 bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
 		      struct pt_regs *regs);
 
-int protocol_register(void)
+int protocol_register_sites(void)
 {
 	int err;
 
@@ -82,7 +82,7 @@ int protocol_register(void)
 	return err;
 }
 
-int protocol_change(const u8 *old, const u8 *new)
+int protocol_change_sites(const u8 *old, const u8 *new)
 {
 	u8 *const addr[SITES] = {
 		protocol_site_first, protocol_site_second, protocol_site_leaf,
@@ -171,7 +171,7 @@ void __wrap_patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned
 			probed[i] = true;
 }
 
-void protocol_cleanup(void)
+void protocol_restore_sites(void)
 {
 	protocol_is_probed = NULL;
 	protocol_after_round = NULL;
@@ -179,7 +179,7 @@ void protocol_cleanup(void)
 	__atomic_store_n(&protocol_in_lookup, NULL, __ATOMIC_RELEASE);
 	if (!registered)
 		return;
-	protocol_change(protocol_jump, protocol_nop);
+	protocol_change_sites(protocol_jump, protocol_nop);
 	if (protocol_trap)
 		protocol_store_trap(protocol_trapped, protocol_nop);
 	patcher_unregister(&table);

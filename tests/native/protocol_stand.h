@@ -15,8 +15,8 @@ struct pt_regs;
 extern u8 protocol_site_first[], protocol_site_second[], protocol_site_leaf[];
 extern const u8 protocol_nop[INSN], protocol_jump[INSN], protocol_trapped[INSN];
 
-/* Execute two sites.  The result has bit 0 if the first site is a nop, bit 1 if the second is. */
-int protocol_execute(void);
+/* Execute two sites.  Return a bit mask: 1 if the first site is a nop, 2 if the second is a nop. */
+int protocol_execute_sites(void);
 
 /*
  * A leaf function: it may keep locals in the red zone, the 128 bytes below the stack pointer.
@@ -26,11 +26,11 @@ int protocol_execute(void);
 unsigned int protocol_leaf(void);
 
 /* Register the sites; change all sites in one batch; restore and unregister the sites. */
-int protocol_register(void);
-int protocol_change(const u8 *old, const u8 *new);
-void protocol_cleanup(void);
+int protocol_register_sites(void);
+int protocol_change_sites(const u8 *old, const u8 *new);
+void protocol_restore_sites(void);
 
-/* Trap function of the table; a test sets it before protocol_register(). */
+/* Trap function of the table; a test sets it before protocol_register_sites(). */
 extern bool (*protocol_trap)(const struct patcher_table *table, const struct patcher_site *site,
 			     struct pt_regs *regs);
 

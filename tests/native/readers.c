@@ -49,17 +49,17 @@ static void wait_for_lock(void)
 	pthread_mutex_unlock(&program_lock);
 }
 
-static void probe_that_waits(void *private, void *call_private, const char *format, va_list *args)
+static void wait_in_probe(void *private, void *call_private, const char *format, va_list *args)
 {
 	wait_for_lock();
 }
 
-static void probe_that_counts(void *private, void *call_private, const char *format, va_list *args)
+static void count_in_probe(void *private, void *call_private, const char *format, va_list *args)
 {
 	__atomic_fetch_add(&second, 1, __ATOMIC_RELAXED);
 }
 
-static void typed_probe_that_waits(void *private, int number)
+static void wait_in_typed_probe(void *private, int number)
 {
 	wait_for_lock();
 }
@@ -89,7 +89,7 @@ static int start_reader(pthread_t *thread)
 	unsigned int before = entered;
 
 	pthread_mutex_lock(&program_lock);
-	if (marker_probe_register("readers_hit", "%d", probe_that_waits, NULL) ||
+	if (marker_probe_register("readers_hit", "%d", wait_in_probe, NULL) ||
 	    pthread_create(thread, NULL, hit_once, NULL))
 		return 1;
 	while (READ_ONCE(entered) == before)
@@ -100,12 +100,12 @@ static int start_reader(pthread_t *thread)
 /* Make every kind of change of probes and values. */
 static int change_probes_and_value(void)
 {
-	return marker_probe_register("readers_hit", "%d", probe_that_counts, NULL) ||
-	       marker_probe_unregister("readers_hit", probe_that_counts, NULL) ||
-	       marker_register_readers_typed(typed_probe_that_waits, NULL) ||
-	       marker_register_readers_typed(typed_probe_that_waits, &second) ||
-	       marker_unregister_readers_typed(typed_probe_that_waits, &second) ||
-	       marker_unregister_readers_typed(typed_probe_that_waits, NULL) ||
+	return marker_probe_register("readers_hit", "%d", count_in_probe, NULL) ||
+	       marker_probe_unregister("readers_hit", count_in_probe, NULL) ||
+	       marker_register_readers_typed(wait_in_typed_probe, NULL) ||
+	       marker_register_readers_typed(wait_in_typed_probe, &second) ||
+	       marker_unregister_readers_typed(wait_in_typed_probe, &second) ||
+	       marker_unregister_readers_typed(wait_in_typed_probe, NULL) ||
 	       imv_set(value, imv_read(value) + 1);
 }
 
@@ -135,7 +135,7 @@ static int fork_with_lock(void)
 	pthread_mutex_unlock(&program_lock);
 	pthread_join(reader, NULL);
 	pthread_join(waiter, NULL);
-	return marker_probe_unregister("readers_hit", probe_that_waits, NULL);
+	return marker_probe_unregister("readers_hit", wait_in_probe, NULL);
 }
 
 /* Check that changes and fork() return although a probe waits for a lock of the program. */
@@ -172,8 +172,8 @@ static void *hit_often(void *unused)
 static void *connect_often(void *unused)
 {
 	while (!READ_ONCE(stop)) {
-		marker_probe_register("readers_hit", "%d", probe_that_waits, NULL);
-		marker_probe_unregister("readers_hit", probe_that_waits, NULL);
+		marker_probe_register("readers_hit", "%d", wait_in_probe, NULL);
+		marker_probe_unregister("readers_hit", wait_in_probe, NULL);
 		marker_synchronize_unregister();
 	}
 	return NULL;
@@ -193,7 +193,7 @@ static int fork_often(void)
 		pid_t child = fork();
 
 		if (!child)
-			_exit(marker_probe_register("readers_hit", "%d", probe_that_counts, NULL));
+			_exit(marker_probe_register("readers_hit", "%d", count_in_probe, NULL));
 		if (reap_child(child))
 			return 2;
 	}
@@ -244,7 +244,7 @@ static int cancel_a_change(void)
 	pthread_join(reader, NULL);
 	if (result || ended != PTHREAD_CANCELED)
 		return 2;
-	return check_changes() || marker_probe_unregister("readers_hit", probe_that_waits, NULL) ?
+	return check_changes() || marker_probe_unregister("readers_hit", wait_in_probe, NULL) ?
 		3 : 0;
 }
 
@@ -276,7 +276,7 @@ static noinline int set_value_to_seven(void)
 	return imv_set(value, 7);
 }
 
-static void *set_value(void *result)
+static void *set_value_and_wait(void *result)
 {
 	*(int *)result = set_value_to_seven();
 	/* If the value was set before the other thread forks, wait to be cancelled. */
@@ -294,7 +294,7 @@ static int cancel_change_waiting_for_fork(void)
 	if (pthread_create(&forker, NULL, fork_once, NULL))
 		return 1;
 	usleep(20000);
-	if (pthread_create(&changer, NULL, set_value, &result))
+	if (pthread_create(&changer, NULL, set_value_and_wait, &result))
 		return 1;
 	usleep(20000);
 	pthread_cancel(changer);
@@ -314,7 +314,8 @@ static const char *readers_cancel_a_change_waiting_for_fork(void)
 	return NULL;
 }
 
-static void probe_that_exits(void *private, void *call_private, const char *format, va_list *args)
+static void exit_thread_in_probe(void *private, void *call_private, const char *format,
+				 va_list *args)
 {
 	pthread_exit(NULL);
 }
@@ -322,13 +323,13 @@ static void probe_that_exits(void *private, void *call_private, const char *form
 static int exit_in_probe(void)
 {
 	pthread_t thread;
-	int err = marker_probe_register("readers_hit", "%d", probe_that_exits, NULL) ||
+	int err = marker_probe_register("readers_hit", "%d", exit_thread_in_probe, NULL) ||
 		  pthread_create(&thread, NULL, hit_once, NULL);
 
 	if (err)
 		return err;
 	pthread_join(thread, NULL);
-	err = marker_probe_unregister("readers_hit", probe_that_exits, NULL);
+	err = marker_probe_unregister("readers_hit", exit_thread_in_probe, NULL);
 	marker_synchronize_unregister();
 	return err;
 }
@@ -349,8 +350,8 @@ static void *list_markers(void *file)
 /* Register a probe whose format differs from the marker's.  The mismatch is reported on stderr. */
 static void *report_mismatch(void *unused)
 {
-	if (!marker_probe_register("readers_hit", "%s", probe_that_counts, NULL))
-		marker_probe_unregister("readers_hit", probe_that_counts, NULL);
+	if (!marker_probe_register("readers_hit", "%s", count_in_probe, NULL))
+		marker_probe_unregister("readers_hit", count_in_probe, NULL);
 	return NULL;
 }
 
@@ -418,7 +419,7 @@ static unsigned int free_object_later(unsigned int number)
 	for (i = 0; i <= number; i++) {
 		void *page = (void *)((unsigned long)objects[i] & ~(PAGE_BYTES - 1));
 
-		/* Later objects may get the address of a freed one. */
+		/* Later objects may get the address of a freed object. */
 		if (objects[i] && mincore(page, PAGE_BYTES, &resident))
 			objects[i] = NULL;
 		left |= !!objects[i] << i;
@@ -438,8 +439,9 @@ static void *stay_in_section(void *unused)
 }
 
 /*
- * Free three objects, the first @number: one while the older of two readers is in its section, one
- * while both are, and one while none is.  This thread is the older reader if @is_older is true.
+ * Free three objects, numbered from @number: the first while only the older of two readers is in a
+ * section, the second while both readers are, the third while no reader is.  This thread is the
+ * older reader if @is_older is true.
  */
 static void free_objects_of_two_readers(unsigned int number, bool is_older, unsigned int *left)
 {
@@ -497,7 +499,7 @@ static const char *readers_delay_the_freeing_of_objects(void)
 	return NULL;
 }
 
-/* Take readers until no memory can be mapped for another one, which aborts the program. */
+/* Take readers until no memory can be mapped for another reader, which aborts the program. */
 static int take_readers_without_memory(void)
 {
 	const struct rlimit none = { 0 };

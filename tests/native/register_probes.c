@@ -40,7 +40,7 @@ static void check_arguments(struct seen *where, unsigned long number, u32 word)
 		atomic_fetch_add(&where->wrong, 1);
 }
 
-static void probe_by_name(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_call_by_name(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct seen *where = private;
 	unsigned long number = va_arg(*args, unsigned long);
@@ -49,7 +49,7 @@ static void probe_by_name(void *private, void *call_private, const char *fmt, va
 	atomic_fetch_add(&where->by_name, 1);
 }
 
-static void probe_by_registers(void *private, unsigned long number, u32 word)
+static void count_call_by_registers(void *private, unsigned long number, u32 word)
 {
 	struct seen *where = private;
 
@@ -57,21 +57,21 @@ static void probe_by_registers(void *private, unsigned long number, u32 word)
 	atomic_fetch_add(&where->by_registers, 1);
 }
 
-static void typed_probe(void *private, unsigned long number, u32 word)
+static void count_typed_call(void *private, unsigned long number, u32 word)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
 
 /* A probe by name that has no register probe. */
-static void plain_probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_plain_call(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	atomic_fetch_add(&other_calls, 1);
 }
 
-static marker_typed_func *get_register_probe(const struct marker_probe *probe)
+static marker_typed_func *find_register_probe(const struct marker_probe *probe)
 {
-	return probe->func != probe_by_name ? NULL :
-	       (marker_typed_func *)(void *)probe_by_registers;
+	return probe->func != count_call_by_name ? NULL :
+	       (marker_typed_func *)(void *)count_call_by_registers;
 }
 
 static void reset_counts(void)
@@ -108,34 +108,34 @@ static bool hit_and_check_every_call(unsigned int first, unsigned int first_regi
 
 static int register_by_name(unsigned int i)
 {
-	return marker_probe_register(NAME, FORMAT, probe_by_name, &seen[i]);
+	return marker_probe_register(NAME, FORMAT, count_call_by_name, &seen[i]);
 }
 
 static int unregister_by_name(unsigned int i)
 {
-	return marker_probe_unregister(NAME, probe_by_name, &seen[i]);
+	return marker_probe_unregister(NAME, count_call_by_name, &seen[i]);
 }
 
 static const char *register_probes_are_called_only_alone(void)
 {
-	marker_stub_find_register_probe = get_register_probe;
+	marker_stub_find_register_probe = find_register_probe;
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
 	EXPECT(!register_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	EXPECT(!register_by_name(1));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 0));
-	EXPECT(!marker_probe_register(NAME, FORMAT, plain_probe, NULL));
+	EXPECT(!marker_probe_register(NAME, FORMAT, count_plain_call, NULL));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 1));
-	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
+	EXPECT(!marker_probe_unregister(NAME, count_plain_call, NULL));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 0));
 	EXPECT(!unregister_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 0, 0, 1, 0));
-	EXPECT(!marker_register_regs_marker(typed_probe, NULL));
+	EXPECT(!marker_register_regs_marker(count_typed_call, NULL));
 	EXPECT(hit_and_check_every_call(0, 0, 1, 0, 1));
 	EXPECT(!register_by_name(0));
 	EXPECT(hit_and_check_every_call(1, 0, 1, 0, 1));
 	EXPECT(!unregister_by_name(1));
-	EXPECT(!marker_unregister_regs_marker(typed_probe, NULL));
+	EXPECT(!marker_unregister_regs_marker(count_typed_call, NULL));
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	EXPECT(!unregister_by_name(0));
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
@@ -162,7 +162,7 @@ static const char *register_probes_storm(void)
 	const char *failed;
 	unsigned long hits;
 
-	marker_stub_find_register_probe = get_register_probe;
+	marker_stub_find_register_probe = find_register_probe;
 	reset_counts();
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_start_threads(hit_marker));
@@ -180,11 +180,11 @@ static const char *register_probes_need_the_markers_format(void)
 {
 	struct marker_typed *marker = &__typed_marker_regs_marker;
 
-	EXPECT(!marker_register_regs_marker(typed_probe, NULL));
+	EXPECT(!marker_register_regs_marker(count_typed_call, NULL));
 	EXPECT(marker->direct);
 	EXPECT(!test_map_wrong_page(marker->stub));
-	EXPECT(!marker_probe_register(NAME, "%s", plain_probe, NULL));
-	EXPECT(!marker_probe_unregister(NAME, plain_probe, NULL));
+	EXPECT(!marker_probe_register(NAME, "%s", count_plain_call, NULL));
+	EXPECT(!marker_probe_unregister(NAME, count_plain_call, NULL));
 	EXPECT(!test_wrong_page_was_mapped() && marker->direct);
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 1));
 	return NULL;
@@ -198,7 +198,7 @@ static bool is_tested_name(void *data, const char *name, unsigned long code)
 /* Check that a probe stays connected if its stub cannot be patched, until the next attempt. */
 static const char *register_probes_stay_if_patching_fails(void)
 {
-	marker_stub_find_register_probe = get_register_probe;
+	marker_stub_find_register_probe = find_register_probe;
 	EXPECT(!register_by_name(0));
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
 	EXPECT(!marker_tables_disconnect_if(is_tested_name, NULL));
@@ -217,7 +217,7 @@ static const char *register_probes_stay_if_patching_fails(void)
  * Call @change for OTHERS further names, so many that some names probably precede WAITING in the
  * unordered registry, and some follow WAITING.
  */
-static int change_others(int (*change)(const char *name))
+static int change_probes_of_other_names(int (*change)(const char *name))
 {
 	unsigned int i;
 	char name[32];
@@ -232,12 +232,12 @@ static int change_others(int (*change)(const char *name))
 
 static int connect_plain_probe(const char *name)
 {
-	return marker_probe_register(name, FORMAT, plain_probe, NULL);
+	return marker_probe_register(name, FORMAT, count_plain_call, NULL);
 }
 
 static int disconnect_plain_probe(const char *name)
 {
-	return marker_probe_unregister(name, plain_probe, NULL);
+	return marker_probe_unregister(name, count_plain_call, NULL);
 }
 
 /*
@@ -246,45 +246,45 @@ static int disconnect_plain_probe(const char *name)
  */
 static const char *register_probes_stay_connected_to_one_name(void)
 {
-	marker_stub_find_register_probe = get_register_probe;
+	marker_stub_find_register_probe = find_register_probe;
 	EXPECT(!register_by_name(0));
-	EXPECT(!change_others(connect_plain_probe));
-	EXPECT(!marker_probe_register(WAITING, FORMAT, probe_by_name, &seen[0]));
+	EXPECT(!change_probes_of_other_names(connect_plain_probe));
+	EXPECT(!marker_probe_register(WAITING, FORMAT, count_call_by_name, &seen[0]));
 	EXPECT(!test_map_wrong_page(__typed_marker_regs_marker.stub));
-	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
-	EXPECT(marker_probe_unregister(WAITING, probe_by_name, &seen[0]) == -ENOENT);
-	EXPECT(marker_probe_unregister_private_data(probe_by_name, &seen[0]) == -EILSEQ);
+	EXPECT(!marker_probe_unregister_private_data(count_call_by_name, &seen[0]));
+	EXPECT(marker_probe_unregister(WAITING, count_call_by_name, &seen[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister_private_data(count_call_by_name, &seen[0]) == -EILSEQ);
 	EXPECT(hit_and_check_every_call(0, 1, 0, 0, 0));
 	test_map_wrong_page(NULL);
-	EXPECT(!marker_probe_unregister_private_data(probe_by_name, &seen[0]));
+	EXPECT(!marker_probe_unregister_private_data(count_call_by_name, &seen[0]));
 	EXPECT(hit_and_check_every_call(0, 0, 0, 0, 0));
-	EXPECT(marker_probe_unregister_private_data(probe_by_name, &seen[0]) == -ENOENT);
+	EXPECT(marker_probe_unregister_private_data(count_call_by_name, &seen[0]) == -ENOENT);
 	return NULL;
 }
 
-static void clean_up(void)
+static void unregister_regs_probes(void)
 {
 	test_map_wrong_page(NULL);
-	marker_probe_unregister(WAITING, probe_by_name, &seen[0]);
-	change_others(disconnect_plain_probe);
+	marker_probe_unregister(WAITING, count_call_by_name, &seen[0]);
+	change_probes_of_other_names(disconnect_plain_probe);
 	unregister_by_name(0);
 	unregister_by_name(1);
-	marker_probe_unregister(NAME, plain_probe, NULL);
-	marker_unregister_regs_marker(typed_probe, NULL);
+	marker_probe_unregister(NAME, count_plain_call, NULL);
+	marker_unregister_regs_marker(count_typed_call, NULL);
 	marker_synchronize_unregister();
 	marker_stub_find_register_probe = NULL;
 }
 
 const struct test_case register_probe_cases[] = {
 	{ "register_probes_are_called_only_alone", register_probes_are_called_only_alone,
-	  clean_up },
-	{ "register_probes_storm", register_probes_storm, clean_up },
+	  unregister_regs_probes },
+	{ "register_probes_storm", register_probes_storm, unregister_regs_probes },
 	{ "register_probes_need_the_markers_format", register_probes_need_the_markers_format,
-	  clean_up },
+	  unregister_regs_probes },
 	{ "register_probes_stay_if_patching_fails", register_probes_stay_if_patching_fails,
-	  clean_up },
+	  unregister_regs_probes },
 	{ "register_probes_stay_connected_to_one_name", register_probes_stay_connected_to_one_name,
-	  clean_up },
+	  unregister_regs_probes },
 };
 
 const unsigned int register_probe_nr_cases = ARRAY_SIZE(register_probe_cases);

@@ -228,7 +228,7 @@ static const char *run_finds_loop_counts(void)
 
 /*
  * Check that the loop counts are in the ratio 5 to 8 to 12, rounded down, or one more than the loop
- * count before.  The smallest loop count is that of 10 us, rounded up to four significant bits.
+ * count before.  The smallest loop count takes 10 us, and is rounded up to four significant bits.
  */
 static const char *run_uses_loop_counts_in_ratio_5_8_12(void)
 {
@@ -569,7 +569,7 @@ static struct {
 	unsigned int nr;
 } requests;
 
-/* Called by the benchmark: answer a request, if there is a new one, and store its time. */
+/* Called by the benchmark: answer a new request, if there is one, and store the time. */
 static void answer_request(void)
 {
 	u32 before = watch.asked;
@@ -626,7 +626,7 @@ static const char *observer_waits_as_long_as_a_batch(void)
 	return NULL;
 }
 
-static const char *run_with_simulated_clock(const char *(*check)(void))
+static const char *check_with_simulated_clock(const char *(*check)(void))
 {
 	const char *failed;
 
@@ -640,15 +640,15 @@ static const char *run_with_simulated_clock(const char *(*check)(void))
 
 static const char *observer_records_gaps(void)
 {
-	return run_with_simulated_clock(check_gaps) ?:
-	       run_with_simulated_clock(check_requests_for_gaps);
+	return check_with_simulated_clock(check_gaps) ?:
+	       check_with_simulated_clock(check_requests_for_gaps);
 }
 
 static char *shown;
 static size_t shown_size;
 
 /* Return what @show prints on stderr.  The text is valid until the next call. */
-static const char *read_shown(void (*show)(int err), int err)
+static const char *capture_shown_text(void (*show)(int err), int err)
 {
 	FILE *usual = stderr;
 
@@ -675,11 +675,12 @@ static void show_progress(int err)
 }
 
 /* Begin a benchmark, let @ms pass, and return what is shown at the end. */
-static const char *read_end(const struct bench_group *group, unsigned int ms, int err)
+static const char *capture_end_of_benchmark(const struct bench_group *group, unsigned int ms,
+					    int err)
 {
 	native_progress_start(group, &counted);
 	simulated.ns += ms * 1000000ULL;
-	return read_shown(native_progress_end, err);
+	return capture_shown_text(native_progress_end, err);
 }
 
 static const char *check_shown_lines(void)
@@ -687,17 +688,17 @@ static const char *check_shown_lines(void)
 	native_progress_set_total(6);
 	simulated.ns = 1999000000;
 	counted.nr = 3;
-	EXPECT(!*read_shown(show_progress, 0));
-	EXPECT(!strcmp(read_end(&shown_group, 100040, 0),
+	EXPECT(!*capture_shown_text(show_progress, 0));
+	EXPECT(!strcmp(capture_end_of_benchmark(&shown_group, 100040, 0),
 		       "kmbench: [1/6] g: 3 of 9 windows in 100.0 s\n"));
-	EXPECT(!strcmp(read_end(&other_group, 1260, -EINTR),
+	EXPECT(!strcmp(capture_end_of_benchmark(&other_group, 1260, -EINTR),
 		       "kmbench: [2/6] other: 3 of 9 windows in 1.3 s, interrupted\n"));
 	counted.nr = 0;
-	EXPECT(!strcmp(read_end(&shown_group, 40, -ENODEV),
+	EXPECT(!strcmp(capture_end_of_benchmark(&shown_group, 40, -ENODEV),
 		       "kmbench: [3/6] g: SKIP, no caches\n"));
-	EXPECT(!strcmp(read_end(&other_group, 40, -ENODEV),
+	EXPECT(!strcmp(capture_end_of_benchmark(&other_group, 40, -ENODEV),
 		       "kmbench: [4/6] other: 0 of 9 windows in 0.0 s, No such device\n"));
-	EXPECT(!strcmp(read_end(&shown_group, 60, -EIO),
+	EXPECT(!strcmp(capture_end_of_benchmark(&shown_group, 60, -EIO),
 		       "kmbench: [5/6] g: 0 of 9 windows in 0.1 s, Input/output error\n"));
 	return NULL;
 }
@@ -706,28 +707,29 @@ static const char *check_shown_lines(void)
 static const char *check_shown_on_terminal(void)
 {
 	native_progress_set_total(6);
-	EXPECT(!strcmp(read_shown(start_shown_group, 0), "\rkmbench: [6/6] g: 0 of 9 windows"));
+	EXPECT(!strcmp(capture_shown_text(start_shown_group, 0),
+		       "\rkmbench: [6/6] g: 0 of 9 windows"));
 	counted.nr = 4;
 	simulated.ns += 150000000;
-	EXPECT(!*read_shown(show_progress, 0));
+	EXPECT(!*capture_shown_text(show_progress, 0));
 	simulated.ns += 100000000;
-	EXPECT(!strcmp(read_shown(show_progress, 0), "\rkmbench: [6/6] g: 4 of 9 windows"));
+	EXPECT(!strcmp(capture_shown_text(show_progress, 0), "\rkmbench: [6/6] g: 4 of 9 windows"));
 	simulated.ns += 150000000;
-	EXPECT(!*read_shown(show_progress, 0));
+	EXPECT(!*capture_shown_text(show_progress, 0));
 	counted.nr = 9;
-	EXPECT(!strcmp(read_shown(native_progress_end, 0),
+	EXPECT(!strcmp(capture_shown_text(native_progress_end, 0),
 		       "\rkmbench: [6/6] g: 9 of 9 windows in 0.4 s\n"));
 	return NULL;
 }
 
 /* Run @check while stderr is the file @path. */
-static const char *run_with_stderr(const char *path, const char *(*check)(void))
+static const char *check_with_stderr(const char *path, const char *(*check)(void))
 {
 	int own = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_NOCTTY);
 	const char *failed;
 
 	EXPECT(own >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
-	failed = run_with_simulated_clock(check);
+	failed = check_with_simulated_clock(check);
 	dup2(own, STDERR_FILENO);
 	close(own);
 	close(fd);
@@ -737,10 +739,10 @@ static const char *run_with_stderr(const char *path, const char *(*check)(void))
 static const char *progress_of_runs_is_shown(void)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-	const char *failed = run_with_stderr("/dev/null", check_shown_lines);
+	const char *failed = check_with_stderr("/dev/null", check_shown_lines);
 
 	EXPECT(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal));
-	failed = failed ?: run_with_stderr(ptsname(terminal), check_shown_on_terminal);
+	failed = failed ?: check_with_stderr(ptsname(terminal), check_shown_on_terminal);
 	close(terminal);
 	free(shown);
 	shown = NULL;

@@ -41,8 +41,9 @@ static noinline void hit_sites(void)
 }
 
 /*
- * Hit each site once.  Return true if so many sites with a jump are enabled, and if each handler was
- * called the given number of times.  A disabled jump does not evaluate the arguments of its site.
+ * Hit each site once.  Return true if @enabled sites with a jump are enabled, and if each handler
+ * was called the given number of times.  A disabled jump does not evaluate the arguments of its
+ * site.
  */
 static bool hit_and_check_calls(unsigned int enabled, unsigned int first, unsigned int second,
 				unsigned int third)
@@ -55,8 +56,9 @@ static bool hit_and_check_calls(unsigned int enabled, unsigned int first, unsign
 }
 
 /*
- * Attach a handler to all sites while one allocation after another fails.  After each failure, the
- * numbers of enabled jumps and of calls of the other handlers must be the given ones.
+ * Attach a handler to all sites repeatedly; in call number n, allocation number n fails.  After
+ * each failure, @enabled jumps must be enabled, and the other handlers must be called @second and
+ * @third times.
  */
 static const char *attach_without_memory(unsigned int enabled, unsigned int second,
 					 unsigned int third)
@@ -132,7 +134,7 @@ static const char *sdt_frees_memory_of_detached_handlers(void)
 	return NULL;
 }
 
-static void clean_up(void)
+static void detach_all_handlers(void)
 {
 	unsigned int i;
 
@@ -147,9 +149,10 @@ static void clean_up(void)
 }
 
 const struct test_case sdt_attach_cases[] = {
-	{ "sdt_attaches_to_none_without_memory", sdt_attaches_to_none_without_memory, clean_up },
+	{ "sdt_attaches_to_none_without_memory", sdt_attaches_to_none_without_memory,
+	  detach_all_handlers },
 	{ "sdt_frees_memory_of_detached_handlers", sdt_frees_memory_of_detached_handlers,
-	  clean_up },
+	  detach_all_handlers },
 };
 
 const unsigned int sdt_attach_nr_cases = ARRAY_SIZE(sdt_attach_cases);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Test cases that only run in user space; see main.c. */
+/* Test cases of sdt_attach.c: memory for the handlers of SDT sites. */
 #ifndef TESTS_NATIVE_SDT_ATTACH_H
 #define TESTS_NATIVE_SDT_ATTACH_H
 

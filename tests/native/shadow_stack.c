@@ -60,7 +60,7 @@ static noinline unsigned int hit_sites(void)
 	return imv_read(step);
 }
 
-/* Return to another address than that on the shadow stack, which causes a fault. */
+/* Return to an address that differs from the address on the shadow stack, which causes a fault. */
 static noinline void return_to_wrong_address(void)
 {
 	asm volatile("lea	1f(%%rip), %%rax\n"
@@ -69,14 +69,16 @@ static noinline void return_to_wrong_address(void)
 		     "1:\n" : : : "rax", "memory");
 }
 
-static void on_fault(int sig, siginfo_t *info, void *context)
+static void exit_on_protection_fault(int sig, siginfo_t *info, void *context)
 {
 	_exit(info->si_code == CONTROL_PROTECTION ? 0 : 1);
 }
 
 static _Noreturn void exit_after_fault(void)
 {
-	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	struct sigaction action = {
+		.sa_sigaction = exit_on_protection_fault, .sa_flags = SA_SIGINFO,
+	};
 
 	sigaction(SIGSEGV, &action, NULL);
 	return_to_wrong_address();
@@ -152,7 +154,7 @@ static int replace_and_restore(u8 opcode)
  * Return true if a nop can be replaced by a jump but not by a call: the return from an emulated
  * call would cause a fault.
  */
-static bool only_call_is_refused(void)
+static bool is_only_call_refused(void)
 {
 	static struct patcher_site site = { .len = 5 };
 	static struct patcher_table table = { .sites = &site, .nr = 1, .owner = "shadow" };
@@ -163,13 +165,13 @@ static bool only_call_is_refused(void)
 	       replace_and_restore(0xe8) == -EOPNOTSUPP;
 }
 
-static _Noreturn void run_tests(void)
+static _Noreturn void print_all_results(void)
 {
 	print_result(has_shadow_stack(), "/proc/self/status shows that shadow stacks are enabled");
 	print_result(!kmarkers_start(), "kmarkers_start() returns 0");
 	print_result(change_repeatedly(), "each change of a marker and of a value takes effect");
 	print_result(trap_repeatedly(), "each permanent breakpoint calls its handler");
-	print_result(only_call_is_refused(), "a nop can be replaced by a jump, not by a call");
+	print_result(is_only_call_refused(), "a nop can be replaced by a jump, not by a call");
 	exit(0);
 }
 
@@ -187,5 +189,5 @@ int main(int argc, char **argv)
 	}
 	if (argc > 1 && !strcmp(argv[1], "break"))
 		exit_after_fault();
-	run_tests();
+	print_all_results();
 }

@@ -71,7 +71,7 @@ static int start_after_failure(unsigned int nth)
 
 /*
  * Call start_after_failure() in one child process after another.  In child number n, allocation
- * number n fails.  The last child is the one in which no allocation fails.
+ * number n fails.  In the last child, no allocation fails.
  */
 static int start_after_each_failure(void)
 {
@@ -132,8 +132,8 @@ static int start_with_refused_call(int number, int argument, int flag)
 static int start_with_refused_calls(void)
 {
 	/*
-	 * A call, the number of one of its arguments, and a bit of this argument with which the
-	 * call fails.  Of the signals, SIGTRAP has the bit 1.
+	 * A system call, the number of one of its arguments, and a bit: the call fails if this
+	 * argument has this bit.  Bit 1 of a signal number selects SIGTRAP, which is 5.
 	 */
 	static const int calls[][3] = {
 		{ SYS_mremap, 3, MREMAP_MAYMOVE }, { SYS_mremap, 3, MREMAP_FIXED },
@@ -234,7 +234,7 @@ static bool is_change_refused(int error)
 	       _imv_read(value) == before;
 }
 
-static void on_trap(int sig)
+static void empty_sigtrap_handler(int sig)
 {
 }
 
@@ -244,7 +244,7 @@ static void on_trap(int sig)
  */
 static int change_without_sigtrap_handler(void)
 {
-	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, on_trap };
+	void (*const handlers[])(int) = { SIG_DFL, SIG_IGN, empty_sigtrap_handler };
 	struct sigaction ours;
 	unsigned int i;
 

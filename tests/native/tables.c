@@ -31,7 +31,7 @@
 #include "tables.h"
 
 /* Compiled clients contain these structures: a new layout requires a new KMARKERS_TABLE_VERSION. */
-static_assert(KMARKERS_TABLE_VERSION == 5, "the sizes below are those of version 5");
+static_assert(KMARKERS_TABLE_VERSION == 5, "the sizes below belong to version 5");
 static_assert(sizeof(struct marker) == 72, "struct marker");
 static_assert(sizeof(struct marker_tp) == 112, "struct marker_tp");
 static_assert(sizeof(struct marker_typed) == 136, "struct marker_typed");
@@ -91,7 +91,7 @@ static u64 variable;
  */
 #define MODULE	((struct module *)1)
 
-static void fill_head(unsigned int bytes, unsigned int record)
+static void fill_chunk_header(unsigned int bytes, unsigned int record)
 {
 	chunk.head = (struct kmarkers_chunk) {
 		.bytes = bytes, .record = record, .version = KMARKERS_TABLE_VERSION,
@@ -100,12 +100,12 @@ static void fill_head(unsigned int bytes, unsigned int record)
 }
 
 /* Add a table with the instruction from @addr to @end as its only site, and drop the table. */
-static int add_and_drop(const u8 *addr, const u8 *end, u8 size, u16 flags)
+static int add_and_drop_table(const u8 *addr, const u8 *end, u8 size, u16 flags)
 {
 	struct kmarkers_span span = { NULL };
 	int err;
 
-	fill_head(sizeof(chunk.sites[0]), sizeof(chunk.sites[0]));
+	fill_chunk_header(sizeof(chunk.sites[0]), sizeof(chunk.sites[0]));
 	chunk.sites[0] = (struct patcher_site) { .len = end - addr, .size = size, .flags = flags };
 	chunk.sites[0].addr = (long)addr - (long)&chunk.sites[0].addr;
 	chunk.sites[0].key = (long)&variable - (long)&chunk.sites[0].key;
@@ -122,16 +122,16 @@ static const char *tables_of_reads_are_accepted(void)
 	u32 operand;
 
 	variable = 0;
-	EXPECT(!add_and_drop(tables_mov1, tables_mov4, 1, 0));
+	EXPECT(!add_and_drop_table(tables_mov1, tables_mov4, 1, 0));
 	EXPECT(tables_mov1[1] == 0);
-	EXPECT(!add_and_drop(tables_mov4, tables_mov8, 4, 0));
-	EXPECT(!add_and_drop(tables_mov4, tables_mov8, 2, 0));
-	EXPECT(!add_and_drop(tables_mov4, tables_mov8, 1, 0));
+	EXPECT(!add_and_drop_table(tables_mov4, tables_mov8, 4, 0));
+	EXPECT(!add_and_drop_table(tables_mov4, tables_mov8, 2, 0));
+	EXPECT(!add_and_drop_table(tables_mov4, tables_mov8, 1, 0));
 	variable = 77;
-	EXPECT(!add_and_drop(tables_mov8, tables_nop, 8, 0));
+	EXPECT(!add_and_drop_table(tables_mov8, tables_nop, 8, 0));
 	memcpy(&operand, tables_mov8 + 2, sizeof(operand));
 	EXPECT(operand == 77);
-	EXPECT(!add_and_drop(tables_jne, tables_mov2, 1, IMV_FLIP));
+	EXPECT(!add_and_drop_table(tables_jne, tables_mov2, 1, IMV_FLIP));
 	return NULL;
 }
 
@@ -143,18 +143,18 @@ static const char *tables_of_comparisons_are_accepted(void)
 	static const u8 eax[] = { 0x3d, 0x80, 0xff, 0, 0 };
 
 	variable = 0xff80;
-	EXPECT(!add_and_drop(tables_cmp1, tables_cmp1_al, 1, IMV_COMPARE));
+	EXPECT(!add_and_drop_table(tables_cmp1, tables_cmp1_al, 1, IMV_COMPARE));
 	EXPECT(tables_cmp1[3] == 0x80);
-	EXPECT(!add_and_drop(tables_cmp1_al, tables_cmp1_bh, 1, IMV_COMPARE));
+	EXPECT(!add_and_drop_table(tables_cmp1_al, tables_cmp1_bh, 1, IMV_COMPARE));
 	EXPECT(tables_cmp1_al[1] == 0x80);
-	EXPECT(!add_and_drop(tables_cmp1_bh, tables_cmp4, 1, IMV_COMPARE));
-	EXPECT(!add_and_drop(tables_cmp4, tables_cmp4_eax, 4, IMV_COMPARE));
+	EXPECT(!add_and_drop_table(tables_cmp1_bh, tables_cmp4, 1, IMV_COMPARE));
+	EXPECT(!add_and_drop_table(tables_cmp4, tables_cmp4_eax, 4, IMV_COMPARE));
 	EXPECT(!memcmp(tables_cmp4, four, sizeof(four)));
-	EXPECT(!add_and_drop(tables_cmp4_eax, tables_cmp_short, 2, IMV_COMPARE));
+	EXPECT(!add_and_drop_table(tables_cmp4_eax, tables_cmp_short, 2, IMV_COMPARE));
 	EXPECT(!memcmp(tables_cmp4_eax, eax, sizeof(eax)));
-	EXPECT(!add_and_drop(tables_cmp4, tables_cmp4_eax, 2, IMV_COMPARE | IMV_SIGNED));
+	EXPECT(!add_and_drop_table(tables_cmp4, tables_cmp4_eax, 2, IMV_COMPARE | IMV_SIGNED));
 	EXPECT(!memcmp(tables_cmp4, extended, sizeof(extended)));
-	EXPECT(!add_and_drop(tables_cmp4, tables_cmp4_eax, 1, IMV_COMPARE));
+	EXPECT(!add_and_drop_table(tables_cmp4, tables_cmp4_eax, 1, IMV_COMPARE));
 	EXPECT(!memcmp(tables_cmp4, byte, sizeof(byte)));
 	return NULL;
 }
@@ -173,19 +173,20 @@ static const char *tables_of_other_comparisons_are_refused(void)
 	variable = 0;
 	for (i = 0; i + 1 < ARRAY_SIZE(refused); i++)
 		for (size = 1; size <= 8; size *= 2)
-			EXPECT(add_and_drop(refused[i], refused[i + 1], size,
-					    IMV_COMPARE) == -EINVAL);
+			EXPECT(add_and_drop_table(refused[i], refused[i + 1], size,
+						  IMV_COMPARE) == -EINVAL);
 	EXPECT(!memcmp(before, tables_cmp_short, bytes));
 	/* Comparisons and moves with wrong sizes or flags are refused. */
-	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 8, IMV_COMPARE) == -EINVAL);
-	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 4, IMV_COMPARE) == -EINVAL);
-	EXPECT(add_and_drop(tables_cmp1, tables_cmp1_al, 2, IMV_COMPARE) == -EINVAL);
-	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 4, IMV_SIGNED) == -EINVAL);
-	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 4, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_cmp4, tables_cmp4_eax, 1, IMV_COMPARE | IMV_FLIP) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov4, tables_mov8, 4, IMV_COMPARE) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov8, tables_nop, 8, IMV_COMPARE) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov1, tables_mov4, 1, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_cmp4, tables_cmp4_eax, 8, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_cmp1, tables_cmp1_al, 4, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_cmp1, tables_cmp1_al, 2, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_cmp4, tables_cmp4_eax, 4, IMV_SIGNED) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_cmp4, tables_cmp4_eax, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_cmp4, tables_cmp4_eax, 1, IMV_COMPARE | IMV_FLIP) ==
+	       -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov4, tables_mov8, 4, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov8, tables_nop, 8, IMV_COMPARE) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov1, tables_mov4, 1, IMV_COMPARE) == -EINVAL);
 	return NULL;
 }
 
@@ -194,25 +195,25 @@ static const char *tables_of_other_instructions_are_refused(void)
 	u8 before[5];
 
 	memcpy(before, tables_nop, sizeof(before));
-	EXPECT(add_and_drop(tables_nop, tables_jump, 4, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_jump, tables_jne, 4, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_jne, tables_mov2, 1, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov2, tables_end, 2, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov8, tables_nop, 4, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov4, tables_mov8, 8, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov1, tables_mov4, 3, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov1, tables_mov4, 1, IMV_FLIP) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov1, tables_mov4, 1, IMV_BRANCH) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov4, tables_mov8, 4, PATCHER_SITE_RUN) == -EINVAL);
-	EXPECT(add_and_drop((u8 *)&variable, (u8 *)&variable + 5, 4, 0) == -EPERM);
+	EXPECT(add_and_drop_table(tables_nop, tables_jump, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_jump, tables_jne, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_jne, tables_mov2, 1, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov2, tables_end, 2, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov8, tables_nop, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov4, tables_mov8, 8, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov1, tables_mov4, 3, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov1, tables_mov4, 1, IMV_FLIP) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov1, tables_mov4, 1, IMV_BRANCH) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov4, tables_mov8, 4, PATCHER_SITE_RUN) == -EINVAL);
+	EXPECT(add_and_drop_table((u8 *)&variable, (u8 *)&variable + 5, 4, 0) == -EPERM);
 	EXPECT(!memcmp(before, tables_nop, sizeof(before)));
 	variable = 0;
-	EXPECT(add_and_drop(tables_mov_short, tables_mov_wide, 8, 0) == -EINVAL);
-	EXPECT(add_and_drop(tables_mov_wide, tables_mov_end, 4, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov_short, tables_mov_wide, 8, 0) == -EINVAL);
+	EXPECT(add_and_drop_table(tables_mov_wide, tables_mov_end, 4, 0) == -EINVAL);
 	return NULL;
 }
 
-static void fill_site(unsigned int i, const u8 *addr, const u8 *end, u8 size)
+static void fill_site_record(unsigned int i, const u8 *addr, const u8 *end, u8 size)
 {
 	chunk.sites[i] = (struct patcher_site) { .len = end - addr, .size = size };
 	chunk.sites[i].addr = (long)addr - (long)&chunk.sites[i].addr;
@@ -230,12 +231,12 @@ static const char *tables_with_a_wrong_site_change_nothing(void)
 
 	memcpy(before, tables_mov4, sizeof(before));
 	variable = 0x12345678;
-	fill_site(0, tables_mov4, tables_mov8, 4);
-	fill_site(1, tables_nop, tables_jump, 4);
+	fill_site_record(0, tables_mov4, tables_mov8, 4);
+	fill_site_record(1, tables_nop, tables_jump, 4);
 	EXPECT(imv_register_module_sites(MODULE, &span) == -EINVAL);
 	EXPECT(!memcmp(before, tables_mov4, sizeof(before)));
-	fill_site(0, tables_mov1, tables_mov4, 1);
-	fill_site(1, tables_mov4, tables_mov8, 4);
+	fill_site_record(0, tables_mov1, tables_mov4, 1);
+	fill_site_record(1, tables_mov4, tables_mov8, 4);
 	EXPECT(!imv_register_module_sites(MODULE, &span));
 	imv_unregister_module_sites(MODULE);
 	EXPECT(tables_mov1[1] == 0x78 && !memcmp(tables_mov4 + 2, &variable, 4));
@@ -303,7 +304,7 @@ static const char *check_changed_site(unsigned int i)
 	u8 size = changed[i].size, *at = changed[i].start + changed[i].at, byte;
 
 	variable = 1;
-	fill_site(0, changed[i].start, changed[i].end, size);
+	fill_site_record(0, changed[i].start, changed[i].end, size);
 	chunk.sites[0].flags = changed[i].flags;
 	EXPECT(!imv_register_module_sites(MODULE, &span));
 	byte = *at;
@@ -318,8 +319,8 @@ static const char *check_changed_site(unsigned int i)
 }
 
 /*
- * Check that a value is not set if a site of the value holds another instruction, with an error of
- * its own unless no site could be patched.
+ * Check that a value is not set if a site of the value holds another instruction (-EILSEQ), or if
+ * the SIGTRAP handler is missing (-ENOLINK).
  */
 static const char *tables_with_changed_sites_keep_the_value(void)
 {
@@ -333,7 +334,7 @@ static const char *tables_with_changed_sites_keep_the_value(void)
 	return failed;
 }
 
-/* Check that the missing handler is reported, and not the changed site. */
+/* Check that the missing SIGTRAP handler is reported instead of the changed site. */
 static const char *tables_report_the_missing_handler_first(void)
 {
 	struct kmarkers_span span = {
@@ -341,7 +342,7 @@ static const char *tables_report_the_missing_handler_first(void)
 		.chunks = 1,
 	};
 
-	fill_site(0, tables_jne, tables_mov2, 1);
+	fill_site_record(0, tables_jne, tables_mov2, 1);
 	chunk.sites[0].flags = IMV_FLIP;
 	EXPECT(!imv_register_module_sites(MODULE, &span));
 	EXPECT(!write_code_byte(tables_jne, 0x72));
@@ -375,7 +376,7 @@ static const char *tables_of_reads_change_only_their_variable(void)
 		unsigned int size = sites[i].size;
 
 		variable = ~0ULL;
-		fill_site(0, sites[i].start, sites[i].end, size);
+		fill_site_record(0, sites[i].start, sites[i].end, size);
 		EXPECT(!imv_register_module_sites(MODULE, &span));
 		EXPECT(!set_variable(0, size));
 		EXPECT(variable == (size < 8 ? ~0ULL << 8 * size : 0));
@@ -389,7 +390,7 @@ static const u8 sdt_lengths[] = {
 	[SDT_JUMP] = 7, [SDT_BREAKPOINT] = 7, [SDT_NOP] = 1, [SDT_SPLIT] = 3,
 };
 
-static int add_sdt_site(unsigned int flavour, unsigned int len, u16 flags)
+static int register_sdt_sites(unsigned int flavour, unsigned int len, u16 flags)
 {
 	struct kmarkers_span targets = { NULL }, span = {
 		.first = chunk.sites, .end = chunk.sites + 2, .bytes = sizeof(chunk.sites[0]) * 2,
@@ -410,11 +411,11 @@ static const char *tables_of_wrong_sdt_sites_are_refused(void)
 	for (flavour = 0; flavour < 256; flavour++)
 		for (len = 0; len < 256; len++)
 			if (flavour >= ARRAY_SIZE(sdt_lengths) || len != sdt_lengths[flavour])
-				EXPECT(add_sdt_site(flavour, len, 0) == -EINVAL);
+				EXPECT(register_sdt_sites(flavour, len, 0) == -EINVAL);
 	for (flag = 1; flag < 1 << SDT_ARGS_SHIFT; flag *= 2)
-		EXPECT(add_sdt_site(SDT_NOP, 1, flag) == -EINVAL);
+		EXPECT(register_sdt_sites(SDT_NOP, 1, flag) == -EINVAL);
 	for (flag = SDT_MAX_ARGS + 1; flag < 256; flag++)
-		EXPECT(add_sdt_site(SDT_NOP, 1, flag << SDT_ARGS_SHIFT) == -EINVAL);
+		EXPECT(register_sdt_sites(SDT_NOP, 1, flag << SDT_ARGS_SHIFT) == -EINVAL);
 	return NULL;
 }
 
@@ -487,7 +488,7 @@ static bool has_site(const struct sdt_target *target, const u8 *addr)
 /*
  * Check which site a target belongs to if jumps lead to no target.  If each function with a target
  * has a site, a target belongs to the site of its function.  Otherwise all sites are treated as
- * copies of the first one, to which all targets belong.
+ * copies of the first site, to which all targets belong.
  */
 static const char *tables_find_the_site_of_each_sdt_target(void)
 {
@@ -543,8 +544,8 @@ static void drop_grouped_sites(void)
 static struct sdt_note_record note_records[NOTES];
 static struct sdt_state *note_states;
 
-/* Register a table of notes at three addresses.  Those in the bit mask @bad cannot be armed. */
-static int add_notes(unsigned int bad)
+/* Register a table of three notes.  The notes in the bit mask @bad cannot be armed. */
+static int register_note_table(unsigned int bad)
 {
 	struct sdt_table *notes = sdt_alloc_table(MODULE, &note_records[0].site, NOTES);
 	unsigned int i;
@@ -590,7 +591,7 @@ static const char *tables_refuse_patterns_of_unarmable_notes(void)
 	unsigned int bad, i;
 
 	for (bad = 0; bad < 1 << NOTES; bad++) {
-		EXPECT(!add_notes(bad));
+		EXPECT(!register_note_table(bad));
 		for (i = 0; i < NOTES; i++)
 			EXPECT(can_attach(patterns[i]) == !(bad & 1 << i));
 		EXPECT(can_attach("tables:::grouped") == (bad != (1 << NOTES) - 1));
@@ -611,7 +612,7 @@ static const char *tables_of_notes_keep_handlers(void)
 	static const char first[] = "tables::tables_from_a:grouped@+0x0";
 	unsigned int other;
 
-	EXPECT(!add_notes(0));
+	EXPECT(!register_note_table(0));
 	EXPECT(!sdt_attach(first, ignore_hit, NULL));
 	EXPECT(!sdt_attach("tables:::grouped", ignore_hit, &other));
 	EXPECT(count_note_handlers(0) == 2 && count_note_handlers(1) == 1);
@@ -714,19 +715,19 @@ static const char *tables_with_wrong_headers_are_refused(void)
 {
 	const unsigned int site = sizeof(struct patcher_site);
 
-	fill_head(0, site);
+	fill_chunk_header(0, site);
 	EXPECT(!join_one_chunk(site));
-	fill_head(2 * site, site);
+	fill_chunk_header(2 * site, site);
 	EXPECT(!join_one_chunk(site));
 	chunk.head.version = 1;
 	EXPECT(join_one_chunk(site) == -EINVAL);
 	chunk.head.version = KMARKERS_TABLE_VERSION + 1;
 	EXPECT(join_one_chunk(site) == -EINVAL);
-	fill_head(2 * site, site + 1);
+	fill_chunk_header(2 * site, site + 1);
 	EXPECT(join_one_chunk(site) == -EINVAL);
-	fill_head(2 * site, site);
+	fill_chunk_header(2 * site, site);
 	EXPECT(join_one_chunk(sizeof(s32)) == -EINVAL);
-	fill_head(2 * site - 1, site);
+	fill_chunk_header(2 * site - 1, site);
 	EXPECT(join_one_chunk(site) == -EINVAL);
 	return NULL;
 }
@@ -738,10 +739,10 @@ static int join_two_chunks(unsigned int first, unsigned int second, struct kmark
 	int err;
 
 	memset(span, 0, sizeof(*span));
-	fill_head(site, site);
+	fill_chunk_header(site, site);
 	chunk.head.first += first * site;
 	err = kmarkers_join_chunk(span, &chunk.head, site);
-	fill_head(site, site);
+	fill_chunk_header(site, site);
 	chunk.head.first += second * site;
 	return err ?: kmarkers_join_chunk(span, &chunk.head, site) ?:
 	       kmarkers_count_records(span, site);
@@ -765,7 +766,7 @@ static const char *tables_of_translation_units_are_joined(void)
 	/* Two chunks with the same record are refused. */
 	EXPECT(join_two_chunks(1, 1, &span) == -EINVAL);
 	/* A chunk without records has no effect on the table. */
-	fill_head(0, sizeof(struct patcher_site));
+	fill_chunk_header(0, sizeof(struct patcher_site));
 	EXPECT(join_two_chunks(1, 2, &span) == 2);
 	chunk.head.bytes = 0;
 	chunk.head.first = 0;

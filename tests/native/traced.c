@@ -192,7 +192,7 @@ static bool store_breakpoint(pid_t child, u8 *addr)
  * Store breakpoints in a child that has stopped at exec(), and let the child continue.  Return the
  * child's exit code, or 128 + SIGNAL if a signal stops or kills the child.
  */
-static int debug_child(pid_t child)
+static int run_child_with_breakpoints(pid_t child)
 {
 	int status;
 	unsigned int i;
@@ -220,7 +220,7 @@ static const char *check_under_debugger(void)
 			_exit(126);
 		start_exec_scenario("debugger");
 	}
-	EXPECT(debug_child(child) == 0);
+	EXPECT(run_child_with_breakpoints(child) == 0);
 	return NULL;
 }
 
@@ -288,7 +288,7 @@ static bool copy_text_of_file(void)
 	return true;
 }
 
-static void free_text(void)
+static void free_text_copy(void)
 {
 	has_trampoline = false;
 	free(text.copy);
@@ -321,8 +321,8 @@ static bool is_call_removed(const u8 *addr, unsigned int before, bool *changed)
 }
 
 /*
- * Check that calls of the trampoline of uprobes are removed from a copy of the text, if each
- * replaces one nop: the kernel replaces no other instructions.
+ * Check that calls of the uprobes trampoline are removed from a copy of the text, but only a call
+ * that replaces one nop: the kernel replaces no other instructions.
  */
 static const char *traced_calls_of_uprobes_are_not_copied(void)
 {
@@ -378,7 +378,7 @@ const struct test_case traced_cases[] = {
 	{ "traced_by_uprobes", check_under_uprobes, NULL },
 	{ "traced_by_debugger", check_under_debugger, NULL },
 	{ "traced_calls_of_uprobes_are_not_copied", traced_calls_of_uprobes_are_not_copied,
-	  free_text },
+	  free_text_copy },
 	{ "program_finds_the_names_of_mappings", program_finds_the_names_of_mappings, NULL },
 };
 
