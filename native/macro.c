@@ -217,10 +217,9 @@ static void close_macro_sockets(void)
  */
 static int finish_macro_setup(const struct bench_group *group, bool sockets_open)
 {
-	int err = errno == EAFNOSUPPORT ? -ENODEV : -errno;
+	int err = sockets_open ? verify_hook_executions(group) :
+		  errno == EAFNOSUPPORT ? -ENODEV : -errno;
 
-	if (sockets_open)
-		err = verify_hook_executions(group);
 	if (err)
 		close_macro_sockets();
 	return err;
