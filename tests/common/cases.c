@@ -103,11 +103,11 @@ const struct test_case test_cases[] = {
 	{ "patcher_exchanges_prefix_of_a_held_task", patcher_exchanges_prefix_of_a_held_task,
 	  held_cleanup },
 	{ "core_text_storm", core_text_storm, core_storm_cleanup },
-	{ "raw_tracepoint_calls_programs", raw_calls_programs, raw_cleanup },
-	{ "raw_tracepoint_arguments", raw_arguments, raw_cleanup },
-	{ "raw_tracepoint_exactly_once", raw_exactly_once, raw_cleanup },
-	{ "raw_tracepoint_after_a_refusal", raw_attach_after_failure, raw_refusal_cleanup },
-	{ "raw_tracepoint_storm_of_locks", raw_storm_of_locks, raw_cleanup },
+	{ "raw_tracepoint_calls_programs", raw_tracepoint_calls_programs, raw_cleanup },
+	{ "raw_tracepoint_arguments", raw_tracepoint_arguments, raw_cleanup },
+	{ "raw_tracepoint_exactly_once", raw_tracepoint_exactly_once, raw_cleanup },
+	{ "raw_tracepoint_after_a_refusal", raw_tracepoint_after_a_refusal, raw_refusal_cleanup },
+	{ "raw_tracepoint_storm_of_locks", raw_tracepoint_storm_of_locks, raw_cleanup },
 #endif
 };
 

@@ -108,12 +108,12 @@ const char *patcher_exchanges_prefix_of_a_held_task(void);
 void held_cleanup(void);
 const char *core_text_storm(void);
 void core_storm_cleanup(void);
-const char *raw_calls_programs(void);
-const char *raw_arguments(void);
-const char *raw_exactly_once(void);
-const char *raw_attach_after_failure(void);
+const char *raw_tracepoint_calls_programs(void);
+const char *raw_tracepoint_arguments(void);
+const char *raw_tracepoint_exactly_once(void);
+const char *raw_tracepoint_after_a_refusal(void);
 void raw_refusal_cleanup(void);
-const char *raw_storm_of_locks(void);
+const char *raw_tracepoint_storm_of_locks(void);
 void raw_cleanup(void);
 #endif
 

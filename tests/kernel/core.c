@@ -76,13 +76,13 @@ static __always_inline void count_call_and_delay(void)
 	atomic_dec(&inside);
 }
 
-static noinline long replacement(void)
+static noinline long return_4242(void)
 {
 	count_call_and_delay();
 	return 4242;
 }
 
-static noinline long detour_replacement(void)
+static noinline long return_4343(void)
 {
 	count_call_and_delay();
 	return 4343;
@@ -96,7 +96,7 @@ static int redirect_call_to_replacement(char **words)
 	strscpy(callee, words[2], sizeof(callee));
 	redirect.function = function;
 	redirect.callee = callee;
-	redirect.replacement = replacement;
+	redirect.replacement = return_4242;
 	redirect.module = THIS_MODULE;
 	err = patcher_redirect_call(&redirect);
 	redirected |= !err;
@@ -120,7 +120,7 @@ static int restore_redirected_call(char **words)
 static int redirect_call_for_second_client(char **words)
 {
 	struct patcher_redirect other = {
-		.function = words[1], .callee = words[2], .replacement = replacement,
+		.function = words[1], .callee = words[2], .replacement = return_4242,
 		.module = THIS_MODULE,
 	};
 	int err = patcher_redirect_call(&other);
@@ -132,7 +132,7 @@ static int redirect_whole_function(char **words)
 {
 	strscpy(detour_function, words[1], sizeof(detour_function));
 	detour.function = detour_function;
-	detour.replacement = detour_replacement;
+	detour.replacement = return_4343;
 	detour.module = THIS_MODULE;
 	return patcher_redirect_function(&detour);
 }
@@ -227,7 +227,7 @@ static int repeat_detour_race(char **words)
 
 	strscpy(detour_function, words[1], sizeof(detour_function));
 	detour.function = detour_function;
-	detour.replacement = detour_replacement;
+	detour.replacement = return_4343;
 	detour.module = THIS_MODULE;
 	for (i = 0; i < RACES && !err; i++)
 		err = redirect_in_two_threads(&detour);
@@ -251,17 +251,17 @@ static int make_incomplete_requests(char **words)
 {
 	static const char name[] = "getpid";
 	static struct patcher_redirect calls_to[] = {
-		{ .callee = name, .replacement = replacement, .module = THIS_MODULE },
-		{ .function = name, .replacement = replacement, .module = THIS_MODULE },
+		{ .callee = name, .replacement = return_4242, .module = THIS_MODULE },
+		{ .function = name, .replacement = return_4242, .module = THIS_MODULE },
 		{ .function = name, .callee = name, .module = THIS_MODULE },
 		/* The replacement is in this module, but .module is not set. */
-		{ .function = name, .callee = name, .replacement = replacement },
+		{ .function = name, .callee = name, .replacement = return_4242 },
 		{ .function = name, .callee = name, .replacement = core_answer, .module = THIS_MODULE },
 	};
 	static struct patcher_detour detours[] = {
-		{ .replacement = detour_replacement, .module = THIS_MODULE },
+		{ .replacement = return_4343, .module = THIS_MODULE },
 		{ .function = name, .module = THIS_MODULE },
-		{ .function = name, .replacement = detour_replacement },
+		{ .function = name, .replacement = return_4343 },
 		{ .function = name, .replacement = core_answer, .module = THIS_MODULE },
 	};
 	static struct patcher_core_site sites[] = {
@@ -284,7 +284,7 @@ static int make_incomplete_requests(char **words)
 }
 
 /* Return 0 if no records are found, also if the span had other contents before. */
-static int find_no_records(char **words)
+static int find_missing_records(char **words)
 {
 	struct kmarkers_span span;
 	int err;
@@ -328,7 +328,7 @@ static const struct command {
 	{ "detour-race", 2, repeat_detour_race },
 	{ "forget-race", 3, repeat_unregister_race },
 	{ "nothing", 1, make_incomplete_requests },
-	{ "records", 1, find_no_records },
+	{ "records", 1, find_missing_records },
 	{ "site", 4, register_and_unregister_site },
 	{ "bytes", 3, core_show_bytes },
 	{ "scan", 5, core_find_bytes },
@@ -337,7 +337,7 @@ static const struct command {
 	{ "mappings", 2, core_count_mappings },
 };
 
-static int run_command(char *text)
+static int execute_core_command(char *text)
 {
 	char *words[MAX_WORDS + 1] = { NULL }, *word;
 	int nr = 0;
@@ -363,7 +363,7 @@ static ssize_t command_write(struct file *file, const char __user *buf, size_t c
 	if (IS_ERR(text))
 		return PTR_ERR(text);
 	mutex_lock(&lock);
-	err = run_command(text);
+	err = execute_core_command(text);
 	mutex_unlock(&lock);
 	kfree(text);
 	return err ?: count;

@@ -80,7 +80,7 @@ struct racer {
 	int err;
 };
 
-static int run_racer(void *data)
+static int call_as_racer(void *data)
 {
 	struct racer *racer = data;
 
@@ -92,14 +92,14 @@ static int run_racer(void *data)
 	return 0;
 }
 
-static int run_racers(struct racer *racers, unsigned int nr, struct completion *go)
+static int start_and_join_racers(struct racer *racers, unsigned int nr, struct completion *go)
 {
 	struct task_struct *threads[2];
 	unsigned int i, started = 0;
 
 	while (started < nr) {
 		init_completion(&racers[started].done);
-		threads[started] = kthread_run(run_racer, &racers[started], "racer%u", started);
+		threads[started] = kthread_run(call_as_racer, &racers[started], "racer%u", started);
 		if (IS_ERR(threads[started]))
 			break;
 		started++;
@@ -116,14 +116,14 @@ static int run_racers(struct racer *racers, unsigned int nr, struct completion *
  * Call @request with @arg in two threads at the same time.  Return 0 if one of the two calls
  * returned 0 and the other call returned @refusal.
  */
-static int race_two_threads(int (*request)(void *arg), void *arg, int refusal)
+static int call_in_two_threads(int (*request)(void *arg), void *arg, int refusal)
 {
 	DECLARE_COMPLETION_ONSTACK(go);
 	struct racer racers[2] = {
 		{ .request = request, .arg = arg, .go = &go, .err = -EPROTO },
 		{ .request = request, .arg = arg, .go = &go, .err = -EPROTO },
 	};
-	int err = run_racers(racers, ARRAY_SIZE(racers), &go);
+	int err = start_and_join_racers(racers, ARRAY_SIZE(racers), &go);
 
 	if (err)
 		return err;
@@ -138,7 +138,7 @@ static int redirect_function(void *detour)
 
 int redirect_in_two_threads(struct patcher_detour *detour)
 {
-	int err = race_two_threads(redirect_function, detour, -EBUSY);
+	int err = call_in_two_threads(redirect_function, detour, -EBUSY);
 
 	/* One of the threads has redirected the function: restore it. */
 	return patcher_restore_function(detour) ?: err;
@@ -151,7 +151,7 @@ static int unregister_site(void *site)
 
 int unregister_in_two_threads(struct patcher_core_site *site)
 {
-	return patcher_core_register(site) ?: race_two_threads(unregister_site, site, -EINVAL);
+	return patcher_core_register(site) ?: call_in_two_threads(unregister_site, site, -EINVAL);
 }
 
 /**

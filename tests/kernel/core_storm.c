@@ -149,7 +149,7 @@ static int find_int_pow_constant(struct changed *site)
  * Call the changed function once.  If at most one change ran meanwhile, the function must return
  * the result of the form before or after the change.
  */
-static void check_result(struct changed *site)
+static void count_wrong_result(struct changed *site)
 {
 	unsigned long low = smp_load_acquire(&done), high;
 	unsigned long seen = site->call();
@@ -164,16 +164,16 @@ static void check_result(struct changed *site)
 		WRITE_ONCE(wrong, READ_ONCE(wrong) + 1);
 }
 
-static void check_both_sites(void)
+static void check_storm_results(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 64; i++)
-		check_result(&sites[i % ARRAY_SIZE(sites)]);
+		count_wrong_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
 /* In one batch, replace the instruction of each site by the site's form @number % site->nr. */
-static int change_both_sites(unsigned long number)
+static int change_storm_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };
 	/* Order the pokes by address, so that the patcher need not sort them. */
@@ -191,24 +191,24 @@ static int change_both_sites(unsigned long number)
 }
 
 /* Make changes in proportion to test_batches, and end with the first form of both sites. */
-static int change_both_sites_repeatedly(void)
+static int change_storm_sites_repeatedly(void)
 {
 	unsigned int changes = roundup(test_batches / 32 + 1, ALL_FORMS);
 	int err = 0;
 
 	for (; changes && !err; changes--) {
 		smp_store_release(&started, done + 1);
-		err = change_both_sites(done + 1);
+		err = change_storm_sites(done + 1);
 		if (!err)
 			smp_store_release(&done, done + 1);
 		schedule_timeout_uninterruptible(1);
 	}
 	if (done % ALL_FORMS)
-		err = err ?: change_both_sites(roundup(done, ALL_FORMS));
+		err = err ?: change_storm_sites(roundup(done, ALL_FORMS));
 	return err;
 }
 
-static int register_both_sites(void)
+static int register_storm_sites(void)
 {
 	unsigned int i;
 	int err = 0;
@@ -238,9 +238,9 @@ const char *core_text_storm(void)
 	if (err && IS_ENABLED(CONFIG_CC_IS_CLANG))
 		return "SKIP this test does not know clang's code of lcm() or int_pow()";
 	EXPECT(!err);
-	EXPECT(!register_both_sites());
-	EXPECT(!test_start_threads(check_both_sites));
-	err = change_both_sites_repeatedly();
+	EXPECT(!register_storm_sites());
+	EXPECT(!test_start_threads(check_storm_results));
+	err = change_storm_sites_repeatedly();
 	EXPECT(test_stop_threads());
 	EXPECT(!err);
 	EXPECT(!wrong);

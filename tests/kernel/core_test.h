@@ -19,13 +19,13 @@ int stop_registering_site(void);
 
 /*
  * Redirect one function in two threads at the same time, then restore the function.  Return 0 if
- * one thread got 0 and the other -EBUSY.
+ * one thread got 0 and the other thread -EBUSY.
  */
 int redirect_in_two_threads(struct patcher_detour *detour);
 
 /*
  * Unregister @site in two threads at the same time.  Return 0 if one thread got 0 and the other
- * -EINVAL.
+ * thread -EINVAL.
  */
 int unregister_in_two_threads(struct patcher_core_site *site);
 

@@ -118,24 +118,25 @@ static noinline void hit_nmi(void)
 	asm volatile("nop" : : : "memory");
 }
 
-static int on_breakpoint(struct kprobe *probe, struct pt_regs *regs)
+static int hit_marker_in_nmi(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nmi, "nmi %d", !!in_nmi());
 	return 0;
 }
 
-/* An empty post_handler: a kprobe that has one is not optimised into a jump. */
-static void after_breakpoint(struct kprobe *probe, struct pt_regs *regs, unsigned long flags)
+/* The kernel does not optimise a kprobe with a post_handler, even an empty one, into a jump. */
+static void empty_breakpoint_post_handler(struct kprobe *probe, struct pt_regs *regs,
+					  unsigned long flags)
 {
 }
 
 static struct kprobe breakpoint = {
-	.pre_handler = on_breakpoint,
-	.post_handler = after_breakpoint,
+	.pre_handler = hit_marker_in_nmi,
+	.post_handler = empty_breakpoint_post_handler,
 };
 
 /* Register the kprobe behind the 5-byte ftrace site of hit_nmi(), or behind ENDBR and that site. */
-static int add_breakpoint(void)
+static int register_breakpoint_kprobe(void)
 {
 	static const unsigned int offsets[] = { 5, 9 };
 	unsigned int i;
@@ -157,7 +158,7 @@ static int add_breakpoint(void)
  * kmarkers_layout_compute_size(), which a hit calls before it reserves a record.  The kprobe uses
  * ftrace, so the handler runs in the context of the caller.
  */
-static int on_compute_size(struct kprobe *probe, struct pt_regs *regs)
+static int hit_nested_marker(struct kprobe *probe, struct pt_regs *regs)
 {
 	trace_mark(ev_nested, "nested %d", 1);
 	return 0;
@@ -165,7 +166,7 @@ static int on_compute_size(struct kprobe *probe, struct pt_regs *regs)
 
 static struct kprobe inside = {
 	.symbol_name = "kmarkers_layout_compute_size",
-	.pre_handler = on_compute_size,
+	.pre_handler = hit_nested_marker,
 };
 
 static void hit_nested(void)
@@ -198,7 +199,7 @@ static const struct {
 	{ "nested", hit_nested },
 };
 
-static int run_hit_function(char *line)
+static int call_hit_function(char *line)
 {
 	char *name = strsep(&line, " ");
 	unsigned int i, times = 1;
@@ -226,7 +227,7 @@ static ssize_t hit_write(struct file *file, const char __user *buf, size_t count
 	if (IS_ERR(line))
 		return PTR_ERR(line);
 	mutex_lock(&lock);
-	err = run_hit_function(strim(line));
+	err = call_hit_function(strim(line));
 	mutex_unlock(&lock);
 	kfree(line);
 	return err ?: count;
@@ -241,7 +242,7 @@ static const struct file_operations hit_fops = {
 
 static int __init events_init(void)
 {
-	int err = add_breakpoint();
+	int err = register_breakpoint_kprobe();
 
 	if (err)
 		return err;

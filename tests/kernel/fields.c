@@ -140,7 +140,7 @@ static void hit_on_cpu(void *data)
 		hits->hit(i);
 }
 
-static int run_hit_function(char *line)
+static int call_hit_function(char *line)
 {
 	char *name = strsep(&line, " ");
 	struct hits hits = { .times = 1 };
@@ -161,7 +161,7 @@ static int run_hit_function(char *line)
 static int set_hit(const char *value, const struct kernel_param *param)
 {
 	char *line = kstrdup(value, GFP_KERNEL);
-	int err = line ? run_hit_function(strim(line)) : -ENOMEM;
+	int err = line ? call_hit_function(strim(line)) : -ENOMEM;
 
 	kfree(line);
 	return err;

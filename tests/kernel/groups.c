@@ -119,7 +119,7 @@ static void make_variant_fault(void)
 		bad_variants[2].measured = BENCH_SWITCH;
 }
 
-static void make_fault(void)
+static void apply_fault(void)
 {
 	static const char *const names[] = {
 		"", "no/name", "control", "empty-loop", "test-first", "start", "stop", "reset",
@@ -209,7 +209,7 @@ static int __init groups_init(void)
 {
 	int err;
 
-	make_fault();
+	apply_fault();
 	err = bench_add_group(&first, THIS_MODULE);
 	if (err)
 		return err;

@@ -138,7 +138,7 @@ static int wait_for_stop(void)
 	return 0;
 }
 
-static int execute_and_wait(void *pass)
+static int call_pass_and_wait(void *pass)
 {
 	((void (*)(void))pass)();
 	return wait_for_stop();
@@ -149,7 +149,7 @@ static void wake_keeper(void *unused)
 	wake_up_process(held.keeper);
 }
 
-static bool change_has_begun(void)
+static bool has_change_begun(void)
 {
 	return READ_ONCE(*get_held_insn_run()) == INT3;
 }
@@ -159,7 +159,7 @@ static bool change_has_begun(void)
  * cond_resched_tasks_rcu_qs() reports quiescent states, so that the change need not wait for this
  * thread.
  */
-static void keep_cpu(void)
+static void keep_cpu_until_change_ends(void)
 {
 	u64 start = ktime_get_ns();
 	unsigned int asleep = 0;
@@ -168,7 +168,7 @@ static void keep_cpu(void)
 	       ktime_get_ns() - start < LIMIT_MS * 1000000ULL) {
 		cond_resched_tasks_rcu_qs();
 		mdelay(1);
-		asleep = change_has_begun() && !READ_ONCE(held.changer->on_rq) ? asleep + 1 : 0;
+		asleep = has_change_begun() && !READ_ONCE(held.changer->on_rq) ? asleep + 1 : 0;
 	}
 	held.waited = asleep == CHECKS;
 }
@@ -180,7 +180,7 @@ static int keep_task_waiting(void *unused)
 	/* Pairs with the acquire in call_change_while_preempted(). */
 	smp_store_release(&held.kept, true);
 	if (held.inside)
-		keep_cpu();
+		keep_cpu_until_change_ends();
 	/* Pairs with the acquire in call_change_while_preempted(). */
 	smp_store_release(&held.released, true);
 	return wait_for_stop();
@@ -235,7 +235,7 @@ static long call_change_while_preempted(void *change)
 	err = ((int (*)(void))change)();
 	/* Pairs with the release in keep_task_waiting(). */
 	held.early = !smp_load_acquire(&held.released);
-	/* Pairs with the acquire in keep_cpu(). */
+	/* Pairs with the acquire in keep_cpu_until_change_ends(). */
 	smp_store_release(&held.ended, true);
 	return err;
 }
@@ -290,7 +290,7 @@ static const char *preempt_task_and_change(void (*pass)(void), int (*change)(voi
 	interrupt.func = wake_keeper;
 	EXPECT(!create_held_thread(&held.keeper, keep_task_waiting, NULL, "test_keeper"));
 	sched_set_fifo(held.keeper);
-	EXPECT(!create_held_thread(&held.task, execute_and_wait, (void *)pass, "test_held"));
+	EXPECT(!create_held_thread(&held.task, call_pass_and_wait, (void *)pass, "test_held"));
 	wake_up_process(held.task);
 	EXPECT(!work_on_cpu(here, call_change_while_preempted, (void *)change));
 	return held.inside ? NULL : "SKIP this kernel preempts no task there";

@@ -21,7 +21,7 @@ module_param(listed, int, 0444);
 static unsigned long hits;
 module_param(hits, ulong, 0444);
 
-static void variadic_probe(const char *format, ...)
+static void count_variadic_hit(const char *format, ...)
 {
 	hits++;
 }
@@ -43,26 +43,26 @@ void probe_module_tick(void *data, struct module *module, unsigned long ip)
 	trace_mark_tp(example_tick, module_get, probe_module_tick, "tick %lu", ip);
 }
 
-static int set_name(const char *name, const struct kernel_param *kp)
+static int connect_probe_to_marker(const char *name, const struct kernel_param *kp)
 {
 	char word[64];
 
 	strscpy(word, name, sizeof(word));
-	connected = marker_set_probe(strim(word), NULL, variadic_probe);
-	listed = marker_list_probe(variadic_probe);
+	connected = marker_set_probe(strim(word), NULL, count_variadic_hit);
+	listed = marker_list_probe(count_variadic_hit);
 	MARK(history_load, HISTORY_LOAD_FORMAT, word);
 	return connected ? 0 : -ENOENT;
 }
 
 /* Handle a write to the parameter "list": log all markers. */
-static int set_list(const char *unused, const struct kernel_param *kp)
+static int log_all_markers(const char *unused, const struct kernel_param *kp)
 {
 	listed = marker_list_probe(NULL);
 	return 0;
 }
 
-static const struct kernel_param_ops set_ops = { .set = set_name };
-static const struct kernel_param_ops list_ops = { .set = set_list };
+static const struct kernel_param_ops set_ops = { .set = connect_probe_to_marker };
+static const struct kernel_param_ops list_ops = { .set = log_all_markers };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
 
@@ -85,7 +85,7 @@ static int __init history_init(void)
 
 static void __exit history_exit(void)
 {
-	marker_remove_probe(variadic_probe);
+	marker_remove_probe(count_variadic_hit);
 	marker_synchronize_unregister();
 }
 

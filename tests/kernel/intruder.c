@@ -36,7 +36,7 @@ static struct {
 	struct hrtimer timer;
 } planted;
 
-static int handle_planted_breakpoint(struct notifier_block *nb, unsigned long event, void *data)
+static int count_planted_breakpoint(struct notifier_block *nb, unsigned long event, void *data)
 {
 	struct die_args *args = data;
 
@@ -46,10 +46,10 @@ static int handle_planted_breakpoint(struct notifier_block *nb, unsigned long ev
 	planted.traps++;
 	return NOTIFY_STOP;
 }
-NOKPROBE_SYMBOL(handle_planted_breakpoint);
+NOKPROBE_SYMBOL(count_planted_breakpoint);
 
 static struct notifier_block last = {
-	.notifier_call = handle_planted_breakpoint, .priority = -INT_MAX + 1,
+	.notifier_call = count_planted_breakpoint, .priority = -INT_MAX + 1,
 };
 
 static enum hrtimer_restart remove_breakpoint_late(struct hrtimer *timer)
@@ -108,23 +108,23 @@ static struct {
 	bool shown;
 } wrong;
 
-static int on_walk_entry(struct kretprobe_instance *instance, struct pt_regs *regs)
+static int select_walk(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	/*
-	 * If on_walk_entry() returns 0, the kretprobe calls on_walk_return() when vmalloc_to_page()
-	 * returns.
+	 * If select_walk() returns 0, the kretprobe calls return_wrong_page() when
+	 * vmalloc_to_page() returns.
 	 */
 	return current != wrong.task || (regs->di & PAGE_MASK) != wrong.text;
 }
-NOKPROBE_SYMBOL(on_walk_entry);
+NOKPROBE_SYMBOL(select_walk);
 
-static int on_walk_return(struct kretprobe_instance *instance, struct pt_regs *regs)
+static int return_wrong_page(struct kretprobe_instance *instance, struct pt_regs *regs)
 {
 	wrong.shown = true;
 	regs_set_return_value(regs, (unsigned long)wrong.page);
 	return 0;
 }
-NOKPROBE_SYMBOL(on_walk_return);
+NOKPROBE_SYMBOL(return_wrong_page);
 
 static struct kretprobe walk;
 
@@ -152,8 +152,8 @@ int test_map_wrong_page(const void *addr)
 	wrong.shown = false;
 	memset(&walk, 0, sizeof(walk));
 	walk.kp.symbol_name = "vmalloc_to_page";
-	walk.entry_handler = on_walk_entry;
-	walk.handler = on_walk_return;
+	walk.entry_handler = select_walk;
+	walk.handler = return_wrong_page;
 	err = register_kretprobe(&walk);
 	if (err) {
 		__free_page(wrong.page);

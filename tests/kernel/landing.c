@@ -144,19 +144,19 @@ static int set_refused(const char *text, const struct kernel_param *kp)
 }
 
 /* Call the function that kp->arg points to, and print the result of the call. */
-static int get_result(char *text, const struct kernel_param *kp)
+static int print_result(char *text, const struct kernel_param *kp)
 {
 	int (*function)(int n, int m) = kp->arg;
 
 	return sprintf(text, "%d\n", function(5, 1));
 }
 
-static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = get_result };
-static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = get_result };
-static const struct kernel_param_ops run_ops = { .set = set_run, .get = get_result };
-static const struct kernel_param_ops compare_ops = { .set = set_compare, .get = get_result };
+static const struct kernel_param_ops branch_ops = { .set = set_branch, .get = print_result };
+static const struct kernel_param_ops jump_ops = { .set = set_jump, .get = print_result };
+static const struct kernel_param_ops run_ops = { .set = set_run, .get = print_result };
+static const struct kernel_param_ops compare_ops = { .set = set_compare, .get = print_result };
 static const struct kernel_param_ops refused_ops = { .set = set_refused };
-static const struct kernel_param_ops plain_ops = { .get = get_result };
+static const struct kernel_param_ops plain_ops = { .get = print_result };
 
 module_param_cb(branch, &branch_ops, landing_branch, 0600);
 module_param_cb(jump, &jump_ops, landing_jump, 0600);

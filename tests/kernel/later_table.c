@@ -21,7 +21,7 @@ static noinline int read_value(void)
 
 static int __init later_table_init(void)
 {
-	pr_info("module not refused, although its tables have a later version; its immediate value is %d\n",
+	pr_info("module loaded although its tables have a later version; its immediate value is %d\n",
 		read_value());
 	return 0;
 }

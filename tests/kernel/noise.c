@@ -55,7 +55,7 @@ static struct task_struct *toggler, *changer;
 static enum cpuhp_state hotplug;
 static struct dentry *dir;
 
-static noinline bool key_is_on(void)
+static noinline bool is_noise_key_on(void)
 {
 	return static_branch_unlikely(&key);
 }
@@ -106,7 +106,7 @@ static noinline notrace void probed(void)
 	asm volatile("xor %%eax, %%eax" : : : "rax", "cc", "memory");
 }
 
-static enum hrtimer_restart on_timer(struct hrtimer *timer)
+static enum hrtimer_restart execute_sites_in_timer(struct hrtimer *timer)
 {
 	execute_sites(TIMERS);
 	probed();
@@ -114,14 +114,14 @@ static enum hrtimer_restart on_timer(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static void on_sample(struct perf_event *event, struct perf_sample_data *data,
-		      struct pt_regs *regs)
+static void execute_sites_in_sample(struct perf_event *event, struct perf_sample_data *data,
+				    struct pt_regs *regs)
 {
 	execute_sites(SAMPLES);
 }
 
 /* Handle NMIs of unknown origin.  In the test kernel, only this module sends them. */
-static int on_nmi(unsigned int type, struct pt_regs *regs)
+static int execute_sites_in_nmi(unsigned int type, struct pt_regs *regs)
 {
 	execute_sites(NMIS);
 	return NMI_HANDLED;
@@ -131,7 +131,7 @@ static void start_timer(void *unused)
 {
 	struct hrtimer *timer = this_cpu_ptr(&timers);
 
-	hrtimer_setup(timer, on_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
+	hrtimer_setup(timer, execute_sites_in_timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED);
 	hrtimer_start(timer, ns_to_ktime(TIMER_NS), HRTIMER_MODE_REL_PINNED);
 }
 
@@ -146,7 +146,7 @@ static int start_noise_on_cpu(unsigned int cpu)
 	};
 	struct perf_event *event;
 
-	event = perf_event_create_kernel_counter(&attr, cpu, NULL, on_sample, NULL);
+	event = perf_event_create_kernel_counter(&attr, cpu, NULL, execute_sites_in_sample, NULL);
 	per_cpu(samples, cpu) = IS_ERR(event) ? NULL : event;
 	smp_call_function_single(cpu, start_timer, NULL, 1);
 	return 0;
@@ -161,7 +161,7 @@ static int stop_noise_on_cpu(unsigned int cpu)
 	return 0;
 }
 
-static int on_kprobe(struct kprobe *probe, struct pt_regs *regs)
+static int count_kprobe_hit(struct kprobe *probe, struct pt_regs *regs)
 {
 	atomic_long_inc(&counts[KPROBES]);
 	return 0;
@@ -172,7 +172,7 @@ static int register_kprobe_for_a_while(void)
 {
 	struct kprobe probe = {
 		.symbol_name = "kmarkers_test_noise:probed",
-		.pre_handler = on_kprobe,
+		.pre_handler = count_kprobe_hit,
 	};
 	int err = register_kprobe(&probe);
 
@@ -188,10 +188,10 @@ static int toggle_key_repeatedly(void *unused)
 {
 	while (!kthread_should_stop()) {
 		static_branch_enable(&key);
-		if (!key_is_on())
+		if (!is_noise_key_on())
 			atomic_long_inc(&wrong);
 		static_branch_disable(&key);
-		if (key_is_on())
+		if (is_noise_key_on())
 			atomic_long_inc(&wrong);
 		atomic_long_inc(&counts[KEYS]);
 		if (register_kprobe_for_a_while())
@@ -215,7 +215,7 @@ static int change_probes(bool promoted)
 }
 
 /* Apply batches to the sites of this module, while stress tests apply batches to other sites. */
-static int change_repeatedly(void *unused)
+static int change_sites_repeatedly(void *unused)
 {
 	bool second = false;
 
@@ -241,7 +241,7 @@ static int counts_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(counts);
 
-/* Detach count_hit(), after everything that executes the sites has stopped. */
+/* Detach count_hit().  All timers, samples, NMIs and threads that execute the sites have ended. */
 static void detach_count_hit(void)
 {
 	if (!probes)
@@ -257,7 +257,7 @@ static int __init noise_init(void)
 	err = probes ? sdt_attach("noise:::*", count_hit, NULL) : 0;
 	if (err)
 		return err;
-	err = register_nmi_handler(NMI_UNKNOWN, on_nmi, 0, "kmarkers_test");
+	err = register_nmi_handler(NMI_UNKNOWN, execute_sites_in_nmi, 0, "kmarkers_test");
 	if (err)
 		goto err_probes;
 	err = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "kmarkers/test:online", start_noise_on_cpu,
@@ -270,7 +270,7 @@ static int __init noise_init(void)
 		err = PTR_ERR(toggler);
 		goto err_hotplug;
 	}
-	changer = changes ? kthread_run(change_repeatedly, NULL, "kmarkers_change") : NULL;
+	changer = changes ? kthread_run(change_sites_repeatedly, NULL, "kmarkers_change") : NULL;
 	if (IS_ERR(changer)) {
 		err = PTR_ERR(changer);
 		goto err_toggler;

@@ -19,25 +19,30 @@ static notrace noinline void *return_null(void)
 	return NULL;
 }
 
-static int on_allocation(struct kprobe *kp, struct pt_regs *regs)
+static int fail_allocation_in_kprobe(struct kprobe *kp, struct pt_regs *regs)
 {
 	if (current != READ_ONCE(failing) || !fail_at || --fail_at)
 		return 0;
 	regs->ip = (unsigned long)return_null;
 	return 1;
 }
-NOKPROBE_SYMBOL(on_allocation);
+NOKPROBE_SYMBOL(fail_allocation_in_kprobe);
 
 /*
  * An empty post_handler prevents the optimisation of a kprobe: the handler of an optimised kprobe
  * cannot change regs->ip.
  */
-static void after_allocation(struct kprobe *kp, struct pt_regs *regs, unsigned long flags)
+static void empty_allocation_post_handler(struct kprobe *kp, struct pt_regs *regs,
+					  unsigned long flags)
 {
 }
 
 #define ON(function)							\
-	{ .symbol_name = function, .pre_handler = on_allocation, .post_handler = after_allocation }
+	{								\
+		.symbol_name = function,				\
+		.pre_handler = fail_allocation_in_kprobe,		\
+		.post_handler = empty_allocation_post_handler,		\
+	}
 
 static struct kprobe probes[] = {
 	ON("__kmalloc"), ON("__kmalloc_noprof"),

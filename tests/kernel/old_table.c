@@ -40,7 +40,7 @@ static noinline int read_value(void)
 /* Report a failure of the test: the module was loaded. */
 static int __init old_table_init(void)
 {
-	pr_info("module not refused, although its table has version 1; its immediate value is %d\n",
+	pr_info("module loaded although its table has version 1; its immediate value is %d\n",
 		read_value());
 	return 0;
 }

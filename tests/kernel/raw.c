@@ -147,7 +147,7 @@ static bool has_recorded(const struct program *program, unsigned long calls, u64
 	       program->args[2] == (unsigned long)programs;
 }
 
-const char *raw_calls_programs(void)
+const char *raw_tracepoint_calls_programs(void)
 {
 	struct marker_typed *typed = &__typed_marker_test_typed;
 
@@ -176,7 +176,7 @@ const char *raw_calls_programs(void)
 	return NULL;
 }
 
-const char *raw_arguments(void)
+const char *raw_tracepoint_arguments(void)
 {
 	const struct program *program = &programs[0];
 	const u64 wanted[12] = {
@@ -197,7 +197,7 @@ const char *raw_arguments(void)
 #define FAR	1000
 
 /* If attaching a program fails for lack of memory, a second attempt succeeds. */
-const char *raw_attach_after_failure(void)
+const char *raw_tracepoint_after_a_refusal(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;
 	unsigned int nth, calls = 0, refused = 0;
@@ -240,7 +240,7 @@ static void hit_storm_marker(void)
 }
 
 /* Each hit calls one program exactly once, while another program is attached and detached. */
-const char *raw_exactly_once(void)
+const char *raw_tracepoint_exactly_once(void)
 {
 	unsigned long passes;
 	unsigned int i;
@@ -290,7 +290,7 @@ static void take_registry_lock_first(void)
  * program takes the mutex of tracepoints first; registering a probe takes the mutex of the registry
  * first.  At the end, the marker must be in the state that the kernel has set last.
  */
-const char *raw_storm_of_locks(void)
+const char *raw_tracepoint_storm_of_locks(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed_storm;
 	unsigned int i;
@@ -312,33 +312,33 @@ const char *raw_storm_of_locks(void)
 
 #else
 
-const char *raw_calls_programs(void)
+const char *raw_tracepoint_calls_programs(void)
 {
 	return "SKIP this kernel has no BPF programs for tracepoints";
 }
 
-const char *raw_arguments(void)
+const char *raw_tracepoint_arguments(void)
 {
-	return raw_calls_programs();
+	return raw_tracepoint_calls_programs();
 }
 
-const char *raw_exactly_once(void)
+const char *raw_tracepoint_exactly_once(void)
 {
-	return raw_calls_programs();
+	return raw_tracepoint_calls_programs();
 }
 
-const char *raw_attach_after_failure(void)
+const char *raw_tracepoint_after_a_refusal(void)
 {
-	return raw_calls_programs();
+	return raw_tracepoint_calls_programs();
 }
 
 void raw_refusal_cleanup(void)
 {
 }
 
-const char *raw_storm_of_locks(void)
+const char *raw_tracepoint_storm_of_locks(void)
 {
-	return raw_calls_programs();
+	return raw_tracepoint_calls_programs();
 }
 
 void raw_cleanup(void)

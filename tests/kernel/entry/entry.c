@@ -6,7 +6,7 @@
  *	te_leaf		is called twice, once by a jump from te_tail
  *	te_many_returns	is called once; has several return statements and a 128-bit result
  *	te_recurse	is called four times
- *	te_cold		is called once, and is in another section than the others
+ *	te_cold		is called once, and is in another section than the other functions
  *	te_split	is called once; has an exit in the separate part te_split.cold, unless the
  *			compiler makes no tail calls
  *	te_plain	is called once, and is not recorded
@@ -48,8 +48,8 @@ static noinline __noclone __used unsigned long te_split(unsigned long value)
 }
 
 /*
- * A function in init text.  The records of functions in other text that follow in this file come
- * behind its records.
+ * A function in init text.  Its records precede the records of those functions in other text that
+ * follow in this file.
  */
 static noinline __noclone unsigned long __init te_early(unsigned long value)
 {
@@ -137,7 +137,7 @@ static int te_pass(const char *text, const struct kernel_param *unused)
 
 static unsigned long te_times;
 
-static int te_storm_thread(void *done)
+static int te_call_repeatedly(void *done)
 {
 	unsigned long i;
 
@@ -166,7 +166,7 @@ static int te_storm(const char *text, const struct kernel_param *unused)
 	for_each_online_cpu(cpu) {
 		if (nr == ARRAY_SIZE(threads))
 			break;
-		threads[nr] = kthread_create(te_storm_thread, &done, "te_storm");
+		threads[nr] = kthread_create(te_call_repeatedly, &done, "te_storm");
 		if (IS_ERR(threads[nr]))
 			break;
 		kthread_bind(threads[nr], cpu);
@@ -202,7 +202,7 @@ static int te_set_never(const char *text, const struct kernel_param *unused)
 	return 0;
 }
 
-static int te_on_kprobe(struct kprobe *probe, struct pt_regs *regs)
+static int te_empty_kprobe_handler(struct kprobe *probe, struct pt_regs *regs)
 {
 	return 0;
 }
@@ -221,7 +221,7 @@ static int te_set_nr_kprobes(unsigned int wanted)
 	for (; te_nr_kprobes < wanted && !err; te_nr_kprobes += !err) {
 		te_kprobes[te_nr_kprobes] = (struct kprobe) {
 			.symbol_name = te_probed[te_nr_kprobes],
-			.pre_handler = te_on_kprobe,
+			.pre_handler = te_empty_kprobe_handler,
 		};
 		err = register_kprobe(&te_kprobes[te_nr_kprobes]);
 	}

@@ -138,7 +138,7 @@ static const struct kernel_param_ops by_hand_ops = {
 module_param_cb(by_hand, &by_hand_ops, NULL, 0200);
 MODULE_PARM_DESC(by_hand, "any value: store all bytes, with an IPI round after each pass");
 
-static void wait_us(unsigned int us)
+static void spin_for_us(unsigned int us)
 {
 	u64 end = ktime_get_ns() + us * 1000ULL;
 
@@ -154,10 +154,10 @@ static int set_interrupt(const char *text, const struct kernel_param *unused)
 	if (err)
 		return err;
 	for (i = 0; i < 3; i++) {
-		wait_us(us / 4);
+		spin_for_us(us / 4);
 		serialise_all_cpus();
 	}
-	wait_us(us / 4);
+	spin_for_us(us / 4);
 	return 0;
 }
 
@@ -165,7 +165,7 @@ static const struct kernel_param_ops interrupt_ops = {
 	.set = set_interrupt,
 };
 module_param_cb(interrupt, &interrupt_ops, NULL, 0200);
-MODULE_PARM_DESC(interrupt, "send three rounds of IPIs, without a store, in so many microseconds");
+MODULE_PARM_DESC(interrupt, "write N to send three rounds of IPIs, without a store, in N us");
 
 /*
  * Read the clock.  If the time since the reading @last exceeds gap_ns, store that time in gap_ns.
@@ -200,7 +200,7 @@ static int watch_clock(void *unused)
 /* The thread of watch_clock(), or NULL.  The kernel serialises writes to a module's parameters. */
 static struct task_struct *watcher;
 
-static int start_watching(void)
+static int start_watcher_thread(void)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
 	struct task_struct *task;
@@ -219,7 +219,7 @@ static int start_watching(void)
 	return 0;
 }
 
-static int stop_watching(void)
+static int stop_watcher_thread(void)
 {
 	if (!watcher)
 		return -ENODEV;
@@ -234,7 +234,7 @@ static int set_watch(const char *text, const struct kernel_param *unused)
 	bool on;
 	int err = kstrtobool(text, &on);
 
-	return err ?: on ? start_watching() : stop_watching();
+	return err ?: on ? start_watcher_thread() : stop_watcher_thread();
 }
 
 static const struct kernel_param_ops watch_ops = {
