@@ -188,7 +188,7 @@ static void check_breakpoint(const struct patcher_poke *poke)
 }
 
 /* Return true if the site of a poke holds the byte @first and the other bytes of @tail. */
-static bool site_holds(const struct patcher_poke *poke, u8 first, const u8 *tail)
+static bool is_site_equal(const struct patcher_poke *poke, u8 first, const u8 *tail)
 {
 	return poke->addr[0] == first && !memcmp(poke->addr + 1, tail + 1, poke->len - 1);
 }
@@ -197,10 +197,10 @@ static bool site_holds(const struct patcher_poke *poke, u8 first, const u8 *tail
  * Check the site of a poke after round number @round.  After round 0, the site holds int3 and the
  * old tail; after round 1, int3 and the new tail; after round 2, the new instruction.
  */
-static void check_poke(const struct patcher_poke *poke, unsigned int round)
+static void check_poked_site(const struct patcher_poke *poke, unsigned int round)
 {
-	bool old = site_holds(poke, poke->old[0], poke->old);
-	bool new = site_holds(poke, poke->new[0], poke->new);
+	bool old = is_site_equal(poke, poke->old[0], poke->old);
+	bool new = is_site_equal(poke, poke->new[0], poke->new);
 
 	if (poke->addr[0] != INT3) {
 		/* The chunk of this poke is not in progress: all bytes are old, or all are new. */
@@ -208,7 +208,7 @@ static void check_poke(const struct patcher_poke *poke, unsigned int round)
 		return;
 	}
 	MUST(round < 2);
-	MUST(site_holds(poke, INT3, round ? poke->new : poke->old));
+	MUST(is_site_equal(poke, INT3, round ? poke->new : poke->old));
 	check_breakpoint(poke);
 }
 
@@ -218,7 +218,7 @@ void patcher_text_sync(void)
 
 	for (i = 0; i < nr_pokes; i++) {
 		trapping += pokes[i].addr[0] == INT3;
-		check_poke(&pokes[i], rounds % 3);
+		check_poked_site(&pokes[i], rounds % 3);
 	}
 	/* A batch of prefixes has one round, and no breakpoints. */
 	if (!(pokes[0].flags & PATCHER_SITE_PREFIX) && rounds % 3 < 2 && pokes[0].len > 1)

@@ -23,7 +23,7 @@ extern int arena_vet;
 void arena_fill(struct input *in);
 
 /*
- * Write @len bytes selected by the input to @bytes: an instruction of @len bytes, if there is one.
+ * Write @len bytes selected by the input to @bytes: an instruction, if one of @len bytes exists.
  */
 void arena_take_instruction(struct input *in, u8 *bytes, unsigned int len);
 

@@ -96,12 +96,12 @@ static void check_bytes_outside_sites(void)
 	MUST(!memcmp(now, then, ARENA_BYTES));
 }
 
-static unsigned int get_larger(unsigned int a, unsigned int b)
+static unsigned int pick_larger(unsigned int a, unsigned int b)
 {
 	return a > b ? a : b;
 }
 
-static void check_site(const struct patcher_site *site)
+static void check_value_in_site(const struct patcher_site *site)
 {
 	const u8 *bytes = (u8 *)patcher_site_addr(site);
 	struct patcher_insn insn;
@@ -122,19 +122,19 @@ static void check_site(const struct patcher_site *site)
 		MUST(!memcmp(&insn.imm, &value, insn.size));
 	} else {
 		MUST(insn.kind == PATCHER_INSN_MOV);
-		MUST(insn.size == get_larger(site->size, site->len < 4 ? 1 : 4));
+		MUST(insn.size == pick_larger(site->size, site->len < 4 ? 1 : 4));
 		MUST(!memcmp(&insn.imm, &value, site->size));
 	}
 }
 
-static void check_text(void)
+static void check_arena_and_sites(void)
 {
 	unsigned int i, j;
 
 	check_bytes_outside_sites();
 	for (i = 0; i < CHUNKS; i++)
 		for (j = 0; taken[i] && j < count_records(i); j++)
-			check_site(&chunks[i].sites[j]);
+			check_value_in_site(&chunks[i].sites[j]);
 }
 
 static void add_table_from_input(struct input *in)
@@ -190,15 +190,15 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < VARIABLES; i++)
 		variables[i] = take_number(&in, 1);
 	while (in.left) {
-		unsigned int what = take_number_below(&in, 8);
+		unsigned int operation = take_number_below(&in, 8);
 
-		if (what < 3)
+		if (operation < 3)
 			add_table_from_input(&in);
-		else if (what == 3)
+		else if (operation == 3)
 			drop_table_from_input(&in);
 		else
 			set_values_from_input(&in);
-		check_text();
+		check_arena_and_sites();
 	}
 	for (i = 0; i < CHUNKS; i++) {
 		imv_unregister_module_sites(MODULE(i));

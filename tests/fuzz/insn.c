@@ -29,7 +29,7 @@ static void decode_cut_code(const u8 *code)
 	}
 }
 
-static bool make_next_case(struct oracle_case *test)
+static bool take_case_from_input(struct oracle_case *test)
 {
 	unsigned int i;
 
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	struct oracle_result result;
 
 	input = (struct input){ data, size };
-	MUST(!oracle_run(make_next_case, &result));
+	MUST(!oracle_run(take_case_from_input, &result));
 	if (result.different)
 		oracle_print(&result);
 	MUST(!result.different);

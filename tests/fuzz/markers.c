@@ -56,12 +56,12 @@ static void probe_odd(void *private, void *call_private, const char *fmt, va_lis
 	called[nr_called++] = (long)private * 2 + 1;
 }
 
-static marker_probe_func *get_probe(int probe)
+static marker_probe_func *select_function(int probe)
 {
 	return probe & 1 ? probe_odd : probe_even;
 }
 
-static void *get_private(int probe)
+static void *make_private(int probe)
 {
 	return (void *)(long)(probe / 2);
 }
@@ -134,7 +134,7 @@ static void remove_element(int *numbers, int *nr, int at)
 	memmove(&numbers[at], &numbers[at + 1], (--*nr - at) * sizeof(*numbers));
 }
 
-static void add_to_model(int number)
+static void add_records_to_model(int number)
 {
 	unsigned int i;
 
@@ -165,7 +165,7 @@ static void add_table_from_input(struct input *in)
 			!marker_tables_register_module(MODULE(number), &span);
 	MUST(taken[number] == is_head_valid(number));
 	if (taken[number])
-		add_to_model(number);
+		add_records_to_model(number);
 }
 
 static void drop_table(int number)
@@ -201,7 +201,7 @@ static void register_probe_from_input(struct input *in)
 	int want = register_in_model(&model[name], format, probe);
 
 	MUST(marker_probe_register(names[name], format == NONE ? NULL : formats[format],
-				   get_probe(probe), get_private(probe)) == want);
+				   select_function(probe), make_private(probe)) == want);
 }
 
 static void unregister_probe(int number, int probe)
@@ -217,7 +217,8 @@ static void unregister_probe(int number, int probe)
 			name->format = NONE;
 		want = 0;
 	}
-	MUST(marker_probe_unregister(names[number], get_probe(probe), get_private(probe)) == want);
+	MUST(marker_probe_unregister(names[number], select_function(probe),
+				     make_private(probe)) == want);
 }
 
 static void check_marker(const struct name *name, int number)
@@ -244,7 +245,7 @@ static void check_markers(void)
 }
 
 /* Drop all tables.  Then free all names if @free_all is set, else unregister all probes. */
-static void clean_up(bool free_all)
+static void drop_tables_and_probes(bool free_all)
 {
 	int i, j;
 
@@ -267,19 +268,19 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 	for (i = 0; i < NAMES; i++)
 		model[i] = (struct name) { .format = NONE };
 	while (in.left) {
-		unsigned int what = take_number_below(&in, 8);
+		unsigned int operation = take_number_below(&in, 8);
 
-		if (what < 2)
+		if (operation < 2)
 			add_table_from_input(&in);
-		else if (what == 2)
+		else if (operation == 2)
 			drop_table(take_number_below(&in, CHUNKS));
-		else if (what < 6)
+		else if (operation < 6)
 			register_probe_from_input(&in);
 		else
 			unregister_probe(take_number_below(&in, NAMES),
 					 take_number_below(&in, PROBES));
 		check_markers();
 	}
-	clean_up(size & 1);
+	drop_tables_and_probes(size & 1);
 	return 0;
 }

@@ -19,7 +19,7 @@ static u64 draw_random(void)
 	return z ^ (z >> 31);
 }
 
-static void run_input(const u8 *data, size_t size)
+static void replay_input(const u8 *data, size_t size)
 {
 	/*
 	 * Copy the input to memory of exactly its size, so that AddressSanitizer reports a read
@@ -32,7 +32,7 @@ static void run_input(const u8 *data, size_t size)
 	free(copy);
 }
 
-static void run_random_inputs(unsigned long count)
+static void replay_random_inputs(unsigned long count)
 {
 	static u8 data[MAX_SIZE];
 	unsigned long i;
@@ -42,11 +42,11 @@ static void run_random_inputs(unsigned long count)
 		size = draw_random() % (MAX_SIZE >> draw_random() % 8);
 		for (i = 0; i < size; i++)
 			data[i] = draw_random();
-		run_input(data, size);
+		replay_input(data, size);
 	}
 }
 
-static int run_file(const char *path)
+static int replay_file(const char *path)
 {
 	static u8 data[1 << 20];
 	FILE *file = fopen(path, "r");
@@ -58,7 +58,7 @@ static int run_file(const char *path)
 	}
 	size = fread(data, 1, sizeof(data), file);
 	fclose(file);
-	run_input(data, size);
+	replay_input(data, size);
 	return 0;
 }
 
@@ -73,10 +73,10 @@ int main(int argc, char **argv)
 	count = strtoul(argv[1], &end, 0);
 	if (*end) {
 		for (i = 1; i < argc; i++)
-			failed |= run_file(argv[i]);
+			failed |= replay_file(argv[i]);
 		return failed;
 	}
 	state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-	run_random_inputs(count);
+	replay_random_inputs(count);
 	return 0;
 }

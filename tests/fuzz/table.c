@@ -273,9 +273,9 @@ static void hit_breakpoint_from_input(struct input *in)
 
 static void run_operation_from_input(struct input *in)
 {
-	unsigned int what = take_number(in, 1);
+	unsigned int operation = take_number(in, 1);
 
-	switch (what % 8) {
+	switch (operation % 8) {
 	case 0:
 	case 1:
 		register_table_from_input(in);
@@ -287,8 +287,8 @@ static void run_operation_from_input(struct input *in)
 		hit_breakpoint_from_input(in);
 		break;
 	case 4:
-		arena_alone = what & 8;
-		arena_can_wait = what & 16;
+		arena_alone = operation & 8;
+		arena_can_wait = operation & 16;
 		apply_batch_from_input(in, true);
 		break;
 	default:

@@ -44,12 +44,12 @@ static void probe_by_name(void *private, void *call_private, const char *fmt, va
 }
 
 /* Return the function of a probe.  A direct jump cannot reach the functions of odd probes. */
-static marker_typed_func *get_probe(int probe)
+static marker_typed_func *select_function(int probe)
 {
 	return probe & 1 ? FAR : probe_near;
 }
 
-static void *get_private(int probe)
+static void *make_private(int probe)
 {
 	return (void *)(0x1234567800000000L + probe);
 }
@@ -62,7 +62,7 @@ static bool is_head_valid(const struct kmarkers_chunk *head)
 	       head->bytes % three == 0;
 }
 
-/* Return the only site of a chunk at address @at, or NULL if there is no site or more than one. */
+/* Return the only site of a chunk at address @at, or NULL if no site or several are at @at. */
 static const struct patcher_site *find_site(int chunk, unsigned int nr, const u8 *at)
 {
 	const struct patcher_site *found = NULL;
@@ -102,8 +102,8 @@ static bool overlaps_stub(const u8 *at)
 }
 
 /*
- * Add the stub at @at to the model.  Return false if there is no valid stub at @at, or if the stub
- * overlaps another one.
+ * Add the stub at @at to the model.  Return false if no valid stub is at @at, or if the stub
+ * overlaps another stub.
  */
 static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 {
@@ -125,8 +125,8 @@ static bool add_stub_at(int chunk, unsigned int nr, u8 *at)
 	return true;
 }
 
-/* Add the stubs of a chunk to the model.  If a site is in no stub, add none and return false. */
-static bool add_to_model(int chunk)
+/* Add the stubs of a chunk to the model.  If a site is in no stub, add nothing and return false. */
+static bool add_stubs_to_model(int chunk)
 {
 	const struct kmarkers_chunk *head = &typed_stubs[chunk].head;
 	unsigned int nr, at, found = 0;
@@ -167,7 +167,7 @@ static void add_table_from_input(struct input *in)
 		return;
 	typed_fill_markers(in, chunk);
 	typed_fill_stubs(in, chunk);
-	good = add_to_model(chunk);
+	good = add_stubs_to_model(chunk);
 	MUST(!add_stubs(chunk) == good);
 	taken[chunk] = good;
 	if (good)
@@ -177,7 +177,7 @@ static void add_table_from_input(struct input *in)
 			MUST(!typed_markers[chunk * 2 + i].stub);
 }
 
-static bool jumps_to(const u8 *at, marker_typed_func *target)
+static bool is_jump_to(const u8 *at, marker_typed_func *target)
 {
 	s32 displacement;
 
@@ -194,7 +194,7 @@ static void drop_tables(int chunk)
 	for (i = 0; i < nr_stubs[chunk]; i++) {
 		const struct stub *stub = &model_stubs[chunk][i];
 
-		MUST(jumps_to(stub->at, typed_markers[stub->marker].iterator));
+		MUST(is_jump_to(stub->at, typed_markers[stub->marker].iterator));
 		memcpy(before + (stub->at - arena), stub->at, STUB_BYTES);
 	}
 	taken[chunk] = false;
@@ -224,8 +224,8 @@ static void register_probe_from_input(struct input *in)
 		want = -EBUSY;
 	else
 		model[marker].probe[model[marker].nr++] = probe;
-	MUST(marker_typed_register(&typed_markers[marker], get_probe(probe),
-				   get_private(probe)) == want);
+	MUST(marker_typed_register(&typed_markers[marker], select_function(probe),
+				   make_private(probe)) == want);
 }
 
 static void unregister_probe_from_input(struct input *in)
@@ -242,8 +242,8 @@ static void unregister_probe_from_input(struct input *in)
 		memmove(&model[marker].probe[at], &model[marker].probe[at + 1],
 			(model[marker].nr - at) * sizeof(int));
 	}
-	MUST(marker_typed_unregister(&typed_markers[marker], get_probe(probe),
-				     get_private(probe)) == want);
+	MUST(marker_typed_unregister(&typed_markers[marker], select_function(probe),
+				     make_private(probe)) == want);
 }
 
 static void toggle_probe_by_name(int marker)
@@ -268,14 +268,14 @@ static void check_stub(const struct stub *stub, bool last)
 	u64 private;
 
 	if (!last || model[stub->marker].nr != 1 || model[stub->marker].by_name ||
-	    get_probe(probe) == FAR) {
-		MUST(jumps_to(stub->at, typed_markers[stub->marker].iterator));
+	    select_function(probe) == FAR) {
+		MUST(is_jump_to(stub->at, typed_markers[stub->marker].iterator));
 		return;
 	}
 	memcpy(&private, stub->at + 7, sizeof(private));
 	MUST(!memcmp(stub->at, typed_stub_bytes, 7));
-	MUST(private == (u64)get_private(probe));
-	MUST(jumps_to(stub->at + 15, get_probe(probe)));
+	MUST(private == (u64)make_private(probe));
+	MUST(is_jump_to(stub->at + 15, select_function(probe)));
 }
 
 static void check_stubs(int chunk)
@@ -302,8 +302,9 @@ static void check_marker(int number)
 	for (i = 0; i < model[number].nr; i++, probe++) {
 		while (probe->func == (marker_probe_func *)(void *)typed_no_probe)
 			probe++;
-		MUST(probe->func == (marker_probe_func *)(void *)get_probe(model[number].probe[i]));
-		MUST(probe->private == get_private(model[number].probe[i]));
+		MUST(probe->func ==
+		     (marker_probe_func *)(void *)select_function(model[number].probe[i]));
+		MUST(probe->private == make_private(model[number].probe[i]));
 	}
 	while (probe && probe->func == (marker_probe_func *)(void *)typed_no_probe)
 		probe++;
@@ -325,15 +326,15 @@ static void check_markers_and_stubs(void)
 
 static void run_operation_from_input(struct input *in)
 {
-	unsigned int what = take_number_below(in, 16);
+	unsigned int operation = take_number_below(in, 16);
 
-	if (what < 4)
+	if (operation < 4)
 		add_table_from_input(in);
-	else if (what == 4)
+	else if (operation == 4)
 		drop_tables(take_number_below(in, CHUNKS));
-	else if (what < 10)
+	else if (operation < 10)
 		register_probe_from_input(in);
-	else if (what < 14)
+	else if (operation < 14)
 		unregister_probe_from_input(in);
 	else
 		toggle_probe_by_name(take_number_below(in, MARKERS));

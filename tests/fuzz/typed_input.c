@@ -69,7 +69,7 @@ static void fill_site_record(struct patcher_site *site, u8 *at, const struct mar
 }
 
 /* Change a field of one of a stub's sites, or swap two sites of the stub, as the input selects. */
-static void change_stub(struct input *in, int chunk, struct patcher_site *site)
+static void corrupt_stub(struct input *in, int chunk, struct patcher_site *site)
 {
 	struct patcher_site *one = &site[take_number_below(in, 3)], tmp;
 	u8 *at = (u8 *)patcher_site_addr(one);
@@ -131,7 +131,7 @@ void typed_fill_stubs(struct input *in, int chunk)
 					 take_number_below(in, 4) ? typed_stub_len[j] :
 						      arena_get_insn_len(at + typed_stub_at[j]));
 		if (take_number_below(in, 16) == 0)
-			change_stub(in, chunk, site);
+			corrupt_stub(in, chunk, site);
 	}
 }
 

@@ -215,7 +215,7 @@ static void check_control(const char *line)
 }
 
 /* Check the parsers for a marker's files in debugfs: one accepts a command, the other 0 or 1. */
-static void check_word(const char *line)
+static void check_words_of_marker_files(const char *line)
 {
 	const struct control_command *command = marker_command_find(line);
 	bool digit = (*line == '0' || *line == '1') && !line[1];
@@ -246,7 +246,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 		MUST(strlen(line) == wanted && !memcmp(line, text, wanted));
 		check_number(line, false);
 		check_number(line, true);
-		check_word(line);
+		check_words_of_marker_files(line);
 		check_control(line);
 	}
 	free(line);
