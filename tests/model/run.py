@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Checks a model of the patching protocol with spin, and that spin finds faults in wrong variants.
 
-Runs spin on tests/model/protocol.pml for every variant of tests/model/variants.py: a search for
-forbidden states, then one for endless loops. A counterexample is stored as readable text in
-build/model/. The last line of the output is `N passed, N failed`.
+Runs spin on tests/model/protocol.pml for every variant of tests/model/variants.py: first a search
+for forbidden states, then a search for endless loops. A counterexample is stored as readable text
+in build/model/. The last line of the output is `N passed, N failed`.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Return True if the result is the expected one."""
+        """Return True if the result equals the expected result."""
         return self.result == self.expected
 
 
@@ -186,7 +186,7 @@ def run_search(variant: Variant, ground: Ground, search: Search) -> Outcome:
 
 
 def check_variant(variant: Variant, ground: Ground) -> Outcome:
-    """Search a variant for forbidden states and, if there is none, for endless loops."""
+    """Search a variant for forbidden states and, if none is found, for endless loops."""
     outcome = run_search(variant, ground, STATES)
     if outcome.result != SearchResult.HOLDS:
         return outcome
@@ -249,15 +249,15 @@ def choose_variants(names: Sequence[str], long: bool) -> list[Variant]:
     if not names:
         return [*PROTOCOL, *MUTANTS, *(LONG if long else [])]
     known = [*PROTOCOL, *MUTANTS, *LONG]
-    unknown = sorted(set(names) - {one.name for one in known})
+    unknown = sorted(set(names) - {variant.name for variant in known})
     if unknown:
-        known_names = ", ".join(one.name for one in known)
+        known_names = ", ".join(variant.name for variant in known)
         raise ModelError(f"unknown variant {unknown[0]!r}; known variants: {known_names}")
-    return [one for one in known if one.name in names]
+    return [variant for variant in known if variant.name in names]
 
 
 def main() -> int:
-    """Check the variants. Return 1 if a result is not the expected one, 2 if spin cannot run."""
+    """Check the variants. Return 1 if a result is unexpected, 2 if a tool fails or is missing."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("variants", nargs="*", help="names of variants to check; default: all")
     parser.add_argument(

@@ -64,7 +64,7 @@ PROTOCOL = [
     Variant("back", "old, new, old again", "RETURN", {KERNEL: HOLDS}),
     Variant("three-batches", "3 batches", "BATCHES=3", {KERNEL: HOLDS}),
     Variant("three-parts", "3 parts, fetched one by one", "PARTS=3", {KERNEL: HOLDS}),
-    Variant("two-sites", "2 sites, the second batch has one", "SITES=2", {KERNEL: HOLDS}),
+    Variant("two-sites", "2 sites, the second batch changes one", "SITES=2", {KERNEL: HOLDS}),
     Variant("two-sites-no-nmi", "2 sites, no NMIs", "SITES=2 NO_NMI", ALL_HOLD),
     Variant("three-cpus", "3 CPUs, no NMIs", "CPUS=3 NO_NMI", ALL_HOLD),
     Variant("run", "runs of 3 instructions", "RUN PARTS=3", {KERNEL: HOLDS}),
@@ -76,7 +76,7 @@ PROTOCOL = [
     ),
     Variant(
         "foreign",
-        "after the last batch, somebody else's int3",
+        "after the last batch, other code's int3",
         "FOREIGN",
         ALL_HOLD,
     ),
@@ -165,7 +165,10 @@ MUTANTS = [
         "the handler emulates the old instruction",
         "EMULATE_OLD",
         expect_results(HOLDS, HOLDS, HOLDS),
-        kept="the contract allows old or new until the return; emulating the new one gives at-once",
+        kept=(
+            "the contract allows old or new until the return; "
+            "emulating the new instruction ensures at-once"
+        ),
     ),
     Variant(
         "emulate-old-at-once",
@@ -210,7 +213,7 @@ MUTANTS = [
     ),
     Variant(
         "always-retry",
-        "somebody else's int3 is retried",
+        "other code's int3 is retried",
         "FOREIGN ALWAYS_RETRY BATCHES=1",
         expect_results(ENDLESS, ENDLESS, ENDLESS),
     ),
@@ -252,7 +255,7 @@ MUTANTS = [
         "handlers with interrupts on",
         "INTERRUPTS_ON",
         {KERNEL: HOLDS},
-        kept="count and retry suffice; that handlers end before round 3 does is a second safeguard",
+        kept="count and retry suffice; handlers that end before round 3 are a second safeguard",
     ),
     Variant(
         "interrupts-on-no-wait",

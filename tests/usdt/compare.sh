@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Builds a program with USDT probes twice, with the <sys/sdt.h> of kmarkers and with that of
-# SystemTap, and compares the probes, their arguments, and their numbers of hits under gdb.
+# Builds a program with USDT probes twice, with the <sys/sdt.h> of kmarkers and with the <sys/sdt.h>
+# of SystemTap, and compares the probes, their arguments, and their numbers of hits under gdb.
 #
 # usage: tests/usdt/compare.sh memcached|tcl|perl SOURCES
 # SOURCES is the unpacked source package. Exit codes: 0 no difference, 1 a difference or a failed

@@ -30,7 +30,7 @@ postgresql-*)
 python3.*) unpack '*/Include/pydtrace.d' ;;
 libvirt) unpack '*_probes.d' ;;
 qemu)
-	# qemu's definitions are in a language of its own, which tracetool.py translates.
+	# The definitions of qemu are in qemu's own language, which tracetool.py translates.
 	unpack '*/trace-events' '*/scripts/tracetool*' '*/qapi'
 	python3 scripts/tracetool.py --format=d --backends=dtrace --group=all \
 		--probe-prefix qemu trace-events qemu.d
@@ -57,7 +57,7 @@ for definitions in $(find . -name '*.d' | LC_ALL=C sort); do
 		# shellcheck disable=SC2086 # word splitting is intended
 		$compiler -O2 -Wall -Wextra -Werror -I"$include" -c uses.c -o uses.o
 		notes=$(readelf -n uses.o | grep -c 'Provider:' || true)
-		[[ $notes -eq $(wc -l <uses) ]] || { echo "$definitions: $notes notes of $(wc -l <uses) probes" >&2; exit 1; }
+		[[ $notes -eq $(wc -l <uses) ]] || { echo "$definitions: $compiler made $notes notes for $(wc -l <uses) probes, not one for each probe" >&2; exit 1; }
 	done
 done
 [[ $nr -gt 0 ]] || { echo "$1: no probe was found" >&2; exit 1; }
