@@ -60,7 +60,7 @@ static int status_show(struct seq_file *m, void *unused)
 	enum bench_state state;
 
 	mutex_lock(&bench_session.lock);
-	/* Pairs with smp_store_release() in run_bench_thread(). */
+	/* Pairs with smp_store_release() in measure_session_in_thread(). */
 	state = smp_load_acquire(&bench_session.state);
 	for (i = 0; i < bench_nr_groups; i++) {
 		if (!(bench_session.groups & (1ULL << i)))
@@ -272,7 +272,7 @@ static int set_config_from_text(enum bench_config_item item, const char *text)
  * Execute a line of bench/control: a command; the name of a setting and a value; or the name of a
  * live benchmark and the variant to select (see live.h).
  */
-static int run_bench_control_line(char *line)
+static int execute_bench_control_line(char *line)
 {
 	char *value = strchr(line, ' ');
 	struct bench_live *live;
@@ -291,7 +291,7 @@ static int run_bench_control_line(char *line)
 	return bench_run_command(line);
 }
 
-PATCHER_CONTROL(control, run_bench_control_line,
+PATCHER_CONTROL(control, execute_bench_control_line,
 		"start [BENCHMARK...] | stop | reset | BENCHMARK... | blocks N | cpu N | seed N");
 MODULE_PARM_DESC(control, "takes the commands of the debugfs file bench/control, also under kernel lockdown");
 

@@ -252,8 +252,8 @@ static int warm_up_variants(const struct bench_group *group, struct plan *plan)
 /*
  * Run the block function of a group, and check that the variant numbers of all samples are valid.
  */
-static int run_block_function(const struct bench_group *group, u32 block, unsigned int step,
-			      struct bench_sample *samples)
+static int call_block_function(const struct bench_group *group, u32 block, unsigned int step,
+			       struct bench_sample *samples)
 {
 	int err = group->block(block, samples);
 	unsigned int i;
@@ -272,7 +272,7 @@ static int measure_block(const struct bench_group *group, struct plan *plan, u32
 			 unsigned int step, struct bench_sample *samples)
 {
 	if (group->block)
-		return run_block_function(group, block, step, samples);
+		return call_block_function(group, block, step, samples);
 	plan_block_order(plan, group, block);
 	return time_all_variants(group, plan, block, samples);
 }

@@ -76,7 +76,7 @@ static enum bench_state measure_session_groups(void)
 	return BENCH_DONE;
 }
 
-static int run_bench_thread(void *unused)
+static int measure_session_in_thread(void *unused)
 {
 	enum bench_state end = measure_session_groups();
 
@@ -87,7 +87,7 @@ static int run_bench_thread(void *unused)
 
 bool bench_is_running(void)
 {
-	/* Pairs with smp_store_release() in run_bench_thread(). */
+	/* Pairs with smp_store_release() in measure_session_in_thread(). */
 	return smp_load_acquire(&bench_session.state) == BENCH_RUNNING;
 }
 
@@ -102,7 +102,7 @@ static void stop_bench_thread(void)
 	bench_session.thread = NULL;
 	/*
 	 * If the state is still BENCH_RUNNING, kthread_stop() was called before the thread first
-	 * ran, so run_bench_thread() was never called.
+	 * ran, so measure_session_in_thread() was never called.
 	 */
 	if (bench_is_running())
 		bench_session.state = BENCH_STOPPED;
@@ -194,7 +194,7 @@ static int start_benchmark_run(u64 groups)
 	results = alloc_run_results(groups);
 	if (IS_ERR(results))
 		return PTR_ERR(results);
-	thread = kthread_create(run_bench_thread, NULL, "kmarkers_bench");
+	thread = kthread_create(measure_session_in_thread, NULL, "kmarkers_bench");
 	if (IS_ERR(thread)) {
 		free_results(results);
 		return PTR_ERR(thread);

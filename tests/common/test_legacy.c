@@ -92,12 +92,13 @@ static noinline void call_probes_of_2_6_28(long value)
 
 static unsigned long calls[3];
 
-static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+static void increment_private(void *probe_private, void *call_private, const char *fmt,
+			      va_list *args)
 {
 	(*(unsigned long *)probe_private)++;
 }
 
-static void probe_defined(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_expected_call(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	if (call_private == &subsys_calls && va_arg(*args, long) == -5L)
 		(*(unsigned long *)private)++;
@@ -115,9 +116,9 @@ void legacy_cleanup(void)
 	marker_remove_probe(check_ten_args);
 	marker_remove_probe(variadic_probe_without_args);
 	for (i = 0; i < ARRAY_SIZE(calls); i++) {
-		marker_probe_unregister("test_2006", probe, &calls[i]);
-		marker_probe_unregister("test_legacy_none", probe, &calls[i]);
-		marker_probe_unregister("test_2628", probe_defined, &calls[i]);
+		marker_probe_unregister("test_2006", increment_private, &calls[i]);
+		marker_probe_unregister("test_legacy_none", increment_private, &calls[i]);
+		marker_probe_unregister("test_2628", count_expected_call, &calls[i]);
 	}
 	marker_synchronize_unregister();
 	memset(calls, 0, sizeof(calls));
@@ -135,10 +136,10 @@ const char *markers_2006_call_probes(void)
 	EXPECT(marker_list_probe(probe_subsys_event) == 2);
 
 	/* Register and unregister a probe of 2.6.25 beside the probe of 2006. */
-	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[0]));
+	EXPECT(!marker_probe_register("test_2006", NULL, increment_private, &calls[0]));
 	subsys_event(51, text);
 	EXPECT(subsys_calls == 4 && subsys_value == 52 && calls[0] == 2);
-	EXPECT(!marker_probe_unregister("test_2006", probe, &calls[0]));
+	EXPECT(!marker_probe_unregister("test_2006", increment_private, &calls[0]));
 
 	EXPECT(marker_remove_probe(probe_subsys_event) == 2);
 	subsys_event(61, text);
@@ -188,14 +189,14 @@ const char *markers_2006_report_errors(void)
 
 const char *markers_of_2_6_28_call_probes(void)
 {
-	EXPECT(!marker_probe_register("test_2628", "%ld", probe_defined, &calls[0]));
-	EXPECT(marker_probe_register("test_2628", "%d", probe_defined, &calls[1]) == -EPERM);
+	EXPECT(!marker_probe_register("test_2628", "%ld", count_expected_call, &calls[0]));
+	EXPECT(marker_probe_register("test_2628", "%d", count_expected_call, &calls[1]) == -EPERM);
 	call_probes_of_2_6_28(-5);
 	EXPECT(calls[0] == 1);
 	EXPECT(marker_set_probe("test_2628", "%ld", variadic_probe_without_args) == 1);
 	call_probes_of_2_6_28(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1 && !strcmp(subsys_format, "%ld"));
-	EXPECT(!marker_probe_unregister("test_2628", probe_defined, &calls[0]));
+	EXPECT(!marker_probe_unregister("test_2628", count_expected_call, &calls[0]));
 	EXPECT(marker_remove_probe(variadic_probe_without_args) == 1);
 	call_probes_of_2_6_28(-5);
 	EXPECT(calls[0] == 2 && subsys_calls == 1);
@@ -204,18 +205,20 @@ const char *markers_of_2_6_28_call_probes(void)
 
 const char *markers_find_probes_by_private_data(void)
 {
-	EXPECT(marker_get_private_data("test_legacy_none", probe, 0) == ERR_PTR(-ENOENT));
-	EXPECT(marker_get_private_data(NULL, probe, 0) == ERR_PTR(-ENOENT));
-	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
+	EXPECT(marker_get_private_data("test_legacy_none", increment_private, 0) ==
+	       ERR_PTR(-ENOENT));
+	EXPECT(marker_get_private_data(NULL, increment_private, 0) == ERR_PTR(-ENOENT));
+	EXPECT(marker_probe_unregister_private_data(increment_private, &calls[0]) == -ENOENT);
 
-	EXPECT(!marker_probe_register("test_2006", SUBSYS_EVENT_FORMAT, probe, &calls[0]));
+	EXPECT(!marker_probe_register("test_2006", SUBSYS_EVENT_FORMAT, increment_private,
+				      &calls[0]));
 	EXPECT(!marker_probe_register("test_2006", NULL, empty_probe, &calls[2]));
-	EXPECT(!marker_probe_register("test_2006", NULL, probe, &calls[1]));
-	EXPECT(!marker_probe_register("test_legacy_none", NULL, probe, &calls[1]));
-	EXPECT(marker_get_private_data("test_2006", probe, 0) == &calls[0]);
-	EXPECT(marker_get_private_data("test_2006", probe, 1) == &calls[1]);
-	EXPECT(marker_get_private_data("test_2006", probe, 2) == ERR_PTR(-ENOENT));
-	EXPECT(marker_get_private_data("test_2006", probe, -1) == ERR_PTR(-ENOENT));
+	EXPECT(!marker_probe_register("test_2006", NULL, increment_private, &calls[1]));
+	EXPECT(!marker_probe_register("test_legacy_none", NULL, increment_private, &calls[1]));
+	EXPECT(marker_get_private_data("test_2006", increment_private, 0) == &calls[0]);
+	EXPECT(marker_get_private_data("test_2006", increment_private, 1) == &calls[1]);
+	EXPECT(marker_get_private_data("test_2006", increment_private, 2) == ERR_PTR(-ENOENT));
+	EXPECT(marker_get_private_data("test_2006", increment_private, -1) == ERR_PTR(-ENOENT));
 	EXPECT(marker_get_private_data("test_2006", empty_probe, 0) == &calls[2]);
 
 	/*
@@ -223,13 +226,13 @@ const char *markers_find_probes_by_private_data(void)
 	 * name only.
 	 */
 	EXPECT(marker_probe_unregister_private_data(empty_probe, &calls[0]) == -ENOENT);
-	EXPECT(!marker_probe_unregister_private_data(probe, &calls[0]));
-	EXPECT(marker_probe_unregister_private_data(probe, &calls[0]) == -ENOENT);
+	EXPECT(!marker_probe_unregister_private_data(increment_private, &calls[0]));
+	EXPECT(marker_probe_unregister_private_data(increment_private, &calls[0]) == -ENOENT);
 	subsys_event(1, "");
 	EXPECT(calls[0] == 0 && calls[1] == 2);
-	EXPECT(!marker_probe_unregister_private_data(probe, &calls[1]));
-	EXPECT(!marker_probe_unregister_private_data(probe, &calls[1]));
-	EXPECT(marker_probe_unregister_private_data(probe, &calls[1]) == -ENOENT);
+	EXPECT(!marker_probe_unregister_private_data(increment_private, &calls[1]));
+	EXPECT(!marker_probe_unregister_private_data(increment_private, &calls[1]));
+	EXPECT(marker_probe_unregister_private_data(increment_private, &calls[1]) == -ENOENT);
 	EXPECT(!marker_probe_unregister_private_data(empty_probe, &calls[2]));
 	return NULL;
 }
@@ -312,12 +315,12 @@ static int connect_variadic_probe(const char *name)
 
 static int register_classic_probe(const char *name)
 {
-	return marker_probe_register(name, NULL, probe, &calls[0]);
+	return marker_probe_register(name, NULL, increment_private, &calls[0]);
 }
 
 static int unregister_classic_probe(const char *name)
 {
-	return marker_probe_unregister(name, probe, &calls[0]);
+	return marker_probe_unregister(name, increment_private, &calls[0]);
 }
 
 const char *markers_survive_hostile_formats(void)

@@ -167,7 +167,7 @@ const char *patcher_apply_most_skips_wrong_pokes(void)
 }
 
 /* Check batches in which only the poke of site number @i is wrong: they must be refused. */
-static const char *check_wrong_poke(unsigned int i)
+static const char *check_wrong_poke_is_refused(unsigned int i)
 {
 	fill_pokes(nop, jump);
 	get_poke(i)->addr++;
@@ -216,7 +216,7 @@ const char *patcher_checks_neighbours(void)
 	for (turn = 0; turn < 2 && !failed; turn++) {
 		backwards = turn;
 		for (i = 0; i < NR && !failed; i++)
-			failed = check_wrong_poke(i);
+			failed = check_wrong_poke_is_refused(i);
 		failed = failed ?: change_all_sites();
 	}
 	return failed;

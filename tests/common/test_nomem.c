@@ -74,7 +74,7 @@ const char *imv_unchanged_without_memory(void)
 
 static unsigned int calls;
 
-static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_hit(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	calls++;
 }
@@ -86,12 +86,12 @@ static noinline void hit_marker(void)
 
 static int register_probe(void)
 {
-	return marker_probe_register("test_nomem", "%d", probe, &calls);
+	return marker_probe_register("test_nomem", "%d", count_hit, &calls);
 }
 
 static int unregister_probe(void)
 {
-	return marker_probe_unregister("test_nomem", probe, &calls);
+	return marker_probe_unregister("test_nomem", count_hit, &calls);
 }
 
 const char *markers_unchanged_without_memory(void)
@@ -135,7 +135,7 @@ static unsigned int others;
 
 static int unregister_second_probe(void)
 {
-	return marker_probe_unregister("test_nomem", probe, &others);
+	return marker_probe_unregister("test_nomem", count_hit, &others);
 }
 
 const char *markers_unregister_without_memory(void)
@@ -147,7 +147,7 @@ const char *markers_unregister_without_memory(void)
 		return "SKIP allocations cannot be made to fail here";
 	EXPECT(!register_probe());
 	for (nth = 1; nth < FAR; nth++) {
-		EXPECT(!marker_probe_register("test_nomem", "%d", probe, &others));
+		EXPECT(!marker_probe_register("test_nomem", "%d", count_hit, &others));
 		calls = 0;
 		if (!fail_allocation_of(nth, unregister_second_probe, &err))
 			break;

@@ -151,7 +151,7 @@ static bool is_refused(unsigned int nr, int err)
 static const u8 two_nops[INSN] = { 0x66, 0x90, 0x0f, 0x1f, 0x00 };
 
 /* Check that pokes with a wrong address, wrong old bytes or a wrong length are refused. */
-static const char *check_wrong_pokes(void)
+static const char *check_wrong_pokes_are_refused(void)
 {
 	fill_pokes_of_two_sites(nop, jump);
 	pokes[1].addr = test_site_first + 1;
@@ -187,7 +187,7 @@ const char *patcher_refuses_bad_batches(void)
 
 	EXPECT(!register_sites());
 	EXPECT(is_refused(0, -EINVAL));
-	failed = check_wrong_pokes();
+	failed = check_wrong_pokes_are_refused();
 	if (failed)
 		return failed;
 

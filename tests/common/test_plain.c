@@ -19,7 +19,8 @@ static DEFINE_IMV(long, large) = -1;
 static DEFINE_IMV(const char *, pointer) = "text";
 static int sum;
 
-static void probe(void *probe_private, void *call_private, const char *fmt, va_list *args)
+static void add_argument_to_sum(void *probe_private, void *call_private, const char *fmt,
+				va_list *args)
 {
 	sum += va_arg(*args, int);
 }
@@ -35,7 +36,7 @@ static noinline int hit_marker(int *evaluated)
 	return *evaluated;
 }
 
-static const char *check_values(void)
+static const char *check_plain_values(void)
 {
 	struct imv_change changes[] = {
 		IMV_CHANGE(small, -128), IMV_CHANGE(medium, 7), IMV_CHANGE(large, 1L << 62),
@@ -63,13 +64,13 @@ const char *imv_plain_loads_values_from_memory(void)
 	int evaluated = 0;
 
 	patcher_read_stats(&before);
-	failed = check_values();
+	failed = check_plain_values();
 	if (failed)
 		return failed;
 	EXPECT(hit_marker(&evaluated) == 0);
-	EXPECT(!marker_probe_register("test_plain", "%d", probe, &sum));
+	EXPECT(!marker_probe_register("test_plain", "%d", add_argument_to_sum, &sum));
 	EXPECT(hit_marker(&evaluated) == 1 && sum == 1);
-	EXPECT(!marker_probe_unregister("test_plain", probe, &sum));
+	EXPECT(!marker_probe_unregister("test_plain", add_argument_to_sum, &sum));
 	EXPECT(hit_marker(&evaluated) == 1 && sum == 1);
 	patcher_read_stats(&after);
 	/* The patcher has not changed any text. */
@@ -86,7 +87,7 @@ void plain_cleanup(void)
 
 	imv_set_many(changes, ARRAY_SIZE(changes));
 	imv_set(pointer, "text");
-	marker_probe_unregister("test_plain", probe, &sum);
+	marker_probe_unregister("test_plain", add_argument_to_sum, &sum);
 	marker_synchronize_unregister();
 	sum = 0;
 }

@@ -21,7 +21,7 @@ static u8 tags[MANY];
 static unsigned long calls;
 static bool by_name;
 
-static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void count_hit(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	calls++;
 }
@@ -49,7 +49,7 @@ static int register_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_register(choose_marker_name(i, name), NULL, probe, &tags[i]);
+		err = marker_probe_register(choose_marker_name(i, name), NULL, count_hit, &tags[i]);
 	return err;
 }
 
@@ -60,7 +60,7 @@ static int unregister_probes(unsigned int nr)
 	int err = 0;
 
 	for (i = 0; i < nr && !err; i++)
-		err = marker_probe_unregister(choose_marker_name(i, name), probe, &tags[i]);
+		err = marker_probe_unregister(choose_marker_name(i, name), count_hit, &tags[i]);
 	return err;
 }
 
@@ -151,6 +151,6 @@ void scale_cleanup(void)
 	unsigned int i;
 
 	for (i = 0; i < MANY; i++)
-		marker_probe_unregister(choose_marker_name(i, name), probe, &tags[i]);
+		marker_probe_unregister(choose_marker_name(i, name), count_hit, &tags[i]);
 	marker_synchronize_unregister();
 }

@@ -128,7 +128,7 @@ static noinline void ignore_caller(void *private, const struct sdt_hit *hit)
 }
 
 /* Check that record_caller() has another caller while a second handler is attached. */
-static const char *check_callers(void)
+static const char *check_caller_of_handler(void)
 {
 	const void *alone;
 
@@ -148,7 +148,7 @@ static const char *check_callers(void)
 /* The only handler of a site is called directly, even if another handler was attached before. */
 const char *sdt_calls_single_handler_directly(void)
 {
-	const char *failed = check_callers();
+	const char *failed = check_caller_of_handler();
 
 	sdt_detach("none", record_caller, NULL);
 	sdt_detach("none", ignore_caller, NULL);

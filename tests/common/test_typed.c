@@ -26,7 +26,7 @@ struct record {
 
 static struct record records[3];
 
-static void probe(void *private, u64 sector, u32 bytes, const char *text)
+static void record_call(void *private, u64 sector, u32 bytes, const char *text)
 {
 	struct record *record = private;
 
@@ -36,12 +36,12 @@ static void probe(void *private, u64 sector, u32 bytes, const char *text)
 	record->text = text;
 }
 
-static void second_probe(void *private, u64 sector, u32 bytes, const char *text)
+static void record_call_as_second_probe(void *private, u64 sector, u32 bytes, const char *text)
 {
-	probe(private, sector, bytes, text);
+	record_call(private, sector, bytes, text);
 }
 
-static void probe_by_name(void *private, void *call_private, const char *fmt, va_list *args)
+static void record_call_by_name(void *private, void *call_private, const char *fmt, va_list *args)
 {
 	struct record *record = private;
 
@@ -104,11 +104,11 @@ void typed_cleanup(void)
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(records); i++) {
-		marker_unregister_test_typed(probe, &records[i]);
-		marker_unregister_test_typed(second_probe, &records[i]);
+		marker_unregister_test_typed(record_call, &records[i]);
+		marker_unregister_test_typed(record_call_as_second_probe, &records[i]);
 		marker_unregister_test_typed_noargs(count_call, &records[i]);
 		marker_unregister_test_typed_many(check_eight_args, &records[i]);
-		marker_probe_unregister("test_typed", probe_by_name, &records[i]);
+		marker_probe_unregister("test_typed", record_call_by_name, &records[i]);
 	}
 	marker_synchronize_unregister();
 	memset(records, 0, sizeof(records));
@@ -122,7 +122,7 @@ const char *typed_markers_call_probes(void)
 
 	hit_marker(1, text);
 	EXPECT(evaluated == 0);
-	EXPECT(!marker_register_test_typed(probe, &records[0]));
+	EXPECT(!marker_register_test_typed(record_call, &records[0]));
 	EXPECT(*direct);
 	hit_marker(1ULL << 40, text);
 	EXPECT(has_recorded(&records[0], 1, 1ULL << 40, text) && records[0].bytes == 512);
@@ -131,15 +131,15 @@ const char *typed_markers_call_probes(void)
 	EXPECT(evaluated == 2);
 
 	/* Register a second probe, then unregister the first probe, then the second probe. */
-	EXPECT(!marker_register_test_typed(second_probe, &records[1]));
+	EXPECT(!marker_register_test_typed(record_call_as_second_probe, &records[1]));
 	EXPECT(!*direct);
 	hit_marker(3, text);
 	EXPECT(has_recorded(&records[0], 3, 3, text) && has_recorded(&records[1], 1, 3, text));
-	EXPECT(!marker_unregister_test_typed(probe, &records[0]));
+	EXPECT(!marker_unregister_test_typed(record_call, &records[0]));
 	EXPECT(*direct);
 	hit_marker(4, text);
 	EXPECT(records[0].calls == 3 && has_recorded(&records[1], 2, 4, text));
-	EXPECT(!marker_unregister_test_typed(second_probe, &records[1]));
+	EXPECT(!marker_unregister_test_typed(record_call_as_second_probe, &records[1]));
 	hit_marker(5, text);
 	EXPECT(records[0].calls == 3 && records[1].calls == 2 && evaluated == 4);
 	/* Call the stub, as a CPU may do that executed the site before the site was disabled. */
@@ -147,7 +147,7 @@ const char *typed_markers_call_probes(void)
 	EXPECT(records[0].calls == 3 && records[1].calls == 2);
 
 	/* Register the same function with other private data. */
-	EXPECT(!marker_register_test_typed(second_probe, &records[2]));
+	EXPECT(!marker_register_test_typed(record_call_as_second_probe, &records[2]));
 	hit_marker(6, text);
 	EXPECT(records[1].calls == 2 && has_recorded(&records[2], 1, 6, text));
 	return NULL;
@@ -177,14 +177,15 @@ const char *typed_markers_report_errors(void)
 	static struct marker_typed unknown = { .marker = { .flavour = MARKER_TYPED } };
 
 	EXPECT(marker_register_test_typed(NULL, NULL) == -EINVAL);
-	EXPECT(marker_unregister_test_typed(probe, &records[0]) == -ENOENT);
-	EXPECT(!marker_register_test_typed(probe, &records[0]));
-	EXPECT(marker_register_test_typed(probe, &records[0]) == -EBUSY);
-	EXPECT(marker_unregister_test_typed(probe, &records[1]) == -ENOENT);
-	EXPECT(marker_unregister_test_typed(second_probe, &records[0]) == -ENOENT);
-	EXPECT(!marker_unregister_test_typed(probe, &records[0]));
-	EXPECT(marker_unregister_test_typed(probe, &records[0]) == -ENOENT);
-	EXPECT(marker_typed_register(&unknown, (marker_typed_func *)(void *)probe, NULL) == -ENOENT);
+	EXPECT(marker_unregister_test_typed(record_call, &records[0]) == -ENOENT);
+	EXPECT(!marker_register_test_typed(record_call, &records[0]));
+	EXPECT(marker_register_test_typed(record_call, &records[0]) == -EBUSY);
+	EXPECT(marker_unregister_test_typed(record_call, &records[1]) == -ENOENT);
+	EXPECT(marker_unregister_test_typed(record_call_as_second_probe, &records[0]) == -ENOENT);
+	EXPECT(!marker_unregister_test_typed(record_call, &records[0]));
+	EXPECT(marker_unregister_test_typed(record_call, &records[0]) == -ENOENT);
+	EXPECT(marker_typed_register(&unknown, (marker_typed_func *)(void *)record_call, NULL) ==
+	       -ENOENT);
 	return NULL;
 }
 
@@ -193,28 +194,28 @@ const char *typed_markers_call_probes_by_name(void)
 {
 	static const char text[] = "abc";
 
-	EXPECT(marker_probe_register("test_typed", "%d", probe_by_name, &records[0]) == 0);
+	EXPECT(marker_probe_register("test_typed", "%d", record_call_by_name, &records[0]) == 0);
 	hit_marker(1, text);
 	EXPECT(records[0].calls == 0 && evaluated == 0);
-	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
+	EXPECT(!marker_probe_unregister("test_typed", record_call_by_name, &records[0]));
 
 	EXPECT(!marker_probe_register("test_typed", "sector %llu bytes %u text %s",
-				      probe_by_name, &records[0]));
+				      record_call_by_name, &records[0]));
 	hit_marker(2, text);
 	EXPECT(has_recorded(&records[0], 1, 2, text) && records[0].bytes == 512);
-	EXPECT(!marker_register_test_typed(probe, &records[1]));
+	EXPECT(!marker_register_test_typed(record_call, &records[1]));
 	hit_marker(3, text);
 	EXPECT(has_recorded(&records[0], 2, 3, text) && has_recorded(&records[1], 1, 3, text));
-	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
+	EXPECT(!marker_probe_unregister("test_typed", record_call_by_name, &records[0]));
 	hit_marker(4, text);
 	EXPECT(records[0].calls == 2 && has_recorded(&records[1], 2, 4, text));
-	EXPECT(!marker_probe_register("test_typed", NULL, probe_by_name, &records[0]));
+	EXPECT(!marker_probe_register("test_typed", NULL, record_call_by_name, &records[0]));
 	hit_marker(5, text);
 	EXPECT(has_recorded(&records[0], 3, 5, text) && has_recorded(&records[1], 3, 5, text));
-	EXPECT(!marker_unregister_test_typed(probe, &records[1]));
+	EXPECT(!marker_unregister_test_typed(record_call, &records[1]));
 	hit_marker(6, text);
 	EXPECT(has_recorded(&records[0], 4, 6, text) && records[1].calls == 3);
-	EXPECT(!marker_probe_unregister("test_typed", probe_by_name, &records[0]));
+	EXPECT(!marker_probe_unregister("test_typed", record_call_by_name, &records[0]));
 	hit_marker(7, text);
 	EXPECT(records[0].calls == 4 && records[1].calls == 3);
 	return NULL;

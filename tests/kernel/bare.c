@@ -13,18 +13,18 @@ int marker_probe_unregister(const char *name,
 					  va_list *args), void *probe_private);
 void marker_synchronize_unregister(void);
 
-static void probe(void *private, void *call_private, const char *fmt, va_list *args)
+static void empty_probe(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
 static int __init bare_init(void)
 {
-	return marker_probe_register("bare", NULL, probe, NULL);
+	return marker_probe_register("bare", NULL, empty_probe, NULL);
 }
 
 static void __exit bare_exit(void)
 {
-	marker_probe_unregister("bare", probe, NULL);
+	marker_probe_unregister("bare", empty_probe, NULL);
 	marker_synchronize_unregister();
 }
 

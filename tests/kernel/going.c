@@ -81,7 +81,7 @@ static unsigned int count_foreign_ops(const struct module *module)
  * kernel's list of modules is not exported, so the walk begins at the entry of this module.  The
  * walk skips the head of the list, which is in the kernel's data, below MODULES_VADDR.
  */
-static int get_foreign_ops(char *buffer, const struct kernel_param *param)
+static int print_foreign_ops_count(char *buffer, const struct kernel_param *param)
 {
 	struct module *module = THIS_MODULE;
 	unsigned int count = 0;
@@ -96,7 +96,7 @@ static int get_foreign_ops(char *buffer, const struct kernel_param *param)
 	return sprintf(buffer, "%u\n", count);
 }
 
-static const struct kernel_param_ops foreign_ops = { .get = get_foreign_ops };
+static const struct kernel_param_ops foreign_ops = { .get = print_foreign_ops_count };
 module_param_cb(foreign_ops, &foreign_ops, NULL, 0400);
 
 static struct perf_event *open_event;

@@ -84,7 +84,7 @@ static void set_block_function(void)
 
 static const char long_name[] = "a123456789b123456789c123456789d123456789e123456789f123456789g1234";
 
-static void make_block_fault(void)
+static void inject_block_fault(void)
 {
 	set_block_function();
 	if (!strcmp(fault, "block-alone"))
@@ -101,7 +101,7 @@ static void make_block_fault(void)
 		second.nr_variants = 1;
 }
 
-static void make_variant_fault(void)
+static void inject_variant_fault(void)
 {
 	if (!strcmp(fault, "layout"))
 		bad_variants[2].op = lacks_layouts;
@@ -119,7 +119,7 @@ static void make_variant_fault(void)
 		bad_variants[2].measured = BENCH_SWITCH;
 }
 
-static void apply_fault(void)
+static void inject_fault(void)
 {
 	static const char *const names[] = {
 		"", "no/name", "control", "empty-loop", "test-first", "start", "stop", "reset",
@@ -143,9 +143,9 @@ static void apply_fault(void)
 		second.name = long_name;
 	if (!strcmp(fault, "lacks"))
 		second.lacks = "a line\nblocks=1";
-	make_variant_fault();
+	inject_variant_fault();
 	if (!strncmp(fault, "block-", 6))
-		make_block_fault();
+		inject_block_fault();
 	if (!strcmp(fault, "descending")) {
 		second.loops[0] = 2;
 		second.loops[1] = 1;
@@ -209,7 +209,7 @@ static int __init groups_init(void)
 {
 	int err;
 
-	apply_fault();
+	inject_fault();
 	err = bench_add_group(&first, THIS_MODULE);
 	if (err)
 		return err;

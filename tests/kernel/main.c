@@ -139,12 +139,12 @@ static int set_fail_at(void *unused, u64 nth)
 }
 
 /* Handle a read of the file fail_at: 0 if the allocation has failed, else 1. */
-static int get_fail_at(void *unused, u64 *pending)
+static int read_fail_at(void *unused, u64 *pending)
 {
 	*pending = !test_has_allocation_failed();
 	return 0;
 }
-DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, get_fail_at, set_fail_at, "%llu\n");
+DEFINE_DEBUGFS_ATTRIBUTE(fail_at_fops, read_fail_at, set_fail_at, "%llu\n");
 
 static int __init test_init(void)
 {

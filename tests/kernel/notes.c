@@ -107,7 +107,7 @@ static int set_pass(const char *text, const struct kernel_param *unused)
 	return 0;
 }
 
-static int get_seen(char *buffer, const struct kernel_param *unused)
+static int print_seen(char *buffer, const struct kernel_param *unused)
 {
 	memcpy(buffer, seen, written);
 	return written;
@@ -120,18 +120,18 @@ module_param_cb(pass, &pass_ops, NULL, 0200);
 MODULE_PARM_DESC(pass, "o1, o2, o3, fp or others: execute these functions once");
 
 static const struct kernel_param_ops seen_ops = {
-	.get = get_seen,
+	.get = print_seen,
 };
 module_param_cb(seen, &seen_ops, NULL, 0400);
 MODULE_PARM_DESC(seen, "probe and arguments of each hit since the last write to pass");
 
-static int get_address(char *buffer, const struct kernel_param *unused)
+static int print_address(char *buffer, const struct kernel_param *unused)
 {
 	return sprintf(buffer, "%ld\n", (long)&notes_global);
 }
 
 static const struct kernel_param_ops address_ops = {
-	.get = get_address,
+	.get = print_address,
 };
 module_param_cb(address, &address_ops, NULL, 0400);
 MODULE_PARM_DESC(address, "value of the argument of the probe own: the address of notes_global");

@@ -172,7 +172,7 @@ static void copy_context(ucontext_t *to, const ucontext_t *from)
 	memcpy(&to->uc_sigmask, &from->uc_sigmask, sizeof(unsigned long));
 }
 
-static void run_next_case(int sig, siginfo_t *info, void *frame)
+static void switch_to_next_case(int sig, siginfo_t *info, void *frame)
 {
 	ucontext_t *context = frame;
 
@@ -233,7 +233,7 @@ static int install_handlers(struct sigaction *old)
 {
 	stack_t own = { .ss_sp = oracle_stack, .ss_size = sizeof(oracle_stack) };
 	struct sigaction action = {
-		.sa_sigaction = run_next_case,
+		.sa_sigaction = switch_to_next_case,
 		.sa_flags = SA_SIGINFO | SA_ONSTACK,
 	};
 	unsigned int i;

@@ -156,7 +156,7 @@ static const unsigned int slots[16] = {
 /*
  * Emulate mov of every size into register @reg, and compare all registers with the expected values.
  */
-static const char *check_mov(unsigned int reg)
+static const char *check_emulated_mov(unsigned int reg)
 {
 	static const u64 before = 0x1122334455667788ULL, imm = 0xf1e2d3c4b5a69788ULL;
 	static const unsigned int sizes[] = { 1, 2, 4, 8 };
@@ -197,7 +197,7 @@ static const char *insn_emulates_mov(void)
 	unsigned int reg;
 
 	for (reg = 0; reg < 16 && !failed; reg++)
-		failed = check_mov(reg);
+		failed = check_emulated_mov(reg);
 	if (failed)
 		return failed;
 	EXPECT(!patcher_insn_decode(high, 2, &insn));
@@ -303,8 +303,8 @@ static unsigned long read_flags_of_cmp_on_cpu(unsigned int size, u32 a, u32 b)
 }
 
 /* Compare the emulation of a cmp, and of each conditional jump after the cmp, with the CPU. */
-static const char *check_one_cmp(const u8 *code, unsigned int len, unsigned int slot,
-				 unsigned int shift, u32 a, u32 b)
+static const char *check_cmp_code(const u8 *code, unsigned int len, unsigned int slot,
+				  unsigned int shift, u32 a, u32 b)
 {
 	struct pt_regs regs, expected;
 	struct patcher_insn insn;
@@ -333,11 +333,11 @@ static const char *check_one_cmp(const u8 *code, unsigned int len, unsigned int 
 }
 
 /* Emulate each encoding of cmp that compares @a with @b, with each register. */
-static const char *check_cmp(u32 a, u32 b)
+static const char *check_emulated_cmp(u32 a, u32 b)
 {
 	const u8 al[] = { 0x3c, b }, eax[] = { 0x3d, b, b >> 8, b >> 16, b >> 24 };
-	const char *failed = check_one_cmp(al, sizeof(al), slots[0], 0, a, b) ?:
-			     check_one_cmp(eax, sizeof(eax), slots[0], 0, a, b);
+	const char *failed = check_cmp_code(al, sizeof(al), slots[0], 0, a, b) ?:
+			     check_cmp_code(eax, sizeof(eax), slots[0], 0, a, b);
 	unsigned int reg;
 
 	for (reg = 0; reg < 16 && !failed; reg++) {
@@ -346,13 +346,13 @@ static const char *check_cmp(u32 a, u32 b)
 		const u8 word[] = { rex, 0x81, modrm, b, b >> 8, b >> 16, b >> 24 };
 		bool high = reg >= 4 && reg < 8;
 
-		failed = check_one_cmp(byte, sizeof(byte), slots[reg], 0, a, b) ?:
-			 check_one_cmp(word, sizeof(word), slots[reg], 0, a, b);
+		failed = check_cmp_code(byte, sizeof(byte), slots[reg], 0, a, b) ?:
+			 check_cmp_code(word, sizeof(word), slots[reg], 0, a, b);
 		/* Without REX, byte registers 4 to 7 are ah, ch, dh and bh. */
 		if (!failed && reg < 8)
-			failed = check_one_cmp(byte + 1, sizeof(byte) - 1, slots[reg & 3],
-					       high ? 8 : 0, a, b) ?:
-				 check_one_cmp(word + 1, sizeof(word) - 1, slots[reg], 0, a, b);
+			failed = check_cmp_code(byte + 1, sizeof(byte) - 1, slots[reg & 3],
+						high ? 8 : 0, a, b) ?:
+				 check_cmp_code(word + 1, sizeof(word) - 1, slots[reg], 0, a, b);
 	}
 	return failed;
 }
@@ -369,7 +369,7 @@ static const char *insn_emulates_cmp(void)
 
 	for (i = 0; i < ARRAY_SIZE(values) && !failed; i++)
 		for (j = 0; j < ARRAY_SIZE(values) && !failed; j++)
-			failed = check_cmp(values[i], values[j]);
+			failed = check_emulated_cmp(values[i], values[j]);
 	return failed;
 }
 

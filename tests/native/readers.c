@@ -223,7 +223,7 @@ static void *change_cancelled(void *result)
 }
 
 /* Return 0 if this process can change the value, and if a child can change the value and probes. */
-static int check_changes(void)
+static int attempt_changes(void)
 {
 	int before = imv_read(value);
 
@@ -244,7 +244,7 @@ static int cancel_a_change(void)
 	pthread_join(reader, NULL);
 	if (result || ended != PTHREAD_CANCELED)
 		return 2;
-	return check_changes() || marker_probe_unregister("readers_hit", wait_in_probe, NULL) ?
+	return attempt_changes() || marker_probe_unregister("readers_hit", wait_in_probe, NULL) ?
 		3 : 0;
 }
 
@@ -301,7 +301,7 @@ static int cancel_change_waiting_for_fork(void)
 	mutex_unlock(&held);
 	pthread_join(changer, &ended);
 	pthread_join(forker, NULL);
-	return result || ended != PTHREAD_CANCELED || forked || check_changes() ? 2 : 0;
+	return result || ended != PTHREAD_CANCELED || forked || attempt_changes() ? 2 : 0;
 }
 
 /*
@@ -370,7 +370,7 @@ static int change_with_locked_streams(void)
 		return 1;
 	pthread_join(talker, NULL);
 	usleep(20000);
-	err = check_changes();
+	err = attempt_changes();
 	funlockfile(stderr);
 	funlockfile(file);
 	pthread_join(lister, NULL);

@@ -34,7 +34,7 @@ struct seen {
 static struct seen seen[2];
 static atomic_ulong other_calls;
 
-static void check_arguments(struct seen *where, unsigned long number, u32 word)
+static void count_wrong_arguments(struct seen *where, unsigned long number, u32 word)
 {
 	if (number != 1UL << 40 || word != 7)
 		atomic_fetch_add(&where->wrong, 1);
@@ -45,7 +45,7 @@ static void count_call_by_name(void *private, void *call_private, const char *fm
 	struct seen *where = private;
 	unsigned long number = va_arg(*args, unsigned long);
 
-	check_arguments(where, number, va_arg(*args, u32));
+	count_wrong_arguments(where, number, va_arg(*args, u32));
 	atomic_fetch_add(&where->by_name, 1);
 }
 
@@ -53,7 +53,7 @@ static void count_call_by_registers(void *private, unsigned long number, u32 wor
 {
 	struct seen *where = private;
 
-	check_arguments(where, number, word);
+	count_wrong_arguments(where, number, word);
 	atomic_fetch_add(&where->by_registers, 1);
 }
 

@@ -477,7 +477,7 @@ static u64 take_longest_gap(void)
  * Check which gaps the observer thread records.  A gap is interrupted if the number of timer
  * interrupts has changed at its end or at its begin.
  */
-static const char *check_gaps(void)
+static const char *check_recorded_gaps(void)
 {
 	begin_watch(7);
 	/* Interrupted gaps of the calibration are not recorded, and set the limit: 700 ticks. */
@@ -626,7 +626,7 @@ static const char *observer_waits_as_long_as_a_batch(void)
 	return NULL;
 }
 
-static const char *check_with_simulated_clock(const char *(*check)(void))
+static const char *call_with_simulated_clock(const char *(*check)(void))
 {
 	const char *failed;
 
@@ -640,8 +640,8 @@ static const char *check_with_simulated_clock(const char *(*check)(void))
 
 static const char *observer_records_gaps(void)
 {
-	return check_with_simulated_clock(check_gaps) ?:
-	       check_with_simulated_clock(check_requests_for_gaps);
+	return call_with_simulated_clock(check_recorded_gaps) ?:
+	       call_with_simulated_clock(check_requests_for_gaps);
 }
 
 static char *shown;
@@ -683,7 +683,7 @@ static const char *capture_end_of_benchmark(const struct bench_group *group, uns
 	return capture_shown_text(native_progress_end, err);
 }
 
-static const char *check_shown_lines(void)
+static const char *check_progress_lines(void)
 {
 	native_progress_set_total(6);
 	simulated.ns = 1999000000;
@@ -704,7 +704,7 @@ static const char *check_shown_lines(void)
 }
 
 /* Check that a terminal shows the number of windows at the begin and five times a second. */
-static const char *check_shown_on_terminal(void)
+static const char *check_progress_on_terminal(void)
 {
 	native_progress_set_total(6);
 	EXPECT(!strcmp(capture_shown_text(start_shown_group, 0),
@@ -723,13 +723,13 @@ static const char *check_shown_on_terminal(void)
 }
 
 /* Run @check while stderr is the file @path. */
-static const char *check_with_stderr(const char *path, const char *(*check)(void))
+static const char *call_with_stderr_file(const char *path, const char *(*check)(void))
 {
 	int own = dup(STDERR_FILENO), fd = open(path, O_RDWR | O_NOCTTY);
 	const char *failed;
 
 	EXPECT(own >= 0 && fd >= 0 && dup2(fd, STDERR_FILENO) >= 0);
-	failed = check_with_simulated_clock(check);
+	failed = call_with_simulated_clock(check);
 	dup2(own, STDERR_FILENO);
 	close(own);
 	close(fd);
@@ -739,10 +739,10 @@ static const char *check_with_stderr(const char *path, const char *(*check)(void
 static const char *progress_of_runs_is_shown(void)
 {
 	int terminal = posix_openpt(O_RDWR | O_NOCTTY);
-	const char *failed = check_with_stderr("/dev/null", check_shown_lines);
+	const char *failed = call_with_stderr_file("/dev/null", check_progress_lines);
 
 	EXPECT(terminal >= 0 && !grantpt(terminal) && !unlockpt(terminal));
-	failed = failed ?: check_with_stderr(ptsname(terminal), check_shown_on_terminal);
+	failed = failed ?: call_with_stderr_file(ptsname(terminal), check_progress_on_terminal);
 	close(terminal);
 	free(shown);
 	shown = NULL;

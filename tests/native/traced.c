@@ -164,7 +164,7 @@ int traced_by_debugger(void)
 	return kmarkers_start() ? 1 : check_traced_program();
 }
 
-static const char *check_under_uprobes(void)
+static const char *check_traced_program_under_uprobes(void)
 {
 	int code = start_run_in_child("uprobes");
 
@@ -211,7 +211,7 @@ static int run_child_with_breakpoints(pid_t child)
 	return 128 + WSTOPSIG(status);
 }
 
-static const char *check_under_debugger(void)
+static const char *check_traced_program_under_debugger(void)
 {
 	pid_t child = fork();
 
@@ -375,8 +375,8 @@ static const char *program_finds_the_names_of_mappings(void)
 }
 
 const struct test_case traced_cases[] = {
-	{ "traced_by_uprobes", check_under_uprobes, NULL },
-	{ "traced_by_debugger", check_under_debugger, NULL },
+	{ "traced_by_uprobes", check_traced_program_under_uprobes, NULL },
+	{ "traced_by_debugger", check_traced_program_under_debugger, NULL },
 	{ "traced_calls_of_uprobes_are_not_copied", traced_calls_of_uprobes_are_not_copied,
 	  free_text_copy },
 	{ "program_finds_the_names_of_mappings", program_finds_the_names_of_mappings, NULL },
