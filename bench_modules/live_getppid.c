@@ -52,7 +52,7 @@ static void *const functions[] = {
 static struct patcher_redirect redirect = {
 	.function = "__x64_sys_getppid",
 	.callee = "__task_pid_nr_ns",
-	/* While the call is redirected, this module cannot be unloaded. */
+	/* This module cannot be unloaded while the call is redirected. */
 	.module = THIS_MODULE,
 };
 

@@ -89,7 +89,7 @@ static int check_window_duration(const struct bench_group *group,
 
 /**
  * bench_find_loop_counts() - choose the loop counts of a variant on this machine
- * @group: the group; if it has fixed loop counts, these are used
+ * @group: the group, whose fixed loop counts are used if it has fixed loop counts
  * @variant: index of the variant; the caller has called @group->select() for it
  * @loops: filled in with the loop counts, ascending
  *

@@ -33,7 +33,7 @@
 #define MOST_BLOCKS	2
 #endif
 
-/* With 4096 sites, only the method SITES_BATCHED is measured. */
+/* Only the method SITES_BATCHED is measured with 4096 sites. */
 #define EXTRA_SIZE	4096
 #define STALL_SIZE	10000
 /* Number of rounds of a batch: in each round, the patcher interrupts all other CPUs once. */

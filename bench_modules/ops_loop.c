@@ -89,7 +89,7 @@ const struct bench_group bench_memcpy_4096 = {
 	.nr_variants = ARRAY_SIZE(memcpy_variants),
 };
 
-/* WORK() loads the result of the previous WORK(), so each iteration depends on the one before. */
+/* Each WORK() loads the result of the previous WORK(): the iterations form a dependency chain. */
 static u32 numbers[2];
 
 #define WORK()								\

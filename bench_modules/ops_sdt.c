@@ -91,8 +91,8 @@ static const struct bench_variant on_variants[] = {
 };
 
 /*
- * Variants of sdt-trapped: probes that are enabled by a breakpoint.  In user space, a hit of such a
- * probe takes about a thousand times as long as a hit of a probe that is enabled without a
+ * Variants of sdt-trapped: probes that are enabled by a breakpoint.  In user space, a hit of a
+ * probe with a breakpoint takes about a thousand times as long as a hit of a probe without a
  * breakpoint.
  */
 BENCH_OPS(trap_none, (void)0)

@@ -51,7 +51,7 @@ int bench_alloc_chunks(u8 **chunks, unsigned int nr, bool huge)
 
 	if (!all)
 		return -ENOMEM;
-	/* If the kernel has no transparent huge pages, madvise() fails, and all pages are small. */
+	/* madvise() fails, and all pages are small, if the kernel has no transparent huge pages. */
 	madvise(all, bytes, huge ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
 	memset(all, 0, bytes);
 	at = (unsigned long)all;

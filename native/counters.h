@@ -39,7 +39,7 @@ double native_scale_count(const struct native_count *count);
 
 /* Open the counters and the CSV file "counters" in @dir.  Do nothing if @dir is NULL. */
 void native_counters_open(const char *dir);
-/* After the timed windows of a group, count events in each variant, and write them to the file. */
+/* Count the events of each variant, after the timed windows of a group.  Write them to the file. */
 void native_counters_write_group(const struct bench_group *group);
 /* Close the file "counters".  Return 0 or -EIO. */
 int native_counters_close(const char *dir);

@@ -47,7 +47,7 @@ static void finish_fork_in_parent(void)
 }
 
 /*
- * Unblock signals last: a signal handler may execute patch sites, and must not do so before the
+ * Unblock signals last: a signal handler may execute patch sites, which is safe only after the
  * child has its own text.
  */
 static void finish_fork_in_child(void)

@@ -28,7 +28,7 @@
 #define LOOPS		{ 2, 4, 8 }
 #define CHECKS		64	/* number of operations in which hook executions are counted */
 #define SECOND_NS	1000000000ULL
-/* From <linux/icmp.h>, which conflicts with the headers of libc. */
+/* ICMP_FILTER is copied from <linux/icmp.h>, which conflicts with the headers of libc. */
 #define ICMP_FILTER	1
 
 /* The socket that sends a packet, and the socket that receives the answer. */
@@ -111,7 +111,7 @@ static int select_hackbench_variant(unsigned int variant)
 	return select_hook_variant(&native_macro_hackbench, variant);
 }
 
-/* Return the number of executions of the hook of a variant. */
+/* Return how often the hook of a variant has run. */
 static u64 read_hook_hits(const char *name)
 {
 	unsigned long long now, hits = 0;

@@ -81,7 +81,7 @@ static int pin_thread_to_cpu(unsigned int cpu)
 	return sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* If other programs use the CPU of this thread, move to another CPU, and print a message. */
+/* Move this thread to another CPU if other programs use its CPU, and print a message. */
 static void move_from_busy_cpu(void)
 {
 	char why[80];
@@ -239,7 +239,7 @@ static bool has_group_named(u64 groups, const char *name)
 }
 
 /*
- * Measure the groups in a bit mask.  If a group cannot be measured on this machine, skip it, unless
+ * Measure the groups in a bit mask.  Skip a group that cannot be measured on this machine, unless
  * it is the only group.
  */
 static int measure_groups(u64 groups, const struct bench_config *config, const char *dir)

@@ -56,7 +56,7 @@ static bool is_equal_to_file(const struct native_program *program, unsigned long
 
 /*
  * Return true if program->file is the file that the program was mapped from: its program headers
- * and notes equal those in memory.  One of the notes is the build ID.
+ * and its notes, one of which is the build ID, equal the program headers and notes in memory.
  */
 static bool is_program_file(const struct native_program *program)
 {

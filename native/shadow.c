@@ -15,8 +15,8 @@
 #define SHADOW_STACK		1UL
 
 /*
- * If the system call fails, there is no shadow stack: Linux before 6.6 has neither this
- * arch_prctl() nor user shadow stacks.
+ * A failure of the system call shows that there is no shadow stack: this arch_prctl() and user
+ * shadow stacks were both added in Linux 6.6.
  */
 bool native_has_shadow_stack(void)
 {

@@ -60,8 +60,8 @@ static void handle_sigtrap(int sig, siginfo_t *info, void *context)
 		previous.sa_handler(sig);
 	} else if (previous.sa_handler == SIG_DFL || info->si_code > 0) {
 		/*
-		 * End the program, as the kernel would.  For SIG_IGN, the kernel ends a program
-		 * unless the signal is from kill(2).
+		 * End the program, as the kernel would.  The kernel also ends a program that
+		 * ignores the signal, unless the signal is from kill(2).
 		 */
 		signal(sig, SIG_DFL);
 		raise(sig);
@@ -97,7 +97,7 @@ int native_install_sigtrap(bool (*handle)(struct pt_regs *regs))
 	if (sigismember(&blocked, SIGTRAP))
 		return native_report_failure("SIGTRAP is blocked: unblock it before kmarkers_start()",
 					     -EPERM);
-	/* If this handler is installed already, do not store it as the previous handler. */
+	/* Do not store this handler as the previous handler if it is already installed. */
 	if (native_is_trap_handler_installed())
 		return 0;
 	handle_int3 = handle;

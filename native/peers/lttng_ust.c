@@ -70,7 +70,7 @@ static bool create_snapshot_session(void)
 	return run_lttng_command("create --snapshot kmbench-%d");
 }
 
-/* If scripts/setup unpacked LTTng to LTTNG_ROOT, set the search paths of LTTng to LTTNG_ROOT. */
+/* Set the search paths of LTTng to LTTNG_ROOT if scripts/setup has unpacked LTTng there. */
 static void set_lttng_paths(void)
 {
 	static const struct {

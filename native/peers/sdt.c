@@ -24,7 +24,7 @@ struct stapsdt {
 	char provider[];
 };
 
-/* If an SDT note belongs to the probe bench_on, add a uprobe on its site. */
+/* Add a uprobe on the site of an SDT note if the note belongs to the probe bench_on. */
 static int add_note_uprobe(const char *path, const Elf64_Ehdr *elf, const struct stapsdt *note)
 {
 	const char *name = note->provider + strlen(note->provider) + 1;

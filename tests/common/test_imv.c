@@ -355,7 +355,7 @@ const char *imv_storm(void)
 	unsigned long generation, last, nr = test_batches / 8;
 	int err;
 
-	/* If this case has run before, continue with the last generation of that run. */
+	/* Continue with the last generation of the previous run if this case has run before. */
 	generation = started;
 	last = generation + nr;
 	wrong = 0;

@@ -89,7 +89,7 @@ const char *patcher_passes_on_foreign_breakpoints(void)
 	return NULL;
 }
 
-/* Before a write, the patcher must compare the bytes in its mapping with the expected bytes. */
+/* The patcher must compare the bytes in its mapping with the expected bytes before a write. */
 const char *patcher_refuses_a_wrong_page(void)
 {
 	struct patcher_stats before, after;

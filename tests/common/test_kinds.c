@@ -278,7 +278,7 @@ static const char *flip_while_checking_passes(unsigned int first, unsigned int e
 
 const char *patcher_storm_of_kinds(void)
 {
-	/* If test_seconds is set, make more changes. */
+	/* Make more changes if test_seconds is set. */
 	unsigned int flips = test_seconds ? 10 * test_batches : test_batches;
 	const char *failed;
 
@@ -313,7 +313,7 @@ const char *patcher_takes_three_rounds_per_chunk(void)
 		EXPECT(after.sites == before.sites + all);
 		EXPECT(!check_passes_without_flips());
 	}
-	/* If a poke of the last chunk is wrong, no chunk is applied. */
+	/* No chunk is applied if a poke of the last chunk is wrong. */
 	for (chunk = 0; chunk < all; chunk++)
 		fill_poke(&pokes[chunk], chunk);
 	pokes[all - 1].old[0] ^= 1;
@@ -358,7 +358,7 @@ static const char *check_lock_prefix(u8 *prefix)
 	u32 counter = 5;
 
 	patcher_read_stats(&before);
-	/* If this case has run before, the prefix is LOCK already. */
+	/* The prefix is LOCK already if this case has run before. */
 	EXPECT(exchange_prefix(owner, prefix, *prefix, 0xf0) == 0 && *prefix == 0xf0);
 	patcher_read_stats(&after);
 	EXPECT(after.rounds == before.rounds + 1 && after.refused == before.refused);

@@ -178,7 +178,7 @@ const char *markers_formats(void)
 	EXPECT(records[0].calls == 1);
 	EXPECT(!marker_probe_unregister("test_format", record_args, &records[0]));
 
-	/* When no probe is registered for the name, a probe may set another format. */
+	/* A probe may set another format while no other probe is registered for the name. */
 	EXPECT(!marker_probe_register("test_format", "%ld %s", record_args, &records[1]));
 	EXPECT(marker_probe_register("test_format", "%d %s", record_args, &records[0]) == -EPERM);
 	hit_formats();

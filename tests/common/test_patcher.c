@@ -330,7 +330,7 @@ static void check_executed_sites(void)
 	int seen = execute_sites();
 
 	high = smp_load_acquire(&started);
-	/* In any state, each site is a complete nop or a complete jump. */
+	/* Each site is a complete nop or a complete jump in every state. */
 	if (seen & ~BOTH)
 		WRITE_ONCE(wrong, wrong + 1);
 	if (low != high)

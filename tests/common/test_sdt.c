@@ -209,7 +209,7 @@ const char *sdt_finds_functions_of_inlined_copies(void)
 	EXPECT(sdt_hit_ip(&seen[0].last) != sdt_hit_ip(&seen[1].last));
 	EXPECT(!sdt_detach("sdt_inlined_one:inlined", record_hit, &first));
 	EXPECT(!sdt_detach("sdt_inlined_two:inlined", record_hit, &second));
-	/* Each copy gets only its own handler, also if both copies have a handler in common. */
+	/* Each copy calls the handler for both copies and the handler for this copy. */
 	EXPECT(!sdt_attach("inlined", record_hit, &first));
 	EXPECT(!sdt_attach("sdt_inlined_one:inlined", record_hit, &first));
 	EXPECT(!sdt_attach("sdt_inlined_two:inlined", record_hit, &second));
@@ -416,7 +416,7 @@ const char *sdt_disables_sites_beside_foreign_int3(void)
 	hit_probe_named(2);
 	/* The site with the breakpoint stays enabled. */
 	again = sdt_detach("named", record_hit, &second);
-	/* After the site had a handler again, another failure to disable it is reported. */
+	/* A failure to disable a site is reported again after the site had a handler again. */
 	back = sdt_attach("none", record_hit, &second);
 	leave = sdt_detach("none", record_hit, &second);
 	EXPECT(!test_remove_breakpoint());

@@ -162,7 +162,7 @@ const char *typed_markers_pass_arguments(void)
 	EXPECT(!marker_register_test_typed_many(check_eight_args, &records[2]));
 	hit_marker_with_eight_args();
 	EXPECT(many_seen);
-	/* With two probes, the stub calls an iterator, which calls the probes. */
+	/* The stub of a marker with two probes calls an iterator, which calls the probes. */
 	many_seen = false;
 	EXPECT(!marker_register_test_typed_many(check_eight_args, &records[1]));
 	EXPECT(!marker_unregister_test_typed_many(check_eight_args, &records[2]));

@@ -172,7 +172,7 @@ static void check_storm_results(void)
 		count_wrong_result(&sites[i % ARRAY_SIZE(sites)]);
 }
 
-/* In one batch, replace the instruction of each site by the site's form @number % site->nr. */
+/* Replace the instruction of each site by the site's form @number % site->nr, in one batch. */
 static int change_storm_sites(unsigned long number)
 {
 	struct patcher_poke pokes[ARRAY_SIZE(sites)] = { };

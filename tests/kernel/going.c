@@ -111,7 +111,7 @@ struct request_record {
 	u16 name, name_bytes;
 };
 
-/* Store the text of a perf record, unless a field is behind the end of the record. */
+/* Store the text of a perf record, or an error text if a field is behind the end of the record. */
 static void store_perf_record(struct perf_event *event, struct perf_sample_data *sample,
 			      struct pt_regs *regs)
 {
@@ -120,7 +120,7 @@ static void store_perf_record(struct perf_event *event, struct perf_sample_data 
 
 	end = size < sizeof(*record) ? size + 1 : record->name + record->name_bytes;
 	if (end > size)
-		snprintf(perf_record, sizeof(perf_record), "%u bytes are too few", size);
+		snprintf(perf_record, sizeof(perf_record), "the record is too short: %u bytes", size);
 	else
 		snprintf(perf_record, sizeof(perf_record), "sector %lu bytes %u name %s, then %u",
 			 record->sector, record->bytes, (const char *)record + record->name,

@@ -214,7 +214,7 @@ static int __init groups_init(void)
 	if (err)
 		return err;
 	err = bench_add_group(&second, THIS_MODULE);
-	/* With the fault left-failed, init fails without removing the groups. */
+	/* The fault left-failed makes init fail without removing the groups. */
 	if (err)
 		bench_remove_group(&first);
 	return err ?: !strcmp(fault, "left-failed") ? -ENODEV : 0;

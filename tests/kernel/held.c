@@ -112,7 +112,7 @@ static noinline void execute_held_insn_run(void)
 	asm volatile("77:	.byte " __stringify(RUN) "\n"
 		     RECORD("test_held_record", "77b")
 		     "	movb $1, %0\n" : "=m" (held.passed) : : "memory");
-	/* If a jump has replaced the run, the run's first instruction, sti, was not executed. */
+	/* The run's first instruction, sti, was not executed if a jump has replaced the run. */
 	raw_local_irq_enable();
 }
 
@@ -337,7 +337,7 @@ static const char *change_prefix_while_preempted(void)
 
 	number = 5;
 	EXPECT(!register_site(get_held_prefix(), 1, PATCHER_SITE_PREFIX));
-	/* If this case has run before, the prefix is LOCK already. */
+	/* The prefix is LOCK already if this case has run before. */
 	EXPECT(READ_ONCE(*get_held_prefix()) == DS || READ_ONCE(*get_held_prefix()) == LOCK);
 	failed = preempt_task_and_change(execute_held_prefix, change_prefix);
 	if (failed)

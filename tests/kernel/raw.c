@@ -196,7 +196,7 @@ const char *raw_tracepoint_arguments(void)
 
 #define FAR	1000
 
-/* If attaching a program fails for lack of memory, a second attempt succeeds. */
+/* Attaching a program succeeds after an attempt that failed for lack of memory. */
 const char *raw_tracepoint_after_a_refusal(void)
 {
 	const struct marker_typed *typed = &__typed_marker_test_typed;

@@ -290,7 +290,7 @@ static const char *run_switches_only_the_first_sites(void)
 	return NULL;
 }
 
-/* With this number of sites, the last byte of the last site is the first byte of a page. */
+/* Number of sites with which the last byte of the last site is the first byte of a page. */
 #define SITES_AND_A_BYTE	3277
 
 /*

@@ -401,7 +401,7 @@ static void clean_up_markers(void)
 	marker_synchronize_unregister();
 }
 
-/* Return true if the list has markers of a name, and all of them have @nr probes. */
+/* Return true if the list has markers bench_@flavour_@number, and each of them has @nr probes. */
 static bool do_markers_have_probes(const char *flavour, unsigned int number, unsigned int nr)
 {
 	unsigned int found, lines = 0;
@@ -421,7 +421,7 @@ static bool do_markers_have_probes(const char *flavour, unsigned int number, uns
 	return lines;
 }
 
-/* Return true if each marker of marker-enabled has its number of probes, or none if not @on. */
+/* Return true if all markers of marker-enabled have 1, 2 or 8 probes (@on), or no probes. */
 static bool have_enabled_probes(bool on)
 {
 	static const unsigned int numbers[] = { 1, 2, 8 };
@@ -436,9 +436,8 @@ static bool have_enabled_probes(bool on)
 }
 
 /*
- * Check that the setup of marker-enabled registers one, two and eight probes with markers of these
- * names.  If an allocation fails, the setup either registers all probes nevertheless, or fails and
- * registers none.
+ * Check that the setup of marker-enabled registers one, two and eight probes with the markers whose
+ * names end in 1, 2 and 8.  If an allocation fails, the setup must register all probes or none.
  */
 static const char *run_registers_all_probes_or_none(void)
 {

@@ -269,7 +269,7 @@ static noinline void hit_markers_with_args(void)
 
 static unsigned int seen_args;
 
-/* A probe of 2006.  Set seen_args to the number of arguments if these are 1, 2, 3 and so on. */
+/* A probe of 2006.  Set seen_args to the number of arguments if their values are 1, 2, 3, ... */
 static void collect_args(const char *fmt, ...)
 {
 	unsigned long i;
@@ -350,7 +350,7 @@ static const char *markers_disconnect_unloaded_probes(void)
 	return NULL;
 }
 
-/* So many probes of a name that removing the first probe does not copy the array of the probes. */
+/* Enough probes of a name that removing the first probe does not copy the array of probes. */
 #define MANY	18
 
 static unsigned int many_calls[MANY];
@@ -476,7 +476,7 @@ static const char *markers_tables_are_dropped_by_first_record(void)
 	drop_own_table(1);
 	EXPECT(count_own_markers() == 2 && find_calling_markers() == 5);
 	EXPECT(hit_and_check_calls(1, 2, 1, 1));
-	/* There is no table with this first record, so this call has no effect. */
+	/* The table was dropped by the previous call, so this call has no effect. */
 	drop_own_table(1);
 	EXPECT(count_own_markers() == 2 && find_calling_markers() == 5);
 	EXPECT(!add_own_table(1, NULL));

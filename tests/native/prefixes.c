@@ -174,7 +174,7 @@ static const char *prefixes_are_executed_by_a_held_thread(void)
 	EXPECT(!patcher_register(&table));
 	registered = true;
 	*standing.memory = 5;
-	/* In a second run of this case, the prefixes are LOCK already. */
+	/* The prefixes are LOCK already in a second run of this case. */
 	EXPECT(*prefixes_first == DS || *prefixes_first == LOCK);
 	patcher_read_stats(&before);
 	EXPECT(change_while_held(add_at_first_site, store_locks) == 5);

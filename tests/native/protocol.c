@@ -61,7 +61,7 @@ static const char *protocol_stores_bytes_in_three_rounds(void)
 	patcher_read_stats(&after);
 	EXPECT(round_number == 3);
 	EXPECT(!failed);
-	/* In two of the three executions, both sites were breakpoints. */
+	/* Both sites were breakpoints in two of the three executions. */
 	EXPECT(after.hits - before.hits == 4);
 	EXPECT(protocol_execute_sites() == 0);
 	return NULL;
@@ -88,7 +88,7 @@ static void delay_handler(void)
 	delay_hook_for_ms(100);
 }
 
-/* Wait for at most 5 s until a hook delays its caller.  Return true if a hook does so. */
+/* Wait until a hook delays its caller, or for 5 s.  Return true if a hook delays its caller. */
 static bool wait_until_hook_runs(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
@@ -107,7 +107,7 @@ static void *execute_once(void *unused)
 
 static pthread_t other_thread;
 
-/* After the first round, start a thread that executes the sites, which are breakpoints then. */
+/* Start a thread that executes the sites after the first round, when they are breakpoints. */
 static void start_executing_thread(void)
 {
 	if (round_number++)

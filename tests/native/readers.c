@@ -279,7 +279,7 @@ static noinline int set_value_to_seven(void)
 static void *set_value_and_wait(void *result)
 {
 	*(int *)result = set_value_to_seven();
-	/* If the value was set before the other thread forks, wait to be cancelled. */
+	/* Wait to be cancelled if the value was set before the other thread forks. */
 	pause();
 	return NULL;
 }
@@ -396,7 +396,7 @@ static const char *readers_execute_barriers(void)
 }
 
 #define OBJECTS		12
-/* So large that free() unmaps the object, whatever objects were freed before. */
+/* Large enough that free() always unmaps the object, whichever objects were freed before. */
 #define OBJECT_BYTES	(64UL << 20)
 #define PAGE_BYTES	4096UL
 

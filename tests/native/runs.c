@@ -495,7 +495,7 @@ static const char *check_recorded_gaps(void)
 	end_gap(1, 9);
 	EXPECT(watch.calibrated && take_longest_gap() == 1);
 
-	/* Then an interrupted gap is recorded if it exceeds twice the limit. */
+	/* An interrupted gap after the calibration is recorded if it exceeds twice the limit. */
 	end_gap(1400, 10);
 	end_gap(1400, 10);
 	EXPECT(!take_longest_gap());

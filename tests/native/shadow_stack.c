@@ -6,7 +6,7 @@
  * but return to an address that differs from the address on its shadow stack.
  *
  * The program enables the shadow stack itself, because Debian's glibc does not enable it.  The
- * function that does so must not return: its own return address is not on the shadow stack.
+ * function that enables it must not return: its own return address is not on the shadow stack.
  *
  * There is one thread, since Bochs 3.0 confuses the shadow stacks of two tasks: a program without
  * the library also dies after fork().

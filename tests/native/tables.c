@@ -659,7 +659,7 @@ static const char *tables_show_names_with_dashes(void)
 		memset(wanted, 'a', sizeof(wanted));
 		wanted[length < sizeof(wanted) ? length : sizeof(wanted) - 1] = '\0';
 		EXPECT(is_probe_shown_as(name, wanted));
-		/* With the dash, the name is a character shorter. */
+		/* Two underscores of the definition are shown as one dash. */
 		memcpy(name + length - 2, "__", 2);
 		memset(wanted, 'a', sizeof(wanted));
 		if (length - 2 < sizeof(wanted) - 1)
@@ -672,8 +672,8 @@ static const char *tables_show_names_with_dashes(void)
 }
 
 /*
- * Check that the name of another site of the same function has the function of the first site,
- * unless the definition of the other site's probe names a function.
+ * Check that sites in one function are shown with the name of this function, except a site whose
+ * probe's definition names another function.
  */
 static const char *tables_name_sites_of_one_function(void)
 {

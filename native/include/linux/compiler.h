@@ -4,7 +4,7 @@
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
 #ifdef NATIVE_BUILD
-/* No macro in users' programs, because it would break their __attribute__((noinline)). */
+/* This macro would break __attribute__((noinline)) in users' programs. */
 #define noinline		__attribute__((__noinline__))
 #endif
 #define __rcu

@@ -129,7 +129,7 @@ static int te_pass(const char *text, const struct kernel_param *unused)
 	unsigned long i, times;
 	int err = kstrtoul(text, 0, &times);
 
-	/* With an odd argument, te_many_returns() would call te_leaf() a third time. */
+	/* te_many_returns() would call te_leaf() a third time if the argument were odd. */
 	for (i = 0; i < times && !err; i++)
 		te_pass_once(2 * i);
 	return err;
