@@ -76,7 +76,7 @@ PROTOCOL = [
     ),
     Variant(
         "foreign",
-        "after the last batch, other code's int3",
+        "a debugger's int3 after the last batch",
         "FOREIGN",
         ALL_HOLD,
     ),
@@ -213,7 +213,7 @@ MUTANTS = [
     ),
     Variant(
         "always-retry",
-        "other code's int3 is retried",
+        "a debugger's int3 is retried",
         "FOREIGN ALWAYS_RETRY BATCHES=1",
         expect_results(ENDLESS, ENDLESS, ENDLESS),
     ),
