@@ -43,7 +43,7 @@ void probe_module_tick(void *data, struct module *module, unsigned long ip)
 	trace_mark_tp(example_tick, module_get, probe_module_tick, "tick %lu", ip);
 }
 
-static int connect_probe_to_marker(const char *name, const struct kernel_param *kp)
+static int set_name(const char *name, const struct kernel_param *kp)
 {
 	char word[64];
 
@@ -61,7 +61,7 @@ static int log_all_markers(const char *unused, const struct kernel_param *kp)
 	return 0;
 }
 
-static const struct kernel_param_ops set_ops = { .set = connect_probe_to_marker };
+static const struct kernel_param_ops set_ops = { .set = set_name };
 static const struct kernel_param_ops list_ops = { .set = log_all_markers };
 module_param_cb(set, &set_ops, NULL, 0200);
 module_param_cb(list, &list_ops, NULL, 0200);
