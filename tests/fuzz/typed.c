@@ -35,18 +35,18 @@ static struct {
 
 static u8 before[ARENA_BYTES];
 
-static void probe_near(void)
+static void empty_near_probe(void)
 {
 }
 
-static void probe_by_name(void *private, void *call_private, const char *fmt, va_list *args)
+static void empty_probe_by_name(void *private, void *call_private, const char *fmt, va_list *args)
 {
 }
 
 /* Return the function of a probe.  A direct jump cannot reach the functions of odd probes. */
 static marker_typed_func *select_function(int probe)
 {
-	return probe & 1 ? FAR : probe_near;
+	return probe & 1 ? FAR : empty_near_probe;
 }
 
 static void *make_private(int probe)
@@ -251,9 +251,9 @@ static void toggle_probe_by_name(int marker)
 	int err;
 
 	if (model[marker].by_name)
-		err = marker_probe_unregister(typed_names[marker], probe_by_name, NULL);
+		err = marker_probe_unregister(typed_names[marker], empty_probe_by_name, NULL);
 	else
-		err = marker_probe_register(typed_names[marker], "%d", probe_by_name, NULL);
+		err = marker_probe_register(typed_names[marker], "%d", empty_probe_by_name, NULL);
 	MUST(!err);
 	model[marker].by_name = !model[marker].by_name;
 }

@@ -14,8 +14,8 @@ module_param(idle, bool, 0444);
 
 static unsigned int unwatched_hits;
 
-static void unwatched_probe(void *probe_private, void *call_private, const char *fmt,
-			    va_list *args)
+static void count_unwatched_hit(void *probe_private, void *call_private, const char *fmt,
+				va_list *args)
 {
 	unwatched_hits++;
 }
@@ -30,7 +30,7 @@ static int __init unwatched_init(void)
 	unsigned long flags;
 	int error;
 
-	error = marker_probe_register("unwatched", MARK_NOARGS, unwatched_probe, NULL);
+	error = marker_probe_register("unwatched", MARK_NOARGS, count_unwatched_hit, NULL);
 	if (error)
 		return error;
 	local_irq_save(flags);
@@ -45,7 +45,7 @@ static int __init unwatched_init(void)
 
 static void __exit unwatched_exit(void)
 {
-	marker_probe_unregister("unwatched", unwatched_probe, NULL);
+	marker_probe_unregister("unwatched", count_unwatched_hit, NULL);
 	marker_synchronize_unregister();
 	pr_info("marker unwatched: %u hits, with parameter idle=%d\n", unwatched_hits, idle);
 }

@@ -222,7 +222,7 @@ static int count_given_arguments(const char *at)
 /*
  * Return true if the quoted part of the print fmt takes all arguments that follow it, and no more.
  */
-static bool takes_all_arguments(const char *format)
+static bool does_fmt_take_all_arguments(const char *format)
 {
 	struct record_layout *layout = kmarkers_layout_make(format, HEAD);
 	const char *end;
@@ -270,7 +270,7 @@ static const char *layout_gives_each_conversion_its_arguments(void)
 		snprintf(format, sizeof(format), "%%%s%s%s%s%s%s%s%s then %%d", PICK(left, minus),
 			 PICK(left, plus), PICK(left, hash), PICK(left, zero), PICK(left, widths),
 			 PICK(left, precisions), PICK(left, lengths), PICK(left, types));
-		EXPECT(takes_all_arguments(format));
+		EXPECT(does_fmt_take_all_arguments(format));
 	}
 	return NULL;
 }

@@ -38,7 +38,7 @@ static noinline void read_value(void)
 }
 
 /* Change the immediate value @nr times. */
-static int change_repeatedly(unsigned int nr)
+static int change_value_repeatedly(unsigned int nr)
 {
 	unsigned int i;
 	int err = 0;
@@ -68,7 +68,7 @@ static const char *change_value_while_running(void *(*run)(void *))
 	while (!err && !READ_ONCE(passes))
 		sched_yield();
 	if (!err)
-		err = change_repeatedly(test_batches);
+		err = change_value_repeatedly(test_batches);
 	WRITE_ONCE(stop, true);
 	for (i = 0; i < nr; i++)
 		pthread_join(threads[i], NULL);

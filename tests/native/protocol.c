@@ -211,7 +211,7 @@ static const char *protocol_retries_stale_breakpoints(void)
 	return NULL;
 }
 
-static void *change_once(void *unused)
+static void *change_sites_once(void *unused)
 {
 	failed |= protocol_change_sites(protocol_nop, protocol_jump) != 0;
 	return NULL;
@@ -226,7 +226,7 @@ static void delay_after_first_round(void)
 
 static void start_changing_thread(void)
 {
-	if (pthread_create(&other_thread, NULL, change_once, NULL) || !wait_until_hook_runs())
+	if (pthread_create(&other_thread, NULL, change_sites_once, NULL) || !wait_until_hook_runs())
 		failed = true;
 }
 

@@ -98,8 +98,8 @@ static const struct encoding unknown[] = {
  * Decode the first @max bytes of an instruction, behind which no memory can be read.  @end is the
  * end of the readable memory.
  */
-static int decode_at_end(u8 *end, const struct encoding *e, unsigned int max,
-			 struct patcher_insn *insn)
+static int decode_bytes_at_end(u8 *end, const struct encoding *e, unsigned int max,
+			       struct patcher_insn *insn)
 {
 	memcpy(end - max, e->bytes, max);
 	return patcher_insn_decode(end - max, max, insn);
@@ -116,10 +116,10 @@ static const char *insn_decoder_reads_no_other_bytes(void)
 	EXPECT(memory != MAP_FAILED && !mprotect(memory + page, page, PROT_NONE));
 	for (i = 0; i < ARRAY_SIZE(known); i++)
 		for (max = 0; max <= known[i].len; max++)
-			wrong += decode_at_end(memory + page, &known[i], max, &insn) ?
+			wrong += decode_bytes_at_end(memory + page, &known[i], max, &insn) ?
 				 max == known[i].len : insn.len > max;
 	for (i = 0; i < ARRAY_SIZE(unknown); i++)
-		wrong += !decode_at_end(memory + page, &unknown[i], unknown[i].len, &insn);
+		wrong += !decode_bytes_at_end(memory + page, &unknown[i], unknown[i].len, &insn);
 	munmap(memory, 2 * page);
 	EXPECT(!wrong);
 	return NULL;

@@ -99,7 +99,7 @@ static bool has_shadow_stack(void)
 }
 
 /* Return true if each change of a marker and of a value, back and forth, takes effect at once. */
-static bool change_repeatedly(void)
+static bool changes_take_effect(void)
 {
 	bool good = true;
 	unsigned int i;
@@ -169,7 +169,7 @@ static _Noreturn void print_all_results(void)
 {
 	print_result(has_shadow_stack(), "/proc/self/status shows that shadow stacks are enabled");
 	print_result(!kmarkers_start(), "kmarkers_start() returns 0");
-	print_result(change_repeatedly(), "each change of a marker and of a value takes effect");
+	print_result(changes_take_effect(), "each change of a marker and of a value takes effect");
 	print_result(trap_repeatedly(), "each permanent breakpoint calls its handler");
 	print_result(is_only_call_refused(), "a nop can be replaced by a jump, not by a call");
 	exit(0);
