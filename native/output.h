@@ -11,7 +11,7 @@
  */
 int native_create_output_dir(const char *dir);
 
-/* Create a file in the directory.  Return NULL if that fails. */
+/* Create a file in the directory of a run.  Return NULL on failure. */
 FILE *native_create_output_file(const char *dir, const char *name, const char *suffix);
 
 /* Flush a file.  Return 0, or -EIO if any write to it has failed. */
