@@ -45,7 +45,7 @@ class Machine:
         monkeypatch.setattr(report, "report_run", self.record_report_step)
         monkeypatch.setattr(bench, "build_modules", self.record_module_build)
         monkeypatch.setattr(kernels, "fetch_kernels", lambda _: self.record_step("fetch"))
-        monkeypatch.setattr(catalogue, "require_kernel", self.make_unpacked_kernel)
+        monkeypatch.setattr(catalogue, "require_unpacked_kernel", self.make_unpacked_kernel)
         monkeypatch.setattr(native, "measure_processes", self.measure_in_user_space)
         monkeypatch.setattr(guest, "measure_in_test_kernel", self.measure_in_kernel)
         monkeypatch.setattr(bench, "find_usable_accel", lambda *_: Accel("tcg", "this is a test"))

@@ -118,7 +118,7 @@ def test_module_built_in_two_directories_is_identical(tmp_path: Path) -> None:
     done
     cmp /tmp/a/mine.ko /tmp/another/place/mine.ko"""
     build_module(tmp_path, "twice")
-    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    kernel = catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name())
     binds = [
         (tmp_path / "twice", "src"),
         (build.get_object_dir(kernel.name, ROOT), "kmarkers"),

@@ -75,8 +75,8 @@ def clear_verdicts_in_memory() -> None:
 
 def write_trial_log(kernel: str) -> Path:
     """Write the log of a trial boot of a kernel; return its folder."""
-    cache.claim_cache()
-    folder = accel.get_trial_folder(kernel)
+    cache.tag_cache_dir()
+    folder = accel.get_trial_boot_folder(kernel)
     folder.mkdir(parents=True)
     (folder / "console.log").write_text("a line\n")
     return folder
@@ -199,8 +199,8 @@ def test_verdict_for_all_kernels_needs_a_boot_id_and_a_time(
     monkeypatch.setattr(accel, "BOOT_ID", tmp_path / "boot_id")
     monkeypatch.setattr(accel, "time", SimpleNamespace(time=lambda: 1e9))
     (tmp_path / "boot_id").write_text("this boot\n")
-    key = f"QEMU 10; {accel._describe_host()}; every kernel"
-    cache.claim_cache()
+    key = f"QEMU 10; {accel._describe_host_kernel_and_cpu()}; every kernel"
+    cache.tag_cache_dir()
     (get_cache_dir() / "accel.json").write_text(json.dumps({key: kept}))
     assert FakeBoots(b=GOOD).choose_accel("b").name == "kvm"
 
@@ -279,7 +279,7 @@ def test_two_processes_do_not_try_kvm_at_the_same_time() -> None:
             waiting = pool.submit(second.choose_accel)
             with pytest.raises(TimeoutError):
                 waiting.result(0.5)
-            key = f"QEMU 10; {accel._describe_host()}; a a-amd64"
+            key = f"QEMU 10; {accel._describe_host_kernel_and_cpu()}; a a-amd64"
             (get_cache_dir() / "accel.json").write_text(json.dumps({key: ""}))
         assert waiting.result(10).name == "kvm" and second.kernels == []
 
@@ -293,7 +293,7 @@ def test_forced_kvm_repeats_a_failed_trial_boot(monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.parametrize("kept", ['{"QEMU 10": true}', "[]", "not json"])
 def test_invalid_entries_of_accel_json_are_ignored(kept: str, tmp_path: Path) -> None:
-    cache.claim_cache()
+    cache.tag_cache_dir()
     (tmp_path / "cache" / "accel.json").write_text(kept)
     assert FakeBoots(a=GOOD).choose_accel().name == "kvm"
 
@@ -325,7 +325,7 @@ def test_trial_boot_decides_whether_kvm_is_used(
     assert shown == [f"vm: trying kernel {kernel} under KVM, at most 1 s"]
     assert said in found.why and bool(found.why) is bool(said)
     if said:
-        assert found.why.endswith(f"; the log is in {accel.get_trial_folder(kernel)}")
+        assert found.why.endswith(f"; the log is in {accel.get_trial_boot_folder(kernel)}")
 
 
 def test_trial_boot_is_announced_on_stderr_alone(

@@ -10,7 +10,7 @@ import pytest
 from kmtools.base.errors import UnableError
 from kmtools.lab import added, catalogue, unpack
 
-SUITE = catalogue.load_kernels()[0].suite
+SUITE = catalogue.load_kernel_entries()[0].suite
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="adding a kernel needs root")
 
@@ -37,13 +37,13 @@ def system_with_kernel(laboratory: Path) -> Path:
 def test_kernel_is_added_from_a_root_directory_and_removed(system_with_kernel: Path) -> None:
     kernel = added.add_kernel("strange", [system_with_kernel], SUITE)
     assert kernel.release == "9.9-strange"
-    assert catalogue.require_kernel("strange") == kernel
+    assert catalogue.require_unpacked_kernel("strange") == kernel
     assert kernel.image.read_text() == "kernel"
     assert not (kernel.tree / "etc").exists()
-    assert catalogue.load_kernels()[-1].role == catalogue.ADDED
+    assert catalogue.load_kernel_entries()[-1].role == catalogue.ADDED
     added.remove_kernel("strange")
     with pytest.raises(UnableError, match="unknown kernel 'strange'"):
-        catalogue.require_kernel("strange")
+        catalogue.require_unpacked_kernel("strange")
 
 
 def test_name_in_kernels_txt_is_refused(system_with_kernel: Path) -> None:
@@ -73,13 +73,13 @@ def test_refused_kernel_leaves_no_files(
 
 def test_error_about_a_missing_compiler_names_the_kernel_to_fetch(laboratory: Path) -> None:
     names: dict[str, str] = {}
-    for entry in catalogue.load_kernels():
+    for entry in catalogue.load_kernel_entries():
         names.setdefault(entry.suite, entry.name)
     assert len(names) > 1
     for suite, first in names.items():
         said = f"^the compiler of {suite} is not unpacked; run: scripts/kmarkers lab fetch {first}$"
         with pytest.raises(UnableError, match=said):
-            added.check_added_kernel("x", [], suite)
+            added.validate_added_kernel("x", [], suite)
 
 
 def test_adding_a_kernel_without_headers_is_refused(system_with_kernel: Path) -> None:

@@ -29,8 +29,8 @@ class FakeModuleBuilds:
         self.code = 1
         monkeypatch.setenv("KMARKERS_CACHE", str(home / "cache"))
         monkeypatch.setattr(build, "require_root", lambda action: None)
-        monkeypatch.setattr(build, "require_kernel", lambda name: None)
-        monkeypatch.setattr(build, "run_make", self._run_make)
+        monkeypatch.setattr(build, "require_unpacked_kernel", lambda name: None)
+        monkeypatch.setattr(build, "run_kbuild", self._run_make)
 
     def _run_make(
         self, kernel: object, objects: Path, make_args: list[str], log: object, binds: object

@@ -67,7 +67,7 @@ def test_tag_of_an_earlier_version_is_accepted(user_directory: Path) -> None:
     was = '# Made by the laboratory of kmarkers; its "lab.py clean" removes what it put here.\n'
     (user_directory / cache.TAG).write_text(FOREIGN_TAG.splitlines(keepends=True)[0] + was)
     assert cache.is_cache_tagged()
-    cache.claim_cache()
+    cache.tag_cache_dir()
 
 
 def test_clean_without_a_cache_directory_does_nothing(
@@ -121,7 +121,7 @@ def leave_temporary_file(
         for name in ("rename", "replace", "unlink", "remove"):
             patch.setattr(os, name, raise_killed)
         with pytest.raises(Killed):
-            # claim_cache() names its temporary file after the thread. A later call in the thread of
+            # tag_cache_dir() names its temporary file after the thread. A later call in the thread of
             # the test must use another file.
             pool.submit(write_file).result(20)
     assert len(list_paths_below(directory) - before) == 1
@@ -133,8 +133,8 @@ def test_clean_removes_all_names_in_the_sources(
     """`lab clean` removes each folder, lock and file that the sources of the tools write into the
     cache directory, and the temporary files that a killed process leaves there."""
     cache_directory.mkdir()
-    leave_temporary_file(cache_directory, monkeypatch, cache.claim_cache)
-    cache.claim_cache()
+    leave_temporary_file(cache_directory, monkeypatch, cache.tag_cache_dir)
+    cache.tag_cache_dir()
     names = list_cache_names_in_sources(catalogue.get_default_kernel_name())
     assert {"apt", "kvm", "kvm.lock", "checkpatch.lock", "accel.json"} < names
     for name in names:
@@ -193,7 +193,7 @@ def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
 ) -> None:
     """CACHEDIR.TAG is kept as well, because the build can take no further lock without this
     file."""
-    cache.claim_cache()
+    cache.tag_cache_dir()
     (cache_directory / "objects/old").mkdir(parents=True)
     with contextlib.ExitStack() as build:
 
@@ -221,7 +221,7 @@ def test_untagged_cache_with_a_kernel_is_claimed(
 ) -> None:
     (laboratory / "cache/kernels/6.1/kernel.json").rename(laboratory / "kept")
     with pytest.raises(UnableError, match="is not empty"):
-        cache.claim_cache()
+        cache.tag_cache_dir()
     (laboratory / "kept").rename(laboratory / "cache/kernels/6.1/kernel.json")
     with pytest.raises(UnableError, match="fetching a kernel writes this file"):
         cache.clean_cache()
@@ -246,7 +246,7 @@ def test_only_the_default_directory_is_claimed_without_a_tag(
         (tmp_path / name).mkdir()
         (tmp_path / name / "mail.log").touch()
         monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path / name))
-        for use, why in zip((cache.clean_cache, cache.claim_cache), said, strict=True):
+        for use, why in zip((cache.clean_cache, cache.tag_cache_dir), said, strict=True):
             with contextlib.nullcontext() if name == "b" else pytest.raises(UnableError, match=why):
                 use()
     kept = {name for here in "abc" for name in (here, f"{here}/mail.log")}
@@ -280,7 +280,7 @@ def test_error_names_a_directory_that_cannot_be_made(
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         monkeypatch.setenv("KMARKERS_CACHE", str(place))
         with pytest.raises(UnableError, match=f"cannot be kept in {place} .*; set KMARKERS_CACHE"):
-            cache.claim_cache()
+            cache.tag_cache_dir()
 
 
 def test_threads_can_claim_a_new_directory_concurrently(
@@ -290,7 +290,7 @@ def test_threads_can_claim_a_new_directory_concurrently(
 
     def claim_cache_at_the_same_time() -> None:
         together.wait(20)
-        cache.claim_cache()
+        cache.tag_cache_dir()
 
     with ThreadPoolExecutor(4) as pool:
         for number in range(200):

@@ -102,7 +102,7 @@ def test_kernel_without_ibt_or_bochs_is_skipped_with_the_reason(
 ) -> None:
     name = catalogue.get_default_kernel_name()
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
-    config = catalogue.require_kernel(name).config
+    config = catalogue.require_unpacked_kernel(name).config
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("CONFIG_X86=y\n# CONFIG_X86_KERNEL_IBT is not set\n")
     assert "without indirect branch tracking" in cet.make_bochs_check(name)()

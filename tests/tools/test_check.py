@@ -34,7 +34,9 @@ e s linux-source-1        host debug:kasan
 @pytest.fixture(autouse=True)
 def replace_kernels_txt(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replace kernels.txt by a list with kernels of every role, all of which can be booted."""
-    monkeypatch.setattr(catalogue, "load_kernels", lambda: catalogue.parse_catalogue(KERNELS))
+    monkeypatch.setattr(
+        catalogue, "load_kernel_entries", lambda: catalogue.parse_catalogue(KERNELS)
+    )
     monkeypatch.setattr(
         "kmtools.suites.kernelsuite.make_boot_check", lambda kernel: find_no_obstacle
     )

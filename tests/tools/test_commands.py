@@ -150,7 +150,7 @@ def test_vm_run_passes_its_options_to_the_guest(
         return SimpleNamespace(ok=ok)
 
     monkeypatch.setattr(lab, "boot", record_boot_request)
-    monkeypatch.setattr(lab, "print_failure", failures.append)
+    monkeypatch.setattr(lab, "print_boot_failure", failures.append)
     monkeypatch.setattr(
         lab, "find_usable_accel", lambda name, _: SimpleNamespace(boot_message=f"boots {name}")
     )
@@ -226,7 +226,7 @@ def test_lab_commands_pass_arguments_to_kernel_functions(
     monkeypatch.setattr(added, "add_kernel", add_kernel)
     monkeypatch.setattr(added, "remove_kernel", calls.append)
     monkeypatch.setattr(kernels, "fetch_kernels", lambda *args: calls.append(args))
-    monkeypatch.setattr(kernels, "print_kernels", lambda: calls.append("list"))
+    monkeypatch.setattr(kernels, "print_kernel_table", lambda: calls.append("list"))
     monkeypatch.setattr(cache, "clean_cache", lambda: calls.append("clean"))
     monkeypatch.setattr(database, "write_compile_database", lambda name: f"commands of {name}")
     monkeypatch.setattr(
@@ -573,7 +573,7 @@ def test_missing_bench_options_are_taken_from_the_resumed_run(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(catalogue, "get_default_kernel_name", lambda: "6.1")
-    monkeypatch.setattr(catalogue, "find_entry", lambda name: None)
+    monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: None)
     monkeypatch.setattr(run, "check_chosen_patterns", lambda tiers, options: None)
     made: list[tuple[Any, ...]] = []
     monkeypatch.setattr(measuring, "make_run_plan", lambda *args: made.append(args))
@@ -596,7 +596,7 @@ def test_missing_bench_options_are_taken_from_the_resumed_run(
 def test_tier_that_is_not_measured_is_refused(
     options: dict[str, object], said: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "find_entry", lambda name: None)
+    monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: None)
     with pytest.raises(UnableError, match=f"^{said}"):
         run.make_plan_from_options(make_bench_args(**options), None)
 

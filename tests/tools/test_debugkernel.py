@@ -49,8 +49,10 @@ def test_debug_kernel_is_rebuilt_after_a_change_of_options_or_source(
         assert debugkernel.find_complete_kernel(replace(entry, image=image)) is None
 
 
-DEBUG_KERNELS = [entry for entry in catalogue.load_kernels() if entry.debug_kinds]
-UPSTREAM_KERNELS = [entry for entry in catalogue.load_kernels() if entry.role == catalogue.UPSTREAM]
+DEBUG_KERNELS = [entry for entry in catalogue.load_kernel_entries() if entry.debug_kinds]
+UPSTREAM_KERNELS = [
+    entry for entry in catalogue.load_kernel_entries() if entry.role == catalogue.UPSTREAM
+]
 # The options that each configuration fragment must set; without one of them, a debug kernel finds
 # fewer faults.
 REQUIRED = {
@@ -89,7 +91,7 @@ def test_every_debug_kernel_has_its_configuration_fragments() -> None:
 
 
 def test_every_gating_kernel_has_an_upstream_build() -> None:
-    stable = {entry.name for entry in catalogue.load_kernels() if entry.role == "gates"}
+    stable = {entry.name for entry in catalogue.load_kernel_entries() if entry.role == "gates"}
     assert {entry.name for entry in UPSTREAM_KERNELS} == {f"{name}-upstream" for name in stable}
     assert all(debugkernel.list_config_fragments(entry)[1:] == [] for entry in UPSTREAM_KERNELS)
 

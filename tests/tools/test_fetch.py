@@ -43,7 +43,7 @@ def test_newest_kernel_is_fetched_once(mirror: FakeMirror) -> None:
 def test_newer_kernel_is_fetched_on_update_only(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(catalogue, "find_entry", lambda name: ENTRY)
+    monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: ENTRY)
     aside = mirror.dir.parent / "aside"
     aside.mkdir()
     for deb in mirror.dir.glob(f"*{NEW}*"):
@@ -190,7 +190,7 @@ def test_interrupted_download_is_completed(mirror: FakeMirror) -> None:
 def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     mirror: FakeMirror,
 ) -> None:
-    cache.claim_cache()
+    cache.tag_cache_dir()
     apt = PrivateApt("s")
     apt.update_lists()
     name = f"linux-image-{NEW}_2_amd64.deb"
@@ -218,10 +218,10 @@ def test_downloads_are_compared_with_sha256_digests_only(
 ) -> None:
     """A file with another digest is removed, a file with another size is not."""
     path = tmp_path / "a.deb"
-    assert not ListedFile(3, digest).is_complete(path)
+    assert not ListedFile(3, digest).verify_download(path)
     path.write_text("abc")
-    assert not ListedFile(4, digest).is_complete(path) and path.exists()
-    assert ListedFile(3, digest).is_complete(path) is path.exists() is complete
+    assert not ListedFile(4, digest).verify_download(path) and path.exists()
+    assert ListedFile(3, digest).verify_download(path) is path.exists() is complete
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_old_tree_is_kept_if_the_new_tree_cannot_be_renamed(
 
 def test_trees_of_killed_runs_are_removed(mirror: FakeMirror) -> None:
     left = [mirror.cache / "kernels/.new-k-abc", mirror.cache / "suites/.new-s-abc"]
-    cache.claim_cache()
+    cache.tag_cache_dir()
     for tree in left:
         (tree / "usr").mkdir(parents=True)
     kernels.ensure_kernel(ENTRY)

@@ -47,7 +47,7 @@ import sys
 from pathlib import Path
 from kmtools.lab import bareroot
 root = bareroot.Root(Path(sys.argv[1]), None, None)
-process = bareroot.start_command(root, "echo in; sleep 600", {})
+process = bareroot.start_command_in_root(root, "echo in; sleep 600", {})
 print(process.stdout.readline().decode(), flush=True)
 process.wait()
 """
@@ -101,7 +101,7 @@ def test_only_times_of_passed_steps_are_stored(
         return subprocess.Popen(["sh", "-c", command], stdout=subprocess.PIPE)
 
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(bareroot, "start_command", start_without_root)
+    monkeypatch.setattr(bareroot, "start_command_in_root", start_without_root)
     for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
         session = fresh.RootSession("a", Root(tmp_path, None, None), variables)
         assert fresh.run_step(session, fresh.Step("good", "echo setup: ready"))
@@ -208,7 +208,7 @@ def tiny_root(tmp_path: Path) -> Root:
 
 def run_in_root(root: Root, command: str) -> str:
     """Run a command in a minimal root file system; return the output of the command."""
-    with bareroot.start_command(root, command, {"QUICK": "1"}) as process:
+    with bareroot.start_command_in_root(root, command, {"QUICK": "1"}) as process:
         assert process.stdout is not None
         return process.stdout.read().decode()
 

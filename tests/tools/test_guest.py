@@ -87,7 +87,7 @@ def find_settings_that_init_refuses(
     changes a setting, then the check of scripts/guest/init. Return the settings that the check
     reports as wrong."""
     request = Request("6.1", tmp_path / "job", tmp_path / "out", settings=settings)
-    places = {where: str(path) for path, where in machine.write_guest_files(request, tmp_path)}
+    places = {where: str(path) for path, where in machine.write_guest_etc_files(request, tmp_path)}
     text = (ROOT / "scripts" / "guest" / "init").read_text()
     function = re.search(r"^print_lost_settings\(\) \{\n.*?^\}", text, re.MULTILINE | re.DOTALL)
     assert function

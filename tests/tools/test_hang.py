@@ -21,7 +21,7 @@ from kmtools.lab.look import UNREADABLE, Cpu, Finding
 from kmtools.lab.machine import Request
 from kmtools.lab.qmp import Monitor, MonitorError, ShutdownWatch, inject_nmis
 from kmtools.lab.result import LOOK_LOG, Result
-from kmtools.lab.watch import CODE_FROM, INSPECTIONS, Watch, format_stack
+from kmtools.lab.watch import CODE_FROM, INSPECTIONS, Watch, format_cpu_stack
 
 KERNEL_TEXT = ENTRY - 0x1234560
 MODULE_TEXT = 0xFFFFFFFFC0A01230
@@ -55,7 +55,7 @@ def watch_guest(tmp_path: Path, cpus: list[FakeCpu], memory: dict[int, int]) -> 
     watch = Watch(tmp_path / "qmp", [tmp_path / "log"], SILENCE, tmp_path / LOOK_LOG)
     deadline = time.monotonic() + 60
     while not (tmp_path / LOOK_LOG).exists() and time.monotonic() < deadline:
-        if finding := watch.inspect_if_due():
+        if finding := watch.inspect_cpus_if_due():
             return finding
         time.sleep(0.002)
     watch.close()
@@ -192,7 +192,7 @@ def test_guest_with_all_cpus_idle_hangs(tmp_path: Path) -> None:
 def test_guest_is_resumed_after_every_inspection(tmp_path: Path) -> None:
     monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
-    assert watch.inspect_at_timeout() is None
+    assert watch.inspect_cpus_at_timeout() is None
     assert monitor.asked.count("stop") == monitor.asked.count("cont") == INSPECTIONS
 
 
@@ -200,7 +200,7 @@ def test_paused_guest_is_reported_as_finding(tmp_path: Path) -> None:
     monitor = FakeMonitor(tmp_path / "qmp", [make_busy_cpu()], {})
     monitor.state = "paused"
     watch = Watch(tmp_path / "qmp", [], SILENCE, tmp_path / LOOK_LOG)
-    finding = watch.inspect_at_timeout()
+    finding = watch.inspect_cpus_at_timeout()
     assert finding == Finding("the emulator says that the guest is paused")
 
 
@@ -259,7 +259,7 @@ def test_qmp_commands_are_sent_with_their_arguments(tmp_path: Path) -> None:
     RecordingMonitor(tmp_path / "qmp", [], {})
     monitor = Monitor(tmp_path / "qmp")
     assert monitor.execute("stop") == "a\r\nb\r\n"
-    assert monitor.execute_human("x") == monitor.execute_human("y", 3) == "a\nb\n"
+    assert monitor.execute_hmp_command("x") == monitor.execute_hmp_command("y", 3) == "a\nb\n"
     monitor.close()
     human = "human-monitor-command"
     assert requests[1:] == [
@@ -286,12 +286,12 @@ def test_reason_of_a_shutdown_is_read_from_qmp_events(sent: str, reason: str) ->
     """An incomplete line, which a killed QEMU leaves, has no reason."""
     shutdown = ShutdownWatch()
     number = shutdown.end_of_qemu.fileno()
-    assert shutdown.make_options() == [
+    assert shutdown.make_qmp_options() == [
         *("-chardev", f"socket,id=shutdown,fd={number}", "-mon", "shutdown,mode=control")
     ]
     assert shutdown.end_of_qemu.recv(100) == b'{"execute": "qmp_capabilities"}\n'
     shutdown.end_of_qemu.sendall(sent.encode())
-    assert shutdown.read_reason() == reason
+    assert shutdown.read_shutdown_reason() == reason
 
 
 @pytest.mark.parametrize("text", [None, "", "ok 1"])
@@ -323,7 +323,7 @@ def test_guest_with_output_is_not_inspected(tmp_path: Path) -> None:
     watch = Watch(tmp_path / "qmp", [log], 2.0, tmp_path / LOOK_LOG)
     for number in range(20):
         log.write_text("x" * number)
-        assert watch.inspect_if_due() is None
+        assert watch.inspect_cpus_if_due() is None
     assert not monitor.asked
 
 
@@ -332,9 +332,9 @@ def test_lockup_message_triggers_an_inspection_at_once(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_text("quiet\n")
     watch = Watch(tmp_path / "qmp", [log], 1000.0, tmp_path / LOOK_LOG)
-    assert watch.inspect_if_due() is None
+    assert watch.inspect_cpus_if_due() is None
     log.write_text("quiet\nwatchdog: BUG: soft lockup - CPU#1 stuck for 26s! [sh:102]\n")
-    watch.inspect_if_due()
+    watch.inspect_cpus_if_due()
     assert len(watch.inspections) == 1
 
 
@@ -377,7 +377,7 @@ class FakeGuest:
     def advance_clock(self, watched: Watch, end: float) -> None:
         """Let time pass in steps of half a second, as the loop of a boot does."""
         while self.now < end:
-            watched.inspect_if_due()
+            watched.inspect_cpus_if_due()
             self.now += 0.5
 
 
@@ -429,16 +429,16 @@ def test_inspection_is_due_at_once_after_each_new_lockup_message(
     logs = [tmp_path / "status.log", tmp_path / "console.log"]
     logs[0].write_text(f"{said}\n")
     watched = Watch(tmp_path / "qmp", logs, 60.0, tmp_path / LOOK_LOG)
-    watched.inspect_if_due()
+    watched.inspect_cpus_if_due()
     with logs[0].open("a") as file:
         file.write("more\n" * 30)
-    watched.inspect_if_due()
+    watched.inspect_cpus_if_due()
     assert guest.times == []
     logs[1].write_text(f"[ 1.0] begin\n{said}\n")
-    watched.inspect_if_due()
+    watched.inspect_cpus_if_due()
     assert guest.times == [1000.0] * at_once
     logs[1].write_text(f"{said}\n")
-    watched.inspect_if_due()
+    watched.inspect_cpus_if_due()
     assert guest.times == [1000.0] * at_once
 
 
@@ -446,7 +446,7 @@ def test_guest_is_not_inspected_without_a_period_of_silence(
     tmp_path: Path, guest: FakeGuest
 ) -> None:
     watched = Watch(tmp_path / "qmp", [], 0.0, tmp_path / LOOK_LOG)
-    assert watched.inspect_if_due() is watched.inspect_at_timeout() is None
+    assert watched.inspect_cpus_if_due() is watched.inspect_cpus_at_timeout() is None
     assert guest.connections == 0 and not (tmp_path / LOOK_LOG).exists()
 
 
@@ -456,7 +456,7 @@ def test_timeout_begins_a_new_series_of_inspections(tmp_path: Path, guest: FakeG
     guest.advance_clock(watched, 1065.0)
     assert len(guest.times) == 5
     guest.finding = Finding("it hangs")
-    assert watched.inspect_at_timeout() == guest.finding
+    assert watched.inspect_cpus_at_timeout() == guest.finding
     assert len(guest.times) == 25 and len(watched.inspections) == 20
     watched.close()
     watched.close()
@@ -469,7 +469,7 @@ def test_record_of_inspections_has_each_series_with_addresses(
     """The record has the sorted addresses of each CPU and the state of each CPU in the last
     inspection. Inspections before an error are recorded as well."""
     watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
-    assert watched.inspect_at_timeout() is None
+    assert watched.inspect_cpus_at_timeout() is None
     ends = [
         *("CPU 1, last inspection:", "RAX=0"),
         *(f"int3 entry code: {ENTRY:x}", "code addresses on the stack:"),
@@ -483,14 +483,14 @@ def test_record_of_inspections_has_each_series_with_addresses(
     ]
     assert (tmp_path / LOOK_LOG).read_text().splitlines() == first
     guest.error = "the emulator has closed its monitor connection"
-    assert watched.inspect_at_timeout() == Finding(guest.error)
+    assert watched.inspect_cpus_at_timeout() == Finding(guest.error)
     guest.error = ""
     guest.places = itertools.count(0x10010, -0x20)
     watched = Watch(tmp_path / "qmp", [tmp_path / "log"], 60.0, tmp_path / LOOK_LOG)
     for guest.now in (3000.0, 3060.0, 3061.0):
-        assert watched.inspect_if_due() is None
+        assert watched.inspect_cpus_if_due() is None
     guest.error, guest.now = "it failed", 3062.0
-    assert watched.inspect_if_due() == Finding("it failed")
+    assert watched.inspect_cpus_if_due() == Finding("it failed")
     assert (tmp_path / LOOK_LOG).read_text().splitlines() == [
         *(*first, "== 0 inspections: the emulator has closed its monitor connection"),
         *("== 2 inspections: it failed", "CPU 0 was at fff0, 10010", "CPU 1 was at 2000"),
@@ -504,7 +504,7 @@ def test_silent_boot_ends_before_its_timeout(laboratory: Path) -> None:
     assert "cannot connect to the emulator" in result.reason
 
 
-@pytest.mark.parametrize("look", ["inspect_if_due", "inspect_at_timeout"])
+@pytest.mark.parametrize("look", ["inspect_cpus_if_due", "inspect_cpus_at_timeout"])
 def test_guest_that_powers_off_during_an_inspection_passes(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch, look: str
 ) -> None:
@@ -512,11 +512,11 @@ def test_guest_that_powers_off_during_an_inspection_passes(
         (laboratory / "looked").touch()
         return Finding("the emulator has closed its monitor connection")
 
-    monkeypatch.setattr(Watch, "inspect_if_due", lambda _: None)
+    monkeypatch.setattr(Watch, "inspect_cpus_if_due", lambda _: None)
     monkeypatch.setattr(Watch, look, return_closed_connection)
     ends = 'until [ -e "$HERE/looked" ]; do sleep 0.02; done; sleep 0.1; finish 0'
     result, _ = boot_with_fake_qemu(
-        laboratory, ends, timeout=20.0 if look == "inspect_if_due" else 1.0
+        laboratory, ends, timeout=20.0 if look == "inspect_cpus_if_due" else 1.0
     )
     assert (result.ok, result.reason, result.finding) == (True, "", None)
 
@@ -584,7 +584,7 @@ def test_fault_of_the_emulator_is_described(
 )
 def test_faults_in_the_area_of_modules_are_attributed_to_kmarkers(address: str, ours: bool) -> None:
     line = f"[    9.1] BUG: unable to handle page fault for address: {address}"
-    assert triage.has_nameless_address(line) is ours
+    assert triage.has_address_without_symbol(line) is ours
 
 
 def test_inspections_are_enabled_by_default(tmp_path: Path) -> None:
@@ -607,12 +607,12 @@ def test_stack_and_memory_of_an_inspected_cpu_are_logged() -> None:
         *("+000 ffffffff80000000", "+100 ffffffffc0a01231"),
     ]
     interrupted = "a breakpoint interrupted this CPU; memory from ffffffffc0a01230 holds"
-    assert format_stack(make_cpu_state()) == lines
-    assert format_stack(make_cpu_state(0x0F, 0x1F)) == [*lines, f"{interrupted} 0f 1f"]
-    assert format_stack(make_cpu_state(UNREADABLE, 0)) == [*lines, f"{interrupted} 00"]
+    assert format_cpu_stack(make_cpu_state()) == lines
+    assert format_cpu_stack(make_cpu_state(0x0F, 0x1F)) == [*lines, f"{interrupted} 0f 1f"]
+    assert format_cpu_stack(make_cpu_state(UNREADABLE, 0)) == [*lines, f"{interrupted} 00"]
     unreadable = make_cpu_state(UNREADABLE, UNREADABLE)
-    assert format_stack(unreadable) == [*lines, f"{interrupted} nothing that can be read"]
-    assert format_stack(Cpu(0, "", 0, True, False, (1, 2), 0xFFFFFFFF9A200B40)) == []
+    assert format_cpu_stack(unreadable) == [*lines, f"{interrupted} nothing that can be read"]
+    assert format_cpu_stack(Cpu(0, "", 0, True, False, (1, 2), 0xFFFFFFFF9A200B40)) == []
 
 
 def make_cpu_states(count: int, **fields: Any) -> list[Cpu]:

@@ -18,7 +18,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.suites import kernelpage
 from kmtools.suites.kernelpage import FAIL, NEVER, PASS, SKIP, KernelResults
 
-KERNELS = catalogue.load_kernels()
+KERNELS = catalogue.load_kernel_entries()
 
 
 def make_passed_results(kernel: str = "6.1", date: str = "2026-11-26") -> KernelResults:

@@ -36,7 +36,7 @@ exit 1
 
 def write_package_modules(*names: str) -> None:
     """Write fake modules without dependencies into the package of the fake kernel."""
-    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    kernel = catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name())
     folder = kernel.tree / "usr/lib/modules" / kernel.release / "kernel"
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -66,7 +66,7 @@ def make_job(laboratory: Path) -> HostJob:
 
 def test_guest_has_svm_and_the_root_directory_read_only(laboratory: Path) -> None:
     write_package_modules(*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)
-    request = hostguest.make_host_request(make_job(laboratory), laboratory / "scratch")
+    request = hostguest.make_host_guest_request(make_job(laboratory), laboratory / "scratch")
     assert dict(request.settings)["KMARKERS_CACHE"] == get_cache_dir()
     order = (laboratory / "scratch" / "host" / "order").read_text().split()
     assert order == [f"{name}.ko" for name in (*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)]
@@ -96,7 +96,7 @@ def test_missing_svm_or_kernel_module_is_named_as_obstacle(
         f"kernel {name} has no module virtio_pci, 9pnet_virtio, 9p, overlay, kvm, kvm_amd"
     )
     write_package_modules(*hostguest.ROOT_MODULES, "kvm")
-    kernel = catalogue.require_kernel(name)
+    kernel = catalogue.require_unpacked_kernel(name)
     built_in = kernel.tree / "usr/lib/modules" / kernel.release / "modules.builtin"
     built_in.write_text("kernel/arch/x86/kvm/kvm-amd.ko\n")
     assert not find_obstacle()

@@ -38,9 +38,9 @@ from kmtools.lab import (
     userspace,
 )
 from kmtools.lab.emulator import Share
-from kmtools.lab.logscan import scan_log, select_fault_context
+from kmtools.lab.logscan import find_fault_lines, select_fault_context
 from kmtools.lab.machine import Request
-from kmtools.lab.result import Result, judge_result, print_failure, read_log
+from kmtools.lab.result import Result, judge_boot_result, print_boot_failure, read_serial_log
 from kmtools.lab.secureboot import BootFiles
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -84,13 +84,13 @@ DIRTY_LINES = [
 
 
 def test_log_without_fault_lines_has_no_faults() -> None:
-    assert scan_log(CLEAN_LOG) == []
+    assert find_fault_lines(CLEAN_LOG) == []
 
 
 @pytest.mark.parametrize("line", DIRTY_LINES)
 def test_each_fault_line_is_found(line: str) -> None:
     stamped = f"[    2.000000] {line}"
-    assert scan_log(f"{CLEAN_LOG}{stamped}\n") == [stamped]
+    assert find_fault_lines(f"{CLEAN_LOG}{stamped}\n") == [stamped]
 
 
 def test_faults_of_foreign_code_are_not_reported() -> None:
@@ -98,10 +98,10 @@ def test_faults_of_foreign_code_are_not_reported() -> None:
     ignored; other faults are reported."""
     fault = "BUG: unable to handle page fault"
     lines = [fault + " 1", logscan.FOREIGN_BEGIN, fault + " 2", logscan.FOREIGN_END, fault + " 3"]
-    assert scan_log("\n".join(f"[    1.000000] {line}" for line in lines)) == [
+    assert find_fault_lines("\n".join(f"[    1.000000] {line}" for line in lines)) == [
         f"[    1.000000] {fault} {number}" for number in (1, 3)
     ]
-    assert scan_log(f"{logscan.FOREIGN_BEGIN}\n{fault}\n") == []
+    assert find_fault_lines(f"{logscan.FOREIGN_BEGIN}\n{fault}\n") == []
 
 
 def test_grep_in_the_guest_finds_the_same_faults(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_first_reason_of_a_failure_is_reported(
     if archive:
         pack_results(tmp_path / "results.tar.gz", *archive)
     result = replace(result, out=tmp_path)
-    judge_result(result, tmp_path)
+    judge_boot_result(result, tmp_path)
     assert result.reason.endswith(reason) and result.ok is (not reason) is (not result.reason)
     assert result.results == (None if reason else tmp_path / "results")
     assert (tmp_path / "results").exists() is result.ok
@@ -188,7 +188,7 @@ def test_results_are_unpacked_without_their_first_folder(tmp_path: Path) -> None
     archive = tmp_path / "results.tar.gz"
     pack_results(archive, "results/", "results/a", "results/b/", "results/c/d", "results/e->c/d")
     result = Result(exit_code=0)
-    judge_result(result, tmp_path)
+    judge_boot_result(result, tmp_path)
     assert result.ok and not archive.exists()
     found = sorted((tmp_path / "results").rglob("*"))
     assert [str(path.relative_to(tmp_path / "results")) for path in found] == [
@@ -201,7 +201,7 @@ def test_results_are_unpacked_without_their_first_folder(tmp_path: Path) -> None
         archive.touch()
         if folder == "link":
             pack_results(archive, "results/e->none")
-        judge_result(result := Result(exit_code=0), tmp_path / folder)
+        judge_boot_result(result := Result(exit_code=0), tmp_path / folder)
         assert "is incomplete: " in result.reason and why in result.reason
 
 
@@ -218,14 +218,14 @@ def test_results_with_a_changed_byte_are_incomplete(tmp_path: Path, part: int) -
     content = bytearray(archive.read_bytes())
     content[len(content) * part // 10] ^= 0xFF
     archive.write_bytes(content)
-    judge_result(result := Result(exit_code=0), tmp_path)
+    judge_boot_result(result := Result(exit_code=0), tmp_path)
     assert not result.ok and "is incomplete: " in result.reason
 
 
 def test_bytes_of_a_serial_port_are_decoded(tmp_path: Path) -> None:
     (tmp_path / "log").write_bytes(b"a\r\n\xffb\r")
-    assert read_log(tmp_path / "log") == "a\n\ufffdb"
-    assert read_log(tmp_path / "none") == read_log(tmp_path) == ""
+    assert read_serial_log(tmp_path / "log") == "a\n\ufffdb"
+    assert read_serial_log(tmp_path / "none") == read_serial_log(tmp_path) == ""
 
 
 def test_failure_is_printed_with_the_parts_of_logs_that_matter(
@@ -242,7 +242,7 @@ def test_failure_is_printed_with_the_parts_of_logs_that_matter(
     hung = "the guest sent its exit code but did not power off"
 
     def read_printed(**fields: Any) -> list[str]:
-        print_failure(Result(out=tmp_path, **fields))
+        print_boot_failure(Result(out=tmp_path, **fields))
         out, err = capsys.readouterr()
         assert out == ""
         return err.splitlines()
@@ -353,7 +353,7 @@ def make_qemu_command(monkeypatch: pytest.MonkeyPatch, scratch: Path, **fields: 
     monkeypatch.setattr(emulator, "choose_emulator", lambda suite: qemu)
     files = BootFiles(Path("/image"), [], ["-firmware"])
     words = (request, files, Path("/archive"), "quiet nonce", scratch)
-    return " ".join(machine._prepare_qemu(*words).command)
+    return " ".join(machine._prepare_qemu_command(*words).command)
 
 
 def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -377,7 +377,7 @@ def test_options_of_a_request_reach_qemu(tmp_path: Path, monkeypatch: pytest.Mon
             "-nic user,model=e1000,restrict=on,hostfwd=tcp:127.0.0.1:2222-:22",
         ),
         ({"terminal": True}, "-chardev stdio,id=terminal,signal=off -serial chardev:terminal"),
-        ({"shares": shares}, " ".join(shares[0].make_options())),
+        ({"shares": shares}, " ".join(shares[0].make_virtfs_options())),
     ]
     for fields, added in options:
         command = make_qemu_command(monkeypatch, tmp_path, **fields)
@@ -514,7 +514,7 @@ def test_role_of_a_kernel_selects_configuration_fragments(
 
 
 def test_configuration_of_built_headers_is_preferred(laboratory: Path) -> None:
-    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    kernel = catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name())
     assert kernel.config == kernel.tree / "boot/config-6.1.0-fake"
     headers = kernel.tree / "usr/src/linux-headers-6.1.0-fake"
     headers.mkdir(parents=True)
@@ -527,18 +527,18 @@ def test_added_kernels_are_listed_after_kernels_txt(
 ) -> None:
     """A kernel of kernels.txt hides an added kernel with its name."""
     monkeypatch.setenv("KMARKERS_CACHE", str(tmp_path))
-    listed = catalogue.load_kernels()
+    listed = catalogue.load_kernel_entries()
     for name in ("zz", "aa", "yy", "bb", listed[0].name):
         tree = tmp_path / "kernels" / name
         tree.mkdir(parents=True)
         record = {"name": name, "suite": "s", "image": "i", "qemu": "q", "role": "added"}
         (tree / "entry.json").write_text(json.dumps(record))
-    assert catalogue.load_kernels()[: len(listed)] == listed
-    assert [entry.name for entry in catalogue.load_kernels()[len(listed) :]] == [
+    assert catalogue.load_kernel_entries()[: len(listed)] == listed
+    assert [entry.name for entry in catalogue.load_kernel_entries()[len(listed) :]] == [
         *("aa", "bb", "yy", "zz")
     ]
     with pytest.raises(UnableError, match=r"kernel aa is not unpacked; run: .* lab fetch aa$"):
-        catalogue.require_kernel("aa")
+        catalogue.require_unpacked_kernel("aa")
 
 
 def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path) -> None:
@@ -631,7 +631,7 @@ def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
 
 
 def test_kernels_txt_is_valid() -> None:
-    entries = catalogue.load_kernels()
+    entries = catalogue.load_kernel_entries()
     assert entries[0].name == catalogue.get_default_kernel_name()
     assert len({entry.name for entry in entries}) == len(entries)
 
@@ -672,7 +672,7 @@ def test_image_pattern_matches_versions(pattern: str, package: str, fits: bool) 
 
 def test_error_about_an_unknown_kernel_lists_known_kernels() -> None:
     with pytest.raises(UnableError, match=r"unknown kernel '0\.99'.*6\.1"):
-        catalogue.find_entry("0.99")
+        catalogue.find_kernel_entry("0.99")
 
 
 @pytest.mark.parametrize("program", ["lab", "vm"])
@@ -721,7 +721,7 @@ def test_initramfs_archive_is_a_valid_cpio(tmp_path: Path) -> None:
     (tmp_path / "tree/deep/file").write_text("abc")
     out = io.BytesIO()
     archive = initramfs.Archive(out)
-    archive.add_path(tmp_path / "tree", "/opt/tree")
+    archive.add_file_or_directory(tmp_path / "tree", "/opt/tree")
     archive.close()
     data = out.getvalue()
     assert len(data) % 4 == 0

@@ -160,7 +160,7 @@ def test_packages_for_linters_are_unpacked_once(
     mirror = FakeMirror(tmp_path, monkeypatch)
     for name in linters.LINT_TOOLS:
         mirror.add_package(name, "1", f"usr/bin/{name}")
-    monkeypatch.setattr(catalogue, "find_entry", lambda name: ENTRY)
+    monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: ENTRY)
     kernel = linters.prepare_lint_kernel()
     assert (kernel.name, kernel.release, kernel.suite) == ("k", NEW, "s-lint")
     tree = unpack.get_suite_dir(kernel.suite)
@@ -275,7 +275,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     monkeypatch.setattr(linters, "prepare_lint_kernel", lambda: SimpleNamespace(name="6.1"))
     monkeypatch.setattr(linters, "get_object_dir", lambda *names: objects)
     monkeypatch.setattr(linters, "update_source_copy", lambda *names: None)
-    monkeypatch.setattr(linters, "run_make", write_build_log)
+    monkeypatch.setattr(linters, "run_kbuild", write_build_log)
     words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", "W=1"]
     assert linters.collect_build_warnings(["W=1"]) == found
     assert linters.collect_build_warnings(["W=1"], anew=True) == found

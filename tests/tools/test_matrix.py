@@ -76,7 +76,7 @@ def make_laboratory_with_modules(laboratory: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(
         kernelsuite,
         "ensure_kernel",
-        lambda entry: catalogue.require_kernel(catalogue.get_default_kernel_name()),
+        lambda entry: catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name()),
     )
     monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
     monkeypatch.setattr(kernelsuite, "TIMEOUT_SECONDS", 20.0)
@@ -129,7 +129,7 @@ def test_warning_check_requires_a_warning_and_a_failed_test(
     built_laboratory: Path, warning: str, verdict: str, code: int, missed: int
 ) -> None:
     said = f'echo "{verdict} 1 {kernelsuite.WARN_TEST}" >"$status"; echo 1..1 >>"$status"'
-    entry = catalogue.find_entry(catalogue.get_default_kernel_name())
+    entry = catalogue.find_kernel_entry(catalogue.get_default_kernel_name())
     with use_fake_qemu(built_laboratory, f'{said}; echo "{warning}" >"$console"\nfinish {code}\n'):
         tally = ALARM(entry, built_laboratory / "modules", built_laboratory / "out", Outcome("6.1"))
     assert len(tally.failed) == missed
@@ -271,7 +271,7 @@ def test_slow_machine_gets_a_longer_time_limit(
         return Result(ok=True, exit_code=0, out=built_laboratory / "none")
 
     monkeypatch.setattr(kernelsuite, "boot_and_run_job", record_boot)
-    entry = replace(catalogue.find_entry(catalogue.get_default_kernel_name()), role=role)
+    entry = replace(catalogue.find_kernel_entry(catalogue.get_default_kernel_name()), role=role)
     for seconds, slow in ((1e-9, True), (1000.0, False)):
         monkeypatch.setattr(kernelsuite, "ALARM_SECONDS", seconds)
         monkeypatch.setattr(kernelsuite, "ALARM_DEBUG_SECONDS", seconds)
@@ -439,8 +439,8 @@ def test_results_are_stored_and_published(
     (built_laboratory / "none").mkdir()
     (built_laboratory / "modules").rename(built_laboratory / "none" / "6.1")
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
-    first = catalogue.load_kernels()[:1]
-    monkeypatch.setattr(catalogue, "load_kernels", lambda: first)
+    first = catalogue.load_kernel_entries()[:1]
+    monkeypatch.setattr(catalogue, "load_kernel_entries", lambda: first)
     monkeypatch.setattr(registry, "read_guest_suites", lambda: [["orders"]])
     assert main(["publish", "kernels"]) == 2
     with use_fake_qemu(built_laboratory, GOOD):

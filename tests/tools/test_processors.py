@@ -41,7 +41,7 @@ def test_all_rows_are_possible_combinations() -> None:
 
 def test_kernels_of_the_rows_are_in_kernels_txt() -> None:
     for kernel in pairs.KERNELS:
-        assert not catalogue.find_entry(kernel).debug_kinds
+        assert not catalogue.find_kernel_entry(kernel).debug_kinds
 
 
 def test_boot_request_has_the_parameters_of_its_row(tmp_path: Path) -> None:

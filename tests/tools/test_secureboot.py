@@ -162,7 +162,7 @@ def test_given_dkms_key_signs_kernel_and_modules(
         return 0
 
     monkeypatch.setattr(chroot, "run_in_chroot", record_step)
-    kernel = catalogue.require_kernel(catalogue.get_default_kernel_name())
+    kernel = catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name())
     (laboratory / "image").write_text("kernel")
     files = secureboot.BootFiles(
         laboratory / "image", [laboratory / "modules" / name for name in names]

@@ -28,7 +28,7 @@ REQUEST = Request("6.1", shell.JOB, shell.OUT)
 def test_shell_without_a_terminal_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: False, raising=False)
     with pytest.raises(UnableError, match="a shell needs a terminal; vm run --job"):
-        shell.run_shell(REQUEST)
+        shell.run_guest_shell(REQUEST)
 
 
 def test_second_shell_of_a_checkout_is_refused(
@@ -42,7 +42,7 @@ def test_second_shell_of_a_checkout_is_refused(
         hold_lock(tmp_path / "shell.lock", "unused"),
         pytest.raises(UnableError, match="another lab shell of this checkout is open: exit it"),
     ):
-        shell.run_shell(REQUEST)
+        shell.run_guest_shell(REQUEST)
 
 
 def make_folder_with_files(path: Path, *names: str) -> Path:
@@ -64,12 +64,12 @@ def test_input_and_output_of_a_shell_must_be_terminals(
         monkeypatch.setattr(stream, "isatty", lambda yes=is_terminal: yes, raising=False)
     monkeypatch.setattr(shell, "OUT", tmp_path / "shell")
     result = Result(ok=True)
-    monkeypatch.setattr(shell, "_run_locked_shell", lambda *_: result)
+    monkeypatch.setattr(shell, "_build_and_run_guest_shell", lambda *_: result)
     if opens:
-        assert shell.run_shell(REQUEST) is result
+        assert shell.run_guest_shell(REQUEST) is result
         return
     with pytest.raises(UnableError, match="a shell needs a terminal"):
-        shell.run_shell(REQUEST)
+        shell.run_guest_shell(REQUEST)
 
 
 class FakeShell:
@@ -86,7 +86,7 @@ class FakeShell:
         self.dependencies: list[Path] = []
         kernel = SimpleNamespace(release="6.1.0-9")
         for name, to in (
-            ("catalogue.find_entry", lambda name: Entry(name, "s", "i", "q", "gates")),
+            ("catalogue.find_kernel_entry", lambda name: Entry(name, "s", "i", "q", "gates")),
             ("kernels.ensure_kernel", lambda entry: kernel),
             ("build.build_modules", self.build_modules),
             ("build.build_client_modules", self.build_clients),
@@ -130,7 +130,7 @@ def test_shell_without_modules_of_the_user_shows_the_example(
     monkeypatch.delenv("TERM", raising=False)
     fake_shell.missing = ["tracers: no mirror"]
     request = replace(REQUEST, cpus=3, memory=777)
-    assert shell._run_locked_shell(request, ()) is fake_shell.result
+    assert shell._build_and_run_guest_shell(request, ()) is fake_shell.result
     out, err = capsys.readouterr()
     assert err == "lab shell: tracers: no mirror\n"
     assert out.splitlines()[1:] == [
@@ -162,7 +162,7 @@ def test_shell_loads_dependencies_before_modules_of_the_user(
     fake_shell.dependencies = [Path("/d/usbcore.ko")]
     fake_shell.tracers = {Path("/t/perf"): "/usr/bin/perf", Path("/t/tc"): "/usr/bin/trace-cmd"}
     request = replace(REQUEST, additions=[(Path("/x"), "/y")])
-    shell._run_locked_shell(request, [Path("/c"), Path("/b")])
+    shell._build_and_run_guest_shell(request, [Path("/c"), Path("/b")])
     out, err = capsys.readouterr()
     assert "lab shell: building /c, /b\n" in out and err == ""
     assert fake_shell.request.settings == {
@@ -189,14 +189,14 @@ def test_failure_of_a_shell_is_printed(
     fake_shell: FakeShell, capsys: pytest.CaptureFixture[str], ok: bool
 ) -> None:
     fake_shell.result = replace(fake_shell.result, ok=ok, reason="why", exit_code=1)
-    assert shell._run_locked_shell(REQUEST, ()) is fake_shell.result
+    assert shell._build_and_run_guest_shell(REQUEST, ()) is fake_shell.result
     assert ("vm: why\n" in capsys.readouterr().err) is not ok
 
 
 def test_shell_is_not_booted_if_modules_cannot_be_built(fake_shell: FakeShell) -> None:
     fake_shell.code = 1
     with pytest.raises(FailedError, match="the modules cannot be built"):
-        shell._run_locked_shell(REQUEST, ())
+        shell._build_and_run_guest_shell(REQUEST, ())
     assert not hasattr(fake_shell, "request")
 
 
@@ -215,7 +215,7 @@ def test_progress_shows_the_number_of_compiled_files(
     monkeypatch.setattr(shell, "LOG_SECONDS", 0.01)
     (tmp_path / "before.o").touch()
     os.utime(tmp_path / "before.o", (1, 1))
-    with shell.show_compilation(tmp_path):
+    with shell.show_compilation_progress(tmp_path):
         (tmp_path / "first.o").touch()
         (tmp_path / "second.o").touch()
         (tmp_path / "third.c").touch()

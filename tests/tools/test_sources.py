@@ -140,7 +140,7 @@ def test_codename_of_this_machine_is_read(
 ) -> None:
     monkeypatch.setattr(sources, "OS_RELEASE", tmp_path / "os-release")
     (tmp_path / "os-release").write_text(text)
-    assert sources.read_codename() == codename
+    assert sources.read_machine_codename() == codename
 
 
 def test_names_of_ubuntu_suites_begin_with_ubuntu() -> None:

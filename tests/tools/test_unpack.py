@@ -103,10 +103,10 @@ def test_kernels_are_listed_with_their_versions(
         replace(ENTRY, name="nothing", image="none", role="upstream"),
         replace(ENTRY, name="t", suite="t"),
     ]
-    monkeypatch.setattr(catalogue, "load_kernels", lambda: [ENTRY, *others])
+    monkeypatch.setattr(catalogue, "load_kernel_entries", lambda: [ENTRY, *others])
 
     def read_kernel_table() -> list[list[str]]:
-        kernels.print_kernels()
+        kernels.print_kernel_table()
         return [line.split() for line in capsys.readouterr().out.splitlines()]
 
     head = ["NAME", "SUITE", "VERSION", "UNPACKED", "QEMU"]
@@ -144,7 +144,7 @@ def test_kernel_image_is_found_in_boot_or_in_the_module_directory(tmp_path: Path
 def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cache.claim_cache()
+    cache.tag_cache_dir()
     apt = PrivateApt("s")
     apt.update_lists()
     mirror.add_package("sed", "1", "usr/bin/sed")
@@ -181,13 +181,13 @@ def test_links_of_package_scripts_are_made(
     binaries.mkdir(parents=True)
     for name in programs:
         (binaries / name).touch()
-    unpack._make_chroot_usable(folder / "tree")
+    unpack._add_missing_chroot_files(folder / "tree")
     made = {path.name: str(path.readlink()) for path in binaries.iterdir() if path.is_symlink()}
     assert made == links
     null = folder / "tree/dev/null"
     assert null.stat().st_mode & 0o777 == 0o666
     null.chmod(0o600)
-    unpack._make_chroot_usable(folder / "tree")
+    unpack._add_missing_chroot_files(folder / "tree")
     assert null.stat().st_mode & 0o777 == 0o600
     assert (folder / "tree/etc/passwd").read_text().startswith("root:x:0:0:")
     assert all((folder / "tree" / name).is_dir() for name in ("proc", "tmp", "src", "usr/src"))
@@ -203,7 +203,7 @@ def test_chroot_gets_a_null_device(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("os.mknod", record_device)
     (tmp_path / "usr/bin").mkdir(parents=True)
-    unpack._make_chroot_usable(tmp_path)
+    unpack._add_missing_chroot_files(tmp_path)
     assert made == [(0o020666, 1, 3)]
 
 
@@ -285,7 +285,7 @@ def test_fetch_is_refused_if_the_disk_lacks_the_needed_space(
 
 def test_incomplete_tree_of_a_running_build_is_kept(folder: Path) -> None:
     """A tree with the suffix .old belongs to the same kernel."""
-    cache.claim_cache()
+    cache.tag_cache_dir()
     names = [".new-k", ".new-k.old", ".new-k2", ".new-k2.old", "k3"]
     for name in names:
         (folder / "cache/kernels" / name / "usr").mkdir(parents=True)
@@ -372,14 +372,14 @@ def test_links_are_resolved_in_a_tree(tmp_path: Path) -> None:
     (tmp_path / "usr/bin/awk").symlink_to("/etc/awk")
     (tmp_path / "etc/awk").symlink_to("../usr/bin/mawk")
     (tmp_path / "usr/bin/mawk").touch()
-    assert unpack.resolve_in_tree(tmp_path, "/etc").samefile(tmp_path / "etc")
-    found = unpack.resolve_in_tree(tmp_path, "/usr/bin/awk")
+    assert unpack.resolve_path_in_tree(tmp_path, "/etc").samefile(tmp_path / "etc")
+    found = unpack.resolve_path_in_tree(tmp_path, "/usr/bin/awk")
     assert found.resolve() == tmp_path / "usr/bin/mawk"
     for number in range(1, 10):
         (tmp_path / f"link{number}").symlink_to(f"link{number - 1}")
-    assert unpack.resolve_in_tree(tmp_path, "/link8") == tmp_path / "link0"
+    assert unpack.resolve_path_in_tree(tmp_path, "/link8") == tmp_path / "link0"
     with pytest.raises(UnableError, match=r"^/link9 in .* is a chain of more than 8"):
-        unpack.resolve_in_tree(tmp_path, "/link9")
+        unpack.resolve_path_in_tree(tmp_path, "/link9")
 
 
 def test_missing_tracers_are_reported_with_the_reason(

@@ -149,7 +149,7 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     from kmtools.suites.testkernel import insert_build_suites
 
     if suite_request.kernel:
-        catalogue.find_entry(suite_request.kernel)
+        catalogue.find_kernel_entry(suite_request.kernel)
     print_accelerator(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(

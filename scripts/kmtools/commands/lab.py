@@ -16,7 +16,7 @@ from kmtools.lab import added, build, cache, catalogue, database, kernels, shell
 from kmtools.lab.apt import print_step
 from kmtools.lab.emulator import TIERS
 from kmtools.lab.machine import Request, boot, find_usable_accel
-from kmtools.lab.result import print_failure
+from kmtools.lab.result import print_boot_failure
 
 
 def add_lab_fetch_command(parser: ArgumentParser) -> Run:
@@ -81,7 +81,7 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
         help="packages or directory with the headers, unless those of --image have them",
         **kind,
     )
-    suite = catalogue.load_kernels()[0].suite
+    suite = catalogue.load_kernel_entries()[0].suite
     parser.add_argument(
         "--suite",
         default=suite,
@@ -113,7 +113,7 @@ def add_lab_compile_commands_command(parser: ArgumentParser) -> Run:
 
 
 def add_lab_list_command(_: ArgumentParser) -> Run:
-    return lambda _: kernels.print_kernels()
+    return lambda _: kernels.print_kernel_table()
 
 
 def add_lab_clean_command(_: ArgumentParser) -> Run:
@@ -199,7 +199,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
             print(said, file=sys.stderr, flush=True)
         result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
         if not result.ok:
-            print_failure(result)
+            print_boot_failure(result)
         return DONE if result.ok else BAD
 
     return run_vm
@@ -241,7 +241,7 @@ def add_lab_shell_command(parser: ArgumentParser) -> Run:
             memory=args.memory,
         )
         folders = [build.require_module_folder(path) for path in args.folders]
-        return DONE if shell.run_shell(request, folders).ok else BAD
+        return DONE if shell.run_guest_shell(request, folders).ok else BAD
 
     return run_lab_shell
 

@@ -292,7 +292,7 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
     kernel = args.kernel or (
         resumed_plan.kernel if resumed_plan else catalogue.get_default_kernel_name()
     )
-    catalogue.find_entry(kernel)
+    catalogue.find_kernel_entry(kernel)
     seed = args.seed if args.seed is not None else resumed_plan.seed if resumed_plan else 1
     quick = args.quick or bool(resumed_plan and resumed_plan.quick)
     names = ("tiers", *benchrun.USER_FIELDS)

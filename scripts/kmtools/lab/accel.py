@@ -21,7 +21,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import get_cache_dir
 from kmtools.lab.cache import hold_cache_lock
-from kmtools.lab.result import TIME_UP, Result, read_log
+from kmtools.lab.result import TIME_UP, Result, read_serial_log
 
 # The environment variable with which the user chooses the accelerator: kvm or tcg.
 VARIABLE = "KMARKERS_ACCEL"
@@ -91,7 +91,7 @@ class Verdict:
         why = [self.fault]
         if SILENT in self.fault and not forced:
             why.append(f"{VARIABLE}=kvm tries again")
-        folder = get_trial_folder(self.kernel)
+        folder = get_trial_boot_folder(self.kernel)
         if any(folder.glob("*.log")):
             why.append(f"the log is in {folder}")
         return "; ".join(why)
@@ -120,30 +120,30 @@ def choose_accel(
         raise UnableError(f"{VARIABLE} is {wanted!r}; it may be kvm or tcg, or not be set")
     if wanted == "tcg":
         return Accel("tcg", f"{VARIABLE} is tcg")
-    host = f"{qemu_version}; {_describe_host()}"
+    host = f"{qemu_version}; {_describe_host_kernel_and_cpu()}"
     keys = (f"{host}; every kernel", f"{host}; {kernel} {release}")
-    why = _find_device_fault(kvm)
+    why = _find_kvm_device_fault(kvm)
     if not why:
         verdict = _find_kvm_verdict(keys, kernel, bool(wanted))
         if not verdict:
             # If another process is booting a kernel under KVM, wait for its result.
             with hold_cache_lock("kvm"):
-                verdict = _find_kvm_verdict(keys, kernel, bool(wanted)) or _try_kvm(
-                    keys, kernel, boot
-                )
+                verdict = _find_kvm_verdict(
+                    keys, kernel, bool(wanted)
+                ) or _boot_and_record_kvm_verdict(keys, kernel, boot)
         why = verdict.explain(forced=bool(wanted))
     if wanted and why:
         raise UnableError(f"{VARIABLE} is kvm, and {why}")
     return Accel("tcg", why) if why else Accel("kvm")
 
 
-def get_trial_folder(kernel: str) -> Path:
+def get_trial_boot_folder(kernel: str) -> Path:
     """Return the folder for the log of the trial boot of a kernel under KVM. The folder is in the
     cache directory, because all checkouts use the result of the trial boot."""
     return get_cache_dir() / "kvm" / kernel
 
 
-def _find_device_fault(kvm: Path) -> str:
+def _find_kvm_device_fault(kvm: Path) -> str:
     """Return why the device file `kvm` cannot be opened or is no device of KVM; "" if it is one.
     The result is not written to the cache file, because the user can correct the cause."""
     if not kvm.exists():
@@ -178,16 +178,16 @@ def _find_kvm_verdict(keys: tuple[str, str], kernel: str, ignore_failures: bool)
     for key in keys:
         if key in _found:
             return _found[key]
-    kept = _read_record(get_cache_dir() / "accel.json")
+    kept = _read_accel_cache(get_cache_dir() / "accel.json")
     silent, fault = kept.get(keys[0], {}), kept.get(keys[1])
-    if _is_current(silent) and not ignore_failures:
+    if _is_silent_verdict_current(silent) and not ignore_failures:
         return Verdict(silent["fault"], silent["kernel"])
     if isinstance(fault, str) and not (ignore_failures and fault):
         return Verdict(fault, kernel)
     return None
 
 
-def _is_current(silent: Any) -> bool:
+def _is_silent_verdict_current(silent: Any) -> bool:
     """Return True if the entry `silent` of the cache file, about a kernel that printed nothing,
     comes from this boot of the host and is younger than SILENT_VERDICT_SECONDS."""
     try:
@@ -210,21 +210,23 @@ def _read_boot_id() -> str:
         return ""
 
 
-def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> Verdict:
+def _boot_and_record_kvm_verdict(
+    keys: tuple[str, str], kernel: str, boot: Callable[[], Result]
+) -> Verdict:
     """Call `boot`, which boots the kernel under KVM, and return the result. If the kernel printed
     nothing, record the result for every kernel, under keys[0]; else record the result for this
     kernel, under keys[1]."""
     result = boot()
     fault = "" if result.ok else f"kernel {kernel} fails under KVM: {result.reason}"
     qemu_failed = bool(fault) and result.emulator_failed
-    if qemu_failed and (said := read_log(result.out / "qemu.log").strip()):
+    if qemu_failed and (said := read_serial_log(result.out / "qemu.log").strip()):
         fault += f"; QEMU says: {said.splitlines()[-1]}"
     verdict = Verdict(fault, kernel)
     silent = result.reason.startswith(SILENT)
     _found[keys[0] if silent else keys[1]] = verdict
     if not (qemu_failed or result.reason.startswith(TIME_UP)):
         path = get_cache_dir() / "accel.json"
-        record = _read_record(path)
+        record = _read_accel_cache(path)
         if silent:
             record[keys[0]] = {
                 "fault": fault,
@@ -241,9 +243,9 @@ def _try_kvm(keys: tuple[str, str], kernel: str, boot: Callable[[], Result]) -> 
     return verdict
 
 
-def _read_record(path: Path) -> dict[str, Any]:
+def _read_accel_cache(path: Path) -> dict[str, Any]:
     """Return the entries of the cache file `path`: for each kernel the reason why it fails under
-    KVM, or "" if it boots; for every kernel an object, see _is_current(). Return an empty
+    KVM, or "" if it boots; for every kernel an object, see _is_silent_verdict_current(). Return an empty
     dictionary for a file in another format."""
     try:
         kept = json.loads(path.read_text())
@@ -252,7 +254,7 @@ def _read_record(path: Path) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _describe_host() -> str:
+def _describe_host_kernel_and_cpu() -> str:
     cpu = re.search(r"^model name\s*: *(.*)", CPU_INFO.read_text(), re.M)
     return f"host {platform.release()}; {cpu[1].strip() if cpu else ''}"
 

@@ -28,23 +28,25 @@ KERNEL_FOLDERS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
 KBUILD_PATTERN = "usr/lib/linux-kbuild-*"
 
 
-def check_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
+def validate_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
     """Raise UnableError if a new kernel cannot be added because of its name, its Debian or Ubuntu
     suite, or one of its sources (directories and packages)."""
     if not NAME.fullmatch(name):
         raise UnableError(
             f"{name!r} is no name of a kernel, which consists of letters, digits and . _ + -"
         )
-    if any(entry.name == name and entry.role != ADDED for entry in catalogue.load_kernels()):
+    if any(entry.name == name and entry.role != ADDED for entry in catalogue.load_kernel_entries()):
         raise UnableError(f"kernel {name} is in kernels.txt; choose another name")
     for source in sources:
         if not source.is_dir() and not (source.is_file() and source.suffix == ".deb"):
             raise UnableError(f"{source} is neither a directory nor a .deb")
-    known = {entry.suite for entry in catalogue.load_kernels()}
+    known = {entry.suite for entry in catalogue.load_kernel_entries()}
     if suite not in known:
         raise UnableError(f"no suite {suite!r}; there are: {', '.join(sorted(known))}")
     if not unpack.get_suite_dir(suite).is_dir():
-        first = next(entry.name for entry in catalogue.load_kernels() if entry.suite == suite)
+        first = next(
+            entry.name for entry in catalogue.load_kernel_entries() if entry.suite == suite
+        )
         raise UnableError(
             f"the compiler of {suite} is not unpacked; run: scripts/kmarkers lab fetch {first}"
         )
@@ -88,7 +90,7 @@ def find_kernel_release(tree: Path) -> str:
         there = ", ".join(names or found) or "none"
         raise UnableError(f"one kernel with headers is needed in lib/modules; there: {there}")
     if not (
-        unpack.resolve_in_tree(tree, f"/usr/lib/modules/{names[0]}/build") / "Makefile"
+        unpack.resolve_path_in_tree(tree, f"/usr/lib/modules/{names[0]}/build") / "Makefile"
     ).is_file():
         raise UnableError(f"the headers of {names[0]} are missing: name them with --headers")
     return names[0]
@@ -99,10 +101,10 @@ def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
     under `name`. Modules for this kernel are built with the compiler of `suite`. A kernel that was
     added earlier under the same name is replaced."""
     require_root("adding a kernel")
-    check_added_kernel(name, sources, suite)
-    emulator = catalogue.load_kernels()[0].qemu
+    validate_added_kernel(name, sources, suite)
+    emulator = catalogue.load_kernel_entries()[0].qemu
     entry = Entry(name, suite, ADDED, emulator, ADDED)
-    cache.claim_cache()
+    cache.tag_cache_dir()
     with (
         cache.hold_cache_lock(unpack.get_build_lock_name(name)),
         unpack.replace_kernel_tree(entry) as tree,
@@ -120,7 +122,9 @@ def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
 
 def remove_kernel(name: str) -> None:
     """Remove a kernel that was added."""
-    if not any(entry.name == name and entry.role == ADDED for entry in catalogue.load_kernels()):
+    if not any(
+        entry.name == name and entry.role == ADDED for entry in catalogue.load_kernel_entries()
+    ):
         raise UnableError(f"no kernel {name!r} was added to {get_cache_dir()}")
     with cache.hold_cache_lock(unpack.get_build_lock_name(name)):
         shutil.rmtree(catalogue.get_kernel_dir(name))

@@ -57,7 +57,7 @@ class ListedFile:
     size: int
     digest: str  # "KIND:HEX", for example "SHA256:0123..."
 
-    def is_complete(self, path: Path) -> bool:
+    def verify_download(self, path: Path) -> bool:
         """Return True if the file `path` has the size and the digest of this package file. Only
         SHA256 digests are compared.
 
@@ -125,7 +125,7 @@ class PrivateApt:
             return
         raise missing[0]
 
-    def find_candidates(self, entry: Entry) -> list[Candidate]:
+    def find_image_candidates(self, entry: Entry) -> list[Candidate]:
         """Return the images that match an entry of kernels.txt, newest first."""
         headers = set(self._list_package_names("linux-headers-"))
         names = self._list_package_names("linux-image-")
@@ -143,10 +143,10 @@ class PrivateApt:
         shown = self._run_apt("apt-cache", "show", "--no-all-versions", *fitting)
         pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)
         found = [Candidate(package, version) for package, version in pairs]
-        by_version = functools.cmp_to_key(compare_versions)
+        by_version = functools.cmp_to_key(compare_package_versions)
         return sorted(found, key=lambda one: by_version(one.version), reverse=True)
 
-    def find_version(self, package: str) -> str:
+    def find_package_version(self, package: str) -> str:
         """Return the version of a package that apt would download."""
         shown = self._run_apt("apt-cache", "show", "--no-all-versions", package)
         match = re.search(r"^Version: (\S+)", shown, re.M)
@@ -161,14 +161,14 @@ class PrivateApt:
 
     def list_packages_with_dependencies(self, packages: Sequence[str]) -> list[str]:
         """Return the names of packages and of all their dependencies."""
-        listed = self._list_downloads("install", "--no-install-recommends", *packages)
+        listed = self._list_files_to_download("install", "--no-install-recommends", *packages)
         return [file.split("_", 1)[0] for file in listed]
 
     def download_packages(self, packages: Sequence[str]) -> list[Path]:
         """Download these packages, without dependencies; return the files."""
-        listed = self._list_downloads("download", *packages)
+        listed = self._list_files_to_download("download", *packages)
         files = {self.archives / name: one for name, one in listed.items()}
-        missing = [one.size for path, one in files.items() if not one.is_complete(path)]
+        missing = [one.size for path, one in files.items() if not one.verify_download(path)]
         if missing:
             print_step(
                 f"{self.suite}: downloading {len(missing)} packages, {sum(missing) / 1e6:.0f} MB"
@@ -183,7 +183,7 @@ class PrivateApt:
                 raise
         return list(files)
 
-    def _list_downloads(self, *command: str) -> dict[str, ListedFile]:
+    def _list_files_to_download(self, *command: str) -> dict[str, ListedFile]:
         """Return the files that the apt-get command `command` would download, by file name."""
         # Use an empty cache, because apt-get does not list files that are in its cache.
         empty = self.dir / "empty"
@@ -199,7 +199,7 @@ class PrivateApt:
 
     def _run_apt(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
-        options = [f"-o{option}" for option in self._make_options()]
+        options = [f"-o{option}" for option in self._make_apt_options()]
         # LC_ALL=C, because make_fetch_error() recognises English messages only.
         done = capture_output([program, *options, *rest], cwd, {"LC_ALL": "C"})
         if done.returncode != 0:
@@ -207,7 +207,7 @@ class PrivateApt:
             raise make_fetch_error(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)
         return done.stdout
 
-    def _make_options(self) -> list[str]:
+    def _make_apt_options(self) -> list[str]:
         """Return apt options that select the private state directory, and disable the preferences
         and hooks of this machine."""
         return [
@@ -230,7 +230,7 @@ class PrivateApt:
         ]
 
 
-def compare_versions(left: str, right: str) -> int:
+def compare_package_versions(left: str, right: str) -> int:
     """Compare two package versions as dpkg does: 1, 0 or -1 if left is newer, equal or older."""
     if left == right:
         return 0

@@ -250,7 +250,7 @@ def copy_secret_file(source: Path, target: Path) -> None:
     shutil.copymode(source, target)
 
 
-def start_command(
+def start_command_in_root(
     root: Root, command: str, variables: Mapping[str, str], user: bool = False
 ) -> subprocess.Popen[bytes]:
     """Start a shell command in the root directory `root`, with `variables` in its environment. The

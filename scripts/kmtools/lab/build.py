@@ -19,7 +19,7 @@ from kmtools.base.errors import FailedError, UnableError, require_root
 from kmtools.base.paths import ROOT, get_cache_dir, list_sources
 from kmtools.lab import chroot
 from kmtools.lab.cache import flatten_path, hold_cache_lock
-from kmtools.lab.catalogue import Kernel, require_kernel
+from kmtools.lab.catalogue import Kernel, require_unpacked_kernel
 from kmtools.lab.unpack import get_suite_dir
 
 
@@ -41,7 +41,7 @@ def build_modules(
     suite, each with its mount point.
     """
     require_root("building in a suite's tree")
-    kernel = require_kernel(name)
+    kernel = require_unpacked_kernel(name)
     require_module_folder(src)
     objects = get_object_dir(name, src)
     # Each object directory has a lock of its own, because builds of different trees may run in
@@ -55,7 +55,7 @@ def build_modules(
         if kmarkers_source:
             binds.append((get_object_dir(name, kmarkers_source), "kmarkers"))
             words = ["KMARKERS=/kmarkers", *make_args]
-        if run_make(kernel, objects, words, log, binds) != 0:
+        if run_kbuild(kernel, objects, words, log, binds) != 0:
             return 1
         modules = list_built_modules(objects)
         if not modules:
@@ -119,7 +119,7 @@ def list_kernel_binds(kernel: Kernel) -> list[tuple[Path, str]]:
     ]
 
 
-def run_make(
+def run_kbuild(
     kernel: Kernel,
     objects: Path,
     make_args: Sequence[str],

@@ -51,7 +51,7 @@ def is_cache_tagged() -> bool:
     return tag.is_file() and tag.read_text(errors="replace").startswith(TAG_HEAD)
 
 
-def claim_cache() -> None:
+def tag_cache_dir() -> None:
     """Make and tag the cache directory; raise UnableError if it holds files of other programs."""
     cache = get_cache_dir()
     try:
@@ -85,14 +85,14 @@ def clean_cache() -> None:
     if not cache.exists():
         return
     if cache == DEFAULT_CACHE.resolve():
-        claim_cache()
+        tag_cache_dir()
     if not is_cache_tagged():
         raise UnableError(
             f"nothing is removed: {cache} has no {TAG} of kmarkers, so other programs may use it;"
             " fetching a kernel writes this file"
         )
     with _hold_all_cache_locks() as held:
-        names = {entry.name for entry in catalogue.load_kernels()}
+        names = {entry.name for entry in catalogue.load_kernel_entries()}
         names |= {tree.name for tree in cache.glob("kernels/*")}
         for part in CACHE_FOLDERS:
             if (cache / part).is_dir():
@@ -142,7 +142,7 @@ def hold_cache_lock(name: str) -> Iterator[None]:
     """Hold a lock file of the cache directory; wait while another process holds it."""
     path = get_cache_dir() / f"{name}.lock"
     while True:
-        claim_cache()
+        tag_cache_dir()
         with path.open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

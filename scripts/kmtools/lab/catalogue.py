@@ -112,7 +112,7 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
     return entries
 
 
-def load_kernels() -> list[Entry]:
+def load_kernel_entries() -> list[Entry]:
     """Read the entries of all kernels: first the kernels of kernels.txt, then the kernels that the
     user added. The first entry is the default kernel."""
     listed = parse_catalogue(CATALOGUE.read_text(), CATALOGUE.name)
@@ -122,9 +122,9 @@ def load_kernels() -> list[Entry]:
     return listed + [entry for entry in others if entry.name not in names]
 
 
-def find_entry(name: str) -> Entry:
+def find_kernel_entry(name: str) -> Entry:
     """Return the entry of a kernel by name; raise UnableError if there is none."""
-    entries = load_kernels()
+    entries = load_kernel_entries()
     for entry in entries:
         if entry.name == name:
             return entry
@@ -134,7 +134,7 @@ def find_entry(name: str) -> Entry:
 
 def get_default_kernel_name() -> str:
     """Return the name of the default kernel."""
-    return load_kernels()[0].name
+    return load_kernel_entries()[0].name
 
 
 def get_kernel_dir(name: str) -> Path:
@@ -150,10 +150,10 @@ def find_unpacked_kernel(name: str) -> Kernel | None:
     return Kernel(**json.loads(record.read_text()))
 
 
-def require_kernel(name: str) -> Kernel:
+def require_unpacked_kernel(name: str) -> Kernel:
     """Return an unpacked kernel; if the kernel is not unpacked, raise UnableError with the command
     that fetches it."""
-    find_entry(name)
+    find_kernel_entry(name)
     kernel = find_unpacked_kernel(name)
     if kernel is None:
         raise UnableError(f"kernel {name} is not unpacked; run: scripts/kmarkers lab fetch {name}")

@@ -35,10 +35,10 @@ class StatusChannel:
                 lines.append(self._rest)
                 self._rest = b""
             for line in lines:
-                self._handle_status_line(line.decode(errors="replace").rstrip("\r"))
+                self._store_exit_code_or_show_line(line.decode(errors="replace").rstrip("\r"))
         return self.exit_code is not None
 
-    def _handle_status_line(self, line: str) -> None:
+    def _store_exit_code_or_show_line(self, line: str) -> None:
         match = self._exit.fullmatch(line)
         if match:
             self.exit_code = int(match[1])

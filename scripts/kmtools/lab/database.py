@@ -21,8 +21,8 @@ from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import capture_output
 from kmtools.lab.build import build_modules, get_object_dir
-from kmtools.lab.catalogue import Kernel, require_kernel
-from kmtools.lab.unpack import resolve_in_tree
+from kmtools.lab.catalogue import Kernel, require_unpacked_kernel
+from kmtools.lab.unpack import resolve_path_in_tree
 
 NAME = "compile_commands.json"
 # The line with the compiler command in a .cmd file. Kbuild writes such a file for each object.
@@ -75,7 +75,7 @@ def translate_chroot_path(kernel: Kernel, path: str) -> str:
 def read_module_compile_commands(kernel: Kernel, objects: Path) -> Iterator[Command]:
     """Yield an entry of compile_commands.json for each C file of the modules, from the .cmd files
     that Kbuild wrote to the directory `objects`."""
-    headers = resolve_in_tree(kernel.tree, f"/usr/lib/modules/{kernel.release}/build")
+    headers = resolve_path_in_tree(kernel.tree, f"/usr/lib/modules/{kernel.release}/build")
     for record in sorted(objects.rglob(".*.o.cmd")):
         match = SAVED.search(record.read_text())
         found = parse_compile_command(match[1]) if match else None
@@ -115,7 +115,7 @@ def make_database_entry(directory: str, path: Path, options: Sequence[str]) -> C
 
 def write_compile_database(name: str) -> Path:
     """Build the modules for a test kernel, and write compile_commands.json; return its path."""
-    kernel = require_kernel(name)
+    kernel = require_unpacked_kernel(name)
     with tempfile.TemporaryDirectory() as out:
         log = Path(out, "log")
         if build_modules(name, ROOT, Path(out, "modules"), ["KMARKERS_TESTS=m"], log):

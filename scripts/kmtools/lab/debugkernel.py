@@ -20,7 +20,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.lab import chroot
-from kmtools.lab.apt import PrivateApt, compare_versions, print_step
+from kmtools.lab.apt import PrivateApt, compare_package_versions, print_step
 from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, find_unpacked_kernel
 from kmtools.lab.unpack import (
     BUILD_TOOLS,
@@ -107,8 +107,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
             print_step(f"{entry.name}: asking the mirror for {entry.suite}")
             apt = PrivateApt(entry.suite)
             apt.update_lists(anew=unpacked is not None)
-            version = apt.find_version(entry.image)
-            if unpacked and compare_versions(version, unpacked.version) <= 0:
+            version = apt.find_package_version(entry.image)
+            if unpacked and compare_package_versions(version, unpacked.version) <= 0:
                 return unpacked
             tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
             ensure_suite_tree(apt, suite, apt.list_packages_with_dependencies(tools))

@@ -35,7 +35,7 @@ class Share:
     path: Path
     writable: bool = False
 
-    def make_options(self) -> list[str]:
+    def make_virtfs_options(self) -> list[str]:
         """Return QEMU's options for this folder. Inode numbers must be unique in the guest. Files
         in different mounts below the folder may have the same inode number, so QEMU remaps the
         numbers."""

@@ -66,7 +66,7 @@ def list_shares(output: Path) -> list[Share]:
     return [Share("root", Path("/")), Share("output", output.resolve(), writable=True)]
 
 
-def find_host_obstacle(kernel: str) -> str:
+def find_host_guest_obstacle(kernel: str) -> str:
     """Return the reason why a kernel cannot be booted with this machine's root directory and
     /dev/kvm; "" if it can. QEMU is started without a kernel, to find out whether it emulates SVM
     and has 9p."""
@@ -76,11 +76,11 @@ def find_host_obstacle(kernel: str) -> str:
     lacking = find_missing_modules(kernel)
     if lacking:
         return f"kernel {kernel} has no module {', '.join(lacking)}"
-    qemu = emulator.choose_emulator(catalogue.find_entry(kernel).qemu)
+    qemu = emulator.choose_emulator(catalogue.find_kernel_entry(kernel).qemu)
     command = [
         *(*qemu.command, "-accel", "tcg", "-cpu", f"{MODEL},enforce"),
         *("-nodefaults", "-display", "none", "-S", "-monitor", "stdio"),
-        *(option for share in list_shares(Path("/tmp")) for option in share.make_options()),
+        *(option for share in list_shares(Path("/tmp")) for option in share.make_virtfs_options()),
     ]
     try:
         done = subprocess.run(
@@ -103,7 +103,7 @@ def find_host_obstacle(kernel: str) -> str:
 def find_missing_modules(kernel: str) -> list[str]:
     """Return the modules that a guest needs, and that are neither in the kernel's package nor built
     into the kernel."""
-    found = catalogue.require_kernel(kernel)
+    found = catalogue.require_unpacked_kernel(kernel)
     list_file = found.tree / "usr/lib/modules" / found.release / "modules.builtin"
     lines = list_file.read_text().splitlines() if list_file.is_file() else []
     known = {stock.get_module_name(Path(line)) for line in lines}
@@ -111,10 +111,10 @@ def find_missing_modules(kernel: str) -> list[str]:
     return [name for name in (*ROOT_MODULES, *KVM_MODULES) if name not in known]
 
 
-def make_host_request(job: HostJob, scratch: Path) -> Request:
+def make_host_guest_request(job: HostJob, scratch: Path) -> Request:
     """Return the request for a boot that runs a job. The kernel's modules are copied to the folder
     `scratch`; this folder must exist until the guest has started."""
-    kernel = catalogue.require_kernel(job.kernel)
+    kernel = catalogue.require_unpacked_kernel(job.kernel)
     files = scratch / "host"
     copies = stock.copy_package_modules(kernel, (*ROOT_MODULES, *KVM_MODULES), files)
     (files / "order").write_text("".join(f"{copy.name}\n" for copy in copies))

@@ -47,7 +47,7 @@ class Archive:
         bits = stat.S_IMODE(source.stat().st_mode) if mode is None else mode
         self._write_entry(name, stat.S_IFREG | bits, source.read_bytes())
 
-    def add_path(self, source: Path, destination: str) -> None:
+    def add_file_or_directory(self, source: Path, destination: str) -> None:
         """Add a file, or a directory with its content."""
         destination = destination.strip("/")
         if not source.is_dir():
@@ -111,5 +111,5 @@ def write_initramfs(
         for module in sorted(modules):
             archive.add_file(f"modules/{module.name}", module)
         for source, destination in additions:
-            archive.add_path(source, destination)
+            archive.add_file_or_directory(source, destination)
         archive.close()

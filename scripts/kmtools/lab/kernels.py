@@ -20,7 +20,7 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
     a newer version replaces an unpacked kernel. Return the kernel."""
     if entry.role == catalogue.ADDED:
         # The user added this kernel, so it cannot be fetched or updated.
-        return catalogue.require_kernel(entry.name)
+        return catalogue.require_unpacked_kernel(entry.name)
     part, work = (debugkernel, "building") if entry.fragments else (unpack, "fetching")
     kernel: Kernel | None = part.find_complete_kernel(entry)
     if kernel is not None and not update:
@@ -40,11 +40,12 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
     """Fetch or build the kernels `kernel_names`, by default the default kernel; with `update`, also
     replace older versions."""
     entries = [
-        catalogue.find_entry(name) for name in kernel_names or [catalogue.get_default_kernel_name()]
+        catalogue.find_kernel_entry(name)
+        for name in kernel_names or [catalogue.get_default_kernel_name()]
     ]
     # Ignore errors: a read-only cache can be used if all kernels are unpacked already.
     with contextlib.suppress(OSError):
-        cache.claim_cache()
+        cache.tag_cache_dir()
     for entry in entries:
         part = debugkernel if entry.fragments else unpack
         before = part.find_complete_kernel(entry)
@@ -57,11 +58,11 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
         print(said)
 
 
-def print_kernels() -> None:
+def print_kernel_table() -> None:
     """Print a table of all kernels: the Debian or Ubuntu suite, the version, the release if the
     kernel is unpacked, and the Debian suite whose QEMU boots the kernel."""
     rows = [("NAME", "SUITE", "VERSION", "UNPACKED", "QEMU")]
-    for entry in catalogue.load_kernels():
+    for entry in catalogue.load_kernel_entries():
         kernel = catalogue.find_unpacked_kernel(entry.name)
         version = kernel.version if kernel else find_mirror_version(entry)
         release = kernel.release if kernel else "no"
@@ -77,8 +78,8 @@ def find_mirror_version(entry: Entry) -> str:
         return "?"
     try:
         if entry.fragments:
-            return apt.find_version(entry.image)
-        return apt.find_candidates(entry)[0].version
+            return apt.find_package_version(entry.image)
+        return apt.find_image_candidates(entry)[0].version
     except NotOnMirrorError:
         return "gone"
     except FetchError:

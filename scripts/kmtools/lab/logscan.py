@@ -78,7 +78,7 @@ _HARMLESS = re.compile("|".join(f"(?:{pattern})" for pattern in HARMLESS_PATTERN
 FOREIGN_BEGIN, FOREIGN_END = "kmarkers-job: foreign code begins", "kmarkers-job: foreign code ends"
 
 
-def scan_log(log: str) -> list[str]:
+def find_fault_lines(log: str) -> list[str]:
     """Return the lines of a kernel log that report a fault, except between FOREIGN_BEGIN and
     FOREIGN_END."""
     lines = log.splitlines()

@@ -125,7 +125,7 @@ def read_register(name: str, registers: str) -> int:
 def read_memory(monitor: Monitor, cpu: int, address: int, count: int, size: str = "g") -> list[int]:
     """Read `count` words of memory through a CPU's page tables. Return fewer words if a page is not
     mapped."""
-    said = monitor.execute_human(f"x /{count}{size}x 0x{address:x}", cpu)
+    said = monitor.execute_hmp_command(f"x /{count}{size}x 0x{address:x}", cpu)
     lines = [line.partition(":")[2] for line in said.splitlines()]
     return [int(word, 16) for line in lines for word in re.findall(r"\b0x([0-9a-f]+)", line)]
 
@@ -183,7 +183,9 @@ def inspect_guest(monitor: Monitor) -> list[Cpu]:
         raise MonitorError(f"the emulator says that the guest is {state}")
     monitor.execute("stop")
     try:
-        shown = re.split(r"^CPU#(\d+)$", monitor.execute_human("info registers -a"), flags=re.M)
+        shown = re.split(
+            r"^CPU#(\d+)$", monitor.execute_hmp_command("info registers -a"), flags=re.M
+        )
         pairs = zip(shown[1::2], shown[2::2], strict=True)
         return [inspect_cpu(monitor, int(number), registers) for number, registers in pairs]
     finally:

@@ -32,7 +32,14 @@ from kmtools.lab.channel import StatusChannel
 from kmtools.lab.emulator import Emulator, Share
 from kmtools.lab.look import Finding
 from kmtools.lab.qmp import Monitor, ShutdownWatch, inject_nmis
-from kmtools.lab.result import LOOK_LOG, TIME_UP, VM_JSON, Result, judge_result, read_log
+from kmtools.lab.result import (
+    LOOK_LOG,
+    TIME_UP,
+    VM_JSON,
+    Result,
+    judge_boot_result,
+    read_serial_log,
+)
 from kmtools.lab.secureboot import BootFiles
 from kmtools.lab.watch import Watch
 
@@ -116,7 +123,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
         raise UnableError("Bochs supports neither NMIs nor the tier icount nor Secure Boot")
-    kernel = catalogue.require_kernel(request.kernel)
+    kernel = catalogue.require_unpacked_kernel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
     cmdline = f"{cmdline} {request.append}".strip()
@@ -124,10 +131,10 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
         _refuse_foreign_results(request.out)
         stack.enter_context(hold_lock(request.out / LOCK, busy))
-        _remove_old_files(request.out)
+        _remove_files_of_earlier_boot(request.out)
         scratch = Path(name)
         archive = scratch / "initramfs"
-        additions = [*request.additions, *write_guest_files(request, scratch)]
+        additions = [*request.additions, *write_guest_etc_files(request, scratch)]
         files = _prepare_boot_files(request, kernel, scratch)
         try:
             initramfs.write_initramfs(archive, request.job, files.modules, additions)
@@ -135,9 +142,9 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
             raise UnableError(f"cannot write {archive}: {explain_error(error)}") from error
         # Choose the accelerator only once, because the choice may start QEMU or boot a kernel.
         request = replace(request, accel=_choose_accel(request))
-        start = _prepare_bochs if request.bochs else _prepare_qemu
+        start = _prepare_bochs_command if request.bochs else _prepare_qemu_command
         running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
-        _write_description(request, running, kernel.release, cmdline)
+        _write_vm_json(request, running, kernel.release, cmdline)
         if request.nmi:
             status = request.out / "status.log"
             stack.enter_context(inject_nmis(scratch / NMI_SOCKET, request.nmi, status))
@@ -149,7 +156,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         stack.callback(watch.close)
         channel = StatusChannel(request.out / "status.log", nonce, show)
         result = _run_emulator(running, request, channel, watch)
-        judge_result(result, request.out)
+        judge_boot_result(result, request.out)
         if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
             raise UnableError(
                 f"{request.out}: no disk space left for the logs; free some and run the command "
@@ -167,11 +174,11 @@ def _choose_accel(request: Request) -> str:
     return request.accel or find_usable_accel(request.kernel).name
 
 
-def _prepare_qemu(
+def _prepare_qemu_command(
     request: Request, files: BootFiles, archive: Path, cmdline: str, scratch: Path
 ) -> Emulator:
     """Return QEMU with the command line for a boot."""
-    qemu = emulator.choose_emulator(catalogue.find_entry(request.kernel).qemu)
+    qemu = emulator.choose_emulator(catalogue.find_kernel_entry(request.kernel).qemu)
     options = emulator.make_accelerator_options(
         _choose_accel(request), request.tier, request.cpus, request.one_thread, request.model
     )
@@ -183,7 +190,7 @@ def _prepare_qemu(
         *("-kernel", str(files.image), "-initrd", str(archive), "-append", cmdline),
         *_make_serial_options(request.out),
         *Monitor.make_socket_options(scratch / WATCH_SOCKET),
-        *(option for share in request.shares for option in share.make_options()),
+        *(option for share in request.shares for option in share.make_virtfs_options()),
         *(TERMINAL if request.terminal else ()),
     ]
     if request.nmi:
@@ -196,25 +203,27 @@ def _prepare_qemu(
     return replace(qemu, command=tuple(command))
 
 
-def _prepare_bochs(
+def _prepare_bochs_command(
     request: Request, files: BootFiles, archive: Path, cmdline: str, scratch: Path
 ) -> Emulator:
     """Write the CD image for a boot under Bochs; return Bochs with its command line."""
     logs = _list_serial_logs(request.out)
     guest = Guest(request.bochs, files.image, archive, cmdline, request.cpus, request.memory, logs)
-    return bochs.prepare_bochs_boot(catalogue.find_entry(request.kernel).qemu, guest, scratch)
+    return bochs.prepare_bochs_boot(
+        catalogue.find_kernel_entry(request.kernel).qemu, guest, scratch
+    )
 
 
 def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) -> Accel:
     """Return the accelerator KVM if a kernel boots under KVM on this machine, else QEMU's emulator.
     `show` is called with a message before a trial boot. The result is cached; see
     accel.choose_accel()."""
-    qemu = emulator.choose_emulator(catalogue.find_entry(kernel).qemu)
+    qemu = emulator.choose_emulator(catalogue.find_kernel_entry(kernel).qemu)
 
     def boot_under_kvm() -> Result:
         if show:
             show(f"vm: trying kernel {kernel} under KVM, at most {accel.TRIAL_BOOT_SECONDS:.0f} s")
-        out = accel.get_trial_folder(kernel)
+        out = accel.get_trial_boot_folder(kernel)
         out.mkdir(parents=True, exist_ok=True)
         job = out / "job"
         job.write_text("exit 0\n")
@@ -224,7 +233,7 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
             result.reason = f"{accel.SILENT} in {accel.TRIAL_BOOT_SECONDS:.0f} s"
         return result
 
-    release = catalogue.require_kernel(kernel).release
+    release = catalogue.require_unpacked_kernel(kernel).release
     return accel.choose_accel(qemu.version, kernel, release, boot_under_kvm)
 
 
@@ -240,7 +249,7 @@ def _refuse_foreign_results(out: Path) -> None:
                 )
 
 
-def _remove_old_files(out: Path) -> None:
+def _remove_files_of_earlier_boot(out: Path) -> None:
     """Remove the files of an earlier run from the output directory."""
     for name in RESULT_FOLDERS:
         shutil.rmtree(out / name, ignore_errors=True)
@@ -262,14 +271,14 @@ def _prepare_boot_files(request: Request, kernel: Kernel, scratch: Path) -> Boot
     files = BootFiles(kernel.image, _list_requested_modules(request))
     if not request.secure_boot:
         return files
-    suite = catalogue.find_entry(request.kernel).qemu
+    suite = catalogue.find_kernel_entry(request.kernel).qemu
     log = request.out / SIGNING_LOG
     return secureboot.prepare_secure_boot(
         kernel, suite, files, scratch, log, request.signed, key=request.key
     )
 
 
-def write_guest_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
+def write_guest_etc_files(request: Request, scratch: Path) -> list[tuple[Path, str]]:
     """Write the files for /etc of the guest: its settings, and the patterns of logscan. Return the
     files as additions for an initramfs. The settings are written twice: as a shell script that sets
     variables, and as plain text. Before the job, the guest's init compares the variables with the
@@ -301,7 +310,7 @@ def _make_serial_options(out: Path) -> list[str]:
     return options
 
 
-def _write_description(request: Request, used: Emulator, release: str, cmdline: str) -> None:
+def _write_vm_json(request: Request, used: Emulator, release: str, cmdline: str) -> None:
     """Write a description of the virtual machine to vm.json."""
     described: dict[str, object] = {
         "qemu": used.version,
@@ -328,7 +337,7 @@ def _run_emulator(
     started = time.monotonic()
     deadline = started + request.timeout
     shutdown = ShutdownWatch()
-    options = () if request.bochs else shutdown.make_options()
+    options = () if request.bochs else shutdown.make_qmp_options()
     with (request.out / "qemu.log").open("w") as log:
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", *running.command, *options],
@@ -341,7 +350,9 @@ def _run_emulator(
         try:
             while process.poll() is None and time.monotonic() < deadline:
                 if not channel.read_new_lines():
-                    result.finding = _confirm_finding(watch.inspect_if_due(), process)
+                    result.finding = _drop_finding_if_emulator_exits(
+                        watch.inspect_cpus_if_due(), process
+                    )
                 elif result.exit_code is None:
                     result.exit_code = channel.exit_code
                     deadline = min(deadline, time.monotonic() + POWEROFF_SECONDS)
@@ -349,13 +360,15 @@ def _run_emulator(
                     break
                 time.sleep(POLL_SECONDS)
             if not result.finding and process.poll() is None and result.exit_code is None:
-                result.finding = _confirm_finding(watch.inspect_at_timeout(), process)
+                result.finding = _drop_finding_if_emulator_exits(
+                    watch.inspect_cpus_at_timeout(), process
+                )
             hung = process.poll() is None
             result.emulator_failed = not hung and process.returncode != running.powered_off
         finally:
             process.kill()
             process.wait()
-    result.shutdown = shutdown.read_reason()
+    result.shutdown = shutdown.read_shutdown_reason()
     channel.read_new_lines(final=True)
     result.exit_code = channel.exit_code
     result.seconds = time.monotonic() - started
@@ -369,10 +382,12 @@ def _run_emulator(
 
 def _has_end_text(request: Request) -> bool:
     """Return True if the console contains the text that ends the boot."""
-    return bool(request.until) and request.until in read_log(request.out / "console.log")
+    return bool(request.until) and request.until in read_serial_log(request.out / "console.log")
 
 
-def _confirm_finding(finding: Finding | None, process: subprocess.Popen[bytes]) -> Finding | None:
+def _drop_finding_if_emulator_exits(
+    finding: Finding | None, process: subprocess.Popen[bytes]
+) -> Finding | None:
     """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS: the
     inspection then failed only because the emulator was about to exit."""
     if finding:

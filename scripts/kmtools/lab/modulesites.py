@@ -157,7 +157,7 @@ class Module:
             (place, name) for place, name in named if name not in ALIASES or place not in places
         ]
 
-    def list_records(self, table: str, size: int) -> Iterator[Position]:
+    def list_table_records(self, table: str, size: int) -> Iterator[Position]:
         """Yield the position of each record, of `size` bytes, in a table."""
         wanted = f".discard_kmarkers_{table}"
         for number, name in enumerate(self.names):
@@ -218,10 +218,10 @@ def _read_imv_and_marker_sites(module: Module) -> Iterator[Site]:
     """Yield the sites of immediate values and of markers, then the markers without a site."""
     markers = {
         marker + STATE_AT: marker
-        for marker in map(module.follow_pointer, module.list_records("markers", 4))
+        for marker in map(module.follow_pointer, module.list_table_records("markers", 4))
     }
     seen = set()
-    for record in module.list_records("imv", SITE_BYTES):
+    for record in module.list_table_records("imv", SITE_BYTES):
         at, key = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)
         marker = markers.get(key)
         seen.add(key)
@@ -254,7 +254,7 @@ def _make_marker_site(module: Module, marker: Position, position: Position | Non
 
 def _read_sdt_sites(module: Module) -> Iterator[Site]:
     for table, size in (("sdt", SITE_BYTES), ("sdtnote", NOTE_BYTES)):
-        for record in module.list_records(table, size):
+        for record in module.list_table_records(table, size):
             at, probe = module.follow_pointer(record), module.follow_pointer(record + KEY_AT)
             flavour = SDT_FLAVOURS[module.read_byte(record + SIZE_AT)]
             if flavour in SDT_BRANCHES:

@@ -79,7 +79,7 @@ class Monitor:
             raise MonitorError("the emulator's monitor sent invalid JSON") from error
         return answer
 
-    def execute_human(self, command: str, cpu: int = 0) -> str:
+    def execute_hmp_command(self, command: str, cpu: int = 0) -> str:
         """Run a command of QEMU's human monitor protocol (HMP) for one CPU; return its output."""
         said = self.execute("human-monitor-command", command_line=command, cpu_index=cpu)
         return str(said).replace("\r", "")
@@ -97,13 +97,13 @@ class ShutdownWatch:
         # QEMU sends events only after this command.
         self._own_end.sendall(b'{"execute": "qmp_capabilities"}\n')
 
-    def make_options(self) -> list[str]:
+    def make_qmp_options(self) -> list[str]:
         """Return the QEMU options for the connection. The QEMU process must inherit the socket
         `end_of_qemu`."""
         number = self.end_of_qemu.fileno()
         return ["-chardev", f"socket,id=shutdown,fd={number}", "-mon", "shutdown,mode=control"]
 
-    def read_reason(self) -> str:
+    def read_shutdown_reason(self) -> str:
         """Return the reason of the event SHUTDOWN, such as "guest-reset"; "" if QEMU sent no such
         event. Close the connection. Call this only after QEMU has ended."""
         self.end_of_qemu.close()

@@ -41,7 +41,7 @@ class Result:
     @property
     def console(self) -> str:
         """The text of the kernel's console."""
-        return read_log(self.out / "console.log")
+        return read_serial_log(self.out / "console.log")
 
     @property
     def under_kvm(self) -> bool:
@@ -53,21 +53,21 @@ class Result:
     @property
     def status(self) -> str:
         """The text of the status channel: the output of the job."""
-        return read_log(self.out / "status.log")
+        return read_serial_log(self.out / "status.log")
 
 
-def read_log(path: Path) -> str:
+def read_serial_log(path: Path) -> str:
     """Read the log of a serial port."""
     if not path.is_file():
         return ""
     return path.read_bytes().decode(errors="replace").replace("\r", "")
 
 
-def judge_result(result: Result, out: Path) -> None:
+def judge_boot_result(result: Result, out: Path) -> None:
     """Set `ok` and `reason` of a result. Unpack the guest's results archive to a folder in `out`:
     to `results` if the run passed, to `results.failed` if it failed."""
     console = result.console
-    result.fault_lines = logscan.scan_log(console)
+    result.fault_lines = logscan.find_fault_lines(console)
     error = _unpack_results(out / "results.tar.gz", out / "results")
     if not result.reason:
         if result.exit_code is None:
@@ -110,7 +110,7 @@ def _unpack_results(archive: Path, target: Path) -> str:
     return ""
 
 
-def print_failure(result: Result) -> None:
+def print_boot_failure(result: Result) -> None:
     """Print on stderr why a run in a test kernel failed, with the relevant lines of its logs."""
     lines = [f"vm: {result.reason}"]
     console = result.console
@@ -118,10 +118,10 @@ def print_failure(result: Result) -> None:
         lines += ["vm: faults in the kernel log:", *logscan.select_fault_context(console)]
     if result.exit_code is None or "power off" in result.reason:
         lines += ["vm: the kernel's last 40 lines:", *console.splitlines()[-40:]]
-    said = read_log(result.out / "qemu.log").strip()
+    said = read_serial_log(result.out / "qemu.log").strip()
     if said:
         lines += ["vm: output of the emulator:", said]
-    if looked := read_log(result.out / LOOK_LOG).strip():
+    if looked := read_serial_log(result.out / LOOK_LOG).strip():
         lines += ["vm: inspections of the guest's CPUs:", *looked.splitlines()[:LOOK_LINES]]
     lines.append(f"vm: logs are in {result.out}")
     print("\n".join(lines), file=sys.stderr)

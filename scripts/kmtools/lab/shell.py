@@ -26,7 +26,7 @@ from kmtools.base.progress import (
 from kmtools.lab import build, catalogue, kernels, stock, tracers
 from kmtools.lab.apt import print_step
 from kmtools.lab.machine import Request, boot, find_usable_accel
-from kmtools.lab.result import Result, print_failure
+from kmtools.lab.result import Result, print_boot_failure
 
 JOB = ROOT / "scripts" / "guest" / "shell.sh"
 MODULES = ROOT / "build" / "modules"
@@ -65,7 +65,7 @@ def count_new_objects(folder: Path, began: float) -> int:
 
 
 @contextmanager
-def show_compilation(folder: Path) -> Iterator[None]:
+def show_compilation_progress(folder: Path) -> Iterator[None]:
     """During the `with` block, show the number of files compiled below `folder`, and the time since
     the beginning of the block."""
     # Subtract more than a timer tick: the kernel sets file times to the time of the last tick.
@@ -110,7 +110,7 @@ def restore_terminal_settings() -> Iterator[None]:
         termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
 
 
-def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
+def run_guest_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     """Boot a kernel, and connect a shell in the guest to this terminal until the shell exits.
 
     Of `request`, only `kernel`, `cpus`, `memory` and `additions` (files for the initramfs) are
@@ -126,15 +126,15 @@ def run_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
         OUT.with_suffix(".lock"),
         "another lab shell of this checkout is open: exit it first, or use another checkout",
     ):
-        return _run_locked_shell(request, folders)
+        return _build_and_run_guest_shell(request, folders)
 
 
-def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
+def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Result:
     """Build the modules, boot a kernel, and connect a shell in the guest to this terminal."""
-    entry = catalogue.find_entry(request.kernel)
+    entry = catalogue.find_kernel_entry(request.kernel)
     kernel = kernels.ensure_kernel(entry)
     print_next_step("building the modules, which takes minutes the first time, else seconds")
-    with show_compilation(build.get_object_dir(entry.name, ROOT)):
+    with show_compilation_progress(build.get_object_dir(entry.name, ROOT)):
         if build_kmarkers_modules(entry.name):
             raise FailedError("the modules cannot be built")
     if folders:
@@ -187,5 +187,5 @@ def _run_locked_shell(request: Request, folders: Sequence[Path]) -> Result:
                 )
             )
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
     return result

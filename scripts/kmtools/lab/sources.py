@@ -41,7 +41,7 @@ class Source:
     components: tuple[str, ...]
     signed_by: str = ""
 
-    def format_line(self, suite: str) -> str:
+    def format_source_line(self, suite: str) -> str:
         """Return a one-line apt source for another suite at the same URI."""
         option = f" [signed-by={self.signed_by}]" if self.signed_by else ""
         return f"deb{option} {self.uri} {suite} main"
@@ -57,12 +57,12 @@ class Mirror:
 
     def list_source_lists(self, suite: str) -> list[list[str]]:
         """Return alternative source lists for a Debian suite, the most complete one first."""
-        lines = [self.archive.format_line(suite)]
+        lines = [self.archive.format_source_line(suite)]
         if suite == "experimental":  # experimental is incomplete by design; dependencies are in sid
-            return [[self.archive.format_line("sid"), *lines]]
+            return [[self.archive.format_source_line("sid"), *lines]]
         if self.security is None:
             return [lines]
-        return [[*lines, self.security.format_line(f"{suite}-security")], lines]
+        return [[*lines, self.security.format_source_line(f"{suite}-security")], lines]
 
 
 def parse_one_line_sources(text: str) -> list[Source]:
@@ -109,15 +109,15 @@ def read_apt_sources(apt_dir: Path = APT_DIR) -> list[Source]:
     return found
 
 
-def read_os_field(name: str) -> str:
+def read_os_release_field(name: str) -> str:
     """Return the value of a field of /etc/os-release."""
     match = re.search(rf'^{name}="?([a-z]+)', OS_RELEASE.read_text(), re.M)
     return match[1] if match else ""
 
 
-def read_codename() -> str:
+def read_machine_codename() -> str:
     """Return the codename of this machine's release; "stable" if /etc/os-release has none."""
-    return read_os_field("VERSION_CODENAME") or "stable"
+    return read_os_release_field("VERSION_CODENAME") or "stable"
 
 
 def choose_mirror(sources: Iterable[Source], release: str) -> Mirror:
@@ -151,8 +151,8 @@ def read_archive_setting(setting: str, distribution: str) -> str:
 def find_debian_mirror() -> Mirror:
     """Return the Debian mirror of this machine's apt configuration, or the mirror in
     KMARKERS_DEBIAN if the machine runs another distribution."""
-    if read_os_field("ID") == DEBIAN:
-        return choose_mirror(read_apt_sources(), read_codename())
+    if read_os_release_field("ID") == DEBIAN:
+        return choose_mirror(read_apt_sources(), read_machine_codename())
     if not Path(DEBIAN_KEYS).is_file():
         raise UnableError(
             f"the keys of Debian's archive are missing: {DEBIAN_KEYS}; run scripts/setup"
@@ -185,9 +185,9 @@ def find_mirror(suite: str) -> Mirror | UbuntuMirror:
     """Return the mirror of a suite of Debian or Ubuntu."""
     if not is_ubuntu(suite):
         return find_debian_mirror()
-    own = read_os_field("ID") == UBUNTU
+    own = read_os_release_field("ID") == UBUNTU
     if own:
-        uri = choose_mirror(read_apt_sources(), read_codename()).archive.uri
+        uri = choose_mirror(read_apt_sources(), read_machine_codename()).archive.uri
     else:
         uri = read_archive_setting(UBUNTU_SETTING, "Ubuntu")
     keys = "usr/share/keyrings/ubuntu-archive-keyring.gpg"

@@ -34,7 +34,7 @@ def parse_kallsyms(text: str) -> Symbols:
     return sorted((int(row[0], 16), row[2]) for row in rows if len(row) == 3 and row[1] in "tTwW")
 
 
-def fetch_symbols(kernel: str, out: Path) -> Symbols:
+def boot_and_read_kallsyms(kernel: str, out: Path) -> Symbols:
     """Boot a kernel, read its /proc/kallsyms, and return its functions."""
     with tempfile.TemporaryDirectory(prefix="kmarkers-symbols-") as scratch:
         job = Path(scratch, "job")
@@ -69,7 +69,10 @@ def add_function_names_to_file(kernel: str, record: Path) -> str:
     text = record.read_text()
     if INT3_ENTRY_LINE.search(text):
         text = add_function_names(
-            text, fetch_symbols(catalogue.find_entry(kernel).name, record.parent / "symbols")
+            text,
+            boot_and_read_kallsyms(
+                catalogue.find_kernel_entry(kernel).name, record.parent / "symbols"
+            ),
         )
         record.write_text(text)
     return text

@@ -44,7 +44,7 @@ HELD = re.compile(r"\bCode: .*?(?:0f <1f> 44 00 00|66 <90>|(?:e9|eb) <)")
 def find_stale_breakpoint(console: str) -> str | None:
     """Return the symbol and offset of an int3 in core kernel text that crashed the kernel and is no
     longer in memory; None if the crash has another cause."""
-    faults = logscan.scan_log(console)
+    faults = logscan.find_fault_lines(console)
     if not faults or not BREAKPOINT.search(faults[0]):
         return None
     lines = console[console.index(faults[0]) :].splitlines()
@@ -60,11 +60,13 @@ def find_kmarkers_frames(console: str, modules: Collection[str]) -> list[str]:
     names = "|".join(re.escape(name) for name in modules)
     frame = re.compile(rf"\+0x[0-9a-f]+/0x[0-9a-f]+ \[(?:{names})[\] ]")
     return [
-        line for line in console.splitlines() if frame.search(line) or has_nameless_address(line)
+        line
+        for line in console.splitlines()
+        if frame.search(line) or has_address_without_symbol(line)
     ]
 
 
-def has_nameless_address(line: str) -> bool:
+def has_address_without_symbol(line: str) -> bool:
     """Return True if a line has an address without a symbol or, in a line that matches FAULT, an
     address in the module area."""
     fault = FAULT.search(line)
@@ -81,7 +83,7 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
         return f"the emulator's: {result.finding.reason}" if result.finding.stale else None
     if result.emulator_failed:
         return "the emulator exited with an error"
-    faults = logscan.scan_log(result.console)
+    faults = logscan.find_fault_lines(result.console)
     if not result.status.strip():
         # The emulator is the cause: the guest's job has printed nothing, so no module of kmarkers
         # was loaded.

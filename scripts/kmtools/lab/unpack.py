@@ -26,7 +26,13 @@ from kmtools.base.files import hold_lock
 from kmtools.base.paths import get_cache_dir
 from kmtools.base.processes import capture_output
 from kmtools.lab import sources
-from kmtools.lab.apt import Candidate, NotOnMirrorError, PrivateApt, compare_versions, print_step
+from kmtools.lab.apt import (
+    Candidate,
+    NotOnMirrorError,
+    PrivateApt,
+    compare_package_versions,
+    print_step,
+)
 from kmtools.lab.cache import hold_cache_lock
 from kmtools.lab.catalogue import Entry, Kernel, find_unpacked_kernel, get_kernel_dir
 
@@ -119,8 +125,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
         apt = PrivateApt(entry.suite)
         apt.update_lists(anew=unpacked is not None)
         problems = []
-        for found in apt.find_candidates(entry):
-            if unpacked and compare_versions(found.version, unpacked.version) <= 0:
+        for found in apt.find_image_candidates(entry):
+            if unpacked and compare_package_versions(found.version, unpacked.version) <= 0:
                 return unpacked
             try:
                 kernel = _unpack_candidate(apt, entry, found)
@@ -207,11 +213,11 @@ def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
     print_step(f"{name}: unpacking {len(debs)} packages to build with")
     with replace_tree(tree) as new:
         unpack_packages(debs, new)
-        _make_chroot_usable(new)
+        _add_missing_chroot_files(new)
         (new / "packages.json").write_text(json.dumps(sorted(packages)) + "\n")
 
 
-def _make_chroot_usable(tree: Path) -> None:
+def _add_missing_chroot_files(tree: Path) -> None:
     """Make the links and files in a chroot that scripts of the packages would have made."""
     binaries = tree / "usr" / "bin"
     for link, target in (("sh", "dash"), ("awk", "mawk")):
@@ -348,10 +354,10 @@ def list_program_files(tree: Path, program: str) -> list[tuple[Path, str]]:
     if listed.returncode:
         raise UnableError(f"{program} cannot run in {tree}: {listed.stderr.strip()}")
     files = [program, LOADER, *LIBRARY.findall(listed.stdout)]
-    return [(resolve_in_tree(tree, file), file) for file in dict.fromkeys(files)]
+    return [(resolve_path_in_tree(tree, file), file) for file in dict.fromkeys(files)]
 
 
-def resolve_in_tree(tree: Path, file: str) -> Path:
+def resolve_path_in_tree(tree: Path, file: str) -> Path:
     """Return the target of a file in a tree: resolve symbolic links as if the tree were /."""
     path = tree / file.lstrip("/")
     for _ in range(9):

@@ -39,7 +39,7 @@ class Watch:
         self._due = 0.0
         self._patience = silence
 
-    def inspect_if_due(self) -> Finding | None:
+    def inspect_cpus_if_due(self) -> Finding | None:
         """Inspect the CPUs if an inspection is due: after a period of silence, or at once after a
         lockup message. Return a finding if the guest hangs."""
         if not self._silence:
@@ -53,7 +53,7 @@ class Watch:
             self._patience = self._silence
         if now < self._due:
             return None
-        return self._inspect_once()
+        return self._inspect_cpus_once()
 
     def _begin_inspection_series(self, due: float) -> None:
         """Discard the inspections so far, and schedule a new series of inspections for the time
@@ -72,7 +72,7 @@ class Watch:
                         return True
         return False
 
-    def _inspect_once(self) -> Finding | None:
+    def _inspect_cpus_once(self) -> Finding | None:
         """Inspect the CPUs once; after the last inspection of the series, return a finding if the
         guest hangs."""
         try:
@@ -93,14 +93,14 @@ class Watch:
             self._begin_inspection_series(time.monotonic() + self._patience)
         return finding_or_none
 
-    def inspect_at_timeout(self) -> Finding | None:
+    def inspect_cpus_at_timeout(self) -> Finding | None:
         """Run a series of inspections of a guest that exceeded its time limit; return a finding if
         the guest hangs."""
         if not self._silence:
             return None
         self._begin_inspection_series(0.0)
         # A series without a finding ends without inspections: a new series has begun.
-        while (finding := self._inspect_once()) is None and self.inspections:
+        while (finding := self._inspect_cpus_once()) is None and self.inspections:
             time.sleep(0.05)
         return finding
 
@@ -112,7 +112,7 @@ class Watch:
             places = ", ".join(f"{rip:x}" for rip in sorted({cpu.rip for cpu in seen}))
             lines.append(f"CPU {number} was at {places}")
         for cpu in self.inspections[-1] if self.inspections else []:
-            lines += [f"CPU {cpu.number}, last inspection:", cpu.registers, *format_stack(cpu)]
+            lines += [f"CPU {cpu.number}, last inspection:", cpu.registers, *format_cpu_stack(cpu)]
         with self._record.open("a") as file:
             file.writelines(f"{line}\n" for line in lines)
 
@@ -123,7 +123,7 @@ class Watch:
             self._monitor = None
 
 
-def format_stack(cpu: Cpu) -> list[str]:
+def format_cpu_stack(cpu: Cpu) -> list[str]:
     """Return lines for the log of inspections: the code addresses on a CPU's stack. If the CPU
     handles an int3, also return the bytes in memory at the int3."""
     code = [f"+{8 * n:03x} {word:x}" for n, word in enumerate(cpu.stack) if word >= CODE_FROM]

@@ -16,7 +16,7 @@ from kmtools.base.paths import ROOT, list_sources
 from kmtools.base.processes import capture_output
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
-from kmtools.lab.build import get_object_dir, run_make, update_source_copy
+from kmtools.lab.build import get_object_dir, run_kbuild, update_source_copy
 from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
 from kmtools.runner.ask import SuiteRequest
@@ -99,7 +99,7 @@ def run_checkpatch(tree: Sources) -> list[str]:
 def prepare_lint_kernel() -> catalogue.Kernel:
     """Return the default test kernel with a build environment that contains sparse and perl. If the
     environment is missing, unpack it first."""
-    entry = catalogue.find_entry(catalogue.get_default_kernel_name())
+    entry = catalogue.find_kernel_entry(catalogue.get_default_kernel_name())
     kernel = kernels.ensure_kernel(entry)
     suite = f"{entry.suite}-lint"
     if not unpack.get_suite_dir(suite).is_dir():
@@ -127,7 +127,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
     with tempfile.TemporaryDirectory() as scratch:
         log = Path(scratch, "log")
         words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", *make_args]
-        code = run_make(kernel, objects, words, log)
+        code = run_kbuild(kernel, objects, words, log)
         text = log.read_text(errors="replace")
     found = kernelsuite.find_warnings(text)
     return found or (text.splitlines()[-10:] if code else [])

@@ -228,7 +228,7 @@ class Bench:
         kernel = self.run.plan.kernel
         self.progress.begin_step(f"fetching kernel {kernel}", "1 to 3 minutes the first time")
         kernels.fetch_kernels([kernel])
-        self.run.require_same_kernel_release(catalogue.require_kernel(kernel).release)
+        self.run.require_same_kernel_release(catalogue.require_unpacked_kernel(kernel).release)
         if "vm" in self.guests:
             found = find_usable_accel(kernel, self.print_step_line)
             self.real_guest = not accel.are_instructions_emulated(found.name)

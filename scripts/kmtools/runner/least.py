@@ -92,7 +92,7 @@ def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     for name, (_, count) in json.loads(times.read_text()).items() if times.is_file() else ():
         if not BOOTS.fullmatch(name) and not name.startswith(LEFT_OUT):
             found[name, ""] = count
-    gates = {entry.name for entry in catalogue.load_kernels() if entry.role == "gates"}
+    gates = {entry.name for entry in catalogue.load_kernel_entries() if entry.role == "gates"}
     for path in sorted(logs.glob("kernel-*/**/status.log")):
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
         if not boot or boot[1] not in gates or not has_short_form(path.parent):

@@ -161,7 +161,7 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a suite for the tracers of the kernel's Debian release and, if this release is not
     Debian 13, a second suite for the tracers of Debian 13."""
     obstacle = kernelsuite.make_boot_check(kernel)
-    own = catalogue.find_entry(kernel).suite
+    own = catalogue.find_kernel_entry(kernel).suite
     return [
         Suite(
             f"tracers-{kernel}" if suite == own else f"tracers-{kernel}-{suite}",

@@ -145,7 +145,7 @@ def judge_flawed_processor_warnings(result: Result) -> Tally:
     for report in REPORT.findall(console):
         its = all(call in report for call in ITS_TRACE)
         tally.add_result(its, f"a warning that is not about ITS thunks: {report.splitlines()[0]}")
-    tally.failed += logscan.scan_log(REPORT.sub("", console))
+    tally.failed += logscan.find_fault_lines(REPORT.sub("", console))
     # The kernel warns while it loads the first module, so the test FIRST_LOAD always fails.
     tally.failed += [name for name in said.failed if name != FIRST_LOAD]
     tally.add_result(result.exit_code is not None, f"the job did not end: {result.reason}")
@@ -194,10 +194,13 @@ def make_bochs_check(kernel: str) -> Callable[[], str]:
     def find_boot_obstacle() -> str:
         if found := kernelsuite.make_boot_check(kernel)():
             return found
-        if f"{OPTION}=y" not in catalogue.require_kernel(kernel).config.read_text().splitlines():
+        if (
+            f"{OPTION}=y"
+            not in catalogue.require_unpacked_kernel(kernel).config.read_text().splitlines()
+        ):
             return f"kernel {kernel} is built without indirect branch tracking ({OPTION})"
         try:
-            bochs.fetch_bochs(catalogue.find_entry(kernel).qemu)
+            bochs.fetch_bochs(catalogue.find_kernel_entry(kernel).qemu)
         except FetchError as error:
             return f"Bochs is missing and cannot be fetched: {error}"
         return ""

@@ -130,7 +130,7 @@ def copy_modules_for_job(
 def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log: Path) -> Tally:
     """Build DKMS packages (all, if `packages` is empty) for a kernel, boot this kernel, and test
     the modules of the packages in it."""
-    kernel = catalogue.require_kernel(kernel_name)
+    kernel = catalogue.require_unpacked_kernel(kernel_name)
     out = log.with_suffix("")
     tally = kernelsuite.build_modules_and_kmlive(
         kernel_name, kernelsuite.MODULES / kernel_name, log.with_name(f"{out.name}-build.log")

@@ -271,7 +271,9 @@ def run_step(session: RootSession, step: Step) -> bool:
     print(f"{label}: {command}{expected}", flush=True)
     log = WORK / f"{label}.log"
     began = time.monotonic()
-    with bareroot.start_command(session.root, command, session.variables, step.user) as process:
+    with bareroot.start_command_in_root(
+        session.root, command, session.variables, step.user
+    ) as process:
         try:
             said = log_output_lines(process, log, label)
             code = process.wait()

@@ -141,7 +141,7 @@ def read_unpublished_results() -> list[KernelResults]:
 
 def list_catalogue_kernels() -> list[Entry]:
     """Return the kernels of kernels.txt, without kernels that the user added with `lab add`."""
-    return [entry for entry in catalogue.load_kernels() if entry.role != catalogue.ADDED]
+    return [entry for entry in catalogue.load_kernel_entries() if entry.role != catalogue.ADDED]
 
 
 def list_guest_suites() -> list[str]:

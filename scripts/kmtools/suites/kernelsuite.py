@@ -20,7 +20,7 @@ from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copie
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import LOOK_LOG, Result, print_failure
+from kmtools.lab.result import LOOK_LOG, Result, print_boot_failure
 from kmtools.runner import ktap, least, registry
 from kmtools.runner.ktap import Tally
 
@@ -151,7 +151,7 @@ def make_boot_check(kernel: str) -> Callable[[], str]:
         if found := chroot.find_chroot_obstacle():
             return found
         try:
-            ensure_kernel(catalogue.find_entry(kernel))
+            ensure_kernel(catalogue.find_kernel_entry(kernel))
         except FetchError as error:
             return f"kernel {kernel} is missing and cannot be fetched: {error}"
         return ""
@@ -218,7 +218,7 @@ def run_job(request: Request, log: Path) -> Tally:
     log.write_text(result.status)
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
         tally.failed.append(result.reason)
     return tally
 
@@ -299,7 +299,7 @@ def build_boot_and_test(
     """Build the modules for the kernel outcome.kernel, boot this kernel and run the suites. Add the
     results to `outcome`, and write the logs to the directory `out`. Run each list of suites in
     `suite_lists` in a boot of its own. Without such lists, run all suites in one boot."""
-    entry = catalogue.find_entry(outcome.kernel)
+    entry = catalogue.find_kernel_entry(outcome.kernel)
     kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose_emulator(entry.qemu).version
@@ -365,7 +365,7 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
     for name, tally in suites.items():
         outcome.suites.setdefault(name, Tally()).add_tally(tally)
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
         # If the run failed only because tests failed, do not add another failure.
         if not (result.exit_code and outcome.tally.failed):
             outcome.add_failure("log", result.reason)

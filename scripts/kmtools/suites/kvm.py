@@ -21,7 +21,7 @@ from typing import Any
 from kmtools.base import processes
 from kmtools.lab import accel, hostguest, userspace
 from kmtools.lab.hostguest import HostJob
-from kmtools.lab.result import VM_JSON, print_failure
+from kmtools.lab.result import VM_JSON, print_boot_failure
 from kmtools.measure import bench
 from kmtools.measure.rundir import UNIT_EMULATED
 from kmtools.runner import ktap
@@ -232,13 +232,13 @@ def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
     remove_files(job.output.rglob("*"))
     retries: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kmarkers-host-") as scratch:
-        request = hostguest.make_host_request(job, Path(scratch))
+        request = hostguest.make_host_guest_request(job, Path(scratch))
         result = kernelsuite.boot_with_retries(request, retries)
     kernelsuite.print_retries(retries)
     log.write_text(result.status)
     tally = PARTS[name].judge(job.output)
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
         tally.failed.append(result.reason)
     return tally
 
@@ -255,7 +255,7 @@ def make_host_check(kernel: str) -> Callable[[], str]:
     this machine's root directory and /dev/kvm, else the reason why the kernel cannot boot."""
 
     def find_obstacle() -> str:
-        return kernelsuite.make_boot_check(kernel)() or hostguest.find_host_obstacle(kernel)
+        return kernelsuite.make_boot_check(kernel)() or hostguest.find_host_guest_obstacle(kernel)
 
     return find_obstacle
 

@@ -23,7 +23,7 @@ from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import print_failure
+from kmtools.lab.result import print_boot_failure
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite, make_one_result_tally
@@ -177,7 +177,7 @@ def judge_load_times(times: dict[str, float]) -> bool:
 def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
     """Build the modules, boot a kernel that loads and unloads each of them `turns` times, and judge
     the times."""
-    kernels.ensure_kernel(catalogue.find_entry(kernel))
+    kernels.ensure_kernel(catalogue.find_kernel_entry(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
     request = Request(
         kernel=kernel,
@@ -190,7 +190,7 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
     )
     result = boot(request)
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")
     print(f"in kernel {kernel} under QEMU: a module of {files} files with {sites} sites")
     return judge_load_times(compute_median_times(result.status.splitlines()))

@@ -141,7 +141,7 @@ def read_results_of_this_version(kernel: str) -> KernelResults:
     """Return the published results of a kernel. Raise FailedError if they are results of another
     version of the kernel."""
     published = kernelpage.read_published_results()[kernel]
-    version = ensure_kernel(catalogue.find_entry(kernel)).version
+    version = ensure_kernel(catalogue.find_kernel_entry(kernel)).version
     if published.version != version:
         raise FailedError(
             f"the published results are of version {published.version}, and this is {version}:"

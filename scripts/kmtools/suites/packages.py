@@ -131,7 +131,7 @@ def copy_packages_to_root(root: Root, log: Path) -> list[Path]:
 def run_root_script(root: Root, suite: str, log: Path) -> Tally:
     """Run tests/packages/root.sh in the root directory of a Debian release; return the results."""
     command = f"sh /srv/root.sh {read_version()} {increase_version(read_version())}"
-    with bareroot.start_command(root, command, {}) as process:
+    with bareroot.start_command_in_root(root, command, {}) as process:
         try:
             said = fresh.log_output_lines(process, log.with_suffix(".root.log"), suite)
             code = process.wait()
@@ -145,8 +145,10 @@ def run_root_script(root: Root, suite: str, log: Path) -> Tally:
 
 def find_release_kernel(suite: str, boot_name: str = PLAIN) -> Entry:
     """Return the kernel of a Debian release. For the boot LATER, return the release's rt kernel."""
-    entry = next(e for e in catalogue.load_kernels() if e.suite == suite and e.role == "gates")
-    return catalogue.find_entry(f"{entry.name}-rt") if boot_name == LATER else entry
+    entry = next(
+        e for e in catalogue.load_kernel_entries() if e.suite == suite and e.role == "gates"
+    )
+    return catalogue.find_kernel_entry(f"{entry.name}-rt") if boot_name == LATER else entry
 
 
 def list_host_script_files(root: Root) -> list[tuple[Path, str]]:

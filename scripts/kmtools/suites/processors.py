@@ -28,7 +28,7 @@ from kmtools.base.progress import format_duration
 from kmtools.lab import bochs, catalogue
 from kmtools.lab.kernels import ensure_kernel
 from kmtools.lab.machine import Request
-from kmtools.lab.result import print_failure
+from kmtools.lab.result import print_boot_failure
 from kmtools.runner import ktap
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -136,7 +136,7 @@ def run_combination_tests(combination: Combination, modules: Path) -> tuple[Tall
     kernelsuite.print_retries(retries)
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
         if not (result.exit_code and tally.failed):
             tally.failed.append(result.reason)
     failed = f"{RED} **{len(tally.failed)} FAILED**" if tally.failed else "0"
@@ -179,7 +179,7 @@ def format_processors_section(combinations: Sequence[Combination], results: Resu
 
 def build_kernel_modules(kernel: str) -> Tally:
     """Build the modules and tests for a kernel."""
-    ensure_kernel(catalogue.find_entry(kernel))
+    ensure_kernel(catalogue.find_kernel_entry(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
     return kernelsuite.build_modules_and_kmlive(
         kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log"

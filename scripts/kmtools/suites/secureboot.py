@@ -31,7 +31,7 @@ USUAL_SECONDS = 150
 
 def boot_signed_kernel(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a signed kernel, and run the job secureboot.sh in it."""
-    files, missing = fetch_tracers(catalogue.find_entry(kernel).suite)
+    files, missing = fetch_tracers(catalogue.find_kernel_entry(kernel).suite)
     unsigned = [(modules / name, f"/unsigned/{name}") for name in UNSIGNED]
     request = Request(
         kernel=kernel,
@@ -98,7 +98,7 @@ def make_firmware_check(kernel: str) -> Callable[[], str]:
         if found := kernelsuite.make_boot_check(kernel)():
             return found
         try:
-            secureboot.fetch_firmware(catalogue.find_entry(kernel).qemu)
+            secureboot.fetch_firmware(catalogue.find_kernel_entry(kernel).qemu)
         except FetchError as error:
             return f"firmware with Secure Boot is missing and cannot be fetched: {error}"
         return ""

@@ -16,7 +16,7 @@ from pathlib import Path
 from kmtools.base.progress import Line
 from kmtools.lab import triage
 from kmtools.lab.machine import Request, boot
-from kmtools.lab.result import Result, print_failure
+from kmtools.lab.result import Result, print_boot_failure
 from kmtools.runner import ktap
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -82,7 +82,7 @@ def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
     log.write_text(result.status)
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
-        print_failure(result)
+        print_boot_failure(result)
         names = [module.stem.replace("-", "_") for module in modules.glob("*.ko")]
         crash = triage.find_emulator_fault(result, names)
         tally.failed.append(f"{result.reason} ({crash})" if crash else result.reason)

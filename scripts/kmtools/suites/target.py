@@ -85,7 +85,9 @@ def make_ssh_request(kernel: str, modules: Path, scratch: Path, key: Path, port:
     }
     for name, text in files.items():
         (scratch / name).write_text(text)
-    driver = copy_network_driver(ensure_kernel(catalogue.find_entry(kernel)), scratch / "e1000.ko")
+    driver = copy_network_driver(
+        ensure_kernel(catalogue.find_kernel_entry(kernel)), scratch / "e1000.ko"
+    )
     return Request(
         kernel=kernel,
         job=kernelsuite.JOBS / "machine.sh",

@@ -27,7 +27,7 @@ TOGETHER = {"modules": "cases", "cases": "modules"}
 def choose_kernel(suite_request: SuiteRequest) -> str:
     """Return the name of the requested kernel, or of the default kernel."""
     return (
-        catalogue.find_entry(suite_request.kernel).name
+        catalogue.find_kernel_entry(suite_request.kernel).name
         if suite_request.kernel
         else catalogue.get_default_kernel_name()
     )
@@ -80,7 +80,7 @@ def boot_and_run_suites(kernel: str, settings: kernelsuite.Settings, log: Path) 
     outcome = Outcome(kernel)
     out = log.with_suffix("")
     modules = kernelsuite.MODULES / kernel
-    entry = catalogue.find_entry(kernel)
+    entry = catalogue.find_kernel_entry(kernel)
     result = kernelsuite.boot_and_run_job(entry, modules, out, outcome, "check.sh", settings)
     kernelsuite.add_boot_results(result, outcome, settings)
     log.write_text(result.status)
@@ -93,7 +93,7 @@ def run_warning_detection_test(kernel: str, log: Path) -> Tally:
     the job in the guest are reported as failed."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
     return kernelsuite.check_warning_is_detected(
-        catalogue.find_entry(kernel), modules, log.with_suffix(""), outcome
+        catalogue.find_kernel_entry(kernel), modules, log.with_suffix(""), outcome
     )
 
 
