@@ -45,7 +45,7 @@ def replace_kernels_txt(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_suites_of_set(set_name: str, kernel: str = "a") -> list[Suite]:
     """Return the suites of the set `set_name` ("short" or "full") for a kernel."""
     rows = registry.select_tests([], set_name)
-    found = registry.make_suites(rows, SuiteRequest(set_name, kernel, {}))
+    found = registry.make_suites_of_tests(rows, SuiteRequest(set_name, kernel, {}))
     return testkernel.insert_build_suites(found)
 
 
@@ -142,7 +142,7 @@ def test_every_test_in_the_registry_is_valid_and_makes_suites(row: registry.Test
     assert set(row.sets.split()) <= set(registry.SETS) and row.sets
     assert set(row.options.split()) <= set(registry.OPTIONS)
     assert row.needs in registry.PROGRAMS
-    assert registry.make_suites([row], SuiteRequest("full", "a", {}))
+    assert registry.make_suites_of_tests([row], SuiteRequest("full", "a", {}))
 
 
 def test_names_of_tests_are_unique() -> None:
@@ -155,7 +155,7 @@ def test_every_guest_suite_is_in_the_list_or_a_job() -> None:
     another job; otherwise the suite never runs."""
     files = {path.stem for path in registry.GUEST_SUITES.glob("*.sh")}
     jobs = "".join(path.read_text() for path in registry.JOB.parent.glob("*.sh"))
-    lists = {name for names in registry.read_guest_suites() for name in names}
+    lists = {name for names in registry.read_suite_names_by_guest() for name in names}
     runs = r"run_suite {0}\b|run_with_core {0}\b|\b{0}\.sh"
     named = {name for name in files if re.search(runs.format(name), jobs)}
     # coexist.sh runs only the suite that KMARKERS_PART names.
@@ -269,7 +269,7 @@ def test_suites_wait_for_the_build_of_their_modules(
 
 
 def test_many_suites_are_split_between_two_guests() -> None:
-    lists = registry.read_guest_suites()
+    lists = registry.read_suite_names_by_guest()
     assert (
         testkernel.split_suites_between_guests([name for names in lists for name in names]) == lists
     )
@@ -292,7 +292,7 @@ def run_check_with_suites(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *suites: Suite
 ) -> tuple[int, list[str]]:
     """Run make check with only these suites; return the exit code and the output lines."""
-    monkeypatch.setattr(registry, "make_suites", lambda *words: list(suites))
+    monkeypatch.setattr(registry, "make_suites_of_tests", lambda *words: list(suites))
     code = main(["check"])
     return code, capsys.readouterr().out.splitlines()
 
@@ -362,18 +362,18 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     (tmp_path / "x" / "boot").mkdir(parents=True)
     status = tmp_path / "x" / "boot" / "status.log"
     status.write_text("# suite: a\nok 1 one\n# note\nnot ok 2 two\nok 3 three # SKIP no\n")
-    assert pace.describe_progress(log, 10) == "3 of 10 results, after three"
-    assert pace.describe_progress(log, 0) == "3 results, after three"
+    assert pace.describe_suite_progress(log, 10) == "3 of 10 results, after three"
+    assert pace.describe_suite_progress(log, 0) == "3 results, after three"
     log.write_text("....s.. [  5%]\n...F [ 62%]\n")
-    assert pace.describe_progress(log, 10) == "62 %"
+    assert pace.describe_suite_progress(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
     assert history.format_forecast("x", 90) == "about 90 s"
-    assert ", about 89 s left" in pace.format_progress("x", log, 1, 90, 10)
+    assert ", about 89 s left" in pace.format_suite_progress("x", log, 1, 90, 10)
     history.add_suite_run("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
     assert again.format_forecast("x", 90) == "about 33 s, 33 s the last time"
     assert again.get_result_count_of_last_run("x") == 10
-    assert "of 10 results" in pace.format_progress("x", tmp_path / "none.log", 1, 33, 10)
+    assert "of 10 results" in pace.format_suite_progress("x", tmp_path / "none.log", 1, 33, 10)
 
 
 def test_remaining_time_is_scaled_by_the_speed_of_the_check(tmp_path: Path) -> None:
@@ -417,7 +417,7 @@ def test_times_of_short_and_full_sets_are_stored_separately(
 ) -> None:
     suite = Suite("one", lambda log: Tally(1), "a thing", usual=1000)
     two = [suite, replace(suite, name="two")]
-    monkeypatch.setattr(registry, "make_suites", lambda *words: two)
+    monkeypatch.setattr(registry, "make_suites_of_tests", lambda *words: two)
     monkeypatch.setattr("os.sched_getaffinity", lambda process: {0})
     first = "(about 1000 s; 33 min 20 s left in all) ..."
     assert main(["check"]) == 0

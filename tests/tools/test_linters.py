@@ -145,7 +145,7 @@ def test_checkpatch_checks_every_c_file(tmp_path: Path, monkeypatch: pytest.Monk
         return [f"{tool}: {files[0]}", "", " "]
 
     monkeypatch.setattr(checkpatch, "ensure_checkpatch", lambda: tmp_path / "checkpatch.pl")
-    monkeypatch.setattr(linters, "run_tool", return_one_finding)
+    monkeypatch.setattr(linters, "run_linter_program", return_one_finding)
     names = ("base/a.c", "base/a.h", "patcher/main.c", "scripts/a.py", "native/a.S")
     found = linters.run_checkpatch(linters.Sources([Path(name) for name in names]))
     assert checked == ["base/a.c", "base/a.h", "patcher/main.c"]
@@ -180,7 +180,7 @@ def test_packages_for_linters_are_unpacked_once(
     ],
 )
 def test_output_of_a_failed_linter_is_returned_as_findings(script: str, found: list[str]) -> None:
-    assert linters.run_tool(["sh", "-c", script], "sh") == found
+    assert linters.run_linter_program(["sh", "-c", script], "sh") == found
 
 
 def test_linter_that_is_not_installed_is_skipped(
@@ -190,7 +190,7 @@ def test_linter_that_is_not_installed_is_skipped(
     tools = {
         "good": lambda _: [],
         "bad": lambda _: ["x:1: y", "x:2: z"],
-        "lame": lambda _: linters.run_tool(["no-such-program"], "lame"),
+        "lame": lambda _: linters.run_linter_program(["no-such-program"], "lame"),
     }
     monkeypatch.setattr(linters, "TOOLS", tools)
     monkeypatch.setattr(linters, "Sources", lambda: None)
@@ -281,7 +281,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
     assert linters.collect_build_warnings(["W=1"], anew=True) == found
     assert calls == [(words, True), (words, False)]
     monkeypatch.setattr(names, "find_all_symbol_faults", lambda root: [f"{root}"])
-    faults = linters.find_symbol_faults()
+    faults = linters.compile_and_find_symbol_faults()
     assert faults == (found or [str(objects)])
 
 

@@ -253,7 +253,7 @@ def test_results_of_several_boots_are_added(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("role", "lists", "boots"),
-    [("debug:kasan", [], 4), ("gates", registry.read_guest_suites(), 2), ("gates", [], 1)],
+    [("debug:kasan", [], 4), ("gates", registry.read_suite_names_by_guest(), 2), ("gates", [], 1)],
 )
 def test_slow_machine_gets_a_longer_time_limit(
     built_laboratory: Path,
@@ -280,7 +280,7 @@ def test_slow_machine_gets_a_longer_time_limit(
             entry, built_laboratory / "modules", built_laboratory, Outcome("k"), {}, lists
         )
         assert [is_slow for _, is_slow in seen] == [slow] * boots
-        every = [name for names in registry.read_guest_suites() for name in names]
+        every = [name for names in registry.read_suite_names_by_guest() for name in names]
         assert " ".join(names for names, _ in seen).split() == (every if boots > 1 else [])
 
 
@@ -300,7 +300,7 @@ def test_all_suites_of_a_kernel_run_in_two_boots(
         matrix.run_suites_in_kernel(
             catalogue.get_default_kernel_name(), keeps, built_laboratory / "x.log"
         )
-    assert seen == [registry.read_guest_suites(), ()]
+    assert seen == [registry.read_suite_names_by_guest(), ()]
     assert (built_laboratory / "kept" / f"{catalogue.get_default_kernel_name()}.json").is_file()
 
 
@@ -441,7 +441,7 @@ def test_results_are_stored_and_published(
     monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
     first = catalogue.load_kernel_entries()[:1]
     monkeypatch.setattr(catalogue, "load_kernel_entries", lambda: first)
-    monkeypatch.setattr(registry, "read_guest_suites", lambda: [["orders"]])
+    monkeypatch.setattr(registry, "read_suite_names_by_guest", lambda: [["orders"]])
     assert main(["publish", "kernels"]) == 2
     with use_fake_qemu(built_laboratory, GOOD):
         assert main(["check", "matrix"]) == 0
@@ -517,7 +517,7 @@ def publish_outdated_results(
         "find_last_suite_change",
         lambda name: "2026-02-02" if name in ("typed", "cases") else "2026-01-01",
     )
-    found = {name: Tally(1) for name in kernelpage.list_guest_suites() if name != "core"}
+    found = {name: Tally(1) for name in kernelpage.list_guest_suite_names() if name != "core"}
     found["many"] = Tally(1, ["many: no"])
     found["run"] = Tally(0, ["run: no"])
     published = KernelResults("6.1", "6.1.9-1", "10.0", "2026-02-01", "01234567", found)
@@ -596,7 +596,7 @@ def test_repeated_suites_of_uncommitted_trees_are_not_published(
 
 
 def test_debug_kernels_run_the_wanted_suites_in_four_boots() -> None:
-    every = registry.read_guest_suites()
+    every = registry.read_suite_names_by_guest()
     parts = kernelsuite.split_suites_for_debug_kernel(every)
     assert len(parts) == 4
     assert [name for part in parts for name in part] == [name for names in every for name in names]

@@ -41,20 +41,23 @@ def test_option_is_read_as_text_words_or_flag(
     value: str | None, words: list[str], flag: bool, whole: str
 ) -> None:
     request = SuiteRequest(options={} if value is None else {"x": value})
-    assert request.get_text("x", "default") == whole
-    assert (request.get_words("x"), request.get_flag("x")) == (words, flag)
+    assert request.get_option_text("x", "default") == whole
+    assert (request.get_option_words("x"), request.is_option_set("x")) == (words, flag)
 
 
 def test_invalid_number_or_choice_of_an_option_is_refused() -> None:
     request = SuiteRequest(options={"n": "12", "zero": "0", "w": "b,a"})
-    assert request.get_number("n", 3) == 12
-    assert (request.get_number("absent", 3), request.get_number("absent", "4")) == (3, 4)
+    assert request.get_option_number("n", 3) == 12
+    assert (request.get_option_number("absent", 3), request.get_option_number("absent", "4")) == (
+        3,
+        4,
+    )
     with pytest.raises(UnableError, match=r"^-o zero: '0' is no whole number above 0$"):
-        request.get_number("zero", 3)
-    assert request.get_choices("w", ("a", "b")) == ["b", "a"]
-    assert request.get_choices("absent", ("a",)) == []
+        request.get_option_number("zero", 3)
+    assert request.get_option_choices("w", ("a", "b")) == ["b", "a"]
+    assert request.get_option_choices("absent", ("a",)) == []
     with pytest.raises(UnableError, match=r"^-o w: 'b' is not one of a, c$"):
-        request.get_choices("w", {"a": 1, "c": 2})
+        request.get_option_choices("w", {"a": 1, "c": 2})
 
 
 @pytest.mark.parametrize(
@@ -225,7 +228,7 @@ def test_output_of_a_logged_suite_is_in_its_log(
         print("words")
         return Tally(2)
 
-    assert suites.make_logged_run(print_and_pass)(tmp_path / "log") == Tally(2)
+    assert suites.make_run_with_output_in_log(print_and_pass)(tmp_path / "log") == Tally(2)
     assert (tmp_path / "log").read_text() == "words\n"
     assert capsys.readouterr().out == ""
     assert suites.make_one_result_tally(True, "a") == Tally(1)
@@ -298,7 +301,7 @@ def test_times_of_a_suite_are_rounded_and_never_zero(tmp_path: Path) -> None:
 )
 def test_progress_is_read_from_the_log(text: str, total: int, shown: str, tmp_path: Path) -> None:
     (tmp_path / "x.log").write_text(text)
-    assert pace.describe_progress(tmp_path / "x.log", total) == shown
+    assert pace.describe_suite_progress(tmp_path / "x.log", total) == shown
 
 
 @pytest.mark.parametrize(
@@ -307,7 +310,7 @@ def test_progress_is_read_from_the_log(text: str, total: int, shown: str, tmp_pa
 def test_progress_has_no_time_left_after_the_expected_end(
     seconds: float, left: str, tmp_path: Path
 ) -> None:
-    shown = pace.format_progress("x", tmp_path / "x.log", seconds, 30, 4)
+    shown = pace.format_suite_progress("x", tmp_path / "x.log", seconds, 30, 4)
     assert shown == f"  x: 0 of 4 results; {seconds} s{left}"
 
 
@@ -370,11 +373,11 @@ def test_hint_has_close_names_or_names_with_the_same_three_letters(
 
 def test_options_of_other_tests_are_refused() -> None:
     rows = [replace(ROW, options="b a"), replace(ROW, options="c b")]
-    registry.check_test_options(["a", "c"], rows)
+    registry.refuse_unknown_test_options(["a", "c"], rows)
     with pytest.raises(UnableError, match=r"^-o d: .* no such option; they have: a, b, c$"):
-        registry.check_test_options(["a", "d"], rows)
+        registry.refuse_unknown_test_options(["a", "d"], rows)
     with pytest.raises(UnableError, match=r"^-o a: .* no such option; they have none$"):
-        registry.check_test_options(["a"], [ROW])
+        registry.refuse_unknown_test_options(["a"], [ROW])
 
 
 @pytest.mark.parametrize(
@@ -430,12 +433,12 @@ def test_function_that_makes_several_suites_is_called_once(
     monkeypatch.setattr(registry, "import_module", return_fake_module)
     rows = [replace(ROW, name="a"), replace(ROW, name="b", make="kmtools.base.files:g")]
     rows += [replace(ROW, name="c")]
-    made: list[object] = [*registry.make_suites(rows, SuiteRequest("short"))]
+    made: list[object] = [*registry.make_suites_of_tests(rows, SuiteRequest("short"))]
     assert made == ["suite of a", "suite of c", "suite of b"]
     assert calls == [("kmtools.base.text", "short", ["a", "c"]),
                      ("kmtools.base.files", "short", ["b"])]  # fmt: skip
     with pytest.raises(UnableError, match=r"^test one is not installed; run scripts/kmarkers"):
-        registry.make_suites([replace(ROW, make="kmtools.base.absent:f")], SuiteRequest())
+        registry.make_suites_of_tests([replace(ROW, make="kmtools.base.absent:f")], SuiteRequest())
 
 
 def test_minimum_of_results_is_read_from_the_table(
@@ -461,8 +464,8 @@ def test_test_with_too_few_results_fails(
 ) -> None:
     monkeypatch.setattr(least, "read_minimum_result_counts", lambda: {("a", ""): 7})
     tally, other = Tally(passed, absent=absent), Tally()
-    least.check_result_count(tally, "a")
-    least.check_result_count(other, "a", "6.1")
+    least.require_minimum_result_count(tally, "a")
+    least.require_minimum_result_count(other, "a", "6.1")
     assert (tally.failed, other.failed) == (failed, [])
 
 

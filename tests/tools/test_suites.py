@@ -208,7 +208,7 @@ def test_output_of_the_second_process_is_not_lost_in_a_log(
         time.sleep(0.5)
         return Tally(1)
 
-    run = suites.make_logged_run(wait_in_first_process)
+    run = suites.make_run_with_output_in_log(wait_in_first_process)
     assert suites.run_all_suites([Suite("one", run), Suite("two", run)]) == Tally(3)
     said = capsys.readouterr().out
     assert ": 1 passed" in said and ": 2 passed" in said

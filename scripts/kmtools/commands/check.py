@@ -84,7 +84,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
             print_tests(tests if args.patterns or args.set else registry.list_tests())
             return DONE
         options = dict(args.options)
-        registry.check_test_options(options, tests)
+        registry.refuse_unknown_test_options(options, tests)
         if args.setup:
             run_setup(tests, args.kernel, args.set == "full")
         form = args.set or ("named" if args.patterns else "short")
@@ -153,7 +153,7 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
     print_accelerator(tests, suite_request)
     clock = Clock()
     total = suite.run_all_suites(
-        insert_build_suites(registry.make_suites(tests, suite_request)),
+        insert_build_suites(registry.make_suites_of_tests(tests, suite_request)),
         suite_request.form,
     )
     print(f"all tests took {clock.format_times()}")

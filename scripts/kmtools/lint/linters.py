@@ -21,7 +21,7 @@ from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_logged_run
+from kmtools.runner.suite import Suite, make_run_with_output_in_log
 from kmtools.suites import kernelsuite
 
 # scripts/setup --lint installs linters here with pip.
@@ -74,7 +74,7 @@ def _is_shell_script(path: Path) -> bool:
     return re.match(rb"#!.*\b(ba|da)?sh\b", first) is not None
 
 
-def run_tool(command: Sequence[object], tool: str) -> list[str]:
+def run_linter_program(command: Sequence[object], tool: str) -> list[str]:
     """Run the command line of a linter in the root of the tree. Return the lines of the linter's
     output if its exit code is not 0, else an empty list. `tool` is the linter's name."""
     program = str(command[0])
@@ -92,7 +92,7 @@ def run_checkpatch(tree: Sources) -> list[str]:
     with tempfile.NamedTemporaryFile() as typedefs:
         paths = tree.list_with_suffix(".c", ".h")
         for words in checkpatch.make_checkpatch_commands(script, paths, Path(typedefs.name)):
-            found += [line for line in run_tool(words, "checkpatch") if line.strip()]
+            found += [line for line in run_linter_program(words, "checkpatch") if line.strip()]
     return found
 
 
@@ -133,7 +133,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
     return found or (text.splitlines()[-10:] if code else [])
 
 
-def find_symbol_faults() -> list[str]:
+def compile_and_find_symbol_faults() -> list[str]:
     """Compile all modules with W=1, and return the compiler's warnings. If the compiler does not
     warn, return a line for each fault in the symbols of the modules (see names.py)."""
     found = collect_build_warnings(["W=1"])
@@ -194,15 +194,21 @@ TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": find_forbidden_version_checks,
     "licence": find_unlicensed_files,
     "layers": lambda _: [*layers.find_layer_violations()],
-    "ruff": lambda _: run_tool([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
-    "format": lambda _: run_tool([*RUFF, "format", "--check", CONCISE, "."], "ruff format"),
-    "mypy": lambda tree: run_tool([*MYPY, *tree.list_with_suffix(".py"), COMMAND], "mypy"),
-    "shellcheck": lambda tree: run_tool([*SHELLCHECK, *tree.list_shell_scripts()], "shellcheck"),
+    "ruff": lambda _: run_linter_program([*RUFF, "check", "--quiet", CONCISE, "."], "ruff"),
+    "format": lambda _: run_linter_program(
+        [*RUFF, "format", "--check", CONCISE, "."], "ruff format"
+    ),
+    "mypy": lambda tree: run_linter_program(
+        [*MYPY, *tree.list_with_suffix(".py"), COMMAND], "mypy"
+    ),
+    "shellcheck": lambda tree: run_linter_program(
+        [*SHELLCHECK, *tree.list_shell_scripts()], "shellcheck"
+    ),
     "checkpatch": run_checkpatch,
     # w1: the kernel's extra compiler warnings. sparse: static checks of address spaces, locks,
     # types.
     "w1": lambda _: collect_build_warnings(["W=1"], anew=True),
-    "names": lambda _: find_symbol_faults(),
+    "names": lambda _: compile_and_find_symbol_faults(),
     "sparse": lambda _: collect_build_warnings(["W=1", "C=2"]),
 }
 
@@ -232,9 +238,11 @@ def run_linters(linters: Iterable[str] = ()) -> Tally:
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which runs the requested linters. If the user named the tests to
     run, the linters print to the terminal, otherwise to the log."""
-    tools = suite_request.get_choices("tools", tuple(TOOLS))
+    tools = suite_request.get_option_choices("tools", tuple(TOOLS))
     what, alone = ", ".join(tools) or "every linter", suite_request.form == "named"
     run = partial(run_linters, tools)
     if alone:
         return [Suite("lint", lambda _: run(), what, find_lint_obstacle, USUAL_SECONDS, loud=True)]
-    return [Suite("lint", make_logged_run(run), what, find_lint_obstacle, USUAL_SECONDS)]
+    return [
+        Suite("lint", make_run_with_output_in_log(run), what, find_lint_obstacle, USUAL_SECONDS)
+    ]

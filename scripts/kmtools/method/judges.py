@@ -42,11 +42,11 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     """Return the suite `name`, "aa" or "bursts", which measures two copies of the same code (A/A).
     The suite "bursts" measures while another process uses a core in bursts."""
     bursts = name == "bursts"
-    blocks = suite_request.get_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
-    budget = choice.parse_budget(suite_request.get_text("budget", f"{BUDGET_SECONDS}s"))
-    some = tuple(suite_request.get_words("benchmarks")) or (DORMANT if bursts else ())
+    blocks = suite_request.get_option_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
+    budget = choice.parse_budget(suite_request.get_option_text("budget", f"{BUDGET_SECONDS}s"))
+    some = tuple(suite_request.get_option_words("benchmarks")) or (DORMANT if bursts else ())
     plan = RunSettings(blocks, budget, some, name if bursts else "")
-    runs = suite_request.get_number("runs", RUNS)
+    runs = suite_request.get_option_number("runs", RUNS)
 
     def judge_identical_code(_: Path) -> Tally:
         build_kmbench()
@@ -61,11 +61,11 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
 def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that runs a neighbour process and meanwhile measures hot loops and
     instructions of known cost."""
-    kinds = suite_request.get_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
-    runs = suite_request.get_number("runs", RUNS)
-    budget = choice.parse_budget(suite_request.get_text("budget", f"{NEIGHBOUR_SECONDS}s"))
-    blocks = suite_request.get_number("blocks", BURSTS_BLOCKS)
-    some = tuple(suite_request.get_words("benchmarks")) or HOT_LOOPS
+    kinds = suite_request.get_option_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
+    runs = suite_request.get_option_number("runs", RUNS)
+    budget = choice.parse_budget(suite_request.get_option_text("budget", f"{NEIGHBOUR_SECONDS}s"))
+    blocks = suite_request.get_option_number("blocks", BURSTS_BLOCKS)
+    some = tuple(suite_request.get_option_words("benchmarks")) or HOT_LOOPS
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
 
     def judge_runs_with_neighbours(log: Path) -> Tally:
@@ -87,8 +87,8 @@ def make_noise_suite(suite_request: SuiteRequest) -> Suite:
         *frequency.CHANGES,
         *latewindows.DISTURBANCES,
     )
-    kinds = suite_request.get_choices("kinds", known) or list(known)
-    runs = suite_request.get_number("runs", SIMULATIONS)
+    kinds = suite_request.get_option_choices("kinds", known) or list(known)
+    runs = suite_request.get_option_number("runs", SIMULATIONS)
 
     def judge_simulated_noise(_: Path) -> Tally:
         return make_one_result_tally(
@@ -108,8 +108,8 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that compares the cost of a site with the cost of a nop in a program without
     kmarkers."""
     blocks, budget = (
-        suite_request.get_number("blocks", FULL["native"]),
-        choice.parse_budget(suite_request.get_text("budget", "60s")),
+        suite_request.get_option_number("blocks", FULL["native"]),
+        choice.parse_budget(suite_request.get_option_text("budget", "60s")),
     )
     plan = RunSettings(blocks, budget, tuple(independent.BENCHMARKS.values()))
 

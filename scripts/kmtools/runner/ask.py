@@ -21,28 +21,30 @@ class SuiteRequest:
     kernel: str = ""
     options: Mapping[str, str] = field(default_factory=dict)
 
-    def get_text(self, name: str, default: str = "") -> str:
+    def get_option_text(self, name: str, default: str = "") -> str:
         """Return the value of an option, or the default if the option has no value."""
         return self.options.get(name) or default
 
-    def get_words(self, name: str) -> list[str]:
+    def get_option_words(self, name: str) -> list[str]:
         """Return the value of an option as a list of words, separated by commas or blanks."""
-        return self.get_text(name).replace(",", " ").split()
+        return self.get_option_text(name).replace(",", " ").split()
 
-    def get_flag(self, name: str) -> bool:
+    def is_option_set(self, name: str) -> bool:
         """Return true if an option has a value other than 0."""
-        return self.get_text(name) not in ("", "0")
+        return self.get_option_text(name) not in ("", "0")
 
-    def get_number(self, name: str, default: int | str) -> int:
+    def get_option_number(self, name: str, default: int | str) -> int:
         """Return the value of an option, which must be a whole number above 0."""
         try:
-            return parse_positive_int(self.get_text(name, str(default)))
+            return parse_positive_int(self.get_option_text(name, str(default)))
         except argparse.ArgumentTypeError as error:
             raise UnableError(f"-o {name}: {error}") from None
 
-    def get_choices(self, name: str, known: Mapping[str, object] | tuple[str, ...]) -> list[str]:
+    def get_option_choices(
+        self, name: str, known: Mapping[str, object] | tuple[str, ...]
+    ) -> list[str]:
         """Return the words of an option; raise UnableError for a word that is not in `known`."""
-        for word in self.get_words(name):
+        for word in self.get_option_words(name):
             if word not in known:
                 raise UnableError(f"-o {name}: {word!r} is not one of {', '.join(known)}")
-        return self.get_words(name)
+        return self.get_option_words(name)

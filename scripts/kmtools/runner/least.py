@@ -34,7 +34,7 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# The setting of a guest by which has_short_form() recognises boots in which suites have their short
+# The setting of a guest by which ran_short_suites() recognises boots in which suites have their short
 # form.
 SHORT_SETTING = "KMARKERS_ORDERS"
 # Prefixes of the names of tests whose number of results depends on the tools of the machine or on
@@ -54,7 +54,7 @@ def read_minimum_result_counts() -> Mapping[Key, int]:
         return {(row["test"], row["kernel"]): int(row["results"]) for row in csv.DictReader(file)}
 
 
-def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
+def require_minimum_result_count(tally: Tally, test: str, kernel: str = "") -> None:
     """Add a failure to the results of a test that has fewer results than its minimum. A test
     that cannot run on this machine at all is not checked."""
     least = read_minimum_result_counts().get((test, kernel), 0)
@@ -62,7 +62,7 @@ def check_result_count(tally: Tally, test: str, kernel: str = "") -> None:
         tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")
 
 
-def check_result_counts_by_suite(
+def require_minimum_result_counts_by_suite(
     suites: dict[str, Tally], kernel: str, requested: Collection[str]
 ) -> None:
     """Add a failure to each suite of a boot that has fewer results than its minimum, and to each
@@ -71,10 +71,10 @@ def check_result_counts_by_suite(
         if name not in suites:
             suites[name] = Tally(failed=[f"{name}: the suite has no result"])
     for name, tally in suites.items():
-        check_result_count(tally, name, kernel)
+        require_minimum_result_count(tally, name, kernel)
 
 
-def has_short_form(boot: Path) -> bool:
+def ran_short_suites(boot: Path) -> bool:
     """Return True if vm.json in the output directory of a boot says that suites had their short
     form."""
     described = boot / VM_JSON
@@ -95,7 +95,7 @@ def count_results_of_last_runs(logs: Path) -> dict[Key, int]:
     gates = {entry.name for entry in catalogue.load_kernel_entries() if entry.role == "gates"}
     for path in sorted(logs.glob("kernel-*/**/status.log")):
         boot = BOOTS.fullmatch(path.relative_to(logs).parts[0])
-        if not boot or boot[1] not in gates or not has_short_form(path.parent):
+        if not boot or boot[1] not in gates or not ran_short_suites(path.parent):
             continue
         suites = ktap.parse_ktap_by_suite(path.read_text(errors="replace").splitlines())
         if any(tally.failed for tally in suites.values()):

@@ -66,9 +66,9 @@ class History:
         # The array is in shared memory, so that a process that is forked later adds to the same
         # sums.
         self._sums = multiprocessing.get_context("fork").Array("d", 2)
-        self._read_file()
+        self._read_stored_times()
 
-    def _read_file(self) -> None:
+    def _read_stored_times(self) -> None:
         """Read the times of suites from the file, in which another process may have stored further
         times."""
         with contextlib.suppress(OSError, ValueError):
@@ -126,19 +126,19 @@ class History:
             with self._path.with_suffix(".lock").open("w") as lock:
                 # The two processes that run suites may write to this file at the same time.
                 fcntl.flock(lock, fcntl.LOCK_EX)
-                self._read_file()
+                self._read_stored_times()
                 self._known[name] = entry
                 write_file_atomically(self._path, json.dumps(self._known, indent=1) + "\n")
 
 
-def remove_logs(log: Path) -> None:
+def remove_suite_logs(log: Path) -> None:
     """Remove the logs of an earlier run of a suite: the file `log`, and the directory with the same
     name without a suffix."""
     log.unlink(missing_ok=True)
     shutil.rmtree(log.with_suffix(""), ignore_errors=True)
 
 
-def describe_progress(log: Path, total: int) -> str:
+def describe_suite_progress(log: Path, total: int) -> str:
     """Return the progress of a suite as text, read from its log: the number of results so far, the
     expected number `total`, and the name of the last result; or the percentage that pytest
     prints."""
@@ -154,22 +154,22 @@ def describe_progress(log: Path, total: int) -> str:
     return ", ".join([f"{done}{of} results", *(f"after {name.strip()}" for name in last)])
 
 
-def format_progress(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
+def format_suite_progress(name: str, log: Path, seconds: float, expected: float, count: int) -> str:
     """Return a line with the progress of the suite `name` after `seconds`, and the time left.
     `expected` and `count` are the expected time in seconds and the expected number of results."""
     rest = expected - seconds
     left = f", about {rest:.0f} s left" if rest > 0 else ""
-    return f"  {name}: {describe_progress(log, count)}; {seconds:.0f} s{left}"
+    return f"  {name}: {describe_suite_progress(log, count)}; {seconds:.0f} s{left}"
 
 
 @contextmanager
-def print_progress(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
+def print_suite_progress(name: str, log: Path, expected: float, count: int) -> Iterator[None]:
     """Print the progress of a suite during the `with` block; `expected` is its expected time in
     seconds, `count` its expected number of results."""
     clock = Clock()
 
     def make_progress_text() -> str:
-        return format_progress(name, log, clock.get_elapsed_seconds(), expected, count)
+        return format_suite_progress(name, log, clock.get_elapsed_seconds(), expected, count)
 
     with print_text_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
         yield

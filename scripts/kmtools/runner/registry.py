@@ -127,7 +127,7 @@ SECONDS = {
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
-def read_guest_suites() -> list[list[str]]:
+def read_suite_names_by_guest() -> list[list[str]]:
     """Return the names of the suites that the job check.sh runs: one list for each of the two
     guests that run these suites."""
     text = JOB.read_text(encoding="utf-8")
@@ -135,7 +135,7 @@ def read_guest_suites() -> list[list[str]]:
     return [names.split() for names in lists]
 
 
-def get_suite_seconds(name: str) -> float:
+def get_usual_suite_seconds(name: str) -> float:
     """Return the usual time of a suite inside the test kernel, in seconds."""
     return SECONDS.get(name, SUITE_SECONDS)
 
@@ -154,10 +154,10 @@ def read_first_comment_sentence(script: Path) -> str:
 def list_guest_tests() -> Iterator[Test]:
     """Yield a test for each suite that check.sh runs."""
     make = "kmtools.suites.testkernel:make_requested_suites"
-    for name in (name for names in read_guest_suites() for name in names):
+    for name in (name for names in read_suite_names_by_guest() for name in names):
         what = read_first_comment_sentence(GUEST_SUITES / f"{name}.sh")
         sets = "full" if name in LONG else "short full"
-        yield Test(name, what, GUEST, sets, make, get_suite_seconds(name), groups="kernel")
+        yield Test(name, what, GUEST, sets, make, get_usual_suite_seconds(name), groups="kernel")
 
 
 def read_test_table() -> Iterator[Test]:
@@ -193,7 +193,7 @@ def select_tests(patterns: Sequence[str], form: str) -> list[Test]:
     return [test for test in tests if test in found]
 
 
-def check_test_options(options: Iterable[str], tests: Sequence[Test]) -> None:
+def refuse_unknown_test_options(options: Iterable[str], tests: Sequence[Test]) -> None:
     """Raise UnableError for an option that none of the tests has."""
     known = sorted({name for test in tests for name in test.options.split()})
     for name in options:
@@ -202,7 +202,7 @@ def check_test_options(options: Iterable[str], tests: Sequence[Test]) -> None:
             raise UnableError(f"-o {name}: these tests have no such option; {there}")
 
 
-def make_suites(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suite]:
+def make_suites_of_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suite]:
     """Return the suites of tests. Each function that makes suites is imported and called once, with
     the names of all the tests that have this function."""
     names: dict[str, list[str]] = {}
@@ -230,7 +230,7 @@ def can_use_kvm(test: Test, suite_request: SuiteRequest) -> bool:
     """Return true if a test, run with these options, boots a test kernel that need not be emulated:
     the test runs in a test kernel, is not one of EMULATED, and the option `where` of random mutants
     is empty or contains KERNEL_MUTANTS."""
-    places = suite_request.get_words("where") if "where" in test.options.split() else []
+    places = suite_request.get_option_words("where") if "where" in test.options.split() else []
     emulated = any(fnmatchcase(test.name, pattern) for pattern in EMULATED)
     return test.where == GUEST and not emulated and (not places or KERNEL_MUTANTS in places)
 

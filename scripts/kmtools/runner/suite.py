@@ -24,7 +24,7 @@ from kmtools.base.processes import run_in_thread
 from kmtools.base.progress import Line, format_duration
 from kmtools.runner import ktap, least
 from kmtools.runner.ktap import Tally
-from kmtools.runner.pace import Clock, History, print_progress, remove_logs
+from kmtools.runner.pace import Clock, History, print_suite_progress, remove_suite_logs
 
 LOGS = ROOT / "build" / "check"
 # The states of a suite in a SuitePool: not started, running, ended.
@@ -67,7 +67,7 @@ def make_one_result_tally(good: bool, what: str) -> Tally:
     return Tally(passed=1) if good else Tally(failed=[what])
 
 
-def make_logged_run(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
+def make_run_with_output_in_log(work: Callable[[], Tally]) -> Callable[[Path], Tally]:
     """Return a function for Suite.run that calls `work` and writes its standard output to the
     log."""
 
@@ -139,12 +139,12 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
             print(f"  SKIP {why}", flush=True)
             return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
         LOGS.mkdir(parents=True, exist_ok=True)
-        remove_logs(log)
+        remove_suite_logs(log)
         expected = history.estimate_seconds(suite.name, suite.usual)
         if suite.loud:
             tally = suite.run(log)
         else:
-            with print_progress(
+            with print_suite_progress(
                 suite.name, log, expected, history.get_result_count_of_last_run(suite.name)
             ):
                 tally = suite.run(log)
@@ -155,7 +155,7 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
     except (*OBSTACLES, FailedError) as error:
         # A failed suite does not stop the other suites.
         tally = Tally(failed=[explain_error(error)])
-    least.check_result_count(tally, suite.name)
+    least.require_minimum_result_count(tally, suite.name)
     print(f"{prefix}{suite.name}: {tally.format_summary()} in {clock.format_times()}", flush=True)
     if not tally.failed:
         history.add_suite_run(suite.name, clock.get_elapsed_seconds(), tally.count, suite.usual)

@@ -180,7 +180,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     would exceed the time limit of their guests."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
-    batches = suite_request.get_number(
+    batches = suite_request.get_option_number(
         "batches", BATCHES if suite_request.form == "named" else FEW_BATCHES
     )
     coexist = make_boot_suites(

@@ -129,7 +129,7 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
 
     def run_coverage(_: Path) -> Tally:
         return make_one_result_tally(
-            measure_coverage(suite_request.get_flag("missing")),
+            measure_coverage(suite_request.is_option_set("missing")),
             f"fewer than {REQUIRED:.0f} % of the lines were executed",
         )
 

@@ -165,7 +165,7 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     """Return a suite for the requested kernel or, if no kernel is requested, for each kernel of
     KERNELS."""
 
-    packages = suite_request.get_words("packages")
+    packages = suite_request.get_option_words("packages")
 
     def find_dkms_obstacle(kernel: str) -> str:
         return fresh.find_root_obstacle() or kernelsuite.make_boot_check(kernel)()

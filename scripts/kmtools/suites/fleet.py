@@ -109,7 +109,7 @@ def judge_fleet_comparison(run_count: int) -> bool:
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which compares as many runs as the option `runs` says."""
-    count = suite_request.get_number("runs", 10000)
+    count = suite_request.get_option_number("runs", 10000)
 
     def run_fleet(_: Path) -> Tally:
         return make_one_result_tally(

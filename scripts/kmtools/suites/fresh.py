@@ -35,7 +35,7 @@ from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_logged_run
+from kmtools.runner.suite import Suite, make_run_with_output_in_log
 
 WORK = ROOT / "build" / "fresh"
 TIMES_PAGE = ROOT / "CONTRIBUTING.md"
@@ -385,10 +385,10 @@ def make_ci_suites() -> list[Suite]:
     bench = partial(run_readme_in_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
     what = "make bench in a minimal Debian 12"
     return [
-        Suite("fresh-bench", make_logged_run(bench), what, find_root_obstacle, 140),
+        Suite("fresh-bench", make_run_with_output_in_log(bench), what, find_root_obstacle, 140),
         Suite(
             "fresh-native",
-            make_logged_run(partial(run_make_native_in_root, "trixie")),
+            make_run_with_output_in_log(partial(run_make_native_in_root, "trixie")),
             "make native in a minimal Debian 13",
             find_root_obstacle,
             60,
@@ -420,15 +420,19 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     found = [suite for suite in make_ci_suites() if suite.name in names]
     if "fresh" not in names:
         return found
-    users = suite_request.get_choices("who", ("root", "user")) or ["root", "user"]
-    roots = suite_request.get_choices("root", SUITES) or list(SUITES)
-    quick, readme = suite_request.get_flag("quick"), suite_request.get_flag("readme")
+    users = suite_request.get_option_choices("who", ("root", "user")) or ["root", "user"]
+    roots = suite_request.get_option_choices("root", SUITES) or list(SUITES)
+    quick, readme = suite_request.is_option_set("quick"), suite_request.is_option_set("readme")
     if readme and quick:
         raise UnableError("-o readme needs the times without QUICK=1: omit -o quick")
 
     def run_readme_commands(_: Path) -> Tally:
         total = run_readme_in_roots(
-            roots, users, suite_request.get_words("step"), quick, suite_request.get_flag("cached")
+            roots,
+            users,
+            suite_request.get_option_words("step"),
+            quick,
+            suite_request.is_option_set("cached"),
         )
         if readme and not total.failed:
             publish_times_in_contributing_md()

@@ -75,9 +75,9 @@ def build_and_run_fuzz_targets(targets: Sequence[str], seconds: int) -> Tally:
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which runs the requested fuzz targets."""
-    targets = suite_request.get_choices("targets", TARGETS) or list(TARGETS)
+    targets = suite_request.get_option_choices("targets", TARGETS) or list(TARGETS)
     # For libFuzzer, 0 seconds means no limit.
-    seconds = suite_request.get_number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)
+    seconds = suite_request.get_option_number("seconds", os.environ.get("FUZZ_SECONDS") or SECONDS)
     usual = 60.0 + seconds * len(targets) / (os.cpu_count() or 1)
     what = f"fuzz targets {', '.join(targets)}, for {seconds} s each"
     return [

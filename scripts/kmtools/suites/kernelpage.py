@@ -144,15 +144,15 @@ def list_catalogue_kernels() -> list[Entry]:
     return [entry for entry in catalogue.load_kernel_entries() if entry.role != catalogue.ADDED]
 
 
-def list_guest_suites() -> list[str]:
+def list_guest_suite_names() -> list[str]:
     """Return the names of all suites that run in a test kernel."""
-    return [name for names in registry.read_guest_suites() for name in names]
+    return [name for names in registry.read_suite_names_by_guest() for name in names]
 
 
 def list_page_columns() -> dict[str, list[str]]:
     """Return the names of the suites in each column of the page."""
     own = {name for names in COLUMNS.values() for name in names}
-    rest = [*OUTSIDE, *(name for name in list_guest_suites() if name not in own)]
+    rest = [*OUTSIDE, *(name for name in list_guest_suite_names() if name not in own)]
     return {**{name: list(names) for name, names in COLUMNS.items()}, TOGETHER: rest}
 
 
@@ -317,7 +317,7 @@ def list_suites_to_repeat(one: KernelResults) -> list[str]:
     last run."""
     return [
         name
-        for name in list_guest_suites()
+        for name in list_guest_suite_names()
         if name not in one.suites or one.suites[name].failed or is_older_than_suite(one, name)
     ]
 
@@ -331,12 +331,12 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
         if one is None:
             tally.add_result(entry.role != "gates", f"kernel {entry.name} was not run")
             continue
-        absent = [name for name in list_guest_suites() if name not in one.suites]
+        absent = [name for name in list_guest_suite_names() if name not in one.suites]
         gates = entry.role == "gates" and absent
         tally.add_result(not gates, f"kernel {entry.name} has no results of {', '.join(absent)}")
         older = [
             name
-            for name in list_guest_suites()
+            for name in list_guest_suite_names()
             if name in one.suites and is_older_than_suite(one, name)
         ]
         tally.add_result(not older, f"kernel {entry.name} ran before {', '.join(older)} changed")

@@ -201,7 +201,8 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     requested kernel."""
     kernel = testkernel.choose_kernel(suite_request)
     numbers = [
-        suite_request.get_number(*one) for one in (("files", 500), ("sites", 10000), ("turns", 7))
+        suite_request.get_option_number(*one)
+        for one in (("files", 500), ("sites", 10000), ("turns", 7))
     ]
     what = f"the load and unload time of a module of {numbers[0]} files with sites"
 

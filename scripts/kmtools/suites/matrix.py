@@ -128,7 +128,7 @@ def store_outcome(outcome: Outcome, published: KernelResults | None = None) -> N
     )  # fmt: skip
     if published:
         # Without failures that belong to no suite, such as `run`: what failed has been run again.
-        kept = [name for name in kernelpage.list_guest_suites() if name in published.suites]
+        kept = [name for name in kernelpage.list_guest_suite_names() if name in published.suites]
         found = replace(
             published,
             suites={name: published.suites[name] for name in kept} | found.suites,
@@ -160,7 +160,7 @@ def run_suites_in_kernel(
     settings = None if full else GATE_SETTINGS
     # Use two boots: if other programs run in parallel, one boot with all suites would exceed its
     # time limit.
-    suite_lists = registry.read_guest_suites() if full else ()
+    suite_lists = registry.read_suite_names_by_guest() if full else ()
     if repeat:
         suite_lists = testkernel.split_suites_between_guests(repeat)
     outcome = kernelsuite.run_kernel_suites(
@@ -185,7 +185,9 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     """
     listed = kernelpage.list_catalogue_kernels()
     default = testkernel.choose_kernel(suite_request)
-    published = kernelpage.read_published_results() if suite_request.get_flag("missing") else {}
+    published = (
+        kernelpage.read_published_results() if suite_request.is_option_set("missing") else {}
+    )
     # The function that runs the suites in a kernel, and the usual time in seconds.
     chosen: dict[str, tuple[Callable[[Path], Tally], float]] = {}
     if "gates" in names:

@@ -61,11 +61,11 @@ def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`. The default seed of the random
     commands is the current time."""
-    seed = suite_request.get_number("seed", int(time.time()))
+    seed = suite_request.get_option_number("seed", int(time.time()))
     default = testkernel.choose_kernel(suite_request)
     found = []
     if "monkey" in names:
-        seconds = suite_request.get_number("seconds", SECONDS)
+        seconds = suite_request.get_option_number("seconds", SECONDS)
         kernels = (default,) if suite_request.kernel else KERNELS
         found += [make_monkey_suite(kernel, "monkey", seconds, seed) for kernel in kernels]
     if "soak-users" in names:

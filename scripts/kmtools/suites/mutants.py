@@ -434,11 +434,13 @@ def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which runs the requested mutants."""
-    wanted = select_mutants(suite_request.get_words("mutants"), suite_request.get_flag("no_kernel"))
+    wanted = select_mutants(
+        suite_request.get_option_words("mutants"), suite_request.is_option_set("no_kernel")
+    )
     kernel = testkernel.choose_kernel(suite_request)
 
     def run_selected_mutants(_: Path) -> Tally:
-        verdicts = run_mutants(wanted, kernel, suite_request.get_flag("model"))
+        verdicts = run_mutants(wanted, kernel, suite_request.is_option_set("model"))
         failures = [verdict.failure for verdict in verdicts if verdict.failure]
         return Tally(len(verdicts) - len(failures), failures)
 

@@ -230,4 +230,4 @@ def make_package_suites(debian_suites: Iterable[str]) -> list[Suite]:
 
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a suite for each requested Debian release, by default for all releases of SUITES."""
-    return make_package_suites(suite_request.get_choices("root", SUITES) or SUITES)
+    return make_package_suites(suite_request.get_option_choices("root", SUITES) or SUITES)

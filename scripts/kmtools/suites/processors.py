@@ -277,8 +277,8 @@ def publish_processor_results() -> None:
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which tests the requested combinations."""
     kernels = [suite_request.kernel] if suite_request.kernel else []
-    numbers = [parse_positive_int(word) for word in suite_request.get_words("numbers")]
-    combinations = select_combinations(kernels, numbers, suite_request.get_flag("missing"))
+    numbers = [parse_positive_int(word) for word in suite_request.get_option_words("numbers")]
+    combinations = select_combinations(kernels, numbers, suite_request.is_option_set("missing"))
     what = f"{len(combinations)} rows of processors, mitigations, CPUs, preemption models"
     usual = sum_combination_seconds(combinations)
     return [

@@ -266,7 +266,7 @@ def order_suites(file: str) -> list[str]:
     module = Path(file).parts[0]
     known = [mutant for mutant in mutants.ALL_MUTANTS if Path(mutant.file).parts[0] == module]
     often = Counter(suite for mutant in known for suite in mutant.suites)
-    suites = [suite for suites in registry.read_guest_suites() for suite in suites]
+    suites = [suite for suites in registry.read_suite_names_by_guest() for suite in suites]
     if module == "native":
         wanted = testkernel.add_needed_suites(mutants.KMLIVE_SUITES)
         return [suite for suite in suites if suite in wanted]
@@ -551,9 +551,9 @@ def find_tools_obstacle(kernel: str) -> str:
 
 def make_random_suite(suite_request: SuiteRequest) -> Suite:
     """Return the suite that judges random mutants."""
-    places = suite_request.get_choices("where", tuple(LIMITS)) or [*LIMITS]
-    number = suite_request.get_number("random", WEEKLY * len(places))
-    seed = suite_request.get_number("seed", int(time.time()))
+    places = suite_request.get_option_choices("where", tuple(LIMITS)) or [*LIMITS]
+    number = suite_request.get_option_number("random", WEEKLY * len(places))
+    seed = suite_request.get_option_number("seed", int(time.time()))
     kernel = testkernel.choose_kernel(suite_request)
     counts = {where: len(range(place, number, len(places))) for place, where in enumerate(places)}
     return Suite(
@@ -571,7 +571,7 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the requested suites: one of hand-chosen mutants, and one of random mutants. If the
     option random, where or seed is given, return only the suite of random mutants."""
-    chosen = any(suite_request.get_text(name) for name in ("random", "where", "seed"))
+    chosen = any(suite_request.get_option_text(name) for name in ("random", "where", "seed"))
     wanted = "mutants-random" in names or chosen
     by_hand = "mutants" in names and not chosen
     found = mutants.make_requested_suites(suite_request, names) if by_hand else []

@@ -109,14 +109,16 @@ def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
     be empty, return only the other list. If `names` has only one suite of a pair in TOGETHER, the
     other suite of the pair is added."""
     wanted = add_needed_suites(names)
-    lists = [[name for name in some if name in wanted] for some in registry.read_guest_suites()]
+    lists = [
+        [name for name in some if name in wanted] for some in registry.read_suite_names_by_guest()
+    ]
     enough = all(map(sum_suite_seconds, lists))
     return lists if enough else [[name for some in lists for name in some]]
 
 
 def sum_suite_seconds(names: Iterable[str]) -> float:
     """Return the usual time of suites in seconds, without the boot."""
-    return sum(registry.get_suite_seconds(name) for name in names)
+    return sum(registry.get_usual_suite_seconds(name) for name in names)
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:

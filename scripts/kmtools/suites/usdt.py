@@ -14,7 +14,7 @@ from functools import partial
 
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
-from kmtools.runner.suite import Suite, make_logged_run
+from kmtools.runner.suite import Suite, make_run_with_output_in_log
 from kmtools.suites import fresh
 from kmtools.suites.fresh import SOURCE, Step
 
@@ -64,12 +64,12 @@ def compare_usdt_programs(programs: Sequence[str]) -> Tally:
 def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which builds and compares the requested programs with USDT
     probes."""
-    programs = suite_request.get_choices("programs", PROGRAMS) or list(PROGRAMS)
+    programs = suite_request.get_option_choices("programs", PROGRAMS) or list(PROGRAMS)
     what = "Debian programs with USDT probes, built with <sys/sdt.h> of kmarkers and of SystemTap"
     return [
         Suite(
             "usdt",
-            make_logged_run(partial(compare_usdt_programs, programs)),
+            make_run_with_output_in_log(partial(compare_usdt_programs, programs)),
             what,
             fresh.find_root_obstacle,
             1500,
