@@ -101,20 +101,23 @@ def test_kernel_without_ibt_or_bochs_is_skipped_with_the_reason(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = catalogue.get_default_kernel_name()
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
+    monkeypatch.setattr(kernelsuite, "make_boot_obstacle_finder", lambda kernel: find_no_obstacle)
     config = catalogue.require_unpacked_kernel(name).config
     config.parent.mkdir(parents=True, exist_ok=True)
     config.write_text("CONFIG_X86=y\n# CONFIG_X86_KERNEL_IBT is not set\n")
-    assert "without indirect branch tracking" in cet.make_bochs_check(name)()
+    assert "without indirect branch tracking" in cet.make_bochs_obstacle_finder(name)()
 
     def raise_fetch_error(suite: str) -> Path:
         raise FetchError("no mirror")
 
     config.write_text(f"CONFIG_X86=y\n{cet.OPTION}=y\n")
     monkeypatch.setattr(bochs, "fetch_bochs", raise_fetch_error)
-    assert "Bochs is missing and cannot be fetched: no mirror" in cet.make_bochs_check(name)()
+    assert (
+        "Bochs is missing and cannot be fetched: no mirror"
+        in cet.make_bochs_obstacle_finder(name)()
+    )
     monkeypatch.setattr(bochs, "fetch_bochs", lambda suite: laboratory)
-    assert not cet.make_bochs_check(name)()
+    assert not cet.make_bochs_obstacle_finder(name)()
 
 
 def test_bochs_settings_have_processor_and_serial_files(

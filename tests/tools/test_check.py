@@ -38,7 +38,7 @@ def replace_kernels_txt(monkeypatch: pytest.MonkeyPatch) -> None:
         catalogue, "load_kernel_entries", lambda: catalogue.parse_catalogue(KERNELS)
     )
     monkeypatch.setattr(
-        "kmtools.suites.kernelsuite.make_boot_check", lambda kernel: find_no_obstacle
+        "kmtools.suites.kernelsuite.make_boot_obstacle_finder", lambda kernel: find_no_obstacle
     )
 
 
@@ -254,7 +254,9 @@ def test_suites_wait_for_the_build_of_their_modules(
 
     monkeypatch.setattr(kernelsuite, "MODULES", modules)
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", build_modules)
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: partial(str, why_not))
+    monkeypatch.setattr(
+        kernelsuite, "make_boot_obstacle_finder", lambda kernel: partial(str, why_not)
+    )
     monkeypatch.setattr("os.sched_getaffinity", lambda process: range(processors))
     users = [
         Suite(name, record_use_of_modules, "a user", usual=100, modules="a")

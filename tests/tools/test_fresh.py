@@ -104,8 +104,8 @@ def test_only_times_of_passed_steps_are_stored(
     monkeypatch.setattr(bareroot, "start_command_in_root", start_without_root)
     for variables, name in (({}, "a"), ({"QUICK": "1"}, "a-quick")):
         session = fresh.RootSession("a", Root(tmp_path, None, None), variables)
-        assert fresh.run_step(session, fresh.Step("good", "echo setup: ready"))
-        assert not fresh.run_step(session, fresh.Step("bad", "echo setup: ready; exit 1"))
+        assert fresh.run_step_in_root(session, fresh.Step("good", "echo setup: ready"))
+        assert not fresh.run_step_in_root(session, fresh.Step("bad", "echo setup: ready; exit 1"))
         assert set(session.times) == {"good", "good set-up"}
         assert session.stored_times_key == name
 

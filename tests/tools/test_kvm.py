@@ -89,8 +89,8 @@ def test_missing_svm_or_kernel_module_is_named_as_obstacle(
     laboratory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = catalogue.get_default_kernel_name()
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
-    find_obstacle = kvm.make_host_check(name)
+    monkeypatch.setattr(kernelsuite, "make_boot_obstacle_finder", lambda kernel: find_no_obstacle)
+    find_obstacle = kvm.make_host_guest_obstacle_finder(name)
     write_fake_qemu(laboratory, WITH_SVM, monkeypatch)
     assert find_obstacle() == (
         f"kernel {name} has no module virtio_pci, 9pnet_virtio, 9p, overlay, kvm, kvm_amd"

@@ -438,7 +438,9 @@ def test_results_are_stored_and_published(
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "0123abcd")
     (built_laboratory / "none").mkdir()
     (built_laboratory / "modules").rename(built_laboratory / "none" / "6.1")
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
+    monkeypatch.setattr(
+        kernelsuite, "make_boot_obstacle_finder", lambda kernel: suites.find_no_obstacle
+    )
     first = catalogue.load_kernel_entries()[:1]
     monkeypatch.setattr(catalogue, "load_kernel_entries", lambda: first)
     monkeypatch.setattr(registry, "read_suite_names_by_guest", lambda: [["orders"]])
@@ -510,7 +512,9 @@ def publish_outdated_results(
     for name, file in (("PAGE", "page.md"), ("KEPT", "kept"), ("STORE", "kernels.json")):
         monkeypatch.setattr(kernelpage, name, built_laboratory / file)
     monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef")
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: suites.find_no_obstacle)
+    monkeypatch.setattr(
+        kernelsuite, "make_boot_obstacle_finder", lambda kernel: suites.find_no_obstacle
+    )
     monkeypatch.setattr(kernelpage, "list_files_changed_since", lambda commit: None)
     monkeypatch.setattr(
         kernelpage,

@@ -482,7 +482,7 @@ def test_c_lines_that_a_test_executes_are_measured(
         assert tests[0] == [name] and tests[1] == [f"{name}out"]
         assert {*tests[2]} == {name, f"{name}out"} and f"{name[:-4]}other" in lines.times.seconds
         # The second measurement must not run the tests.
-        monkeypatch.setattr(testlines, "run_tests", None)
+        monkeypatch.setattr(testlines, "run_pytest_in_tree", None)
     assert not [*tmp_path.rglob("*.gcda")]
 
 
@@ -508,7 +508,7 @@ def test_results_of_an_incomplete_run_are_refused(
         (tmp_path / "log.jsonl").write_text('["a", "passed", 1.0]\n')
         return code
 
-    monkeypatch.setattr(testlines, "run_tests", end_early)
+    monkeypatch.setattr(testlines, "run_pytest_in_tree", end_early)
     with pytest.raises(FailedError, match="not run to the end"):
         testlines.find_passing_tests(tmp_path, [], tmp_path / "log")
     assert not (tmp_path / "log.json").exists()
@@ -524,9 +524,9 @@ def test_all_lines_of_a_statement_or_function_head_are_found() -> None:
 
 def test_suites_of_the_mutated_module_run_first() -> None:
     """The suites that detect mutants of the same module run first, and no suite is left out."""
-    suites = randommutants.order_suites("entry/hit.c")
+    suites = randommutants.order_suites_by_detections("entry/hit.c")
     assert suites[0].startswith("entry")
-    assert sorted(suites) == sorted(randommutants.order_suites("sdt/hit.c"))
+    assert sorted(suites) == sorted(randommutants.order_suites_by_detections("sdt/hit.c"))
 
 
 @pytest.mark.parametrize(
@@ -571,7 +571,7 @@ def test_kernel_mutant_is_judged_by_its_boot(
     monkeypatch.setattr(randommutants, "boot_until_failure", return_failed_case)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "int a;\n")
     judge = randommutants.make_kernel_judge("6.1")
-    with randommutants.apply_text("entry/hit.c", text, tmp_path / "tree"):
+    with randommutants.replace_file_text_temporarily("entry/hit.c", text, tmp_path / "tree"):
         judgement = judge(Change("entry/hit.c", 1, "swap", text), tmp_path / "one.log")
     assert source.read_text() == built.read_text() == "int a;\n"
     if not isinstance(judgement, Judgement):
@@ -619,7 +619,7 @@ def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
     monkeypatch.setattr(randommutants, "list_native_files", lambda *_: {"native/live.c"})
     monkeypatch.setattr(randommutants, "boot_until_failure", record_boot)
     judge = randommutants.make_kernel_judge("6.1")
-    with randommutants.apply_text("native/live.c", text, tmp_path / "tree"):
+    with randommutants.replace_file_text_temporarily("native/live.c", text, tmp_path / "tree"):
         judgement = judge(Change("native/live.c", 1, "swap", text), tmp_path / "one.log")
     if not isinstance(judgement, Judgement):
         judgement = judgement()

@@ -247,10 +247,10 @@ def test_missing_firmware_skips_the_suite(monkeypatch: pytest.MonkeyPatch) -> No
     def raise_fetch_error(suite: str) -> Path:
         raise FetchError("no mirror")
 
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: find_no_obstacle)
+    monkeypatch.setattr(kernelsuite, "make_boot_obstacle_finder", lambda kernel: find_no_obstacle)
     monkeypatch.setattr(secureboot, "fetch_firmware", raise_fetch_error)
     (suite,) = check.make_secureboot_suites(catalogue.get_default_kernel_name(), Path())
     assert suite.obstacle().endswith("is missing and cannot be fetched: no mirror")
-    monkeypatch.setattr(kernelsuite, "make_boot_check", lambda kernel: lambda: "no root")
+    monkeypatch.setattr(kernelsuite, "make_boot_obstacle_finder", lambda kernel: lambda: "no root")
     (suite,) = check.make_secureboot_suites(catalogue.get_default_kernel_name(), Path())
     assert suite.obstacle() == "no root"

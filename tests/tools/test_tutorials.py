@@ -108,10 +108,10 @@ def test_the_keys_that_a_tutorial_prints_are_typed() -> None:
     command = 'sh -c \'printf "press Enter"; read x; printf "press Enter"; read x; echo end\''
     with closing(tutorials.Terminal()) as terminal:
         step = tutorials.Step("$", [command], ["press Enter", "press Enter", "end"])
-        assert terminal.run_step(step) == "press Enter\npress Enter\nend\n"
+        assert terminal.type_step_commands(step) == "press Enter\npress Enter\nend\n"
         step = tutorials.Step("$", [command], ["press Enter^Z", "..."])
-        assert "Stopped" in terminal.run_step(step)
-        assert terminal.run_step(tutorials.Step("$", ["fg"])).endswith("end\n")
+        assert "Stopped" in terminal.type_step_commands(step)
+        assert terminal.type_step_commands(tutorials.Step("$", ["fg"])).endswith("end\n")
 
 
 def test_every_tutorial_has_commands() -> None:

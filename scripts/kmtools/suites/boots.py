@@ -119,7 +119,7 @@ def make_boot_suites(
             f"{setup.name}-{kernel}",
             partial(run_boot_job, kernel, modules, setup, batches),
             setup.what,
-            kernelsuite.make_boot_check(kernel),
+            kernelsuite.make_boot_obstacle_finder(kernel),
             setup.usual * batches / FEW_BATCHES,
         )
         for setup in setups
@@ -160,7 +160,7 @@ def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> 
 def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a suite for the tracers of the kernel's Debian release and, if this release is not
     Debian 13, a second suite for the tracers of Debian 13."""
-    obstacle = kernelsuite.make_boot_check(kernel)
+    obstacle = kernelsuite.make_boot_obstacle_finder(kernel)
     own = catalogue.find_kernel_entry(kernel).suite
     return [
         Suite(

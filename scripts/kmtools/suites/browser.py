@@ -44,7 +44,7 @@ def read_axe_source() -> str:
     return (Path(spec.submodule_search_locations[0]) / "axe.min.js").read_text(encoding="utf-8")
 
 
-def run_axe(page: Any, axe: str, colours: bool) -> Iterator[str]:
+def find_axe_violations(page: Any, axe: str, colours: bool) -> Iterator[str]:
     """Yield the violations that axe-core finds; `axe` is the source of axe-core. Without `colours`,
     the contrast rule is not checked: on a page with all <details> open, this rule takes minutes,
     and look.js computes contrasts, too."""
@@ -54,7 +54,7 @@ def run_axe(page: Any, axe: str, colours: bool) -> Iterator[str]:
         yield f"axe: {one['id']}: {one['help']}: {one['nodes'][0]['html'][:120]}"
 
 
-def check_first_screen(page: Any, height: int) -> Iterator[str]:
+def find_elements_off_first_screen(page: Any, height: int) -> Iterator[str]:
     """Yield a fault for each element of FIRST that is not visible without scrolling."""
     for words in FIRST:
         box = page.locator(words).first.bounding_box() if page.locator(words).count() else None
@@ -65,7 +65,7 @@ def check_first_screen(page: Any, height: int) -> Iterator[str]:
             yield f"first screen: {words} ends at {end:.0f} px, the screen at {height} px"
 
 
-def check_keyboard(page: Any) -> Iterator[str]:
+def find_keyboard_faults(page: Any) -> Iterator[str]:
     """Yield a fault if the Tab key reaches no link, or if the focused element has no outline."""
     reached = set()
     for _ in range(12):
@@ -77,7 +77,7 @@ def check_keyboard(page: Any) -> Iterator[str]:
         yield "keyboard: the focus cannot be seen"
 
 
-def check_page_on_screen(
+def find_page_faults_on_screen(
     context: Any, path: Path, size: tuple[int, int], axe: str
 ) -> Iterator[str]:
     """Yield the faults of a page on one screen; `axe` is the source of axe-core."""
@@ -86,7 +86,7 @@ def check_page_on_screen(
     page.on("pageerror", lambda error: said.append(str(error)))
     page.on("request", lambda one: said.append(one.url) if "file:" not in one.url else None)
     page.goto(path.resolve().as_uri())
-    yield from check_first_screen(page, size[1])
+    yield from find_elements_off_first_screen(page, size[1])
     look = LOOK.read_text(encoding="utf-8")
     look = look[look.index("() =>") :]
     yield from page.evaluate(look)
@@ -98,8 +98,8 @@ def check_page_on_screen(
         page.emulate_media(media="print")
         page.screenshot(path=Path(shots) / f"{name}-print.png", full_page=True)
         page.emulate_media(media="screen")
-    yield from check_keyboard(page)
-    yield from run_axe(page, axe, colours=True)
+    yield from find_keyboard_faults(page)
+    yield from find_axe_violations(page, axe, colours=True)
     page.emulate_media(media="print")
     page.set_viewport_size(PAPER)
     yield from (f"print: {line}" for line in page.evaluate(look))
@@ -107,14 +107,16 @@ def check_page_on_screen(
     page.set_viewport_size({"width": size[0], "height": size[1]})
     page.evaluate(UNFOLD)
     yield from page.evaluate(look)
-    yield from run_axe(page, axe, colours=False)
+    yield from find_axe_violations(page, axe, colours=False)
     if page.evaluate("document.querySelectorAll('*').length") > MOST_NODES:
         yield f"size: more than {MOST_NODES} nodes"
     yield from (f"console: {text}" for text in said)
     page.close()
 
 
-def check_page(browser: Any, path: Path, axe: str, one_screen: bool) -> Iterator[str]:
+def find_faults_on_all_screens(
+    browser: Any, path: Path, axe: str, one_screen: bool
+) -> Iterator[str]:
     """Yield the faults of a page on all screens, or with `one_screen` on the first one; `axe` is
     the source of axe-core."""
     if path.stat().st_size > MOST_BYTES:
@@ -124,7 +126,7 @@ def check_page(browser: Any, path: Path, axe: str, one_screen: bool) -> Iterator
             context = browser.new_context(
                 viewport={"width": width, "height": height}, color_scheme=scheme
             )
-            for line in check_page_on_screen(context, path, (width, height), axe):
+            for line in find_page_faults_on_screen(context, path, (width, height), axe):
                 yield f"{width} {scheme}: {line}"
             context.close()
             if one_screen:
@@ -142,7 +144,7 @@ def main(words: Sequence[str]) -> int:
         found = [
             f"{name}: {line}"
             for name in pages
-            for line in check_page(browser, Path(name), axe, brief)
+            for line in find_faults_on_all_screens(browser, Path(name), axe, brief)
         ]
         browser.close()
     print("\n".join(found))

@@ -187,12 +187,12 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
 }
 
 
-def make_bochs_check(kernel: str) -> Callable[[], str]:
+def make_bochs_obstacle_finder(kernel: str) -> Callable[[], str]:
     """Return a function for Suite.obstacle. The function returns the reason why the kernel cannot
     boot under Bochs on this machine, or "" if the kernel can."""
 
-    def find_boot_obstacle() -> str:
-        if found := kernelsuite.make_boot_check(kernel)():
+    def find_bochs_boot_obstacle() -> str:
+        if found := kernelsuite.make_boot_obstacle_finder(kernel)():
             return found
         if (
             f"{OPTION}=y"
@@ -205,12 +205,12 @@ def make_bochs_check(kernel: str) -> Callable[[], str]:
             return f"Bochs is missing and cannot be fetched: {error}"
         return ""
 
-    return find_boot_obstacle
+    return find_bochs_boot_obstacle
 
 
 def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return the suites of `make check-cet` for a kernel."""
-    cannot = make_bochs_check(kernel)
+    cannot = make_bochs_obstacle_finder(kernel)
 
     return [
         Suite(f"{name}-{kernel}", partial(run, kernel, modules), what, cannot, usual)

@@ -281,7 +281,7 @@ def judge_instruction_counts(
     return tally
 
 
-def compare_boot_counts(kernel: str, modules: Path, log: Path) -> Tally:
+def compare_instruction_counts_of_two_boots(kernel: str, modules: Path, log: Path) -> Tally:
     """Count instructions in two boots with different orders of variants, and compare the counts."""
     runs, unsupported = [], set[str]()
     for seed in (1, 2):
@@ -328,11 +328,11 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     with entry.mk)."""
     kernel = testkernel.choose_kernel(suite_request)
     modules = kernelsuite.MODULES / kernel
-    run = partial(compare_boot_counts, kernel, modules)
+    run = partial(compare_instruction_counts_of_two_boots, kernel, modules)
     what = "instruction counts of all benchmarks are equal in two boots"
     count = partial(count_entry_instructions, kernel, modules)
     entry = "instruction counts of switching recorded functions"
-    obstacle = kernelsuite.make_boot_check(kernel)
+    obstacle = kernelsuite.make_boot_obstacle_finder(kernel)
     return [
         Suite(f"counts-{kernel}", run, what, obstacle, USUAL_SECONDS, modules=kernel),
         Suite(

@@ -41,7 +41,7 @@ NOT_COUNTED = tuple(
 Lines = dict[str, dict[int, int]]
 
 
-def run_checked_command(*words: object) -> str:
+def require_command_success(*words: object) -> str:
     """Run a command in the source tree; return its output. Raise FailedError if the exit code is
     not 0."""
     done = capture_output(words, ROOT)
@@ -50,21 +50,23 @@ def run_checked_command(*words: object) -> str:
     return done.stdout
 
 
-def run_all_tests() -> None:
+def build_and_run_covered_programs() -> None:
     """Build the C test cases, kmbench and the fuzz targets with --coverage, and run them. Build
     from scratch, because all execution counts must begin at 0."""
     shutil.rmtree(OUT, ignore_errors=True)
     main, targets = OUT / "main", OUT / "fuzz"
-    run_checked_command(*build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS))
-    run_checked_command(*build_make_command("fuzz", out=targets, extra=FLAGS))
-    run_checked_command(main / "test", BATCHES)
+    require_command_success(
+        *build_make_command(main / "test", main / "kmbench", out=main, extra=FLAGS)
+    )
+    require_command_success(*build_make_command("fuzz", out=targets, extra=FLAGS))
+    require_command_success(main / "test", BATCHES)
     with tempfile.TemporaryDirectory() as scratch:
-        run_checked_command(
+        require_command_success(
             main / "kmbench", "run", "--blocks", 2, "--out", Path(scratch) / "raw", "empty-loop"
         )
-    run_checked_command(main / "kmbench", "run", "--blocks", 2, "empty-loop")
+    require_command_success(main / "kmbench", "run", "--blocks", 2, "empty-loop")
     for target in TARGETS:
-        run_checked_command(targets / f"fuzz-{target}", INPUTS)
+        require_command_success(targets / f"fuzz-{target}", INPUTS)
 
 
 def read_line_execution_counts(source: str) -> Iterator[tuple[int, int]]:
@@ -74,7 +76,7 @@ def read_line_execution_counts(source: str) -> Iterator[tuple[int, int]]:
         data = OUT / build / Path(source).with_suffix(".gcda")
         if not data.exists():
             continue
-        report = json.loads(run_checked_command("gcov", "--json-format", "--stdout", data))
+        report = json.loads(require_command_success("gcov", "--json-format", "--stdout", data))
         for file in report["files"]:
             if Path(file["file"]).name == Path(source).name:
                 yield from ((line["line_number"], line["count"]) for line in file["lines"])
@@ -84,7 +86,7 @@ def collect_line_execution_counts() -> Lines:
     """Return the execution count of each line of the sources that modules and programs share,
     without the files of NOT_COUNTED."""
     lines: Lines = {}
-    for source in run_checked_command("make", "-s", "-C", "native", "list-shared").split():
+    for source in require_command_success("make", "-s", "-C", "native", "list-shared").split():
         if source.startswith(NOT_COUNTED):
             continue
         counts: dict[int, int] = defaultdict(int)
@@ -119,7 +121,7 @@ def print_coverage(lines: Lines, list_unexecuted: bool) -> float:
 def measure_coverage(list_unexecuted: bool) -> bool:
     """Run all tests and print the coverage, and with `list_unexecuted` the lines that were not
     executed; return True if the coverage is at least REQUIRED per cent."""
-    run_all_tests()
+    build_and_run_covered_programs()
     return print_coverage(collect_line_execution_counts(), list_unexecuted) >= REQUIRED
 
 

@@ -72,7 +72,7 @@ def build_dkms_packages(
     )
     shutil.rmtree(out, ignore_errors=True)
     for step in (LISTS, Step("tools", tools), Step("packages", build_all)):
-        if not fresh.run_step(session, step) and step.name != "packages":
+        if not fresh.run_step_in_root(session, step) and step.name != "packages":
             return session.tally
     text = (fresh.WORK / f"{session.name}-packages.log").read_text(errors="replace")
     tally = Tally()
@@ -168,7 +168,7 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     packages = suite_request.get_option_words("packages")
 
     def find_dkms_obstacle(kernel: str) -> str:
-        return fresh.find_root_obstacle() or kernelsuite.make_boot_check(kernel)()
+        return fresh.find_root_obstacle() or kernelsuite.make_boot_obstacle_finder(kernel)()
 
     return [
         Suite(

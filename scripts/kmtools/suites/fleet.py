@@ -111,11 +111,17 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
     """Return a list of one suite, which compares as many runs as the option `runs` says."""
     count = suite_request.get_option_number("runs", 10000)
 
-    def run_fleet(_: Path) -> Tally:
+    def measure_and_judge_fleet(_: Path) -> Tally:
         return make_one_result_tally(
             judge_fleet_comparison(count), "comparing the runs takes too much time or memory"
         )
 
     return [
-        Suite("fleet", run_fleet, f"time and memory of comparing {count} runs", usual=60, loud=True)
+        Suite(
+            "fleet",
+            measure_and_judge_fleet,
+            f"time and memory of comparing {count} runs",
+            usual=60,
+            loud=True,
+        )
     ]

@@ -261,7 +261,7 @@ def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) ->
                 shown = now
 
 
-def run_step(session: RootSession, step: Step) -> bool:
+def run_step_in_root(session: RootSession, step: Step) -> bool:
     """Run one step in the root directory of `session`; add the result and the time of the step to
     `session`. Return True if the exit code and the output are as expected."""
     label = f"{session.name}-{step.name}"
@@ -348,7 +348,7 @@ def run_readme_in_root(
         for step in steps:
             if step_names and step.name not in {*needed, *step_names, "lists"}:
                 continue
-            if not run_step(session, step) and step.name in {*needed, "lists"}:
+            if not run_step_in_root(session, step) and step.name in {*needed, "lists"}:
                 break
         add_step_times(WORK / "times.json", session.stored_times_key, session.times)
         return session.tally
@@ -364,7 +364,7 @@ def run_make_native_in_root(suite: str) -> Tally:
     build = Step("native", "cd kmarkers && scripts/setup --native && make native")
     with unpack_temporary_root(suite, False, True, {"EXTRA": "-DBENCH_UNTIMED"}) as session:
         for step in (LISTS, install, clone, build):
-            if not run_step(session, step):
+            if not run_step_in_root(session, step):
                 break
         return session.tally
 

@@ -39,7 +39,7 @@ EXPECTED_REASONS: dict[str, str | None] = {
 STOP = "# stop now"
 
 
-def check_hang_report(kind: str, result: Result) -> Tally:
+def judge_hang_report(kind: str, result: Result) -> Tally:
     """Check that a boot with the hang `kind` reported the reason in EXPECTED_REASONS."""
     wanted = EXPECTED_REASONS[kind]
     missed = []
@@ -75,7 +75,7 @@ def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
             control=control,
             silence=SILENCE,
         )
-        return check_hang_report(kind, boot(request, pause_guest_at_stop_line))
+        return judge_hang_report(kind, boot(request, pause_guest_at_stop_line))
 
 
 def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
@@ -92,7 +92,7 @@ def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:
 def make_hang_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a list of one suite, which boots a kernel once for each kind of hang."""
     what = "hung guests are detected, with the reason of the hang"
-    obstacle = kernelsuite.make_boot_check(kernel)
+    obstacle = kernelsuite.make_boot_obstacle_finder(kernel)
     return [Suite(f"hang-{kernel}", partial(boot_hung_guests, kernel, modules), what, obstacle, 65)]
 
 

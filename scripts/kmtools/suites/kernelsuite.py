@@ -143,7 +143,7 @@ def find_warnings(log: str) -> list[str]:
     return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
 
 
-def make_boot_check(kernel: str) -> Callable[[], str]:
+def make_boot_obstacle_finder(kernel: str) -> Callable[[], str]:
     """Return a function for Suite.obstacle. The function returns "" if the kernel can boot on this
     machine, else the reason why the kernel cannot boot (no privileges, no kernel)."""
 

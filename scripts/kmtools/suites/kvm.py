@@ -153,7 +153,7 @@ def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
     return tally
 
 
-def read_json(path: Path) -> dict[str, Any]:
+def read_json_object_if_exists(path: Path) -> dict[str, Any]:
     """Read a JSON object; return an empty one if the file does not exist."""
     found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     return found
@@ -170,9 +170,9 @@ def judge_guests(folder: Path) -> Tally:
     tally = judge_steps(GUESTS, folder)
     log = folder / "suites.log"
     tally.add_tally(ktap.parse_ktap(log.read_text().splitlines() if log.is_file() else []))
-    env = read_json(folder / "env.json")
+    env = read_json_object_if_exists(folder / "env.json")
     described = [
-        ("suites", read_json(folder / "suites" / VM_JSON)),
+        ("suites", read_json_object_if_exists(folder / "suites" / VM_JSON)),
         *(("bench", tier["vm"]) for tier in env.get("tiers", [{"vm": {}}])),
     ]
     for name, vm in described:
@@ -250,12 +250,14 @@ def remove_files(paths: Iterable[Path]) -> None:
             path.unlink()
 
 
-def make_host_check(kernel: str) -> Callable[[], str]:
+def make_host_guest_obstacle_finder(kernel: str) -> Callable[[], str]:
     """Return a function for Suite.obstacle. The function returns "" if the kernel can boot with
     this machine's root directory and /dev/kvm, else the reason why the kernel cannot boot."""
 
     def find_obstacle() -> str:
-        return kernelsuite.make_boot_check(kernel)() or hostguest.find_host_guest_obstacle(kernel)
+        return kernelsuite.make_boot_obstacle_finder(
+            kernel
+        )() or hostguest.find_host_guest_obstacle(kernel)
 
     return find_obstacle
 
@@ -268,7 +270,7 @@ def make_kvm_suites(kernel: str, modules: Path) -> list[Suite]:
             f"{name}-{kernel}",
             partial(run_part, name, kernel, modules),
             part.what,
-            make_host_check(kernel),
+            make_host_guest_obstacle_finder(kernel),
             part.usual,
             calm=True,
         )

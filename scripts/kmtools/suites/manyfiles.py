@@ -116,7 +116,7 @@ def write_module_sources(src: Path, files: int, sites: int) -> None:
     (src / "Kbuild").write_text(f"obj-m := {NAME}.o\n{NAME}-y := {objects}\n")
 
 
-def build_module(kernel: str, files: int, sites: int) -> Path:
+def build_modules_with_and_without_sites(kernel: str, files: int, sites: int) -> Path:
     """Build the generated module and the modules that it needs. Copy the generated module, and
     remove the tables of sites from the copy. Return the directory of the modules."""
     tree, modules = WORK / "tree", WORK / f"modules-{kernel}"
@@ -183,7 +183,7 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
         kernel=kernel,
         job=JOBS / "manyfiles.sh",
         out=WORK / f"boot-{kernel}",
-        modules=build_module(kernel, files, sites),
+        modules=build_modules_with_and_without_sites(kernel, files, sites),
         additions=kernelsuite.list_test_files(),
         settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
         timeout=TIMEOUT_SECONDS,
@@ -212,5 +212,5 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
             f"sites lengthen load and unload by a factor above {LIMIT:.0f}",
         )
 
-    why = kernelsuite.make_boot_check(kernel)
+    why = kernelsuite.make_boot_obstacle_finder(kernel)
     return [Suite("many-files", measure_and_judge_times, what, why, 120, modules=kernel, loud=True)]

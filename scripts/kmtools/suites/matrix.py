@@ -214,7 +214,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
             f"kernel-{kernel}",
             run,
             f"the suites in kernel {kernel}",
-            kernelsuite.make_boot_check(kernel),
+            kernelsuite.make_boot_obstacle_finder(kernel),
             usual,
         )
         for kernel, (run, usual) in chosen.items()

@@ -52,7 +52,7 @@ def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
         f"{name}-{kernel}",
         partial(run_monkey_job, kernel, seconds, seed),
         f"random use of tracefs for {seconds} s, seed {seed}",
-        kernelsuite.make_boot_check(kernel),
+        kernelsuite.make_boot_obstacle_finder(kernel),
         seconds + 60,
         modules=kernel,
     )

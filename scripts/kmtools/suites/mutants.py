@@ -356,7 +356,7 @@ def run_mutant(mutant: Mutant, kernel: str) -> Verdict:
         path.write_text(sound, encoding="utf-8")
 
 
-def check_unchanged_code(mutants: Sequence[Mutant], kernel: str) -> None:
+def require_tests_pass_without_mutants(mutants: Sequence[Mutant], kernel: str) -> None:
     """Check that each mutant can be applied, and that all its tests pass with the unchanged
     code."""
     for mutant in mutants:
@@ -379,7 +379,7 @@ def check_unchanged_code(mutants: Sequence[Mutant], kernel: str) -> None:
             raise MutantError(f"tests fail with the unchanged code: {', '.join(failed)}")
 
 
-def run_model_checker(mutant: Mutant) -> str:
+def run_model_checker_on_mutant(mutant: Mutant) -> str:
     """Run the model checker on the variant of tests/model that has the mutant's fault. Return its
     verdict; empty if there is no such variant, or spin is missing."""
     script = TREE / "tests" / "model" / "run.py"
@@ -396,7 +396,7 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
     """Run mutants; print a row for each mutant as soon as its tests have ended. With `with_model`,
     also run the model checker on the mutant's variant of tests/model."""
     copy_sources()
-    check_unchanged_code(mutants, kernel)
+    require_tests_pass_without_mutants(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
     verdicts = []
     for mutant in mutants:
@@ -408,7 +408,7 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
             verdicts.append(Verdict(mutant, fault=str(error)))
             continue
         if with_model:
-            verdict.by_model = run_model_checker(mutant)
+            verdict.by_model = run_model_checker_on_mutant(mutant)
         caught = ", ".join(verdict.caught) or "SURVIVES"
         print(f"{mutant.name:25} {mutant.what:56} {caught}", flush=True)
         if verdict.by_model:

@@ -74,7 +74,7 @@ def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a list of one suite, which counts the instructions of the benchmark in
     examples/benchmark in a kernel."""
     what = "instruction counts of a benchmark in a module outside this tree"
-    why = kernelsuite.make_boot_check(kernel)
+    why = kernelsuite.make_boot_obstacle_finder(kernel)
     return [
         Suite(
             f"module-{kernel}", partial(check_example_counts, kernel, modules), what, why, SECONDS

@@ -89,7 +89,7 @@ def build_later_packages(log: Path) -> list[Path]:
 
 
 @contextmanager
-def unpack_temporary_root(suite: str) -> Iterator[Root]:
+def unpack_package_test_root(suite: str) -> Iterator[Root]:
     """Unpack the root directory of a minimal system of a Debian release, and remove this directory
     at the end of the `with` block."""
     WORK.mkdir(parents=True, exist_ok=True)
@@ -196,7 +196,7 @@ def run_package_tests(suite: str, log: Path) -> Tally:
     """Test the packages in a minimal system of a Debian release, and the modules in the kernels of
     this release."""
     log.write_text("")
-    with unpack_temporary_root(suite) as root:
+    with unpack_package_test_root(suite) as root:
         tally = run_lintian(copy_packages_to_root(root, log), log.with_suffix(".lintian.log"))
         tally.add_tally(run_root_script(root, suite, log))
         for boot_name in (PLAIN, ENROLLED, REFUSED, LATER):
@@ -211,7 +211,7 @@ def find_packages_obstacle(suite: str) -> str:
         return why
     if shutil.which("dh_dkms") is None:
         return "packages cannot be built: run scripts/setup --packages"
-    return secureboot.make_firmware_check(find_release_kernel(suite).name)()
+    return secureboot.make_firmware_obstacle_finder(find_release_kernel(suite).name)()
 
 
 def make_package_suites(debian_suites: Iterable[str]) -> list[Suite]:

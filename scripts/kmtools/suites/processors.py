@@ -177,7 +177,7 @@ def format_processors_section(combinations: Sequence[Combination], results: Resu
     return "\n".join([*lines, "", summary]) + "\n"
 
 
-def build_kernel_modules(kernel: str) -> Tally:
+def build_processor_test_modules(kernel: str) -> Tally:
     """Build the modules and tests for a kernel."""
     ensure_kernel(catalogue.find_kernel_entry(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
@@ -228,7 +228,7 @@ def run_combinations(combinations: Sequence[Combination]) -> Tally:
         print(f"{place} (about {left} left) ...", flush=True)
         try:
             if combination.kernel not in built:
-                built[combination.kernel] = build_kernel_modules(combination.kernel)
+                built[combination.kernel] = build_processor_test_modules(combination.kernel)
                 total.add_tally(built[combination.kernel])
             if built[combination.kernel].failed:
                 continue

@@ -184,7 +184,7 @@ def judge_by_quick_tests(times: TestTimes, tests: Sequence[str], log: Path) -> J
     chosen = times.choose_quick_tests(tests)
     if not chosen:
         return Judgement()
-    code = testlines.run_tests(TREE, ["-x", *chosen], log, times.get_time_limit(chosen))
+    code = testlines.run_pytest_in_tree(TREE, ["-x", *chosen], log, times.get_time_limit(chosen))
     if code == 0:
         return Judgement(seen_by=chosen)
     said = log.read_text(errors="replace")
@@ -213,13 +213,13 @@ def judge_by_compiler(change: Change, out: Path, log: Path) -> Judgement | None:
     lax = build_make_command(path, out=out, tree=TREE, extra="-Wno-error")
     strict = compile_object(make, path, log)
     new = strict or compile_object(lax, path, log)
-    with apply_text(change.file, read_unchanged_text(change.file), TREE):
+    with replace_file_text_temporarily(change.file, read_unchanged_text(change.file), TREE):
         if new is None or new == compile_object(make, path, log):
             return Judgement(counted=False)
     return None if strict else Judgement("a warning of the compiler")
 
 
-def run_test_program(log: Path) -> str:
+def build_and_run_test_program(log: Path) -> str:
     """Build and run the C test cases in user space until the first failure; return this failure, or
     ""."""
     program = mutants.build_test_program(Environment.USER, log)
@@ -242,15 +242,15 @@ def make_native_judge(commit: str) -> Judge:
         for path in sorted((TREE / "tests" / "tools").glob("test_*.py"))
         if USES_PROGRAMS.search(path.read_text(encoding="utf-8"))
     ]
-    if failed := run_test_program(SCRATCH / "sound-user.log"):
+    if failed := build_and_run_test_program(SCRATCH / "sound-user.log"):
         raise MutantError(f"tests fail with the unchanged code: {failed}")
 
     def judge_native_mutant(change: Change, log: Path) -> Judgement:
         if judgement := judge_by_compiler(change, SCRATCH / "user", log):
             return judgement
-        if caught := run_test_program(log):
+        if caught := build_and_run_test_program(log):
             return Judgement(caught)
-        with apply_text(change.file, read_unchanged_text(change.file), TREE):
+        with replace_file_text_temporarily(change.file, read_unchanged_text(change.file), TREE):
             lines = testlines.measure_native_test_lines(TREE, sound_log, tools)
         tests = lines.find_tests(change.file, change.line)
         judgement = judge_by_quick_tests(lines.times, tests, log)
@@ -259,7 +259,7 @@ def make_native_judge(commit: str) -> Judge:
     return judge_native_mutant
 
 
-def order_suites(file: str) -> list[str]:
+def order_suites_by_detections(file: str) -> list[str]:
     """Return the suites of a test kernel. The first suites are those that detect most of the
     hand-chosen mutants in the module of `file`. For a file in native/, return only the suites that
     run kmlive."""
@@ -328,21 +328,21 @@ def judge_by_boot(guest: Guest, log: Path, temporary: Path | None = None) -> Jud
     caught = boot_until_failure(guest, log)
     if temporary:
         shutil.rmtree(temporary)
-    return Judgement(caught, order_suites(guest.file))
+    return Judgement(caught, order_suites_by_detections(guest.file))
 
 
 def restore_kernel_object(
     change: Change, kernel: str, modules: Path, make: Sequence[str], log: Path
 ) -> None:
     """Build the modules without the change, for comparison with the objects of the next mutant."""
-    with apply_text(change.file, read_unchanged_text(change.file), TREE):
+    with replace_file_text_temporarily(change.file, read_unchanged_text(change.file), TREE):
         if build_modules(kernel, TREE, modules, make, log):
             raise MutantError(f"the modules do not build without the change; see {log}")
 
 
 def boot_until_failure(guest: Guest, log: Path) -> str:
     """Run the suites in a test kernel until the first failure; return this failure, or ""."""
-    suites = order_suites(guest.file)
+    suites = order_suites_by_detections(guest.file)
     request = Request(
         kernel=guest.kernel,
         job=TREE / "tests" / "vm" / "jobs" / "check.sh",
@@ -368,7 +368,7 @@ def read_unchanged_text(file: str) -> str:
 
 
 @contextlib.contextmanager
-def apply_text(file: str, text: str, tree: Path) -> Iterator[None]:
+def replace_file_text_temporarily(file: str, text: str, tree: Path) -> Iterator[None]:
     """Replace the text of a file in `tree` until the end of the `with` block."""
     before = (tree / file).read_text(encoding="utf-8")
     (tree / file).write_text(text, encoding="utf-8")
@@ -498,7 +498,7 @@ def judge_mutants(
             sound = (tree / change.file).read_text(encoding="utf-8")
             log = SCRATCH / f"random-{where}-{started}.log"
             log.unlink(missing_ok=True)
-            with apply_text(change.file, change.text, tree):
+            with replace_file_text_temporarily(change.file, change.text, tree):
                 future = start_judgement(judge, change, log, pool)
             if future is None:
                 continue
@@ -546,7 +546,7 @@ def find_tools_obstacle(kernel: str) -> str:
     "". `kernel` is empty if no test kernel is needed."""
     if not testlines.PYTHON.exists():
         return "the tools are missing: run scripts/setup --mutants"
-    return kernelsuite.make_boot_check(kernel)() if kernel else ""
+    return kernelsuite.make_boot_obstacle_finder(kernel)() if kernel else ""
 
 
 def make_random_suite(suite_request: SuiteRequest) -> Suite:

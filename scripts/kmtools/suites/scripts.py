@@ -93,7 +93,7 @@ def check_handbook(log: Path) -> Tally:
     return run_pytest(log, "tests/tools/handbook_site.py")
 
 
-def run_model_checker(log: Path) -> Tally:
+def run_model_checker_on_variants(log: Path) -> Tally:
     """Run the model checker on each variant of the patching protocol."""
     code = processes.run_program([sys.executable, ROOT / "tests" / "model" / "run.py"], log)
     said = log.read_text(encoding="utf-8", errors="replace")
@@ -144,7 +144,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         ),
         Suite(
             "model",
-            run_model_checker,
+            run_model_checker_on_variants,
             "model checker: all interleavings of the patching protocol",
             find_no_obstacle,
             MODEL_SECONDS,

@@ -90,12 +90,12 @@ def boot_signed_and_untrusted_kernel(kernel: str, modules: Path, log: Path) -> T
     return tally
 
 
-def make_firmware_check(kernel: str) -> Callable[[], str]:
+def make_firmware_obstacle_finder(kernel: str) -> Callable[[], str]:
     """Return a function for Suite.obstacle. The function returns "" if the kernel can boot under
     Secure Boot on this machine, else the reason why the kernel cannot boot."""
 
-    def find_boot_obstacle() -> str:
-        if found := kernelsuite.make_boot_check(kernel)():
+    def find_secure_boot_obstacle() -> str:
+        if found := kernelsuite.make_boot_obstacle_finder(kernel)():
             return found
         try:
             secureboot.fetch_firmware(catalogue.find_kernel_entry(kernel).qemu)
@@ -103,7 +103,7 @@ def make_firmware_check(kernel: str) -> Callable[[], str]:
             return f"firmware with Secure Boot is missing and cannot be fetched: {error}"
         return ""
 
-    return find_boot_obstacle
+    return find_secure_boot_obstacle
 
 
 def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
@@ -111,7 +111,15 @@ def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
     with a signature that the firmware must refuse."""
     what = "signed modules under Secure Boot; unsigned ones are refused"
     run_it = partial(boot_signed_and_untrusted_kernel, kernel, modules)
-    return [Suite(f"secureboot-{kernel}", run_it, what, make_firmware_check(kernel), USUAL_SECONDS)]
+    return [
+        Suite(
+            f"secureboot-{kernel}",
+            run_it,
+            what,
+            make_firmware_obstacle_finder(kernel),
+            USUAL_SECONDS,
+        )
+    ]
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:

@@ -208,7 +208,7 @@ def make_shell_suites(kernel: str) -> list[Suite]:
             f"shell-{kernel}",
             partial(run_shell_sessions, kernel),
             what,
-            kernelsuite.make_boot_check(kernel),
+            kernelsuite.make_boot_obstacle_finder(kernel),
             60,
         )
     ]

@@ -126,7 +126,7 @@ def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
 
 def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
     """Return the suites of `make soak` for a kernel."""
-    obstacle = kernelsuite.make_boot_check(kernel)
+    obstacle = kernelsuite.make_boot_obstacle_finder(kernel)
     faults = Suite(
         f"soak-faults-{kernel}",
         partial(run_soak_with_faults, kernel, modules),

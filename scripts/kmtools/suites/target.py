@@ -116,7 +116,7 @@ def run_ansible_tests(kernel: str, modules: Path, log: Path) -> Tally:
 def find_ssh_obstacle(kernel: str) -> str:
     """If the kernel cannot boot or Ansible is missing, return an error text with the remedy; else
     ""."""
-    if why := kernelsuite.make_boot_check(kernel)():
+    if why := kernelsuite.make_boot_obstacle_finder(kernel)():
         return why
     if not (Path(sys.prefix) / "bin" / "ansible-playbook").exists():
         return "ansible-playbook is missing: run scripts/setup --fleet"
@@ -131,7 +131,7 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
             f"target-{kernel}",
             partial(run_interruption_job, kernel, modules),
             "an interrupted measurement leaves no module loaded and no setting changed",
-            kernelsuite.make_boot_check(kernel),
+            kernelsuite.make_boot_obstacle_finder(kernel),
             SECONDS,
         ),
         Suite(

@@ -55,7 +55,7 @@ def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
         name = f"build-{kernel}"
         if kernel not in builds:
             run = partial(build_kernel_modules, kernel)
-            why = kernelsuite.make_boot_check(kernel)
+            why = kernelsuite.make_boot_obstacle_finder(kernel)
             what = f"modules, tests and programs for kernel {kernel}"
             builds[kernel] = Suite(name, run, what, why, BUILD_SECONDS)
         found.append(replace(suite, run=partial(run_after_build, suite), after=name))
@@ -125,7 +125,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     """Return the suites of this file for the requested kernel: one suite for each guest, and the
     suite `alarm` if `names` has it. Each guest runs some of the other suites in `names`."""
     kernel = choose_kernel(suite_request)
-    why = kernelsuite.make_boot_check(kernel)
+    why = kernelsuite.make_boot_obstacle_finder(kernel)
     found = []
     lists = split_suites_between_guests([name for name in names if name != "alarm"])
     for number, some in enumerate(lists, 1):

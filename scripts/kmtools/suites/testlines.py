@@ -145,7 +145,7 @@ def find_statement_lines(text: str, line: int) -> range:
     return found
 
 
-def run_tests(
+def run_pytest_in_tree(
     tree: Path, words: Sequence[object], log: Path, seconds: float, **env: object
 ) -> int | None:
     """Run pytest in the tree `tree` with arguments; `env` are variables of the environment. Return
@@ -186,14 +186,16 @@ def read_passed_tests(record: Path) -> TestTimes:
     return TestTimes(passed, used, dict(fixture_seconds))
 
 
-def run_all_tests(tree: Path, words: Sequence[object], log: Path, **env: object) -> TestTimes:
+def run_tests_without_mutants(
+    tree: Path, words: Sequence[object], log: Path, **env: object
+) -> TestTimes:
     """Run tests in a tree without a change: the tests without the mark `long` in the files `words`,
     by default in all files of tests/tools. Return the tests that passed, and store these results
     next to the log."""
     record, result = log.with_suffix(".jsonl"), log.with_suffix(".json")
     for old in (log, record, result):
         old.unlink(missing_ok=True)
-    code = run_tests(tree, ["-m", "not long", *words], log, ALL_SECONDS, **env)
+    code = run_pytest_in_tree(tree, ["-m", "not long", *words], log, ALL_SECONDS, **env)
     if code not in (0, 1):
         how = "time is up" if code is None else f"exit code {code}"
         raise FailedError(f"the tests of tests/tools were not run to the end ({how}), see {log}")
@@ -205,10 +207,10 @@ def run_all_tests(tree: Path, words: Sequence[object], log: Path, **env: object)
 
 
 def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
-    """Return the results of an earlier call of run_all_tests() with the same log; without an
+    """Return the results of an earlier call of run_tests_without_mutants() with the same log; without an
     earlier call, run the tests."""
     if not log.with_suffix(".json").exists():
-        return run_all_tests(tree, words, log)
+        return run_tests_without_mutants(tree, words, log)
     return TestTimes(**json.loads(log.with_suffix(".json").read_text(encoding="utf-8")))
 
 
@@ -223,7 +225,7 @@ def measure_test_lines(tree: Path, log: Path, words: Sequence[object] = ()) -> T
         parts.mkdir(parents=True)
         config = parts / "rc"
         config.write_text(CONFIG.format(tree=tree, data=parts))
-        run_all_tests(tree, words, log, COVERAGE_PROCESS_START=config)
+        run_tests_without_mutants(tree, words, log, COVERAGE_PROCESS_START=config)
         combine = [PYTHON, "-m", "coverage", "combine", "-q", f"--rcfile={config}", parts]
         if processes.run_program(combine, log):
             raise FailedError(f"coverage.py cannot combine its data, see {log}")
@@ -264,7 +266,7 @@ def measure_native_test_lines(tree: Path, log: Path, words: Sequence[object]) ->
         for folder in (counts, programs):
             shutil.rmtree(folder, ignore_errors=True)
         counts.mkdir(parents=True)
-        run_all_tests(tree, words, counting, COUNTS=counts, EXTRA=COUNTING_FLAGS)
+        run_tests_without_mutants(tree, words, counting, COUNTS=counts, EXTRA=COUNTING_FLAGS)
         lines: dict[str, dict[int, list[str]]] = {}
         for name in sorted(counts.glob("*/name")):
             found: dict[tuple[str, int], int] = defaultdict(int)

@@ -142,7 +142,7 @@ class Terminal:
             f"no prompt within {SECONDS:.0f} s; the end of the output is {text[-500:]!r}"
         )
 
-    def run_step(self, step: Step) -> str:
+    def type_step_commands(self, step: Step) -> str:
         """Type the lines of a command, and the keys that its output asks for; return its output. If
         the last prompt differs from the prompt of the step, raise RuntimeError and type nothing,
         because commands for the guest must not run on the host."""
@@ -185,7 +185,7 @@ def run_tutorial(page: Path, log: Path) -> Tally:
         for step in read_steps(text):
             out.write(f"{step.prompt} {step.typed[0]}\n")
             try:
-                output = terminal.run_step(step)
+                output = terminal.type_step_commands(step)
                 same = make_output_pattern(step.printed).fullmatch(output) is not None
             except (OSError, RuntimeError) as error:
                 output, same = f"{error}\n", False
@@ -214,7 +214,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
             f"tutorial-{page.stem}",
             partial(run_tutorial, page),
             f"the commands of the tutorial {page.stem}, as printed",
-            kernelsuite.make_boot_check(catalogue.get_default_kernel_name()),
+            kernelsuite.make_boot_obstacle_finder(catalogue.get_default_kernel_name()),
             120,
             # Run no two tutorials in parallel: all tutorials build modules into the same folders.
             calm=True,

@@ -56,7 +56,7 @@ def compare_usdt_programs(programs: Sequence[str]) -> Tally:
     next step, unless packages cannot be installed."""
     with fresh.unpack_temporary_root("bookworm", False, True, {}) as session:
         for step in make_usdt_steps(programs):
-            if not fresh.run_step(session, step) and step.name in {"lists", "tools"}:
+            if not fresh.run_step_in_root(session, step) and step.name in {"lists", "tools"}:
                 break
         return session.tally
 
