@@ -314,8 +314,8 @@ def test_exit_code_distinguishes_failures_from_missing_programs(
 
 
 def test_message_about_a_missing_python_module_names_the_package() -> None:
-    assert scripts.find_missing_module("json", "x") == ""
-    assert "apt-get install python3-pytest" in scripts.find_missing_module(
+    assert scripts.find_python_module_obstacle("json", "x") == ""
+    assert "apt-get install python3-pytest" in scripts.find_python_module_obstacle(
         "no_such_module", "python3-pytest"
     )
 
@@ -388,7 +388,7 @@ def test_remaining_time_is_scaled_by_the_speed_of_the_check(tmp_path: Path) -> N
     assert history.format_forecast("y") == "about 90 s, 30 s the last time"
     # The machine is now three times slower than in the last run.
     history.add_suite_run("y", 90.0, 1)
-    assert history.estimate_seconds("x", 90) == 90 * 120 / 40
+    assert history.estimate_suite_seconds("x", 90) == 90 * 120 / 40
 
 
 def test_remaining_time_uses_suite_times_that_another_process_added(tmp_path: Path) -> None:
@@ -398,7 +398,7 @@ def test_remaining_time_uses_suite_times_that_another_process_added(tmp_path: Pa
     )
     add.start()
     add.join()
-    assert history.estimate_seconds("x", 90) == 270
+    assert history.estimate_suite_seconds("x", 90) == 270
 
 
 def test_remaining_time_is_accurate_after_a_fifth_of_the_run(tmp_path: Path) -> None:
@@ -409,7 +409,7 @@ def test_remaining_time_is_accurate_after_a_fifth_of_the_run(tmp_path: Path) -> 
     history = pace.History(tmp_path / "times.json")
     for name in ("a", "b"):
         history.add_suite_run(name, usual[name] * slower[name], 1, usual[name])
-    left = sum(history.estimate_seconds(name, usual[name]) for name in ("c", "d", "e"))
+    left = sum(history.estimate_suite_seconds(name, usual[name]) for name in ("c", "d", "e"))
     truth = sum(usual[name] * slower[name] for name in ("c", "d", "e"))
     assert 0.7 < left / truth < 1.3
 

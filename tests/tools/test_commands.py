@@ -294,9 +294,9 @@ def test_macro_refuses_incomplete_arguments(
     args = Namespace(on=on, off=off, label=label, command=command, runs=runs)
     if said:
         with pytest.raises(UnableError, match=f"^{said}"):
-            macro.check_arguments(args)
+            macro.require_valid_macro_arguments(args)
     else:
-        macro.check_arguments(args)
+        macro.require_valid_macro_arguments(args)
 
 
 @pytest.mark.parametrize(
@@ -574,7 +574,7 @@ def test_missing_bench_options_are_taken_from_the_resumed_run(
 ) -> None:
     monkeypatch.setattr(catalogue, "get_default_kernel_name", lambda: "6.1")
     monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: None)
-    monkeypatch.setattr(run, "check_chosen_patterns", lambda tiers, options: None)
+    monkeypatch.setattr(run, "require_matching_patterns", lambda tiers, options: None)
     made: list[tuple[Any, ...]] = []
     monkeypatch.setattr(measuring, "make_run_plan", lambda *args: made.append(args))
     run.make_plan_from_options(make_bench_args(**options), resumed)
@@ -618,7 +618,7 @@ def test_patterns_are_checked_against_the_names_that_are_known(
                         lambda *args: calls.append(("program", *args)))  # fmt: skip
     monkeypatch.setattr(benchmark_names, "check_tier_patterns",
                         lambda *args: calls.append(("tiers", *args)))  # fmt: skip
-    run.check_chosen_patterns(["native"], dict.fromkeys(benchrun.USER_FIELDS) | options)
+    run.require_matching_patterns(["native"], dict.fromkeys(benchrun.USER_FIELDS) | options)
     assert calls == ([call] if call else [])
 
 
@@ -805,7 +805,9 @@ def test_packed_run_is_in_a_file_named_after_it(
     monkeypatch.setattr(
         "kmtools.measure.pack.pack_run", lambda run: ("2026 cpu", "content", b"123")
     )
-    monkeypatch.setattr("kmtools.commands.exporting.list_faults", lambda run: [f"{run} is poor"])
+    monkeypatch.setattr(
+        "kmtools.commands.exporting.list_publication_faults", lambda run: [f"{run} is poor"]
+    )
     assert main(["pack", "x"]) == main(["pack", "x", "--output", "y"]) == DONE
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == {
         "2026 cpu.zip": b"123",

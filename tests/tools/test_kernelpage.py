@@ -198,14 +198,16 @@ def test_suite_is_compared_with_its_text_at_the_commit_of_the_run(
     def list_suites_changed_after(commit: str) -> list[str]:
         kernelpage.list_files_changed_since.cache_clear()
         one = KernelResults("6.1", "6.1.1-1", "7.0", today, commit)
-        return [name for name in ("core", "many") if kernelpage.is_older_than_suite(one, name)]
+        return [
+            name for name in ("core", "many") if kernelpage.has_suite_changed_since_run(one, name)
+        ]
 
     assert [list_suites_changed_after(commit) for commit in commits] == [["core"], []]
     (folder / "many.sh").write_text("not committed")
     assert list_suites_changed_after(commits[1]) == ["many"]
     one = KernelResults("6.1", "6.1.1-1", "7.0", today, commits[0])
     one.repeated["core"] = [today, commits[1]]
-    assert not kernelpage.is_older_than_suite(one, "core")
+    assert not kernelpage.has_suite_changed_since_run(one, "core")
     # If git does not know the commit, the date of the last change decides.
     assert not list_suites_changed_after("89abcdef")
     kernelpage.list_files_changed_since.cache_clear()

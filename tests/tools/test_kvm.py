@@ -160,8 +160,8 @@ def test_step_is_judged_by_exit_code_and_lines(
     code: int, output: str, why: str, tmp_path: Path
 ) -> None:
     write_step_results(tmp_path, {"a": (code, output)})
-    assert Step(0, [kvm.UNDER_KVM], more=True).find_deviation(tmp_path, "a") == why
-    exact = Step(0, [kvm.UNDER_KVM]).find_deviation(tmp_path, "a")
+    assert Step(0, [kvm.UNDER_KVM], more=True).describe_step_deviation(tmp_path, "a") == why
+    exact = Step(0, [kvm.UNDER_KVM]).describe_step_deviation(tmp_path, "a")
     assert exact == (why or "2 lines instead of 1; it said: vm: under KVM")
 
 
@@ -201,7 +201,7 @@ def write_good_guests(folder: Path, accelerator: str = "kvm") -> None:
 
 def test_passed_suites_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> None:
     write_good_guests(tmp_path)
-    tally = kvm.judge_guests(tmp_path)
+    tally = kvm.judge_kvm_guests(tmp_path)
     assert not tally.failed and tally.passed == len(kvm.GUESTS) + len(kvm.GUEST_SUITES) + 2
 
 
@@ -226,7 +226,7 @@ def test_unexpected_output_of_a_test_kernel_under_kvm_fails(
     text = (tmp_path / file).read_text()
     assert was in text
     (tmp_path / file).write_text(text.replace(was, now))
-    assert any(why in reason for reason in kvm.judge_guests(tmp_path).failed)
+    assert any(why in reason for reason in kvm.judge_kvm_guests(tmp_path).failed)
 
 
 def test_page_fails_if_it_calls_a_virtual_machine_real(tmp_path: Path) -> None:

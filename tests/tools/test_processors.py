@@ -110,12 +110,14 @@ def test_row_that_never_ran_is_marked_as_not_run(page: Path) -> None:
 
 def test_result_of_a_row_is_kept_until_its_next_run(page: Path) -> None:
     rows = pairs.choose_tested_combinations()
-    processors.store_results({tuple(rows[0].cells): FOUND})
+    processors.store_combination_results({tuple(rows[0].cells): FOUND})
     before = page.read_text()
     processors.publish_processor_results()
     assert page.read_text() != before
-    processors.store_results({tuple(rows[1].cells): FOUND})
-    assert processors.read_results() == {tuple(row.cells): FOUND for row in rows[:2]}
+    processors.store_combination_results({tuple(rows[1].cells): FOUND})
+    assert processors.read_stored_combination_results() == {
+        tuple(row.cells): FOUND for row in rows[:2]
+    }
     assert processors.read_page_results(page) == {tuple(rows[0].cells): FOUND}
     assert processors.select_combinations([], [], only_missing=True) == rows[2:]
     assert processors.select_combinations([], [1, 3], only_missing=True) == [rows[2]]

@@ -420,9 +420,9 @@ def test_shared_fixture_counts_once_in_the_time_of_tests(tmp_path: Path) -> None
     record.write_text("".join(f"{json.dumps(entry)}\n" for entry in entries))
     times = testlines.read_passed_tests(record)
     assert times.seconds == {"a": 2.0, "b": 1.0, "c": 30.0}
-    assert times.sort_users({"f", "c"}) == ["c", "b", "a"]
-    assert times.sum_seconds(["a", "b", "c"]) == 73.0
-    assert times.get_time_limit(["b"]) == testlines.START_SECONDS + 41 * testlines.SLOWER
+    assert times.sort_tests_by_time({"f", "c"}) == ["c", "b", "a"]
+    assert times.sum_test_seconds(["a", "b", "c"]) == 73.0
+    assert times.compute_test_time_limit(["b"]) == testlines.START_SECONDS + 41 * testlines.SLOWER
     assert times.choose_quick_tests(["a", "b", "c"]) == ["a", "b", "c"]
     long = testlines.TestTimes({"a": 200.0, "b": 200.0})
     assert long.choose_quick_tests(["a", "b"]) == ["a"]
@@ -611,7 +611,7 @@ def test_kmlive_mutant_is_judged_by_suites_that_run_kmlive(
 
     monkeypatch.setattr(randommutants, "SCRATCH", tmp_path)
     monkeypatch.setattr(randommutants, "build_modules", lambda *_: 0)
-    monkeypatch.setattr(randommutants, "copy_modules", lambda *_: None)
+    monkeypatch.setattr(randommutants, "copy_and_strip_modules", lambda *_: None)
     monkeypatch.setattr(randommutants, "TREE", tmp_path / "tree")
     monkeypatch.setattr(randommutants, "compile_object", return_fake_object)
     monkeypatch.setattr(randommutants, "read_unchanged_text", lambda _: "live")

@@ -557,7 +557,7 @@ def test_descriptions_are_wrapped_in_their_column_if_wide_enough(
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(registry, "find_test_obstacle", lambda test: "")
     what = "describes at great length what this test does " * 4
-    check.print_tests([replace(ROW, what=what.strip())])
+    check.print_test_table([replace(ROW, what=what.strip())])
     head, first, *others = capsys.readouterr().out.splitlines()
     assert head == "test  sets        where       usual       needs  what"
     assert first.startswith("one   short+full  user space  1 min 40 s  -      describes at")

@@ -29,7 +29,7 @@ second
 def test_commands_and_output_of_a_tutorial_are_separated() -> None:
     """Each step has all lines of one command and of its output; other text is no command."""
     text = "$ no command\n" + PAGE + "```\n$ no command\n```\n"
-    steps = list(tutorials.read_steps(text.format(file="f")))
+    steps = list(tutorials.read_tutorial_steps(text.format(file="f")))
     assert [len(step.typed) for step in steps] == [1, 4, 1]
     assert steps[1].typed[1:] == ["first", "second", "EOF"]
     assert steps[2].printed == ["...", "second"]
@@ -38,7 +38,7 @@ def test_commands_and_output_of_a_tutorial_are_separated() -> None:
 def test_files_that_a_tutorial_prints_are_written() -> None:
     """A block whose first line names a path in /tmp becomes a command that writes the file."""
     page = "```c /tmp/one.c\nint one;\n\treturn;\n```\n\n```c\nint two;\n```\n"
-    (step,) = tutorials.read_steps(page)
+    (step,) = tutorials.read_tutorial_steps(page)
     assert step.typed == ["cat >/tmp/one.c <<'EOF'", "int one;", "\treturn;", "EOF"]
     assert step.printed == []
 
@@ -118,4 +118,4 @@ def test_every_tutorial_has_commands() -> None:
     pages = sorted(tutorials.PAGES.glob("*.md"))
     assert len(pages) >= 4
     for page in pages:
-        assert len(list(tutorials.read_steps(page.read_text(encoding="utf-8")))) >= 7, page
+        assert len(list(tutorials.read_tutorial_steps(page.read_text(encoding="utf-8")))) >= 7, page

@@ -29,7 +29,7 @@ def parse_name_and_value(text: str) -> tuple[str, str]:
     return name, value
 
 
-def make_option(name: str, value: str) -> tuple[str, str]:
+def pair_option_with_value(name: str, value: str) -> tuple[str, str]:
     """Return an option of a test, from the value of an argument --NAME."""
     return name, value
 
@@ -68,7 +68,7 @@ def add_check_command(parser: ArgumentParser) -> Run:
             f"--{name}",
             dest="options",
             action="append",
-            type=partial(make_option, name),
+            type=partial(pair_option_with_value, name),
             metavar=metavar,
             help=f"{registry.OPTIONS[name]}; the same as -o {name}={metavar}",
         )
@@ -81,19 +81,19 @@ def add_check_command(parser: ArgumentParser) -> Run:
     def run_check(args: Namespace) -> int:
         tests = registry.select_tests(args.patterns, args.set or "short")
         if args.list:
-            print_tests(tests if args.patterns or args.set else registry.list_tests())
+            print_test_table(tests if args.patterns or args.set else registry.list_tests())
             return DONE
         options = dict(args.options)
         registry.refuse_unknown_test_options(options, tests)
         if args.setup:
-            run_setup(tests, args.kernel, args.set == "full")
+            install_tools_and_restart(tests, args.kernel, args.set == "full")
         form = args.set or ("named" if args.patterns else "short")
         return run_tests(tests, SuiteRequest(form, args.kernel, options))
 
     return run_check
 
 
-def print_tests(tests: Sequence[Test]) -> None:
+def print_test_table(tests: Sequence[Test]) -> None:
     """Print a table of tests, wrapped to the width of the terminal."""
     lines = registry.format_test_list(tests)
     widths = [max(map(len, column)) for column in zip(*lines)]
@@ -104,7 +104,7 @@ def print_tests(tests: Sequence[Test]) -> None:
             print(line)
 
 
-def run_setup(tests: Sequence[Test], kernel: str, full: bool) -> None:
+def install_tools_and_restart(tests: Sequence[Test], kernel: str, full: bool) -> None:
     """Run scripts/setup to install the tools that the tests need, and restart this command with the
     Python of build/venv. Tests whose tools could not be installed are skipped."""
     # Tests of the full set in tests/tools use packages that scripts/setup installs with --tools and

@@ -106,7 +106,7 @@ def list_poor_tiers(run: Path) -> list[str]:
     ]
 
 
-def list_faults(run: Path) -> list[str]:
+def list_publication_faults(run: Path) -> list[str]:
     """Return the reasons why results/metal would not accept a run that can be packed."""
     from kmtools.measure import pack
     from kmtools.measure.rundir import read_env
@@ -123,7 +123,7 @@ def run_pack(args: Namespace) -> None:
     if file.exists():
         raise UnableError(f"{file} exists already; remove it, or name another file by --output")
     print(content, flush=True)
-    for why in list_faults(args.run):
+    for why in list_publication_faults(args.run):
         print(f"pack: results/metal would not accept this run: {why}", flush=True)
     write_requested_file(file, archive)
     print(f"{file}: {len(archive)} bytes")

@@ -67,7 +67,7 @@ def choose_next_label(times: Sequence[CommandTime]) -> str:
     return random.choice([label for label, count in counts.items() if count == fewest])
 
 
-def check_arguments(args: Namespace) -> None:
+def require_valid_macro_arguments(args: Namespace) -> None:
     """Raise UnableError if an argument is invalid, or if another argument that it requires is
     missing."""
     if bool(args.on) != bool(args.off) or (args.on and not args.command):
@@ -83,7 +83,7 @@ def check_arguments(args: Namespace) -> None:
         raise UnableError(f"--runs {args.runs}: at least one run is needed")
 
 
-def check_packages(args: Namespace) -> None:
+def require_numpy_for_comparison(args: Namespace) -> None:
     """Raise ModuleNotFoundError if numpy is missing, COMMAND is given, and the comparison after all
     runs needs numpy."""
     if not args.command or reporting.has_package("numpy"):
@@ -107,9 +107,9 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
 def run_macro(args: Namespace) -> None:
     """If COMMAND is given, time it in this boot and store the times. Then compare all times in the
     file."""
-    check_arguments(args)
+    require_valid_macro_arguments(args)
     # Report a missing package before the first run, because all runs may take hours.
-    check_packages(args)
+    require_numpy_for_comparison(args)
     if args.on:
         times = rounds.record_rounds(
             args.times,

@@ -316,11 +316,11 @@ def make_plan_from_options(args: Namespace, resumed_plan: Plan | None) -> Plan:
     for tier in wanted:
         if tier not in here:
             raise UnableError(f"tier {tier} is not measured{beside}; choose from {', '.join(here)}")
-    check_chosen_patterns(wanted, options)
+    require_matching_patterns(wanted, options)
     return measuring.make_run_plan(wanted, kernel, seed, quick, options)
 
 
-def check_chosen_patterns(tiers: Sequence[str], options: Mapping[str, Any]) -> None:
+def require_matching_patterns(tiers: Sequence[str], options: Mapping[str, Any]) -> None:
     """Raise UnableError if a pattern in `options` matches no benchmark or variant that `tiers` can
     measure. Patterns for an external module are not checked, because the names of its benchmarks
     are known only when the module is loaded."""

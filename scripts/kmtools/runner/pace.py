@@ -93,7 +93,7 @@ class History:
             return float(entry[index]) if entry else 0.0
         return 0.0
 
-    def estimate_seconds(self, name: str, usual: float = 0.0) -> float:
+    def estimate_suite_seconds(self, name: str, usual: float = 0.0) -> float:
         """Return the expected time of a suite in seconds: the time of its last passing run, or
         `usual` (the time on 2 idle cores) if no passing run is stored. The ratio of measured to
         expected times of the suites that passed in this run corrects the expected time."""
@@ -105,11 +105,11 @@ class History:
     def format_forecast(self, name: str, usual: float = 0.0) -> str:
         """Return the expected time of a suite as text."""
         if seconds := self.get_seconds_of_last_run(name):
-            return (
-                f"about {self.estimate_seconds(name, usual):.0f} s, {seconds:.0f} s the last time"
-            )
+            return f"about {self.estimate_suite_seconds(name, usual):.0f} s, {seconds:.0f} s the last time"
         return (
-            f"about {self.estimate_seconds(name, usual):.0f} s" if usual else "the first time here"
+            f"about {self.estimate_suite_seconds(name, usual):.0f} s"
+            if usual
+            else "the first time here"
         )
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:

@@ -140,7 +140,7 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
             return Tally(skipped=[f"{suite.name}: {why}"], absent=1)
         LOGS.mkdir(parents=True, exist_ok=True)
         remove_suite_logs(log)
-        expected = history.estimate_seconds(suite.name, suite.usual)
+        expected = history.estimate_suite_seconds(suite.name, suite.usual)
         if suite.loud:
             tally = suite.run(log)
         else:
@@ -190,7 +190,7 @@ class SuitePool:
         awaited = {suite.after for suite in suites}
 
         def make_key(suite: Suite) -> tuple[bool, float]:
-            seconds = history.estimate_seconds(suite.name, suite.usual)
+            seconds = history.estimate_suite_seconds(suite.name, suite.usual)
             return suite.name not in awaited, -seconds
 
         self._suites = sorted(suites, key=make_key)
@@ -230,7 +230,7 @@ class SuitePool:
         """Return the expected time in seconds until all suites of the pool have ended, if the suite
         `taken` starts now, and `processes` processes run the suites."""
         seconds = {
-            suite.name: self._history.estimate_seconds(suite.name, suite.usual)
+            suite.name: self._history.estimate_suite_seconds(suite.name, suite.usual)
             for suite, state in zip(self._suites, self._states[:])
             if state != ENDED
         }
@@ -251,7 +251,7 @@ def run_all_suites(suites: Sequence[Suite], form: str = "single") -> Tally:
         with hold_lock(LOGS / "lock", "other tests are running in this checkout"):
             history = History(LOGS / f"times-{form}.json")
             pool = SuitePool(others, history)
-            rest = sum(history.estimate_seconds(suite.name, suite.usual) for suite in calm)
+            rest = sum(history.estimate_suite_seconds(suite.name, suite.usual) for suite in calm)
             if len(others) > 1 and len(os.sched_getaffinity(0)) > 1:
                 run_in_child = partial(run_suites_of_pool, pool, history, prefixes)
                 with run_suites_in_second_process(run_in_child) as (wait, is_alive):

@@ -96,7 +96,7 @@ class KernelResults:
         return {self.commit, *(commit for _, commit in self.repeated.values())}
 
 
-def describe_commit() -> str:
+def describe_checkout_commit() -> str:
     """Return the commit of this tree, with "-dirty" appended if files are changed; "" without
     git."""
     source = hostenv.describe_source()
@@ -302,7 +302,7 @@ def list_files_changed_since(commit: str) -> frozenset[str] | None:
     return None if done.returncode else frozenset(done.stdout.split())
 
 
-def is_older_than_suite(one: KernelResults, suite: str) -> bool:
+def has_suite_changed_since_run(one: KernelResults, suite: str) -> bool:
     """Return True if a suite has changed since its last run in a kernel: since the commit of the
     run, or if git does not know the commit, after the day of the run."""
     date, commit = one.repeated.get(suite, (one.date, one.commit))
@@ -318,7 +318,9 @@ def list_suites_to_repeat(one: KernelResults) -> list[str]:
     return [
         name
         for name in list_guest_suite_names()
-        if name not in one.suites or one.suites[name].failed or is_older_than_suite(one, name)
+        if name not in one.suites
+        or one.suites[name].failed
+        or has_suite_changed_since_run(one, name)
     ]
 
 
@@ -337,7 +339,7 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
         older = [
             name
             for name in list_guest_suite_names()
-            if name in one.suites and is_older_than_suite(one, name)
+            if name in one.suites and has_suite_changed_since_run(one, name)
         ]
         tally.add_result(not older, f"kernel {entry.name} ran before {', '.join(older)} changed")
     return tally

@@ -64,7 +64,7 @@ class Step:
     lines: Sequence[str] = ()
     more: bool = False
 
-    def find_deviation(self, folder: Path, name: str) -> str:
+    def describe_step_deviation(self, folder: Path, name: str) -> str:
         """Return how the exit code or output of the step `name` differs from the required one; ""
         if neither differs. The directory `folder` has the exit code and the output."""
         code, output = folder / f"{name}.code", folder / f"{name}.log"
@@ -148,7 +148,7 @@ def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
         if said.startswith("SKIP "):
             tally.skipped.append(f"{name}: {said.removeprefix('SKIP ').strip()}")
             continue
-        why = step.find_deviation(folder, name)
+        why = step.describe_step_deviation(folder, name)
         tally.add_result(not why, f"{name}: {why}")
     return tally
 
@@ -164,7 +164,7 @@ def judge_accelerator_choice(folder: Path) -> Tally:
     return judge_steps(CHOICE, folder)
 
 
-def judge_guests(folder: Path) -> Tally:
+def judge_kvm_guests(folder: Path) -> Tally:
     """Judge the part `guests`: its steps, and the results of the suites under KVM. The stored
     descriptions of the test kernels must name KVM as the accelerator."""
     tally = judge_steps(GUESTS, folder)
@@ -212,12 +212,12 @@ PARTS = {
     "kvm-choice": Part(
         "KVM is used where it works, else the reason is named", judge_accelerator_choice, 240
     ),
-    "kvm-guests": Part("suites and benchmarks in test kernels under KVM", judge_guests, 700),
+    "kvm-guests": Part("suites and benchmarks in test kernels under KVM", judge_kvm_guests, 700),
     "bench-host": Part("make bench-host in an emulated machine", judge_bench_host, 240),
 }
 
 
-def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
+def run_kvm_job_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel with the root directory of this machine, run a part of kvm.sh in it, and judge
     the results. A fault in the log of this kernel is a failure, too."""
     # Build the programs on this machine: compiling in the emulated guest would take long.
@@ -229,7 +229,7 @@ def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
         "KMARKERS_GUEST_SUITES": " ".join(GUEST_SUITES),
     }
     job = HostJob(kernel, JOB, log.with_suffix(""), PART_SECONDS, modules, settings)
-    remove_files(job.output.rglob("*"))
+    remove_existing_files(job.output.rglob("*"))
     retries: list[str] = []
     with tempfile.TemporaryDirectory(prefix="kmarkers-host-") as scratch:
         request = hostguest.make_host_guest_request(job, Path(scratch))
@@ -243,7 +243,7 @@ def run_part(name: str, kernel: str, modules: Path, log: Path) -> Tally:
     return tally
 
 
-def remove_files(paths: Iterable[Path]) -> None:
+def remove_existing_files(paths: Iterable[Path]) -> None:
     """Remove the files of an earlier run, so that their results are not judged."""
     for path in paths:
         if path.is_file():
@@ -254,12 +254,12 @@ def make_host_guest_obstacle_finder(kernel: str) -> Callable[[], str]:
     """Return a function for Suite.obstacle. The function returns "" if the kernel can boot with
     this machine's root directory and /dev/kvm, else the reason why the kernel cannot boot."""
 
-    def find_obstacle() -> str:
+    def find_host_guest_boot_obstacle() -> str:
         return kernelsuite.make_boot_obstacle_finder(
             kernel
         )() or hostguest.find_host_guest_obstacle(kernel)
 
-    return find_obstacle
+    return find_host_guest_boot_obstacle
 
 
 def make_kvm_suites(kernel: str, modules: Path) -> list[Suite]:
@@ -268,7 +268,7 @@ def make_kvm_suites(kernel: str, modules: Path) -> list[Suite]:
     return [
         Suite(
             f"{name}-{kernel}",
-            partial(run_part, name, kernel, modules),
+            partial(run_kvm_job_part, name, kernel, modules),
             part.what,
             make_host_guest_obstacle_finder(kernel),
             part.usual,

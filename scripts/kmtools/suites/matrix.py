@@ -121,7 +121,7 @@ def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
 def store_outcome(outcome: Outcome, published: KernelResults | None = None) -> None:
     """Store the results of a kernel until they are published in Documentation/kernels.md. If the
     published results of the kernel are given, keep them for the suites that did not run now."""
-    today, commit = f"{datetime.now(UTC):%Y-%m-%d}", kernelpage.describe_commit()
+    today, commit = f"{datetime.now(UTC):%Y-%m-%d}", kernelpage.describe_checkout_commit()
     found = KernelResults(
         outcome.kernel, outcome.version, shorten_qemu_version(outcome.qemu), today, commit,
         outcome.suites,

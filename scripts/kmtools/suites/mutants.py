@@ -367,7 +367,7 @@ def require_tests_pass_without_mutants(mutants: Sequence[Mutant], kernel: str) -
             continue
         tests = sorted({test for mutant in of_environment for test in mutant.tests})
         suites = sorted(
-            testkernel.add_needed_suites(
+            testkernel.add_partner_suites(
                 suite for mutant in of_environment for suite in mutant.suites
             )
         )

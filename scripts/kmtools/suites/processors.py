@@ -193,7 +193,7 @@ def select_combinations(
     number is in `numbers`. An empty list selects all rows. With `only_missing`, combinations that
     have results are left out. Raise UnableError for a number that no row has."""
     combinations = pairs.choose_tested_combinations()
-    known = read_results() if only_missing else {}
+    known = read_stored_combination_results() if only_missing else {}
     for number in numbers:
         if not 0 < number <= len(combinations):
             raise UnableError(
@@ -243,17 +243,17 @@ def run_combinations(combinations: Sequence[Combination]) -> Tally:
         for name in tally.failed:
             print(f"  FAILED {name}")
         total.add_tally(tally)
-        store_results({tuple(combination.cells): cells})
+        store_combination_results({tuple(combination.cells): cells})
     return total
 
 
-def read_results() -> Results:
+def read_stored_combination_results() -> Results:
     """Return the results of all combinations that have run: the unpublished results, and the
     published results of all other combinations."""
     return {**read_page_results(kernelpage.PAGE), **read_page_results(KEPT)}
 
 
-def store_results(new: Results) -> None:
+def store_combination_results(new: Results) -> None:
     """Add results to KEPT, the file of unpublished results."""
     KEPT.parent.mkdir(parents=True, exist_ok=True)
     text = format_processors_section(
@@ -268,7 +268,9 @@ def publish_processor_results() -> None:
     kernelpage.replace_page_section(
         kernelpage.PAGE,
         TITLE,
-        format_processors_section(pairs.choose_tested_combinations(), read_results()),
+        format_processors_section(
+            pairs.choose_tested_combinations(), read_stored_combination_results()
+        ),
     )
     KEPT.unlink(missing_ok=True)
     print(f"{kernelpage.PAGE.name}: the section '{TITLE}' is written")

@@ -184,7 +184,9 @@ def judge_by_quick_tests(times: TestTimes, tests: Sequence[str], log: Path) -> J
     chosen = times.choose_quick_tests(tests)
     if not chosen:
         return Judgement()
-    code = testlines.run_pytest_in_tree(TREE, ["-x", *chosen], log, times.get_time_limit(chosen))
+    code = testlines.run_pytest_in_tree(
+        TREE, ["-x", *chosen], log, times.compute_test_time_limit(chosen)
+    )
     if code == 0:
         return Judgement(seen_by=chosen)
     said = log.read_text(errors="replace")
@@ -268,7 +270,7 @@ def order_suites_by_detections(file: str) -> list[str]:
     often = Counter(suite for mutant in known for suite in mutant.suites)
     suites = [suite for suites in registry.read_suite_names_by_guest() for suite in suites]
     if module == "native":
-        wanted = testkernel.add_needed_suites(mutants.KMLIVE_SUITES)
+        wanted = testkernel.add_partner_suites(mutants.KMLIVE_SUITES)
         return [suite for suite in suites if suite in wanted]
     return sorted(suites, key=lambda suite: (-often[suite], suites.index(suite)))
 
@@ -283,7 +285,7 @@ def make_kernel_judge(kernel: str) -> Judge:
         raise MutantError(f"the modules do not build for kernel {kernel}")
     kmlive = SCRATCH / "kmlive"
     shutil.copy2(mutants.build_kmlive(SCRATCH / "sound-kmlive.log"), kmlive)
-    copy_modules(modules, sound)
+    copy_and_strip_modules(modules, sound)
     guest = Guest(MODULES[0], kernel, sound, kmlive)
     if fault := boot_until_failure(guest, SCRATCH / "sound-kernel.log"):
         raise MutantError(f"tests fail with the unchanged code: {fault}")
@@ -305,7 +307,7 @@ def make_kernel_judge(kernel: str) -> Judge:
         warns = kernelsuite.find_warnings(log.read_text(errors="replace"))
         if not same and not warns:
             own = log.with_suffix(".modules")
-            copy_modules(modules, own)
+            copy_and_strip_modules(modules, own)
         restore_kernel_object(change, kernel, modules, make, log)
         if same:
             return Judgement(counted=False)
@@ -316,7 +318,7 @@ def make_kernel_judge(kernel: str) -> Judge:
     return judge_kernel_mutant
 
 
-def copy_modules(modules: Path, copy: Path) -> None:
+def copy_and_strip_modules(modules: Path, copy: Path) -> None:
     """Copy a folder of modules, and add stripped modules, which some suites load, to the copy."""
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(modules, copy)

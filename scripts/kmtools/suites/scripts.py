@@ -26,7 +26,7 @@ PAGE_SECONDS, MODEL_SECONDS = 90.0, 200.0
 BROWSER_PYTHON = Path("build/page/bin/python")
 
 
-def find_missing_module(module: str, package: str) -> str:
+def find_python_module_obstacle(module: str, package: str) -> str:
     """If a Python module is not installed, return an error text with the remedy; else ""."""
     if importlib.util.find_spec(module):
         return ""
@@ -44,7 +44,7 @@ def find_browser_obstacle() -> str:
 def find_elf_reader_obstacle() -> str:
     """If pytest or pyelftools (the reader of ELF files) is missing, return an error text with the
     remedy; else ""."""
-    return find_missing_module("pytest", "python3-pytest") or find_missing_module(
+    return find_python_module_obstacle("pytest", "python3-pytest") or find_python_module_obstacle(
         "elftools", "python3-pyelftools"
     )
 
@@ -57,7 +57,7 @@ def find_sphinx_obstacle() -> str:
         handbook.find_kernel_doc()
     except UnableError as missing:
         return str(missing)
-    return find_missing_module("pytest", "python3-pytest")
+    return find_python_module_obstacle("pytest", "python3-pytest")
 
 
 def run_short_tests(log: Path) -> Tally:
@@ -107,7 +107,7 @@ def run_model_checker_on_variants(log: Path) -> Tally:
 
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`."""
-    pytest = partial(find_missing_module, "pytest", "python3-pytest")
+    pytest = partial(find_python_module_obstacle, "pytest", "python3-pytest")
     what = "the HTML report in a browser on three screens, and the cost of a large one"
     found = [
         Suite(

@@ -89,7 +89,7 @@ class Typist:
         """Write a text to the terminal."""
         os.write(self._terminal, text.encode())
 
-    def wait_for_text(self, text: str, seconds: float) -> bool:
+    def read_until_text(self, text: str, seconds: float) -> bool:
         """Wait for a text in the output; return True if it appears within `seconds`. The output is
         discarded up to the end of this text."""
         deadline = time.monotonic() + seconds
@@ -110,7 +110,7 @@ class Typist:
         """Type the command `line`; return True if its output has the text `answer`, and the prompt
         follows."""
         self.type_text(f"{line}\n")
-        return self.wait_for_text(answer, ANSWER_SECONDS) and self.wait_for_text(
+        return self.read_until_text(answer, ANSWER_SECONDS) and self.read_until_text(
             PROMPT, ANSWER_SECONDS
         )
 
@@ -159,7 +159,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
         ) as (typist, process, terminal),
     ):
         before = termios.tcgetattr(terminal)
-        ready = typist.wait_for_text(PROMPT, FIRST_PROMPT_SECONDS)
+        ready = typist.read_until_text(PROMPT, FIRST_PROMPT_SECONDS)
         tally.add_result(ready, "the shell has no prompt")
         size = f"{LINES} {COLUMNS}"
         tally.add_result(
@@ -190,7 +190,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
         )
     with start_lab_shell(kernel) as (typist, process, _):
         tally.add_result(
-            typist.wait_for_text(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt"
+            typist.read_until_text(PROMPT, FIRST_PROMPT_SECONDS), "the second shell has no prompt"
         )
         typist.type_text(f"{WARNING}; exit\n")
         tally.add_result(

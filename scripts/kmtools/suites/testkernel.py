@@ -33,7 +33,7 @@ def choose_kernel(suite_request: SuiteRequest) -> str:
     )
 
 
-def run_after_build(suite: Suite, log: Path) -> Tally:
+def run_suite_if_modules_exist(suite: Suite, log: Path) -> Tally:
     """If the modules that a suite needs exist, run the suite; else return a failure."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
         return Tally(
@@ -58,7 +58,7 @@ def insert_build_suites(suites: Iterable[Suite]) -> list[Suite]:
             why = kernelsuite.make_boot_obstacle_finder(kernel)
             what = f"modules, tests and programs for kernel {kernel}"
             builds[kernel] = Suite(name, run, what, why, BUILD_SECONDS)
-        found.append(replace(suite, run=partial(run_after_build, suite), after=name))
+        found.append(replace(suite, run=partial(run_suite_if_modules_exist, suite), after=name))
     return [*builds.values(), *found]
 
 
@@ -97,7 +97,7 @@ def run_warning_detection_test(kernel: str, log: Path) -> Tally:
     )
 
 
-def add_needed_suites(names: Iterable[str]) -> set[str]:
+def add_partner_suites(names: Iterable[str]) -> set[str]:
     """Return the suites `names`. If `names` has only one suite of a pair in TOGETHER, add the other
     suite of the pair."""
     wanted = {*names}
@@ -108,7 +108,7 @@ def split_suites_between_guests(names: Sequence[str]) -> list[list[str]]:
     """Divide the suites `names` between two guests: return a list for each guest. If one list would
     be empty, return only the other list. If `names` has only one suite of a pair in TOGETHER, the
     other suite of the pair is added."""
-    wanted = add_needed_suites(names)
+    wanted = add_partner_suites(names)
     lists = [
         [name for name in some if name in wanted] for some in registry.read_suite_names_by_guest()
     ]

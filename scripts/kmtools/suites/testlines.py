@@ -58,7 +58,7 @@ class TestTimes:
     fixtures: Mapping[str, Sequence[str]] = field(default_factory=dict)
     fixture_seconds: Mapping[str, float] = field(default_factory=dict)
 
-    def sort_users(self, names: set[str]) -> list[str]:
+    def sort_tests_by_time(self, names: set[str]) -> list[str]:
         """Return the tests that are in `names` or use a shared fixture in `names`, quickest
         first."""
         tests = [
@@ -66,9 +66,9 @@ class TestTimes:
             for test in self.seconds
             if test in names or not names.isdisjoint(self.fixtures.get(test, ()))
         ]
-        return sorted(tests, key=lambda test: (self.sum_seconds([test]), test))
+        return sorted(tests, key=lambda test: (self.sum_test_seconds([test]), test))
 
-    def sum_seconds(self, tests: Sequence[str]) -> float:
+    def sum_test_seconds(self, tests: Sequence[str]) -> float:
         """Return the time of a run of tests. A fixture that they share runs once."""
         shared = {name for test in tests for name in self.fixtures.get(test, ())}
         own = sum(self.seconds[test] for test in tests)
@@ -78,14 +78,14 @@ class TestTimes:
         """Return the first tests that together take no longer than MOST_SECONDS."""
         chosen: list[str] = []
         for test in tests:
-            if chosen and self.sum_seconds([*chosen, test]) > MOST_SECONDS:
+            if chosen and self.sum_test_seconds([*chosen, test]) > MOST_SECONDS:
                 break
             chosen.append(test)
         return chosen
 
-    def get_time_limit(self, tests: Sequence[str]) -> float:
+    def compute_test_time_limit(self, tests: Sequence[str]) -> float:
         """Return the time limit of tests in seconds."""
-        return START_SECONDS + SLOWER * self.sum_seconds(tests)
+        return START_SECONDS + SLOWER * self.sum_test_seconds(tests)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class TestLines:
                 all_tests.add(test)
                 if any(bits[n // 8 : n // 8 + 1] and bits[n // 8] >> n % 8 & 1 for n in numbers):
                     tests.add(test)
-        return self.times.sort_users(all_tests if "" in tests else tests)
+        return self.times.sort_tests_by_time(all_tests if "" in tests else tests)
 
 
 @dataclass(frozen=True)
@@ -125,11 +125,11 @@ class NativeTestLines:
         all tests that execute the file. If no program with this file counts, return all tests."""
         of_file = self.lines.get(file)
         if of_file is None:
-            return self.times.sort_users({*self.times.seconds})
+            return self.times.sort_tests_by_time({*self.times.seconds})
         found = of_file.get(str(number))
         if found is None:
             found = [test for tests in of_file.values() for test in tests]
-        return self.times.sort_users({*found})
+        return self.times.sort_tests_by_time({*found})
 
 
 def find_statement_lines(text: str, line: int) -> range:

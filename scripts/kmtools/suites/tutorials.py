@@ -60,7 +60,7 @@ class Step:
     printed: list[str] = field(default_factory=list)
 
 
-def read_steps(text: str) -> Iterator[Step]:
+def read_tutorial_steps(text: str) -> Iterator[Step]:
     """Yield the commands of a tutorial in their order."""
     for path, block in BLOCK.findall(text):
         step: Step | None = None
@@ -182,7 +182,7 @@ def run_tutorial(page: Path, log: Path) -> Tally:
     text = page.read_text(encoding="utf-8")
     before = list_tmp_paths(text)
     with closing(Terminal()) as terminal, log.open("w", encoding="utf-8") as out:
-        for step in read_steps(text):
+        for step in read_tutorial_steps(text):
             out.write(f"{step.prompt} {step.typed[0]}\n")
             try:
                 output = terminal.type_step_commands(step)
