@@ -121,8 +121,8 @@ def leave_temporary_file(
         for name in ("rename", "replace", "unlink", "remove"):
             patch.setattr(os, name, raise_killed)
         with pytest.raises(Killed):
-            # tag_cache_dir() names its temporary file after the thread. A later call in the thread of
-            # the test must use another file.
+            # The temporary file of tag_cache_dir() is named after the thread. A later call in the
+            # thread of the test must use another file.
             pool.submit(write_file).result(20)
     assert len(list_paths_below(directory) - before) == 1
 

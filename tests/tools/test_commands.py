@@ -742,7 +742,7 @@ def test_check_runs_each_needed_form_of_setup_once(
     monkeypatch.setattr("os.execv", lambda *words: started.append(words))
     monkeypatch.setattr("sys.argv", ["kmarkers", "check", "--setup", "a"])
     rows = [registry.Test("a", "", "user space", "short", "m:f", 1.0, need) for need in needs]
-    check.run_setup(rows, kernel, full)
+    check.install_tools_and_restart(rows, kernel, full)
     assert asked == [[ROOT / "scripts" / "setup", *words] for words in calls]
     again = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "check", "a"]
     assert started == [(sys.executable, again)]

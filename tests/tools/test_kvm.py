@@ -139,7 +139,7 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
         log.with_name("kvm-choice-output"), {"absent": (0, kvm.EMULATED + kvm.ABSENT)}
     )
     with use_fake_qemu(laboratory, script):
-        tally = kvm.run_part("kvm-choice", name, modules, log)
+        tally = kvm.run_kvm_job_part("kvm-choice", name, modules, log)
     assert tally.passed == 0
     assert tally.failed[:-1] == [f"{step}: the step did not end" for step in kvm.CHOICE]
     assert why in tally.failed[-1]

@@ -435,7 +435,7 @@ def test_results_are_stored_and_published(
     monkeypatch.setattr(kernelpage, "PAGE", page)
     monkeypatch.setattr(kernelpage, "KEPT", built_laboratory / "results")
     monkeypatch.setattr(kernelpage, "STORE", built_laboratory / "kernels.json")
-    monkeypatch.setattr(kernelpage, "describe_commit", lambda: "0123abcd")
+    monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: "0123abcd")
     (built_laboratory / "none").mkdir()
     (built_laboratory / "modules").rename(built_laboratory / "none" / "6.1")
     monkeypatch.setattr(
@@ -511,7 +511,7 @@ def publish_outdated_results(
     and the suites `typed` and `cases` ran before their last change. Return these results."""
     for name, file in (("PAGE", "page.md"), ("KEPT", "kept"), ("STORE", "kernels.json")):
         monkeypatch.setattr(kernelpage, name, built_laboratory / file)
-    monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef")
+    monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: "89abcdef")
     monkeypatch.setattr(
         kernelsuite, "make_boot_obstacle_finder", lambda kernel: suites.find_no_obstacle
     )
@@ -593,7 +593,7 @@ def test_repeated_suites_of_uncommitted_trees_are_not_published(
     outdated_results: KernelResults, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
-    monkeypatch.setattr(kernelpage, "describe_commit", lambda: "89abcdef-dirty")
+    monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: "89abcdef-dirty")
     run_matrix()
     with pytest.raises(UnableError, match="of no commit"):
         kernelpage.publish_kernel_results()

@@ -513,7 +513,9 @@ def test_set_and_patterns_choose_the_tests_and_their_form(
         return 7
 
     monkeypatch.setattr(registry, "select_tests", select_tests)
-    monkeypatch.setattr(check, "run_setup", lambda tests, *asked: done.append(asked))
+    monkeypatch.setattr(
+        check, "install_tools_and_restart", lambda tests, *asked: done.append(asked)
+    )
     monkeypatch.setattr(check, "run_tests", run_tests)
     parser = ArgumentParser()
     run = check.add_check_command(parser)

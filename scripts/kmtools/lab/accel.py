@@ -244,9 +244,9 @@ def _boot_and_record_kvm_verdict(
 
 
 def _read_accel_cache(path: Path) -> dict[str, Any]:
-    """Return the entries of the cache file `path`: for each kernel the reason why it fails under
-    KVM, or "" if it boots; for every kernel an object, see _is_silent_verdict_current(). Return an empty
-    dictionary for a file in another format."""
+    """Return the entries of the cache file `path`, or an empty dictionary if the file has another
+    format. The entry of one kernel is the reason why this kernel fails under KVM, or "" if the
+    kernel boots. The entry for all kernels is an object; see _is_silent_verdict_current()."""
     try:
         kept = json.loads(path.read_text())
     except (OSError, ValueError):

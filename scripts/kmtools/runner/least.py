@@ -34,8 +34,8 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# The setting of a guest by which ran_short_suites() recognises boots in which suites have their short
-# form.
+# A setting that a guest has only if its suites run in their short form; ran_short_suites() reads this
+# setting.
 SHORT_SETTING = "KMARKERS_ORDERS"
 # Prefixes of the names of tests whose number of results depends on the tools of the machine or on
 # options. tests/results.csv has no minimum for these tests.

@@ -104,13 +104,10 @@ class History:
 
     def format_forecast(self, name: str, usual: float = 0.0) -> str:
         """Return the expected time of a suite as text."""
+        expected = f"about {self.estimate_suite_seconds(name, usual):.0f} s"
         if seconds := self.get_seconds_of_last_run(name):
-            return f"about {self.estimate_suite_seconds(name, usual):.0f} s, {seconds:.0f} s the last time"
-        return (
-            f"about {self.estimate_suite_seconds(name, usual):.0f} s"
-            if usual
-            else "the first time here"
-        )
+            return f"{expected}, {seconds:.0f} s the last time"
+        return expected if usual else "the first time here"
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
         """Store the time and the number of results of a suite that has passed. Later estimates of

@@ -207,8 +207,8 @@ def run_tests_without_mutants(
 
 
 def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
-    """Return the results of an earlier call of run_tests_without_mutants() with the same log; without an
-    earlier call, run the tests."""
+    """Return the results that run_tests_without_mutants() stored next to the same log; if there are
+    none, run the tests."""
     if not log.with_suffix(".json").exists():
         return run_tests_without_mutants(tree, words, log)
     return TestTimes(**json.loads(log.with_suffix(".json").read_text(encoding="utf-8")))
