@@ -109,7 +109,8 @@ def test_verdict_on_a_silent_kernel_applies_to_all_kernels(
     assert boots.choose_accel("a").name == "tcg"
     clear_verdicts_in_memory()
     assert boots.choose_accel("b").boot_message == (
-        f"vm: emulated: kernel a fails under KVM: {SILENT.reason}; KMARKERS_ACCEL=kvm tries again"
+        f"vm: emulated: kernel a fails under KVM: {SILENT.reason}; "
+        "to try KVM again, set KMARKERS_ACCEL=kvm"
     )
     assert boots.kernels == ["a"]
     clear_verdicts_in_memory()
@@ -267,7 +268,7 @@ def test_kmarkers_accel_forces_an_accelerator_without_fallback(
     with pytest.raises(UnableError, match="there is no /absent"):
         boots.choose_accel(kvm=Path("/absent"))
     monkeypatch.setenv(accel.VARIABLE, "xen")
-    with pytest.raises(UnableError, match="KMARKERS_ACCEL is 'xen'; it may be kvm or tcg"):
+    with pytest.raises(UnableError, match="KMARKERS_ACCEL is 'xen'; set it to kvm or tcg"):
         boots.choose_accel()
 
 

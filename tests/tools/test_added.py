@@ -54,10 +54,10 @@ def test_name_in_kernels_txt_is_refused(system_with_kernel: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "path", "suite", "reason"),
     [
-        ("a/b", "system", SUITE, "is no name"),
+        ("a/b", "system", SUITE, "is no valid name"),
         ("x", "nothing", SUITE, "neither a directory nor a"),
-        ("x", "system", "potato", "no suite 'potato'"),
-        ("x", "system/etc", SUITE, "holds none of"),
+        ("x", "system", "potato", "unknown suite 'potato'"),
+        ("x", "system/etc", SUITE, "has none of the folders"),
         ("x", "system/usr", SUITE, "the headers of 9.9-strange are missing"),
     ],
 )

@@ -243,7 +243,7 @@ def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, said: str)
     (tmp_path / "fails").write_text(f"main\n{errors}")
     with pytest.raises(UnableError) as error:
         bareroot.ensure_root_tarball("a")
-    assert str(error.value) == f"a: no root could be made: {said}"
+    assert str(error.value) == f"a: a minimal Debian system cannot be made: {said}"
     assert not list((tmp_path / "cache" / "roots").iterdir())
 
 

@@ -189,7 +189,8 @@ def test_unknown_test_name_gives_similar_names(
     assert "no test 'entry_mani'; similar names: entry_many, " in capsys.readouterr().err
     assert main(["check", "-o", "speed=1", "soak"]) == 2
     assert (
-        "-o speed: these tests have no such option; they have: seconds" in capsys.readouterr().err
+        "-o speed: the selected tests have no such option; their options are: seconds"
+        in capsys.readouterr().err
     )
 
 
@@ -282,7 +283,7 @@ def test_many_suites_are_split_between_two_guests() -> None:
 def test_no_suite_is_run_for_an_unknown_kernel(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--kernel", "0.99"]) == 2
     said = capsys.readouterr()
-    assert "unknown kernel '0.99'; kernels.txt has: a, b, c, d, e" in said.err
+    assert "unknown kernel '0.99'; choose from: a, b, c, d, e" in said.err
     assert said.out == ""
 
 
@@ -384,7 +385,7 @@ def test_remaining_time_is_scaled_by_the_speed_of_the_check(tmp_path: Path) -> N
     assert history.format_forecast("x", 90) == "about 270 s"
     history.add_suite_run("z", 1000.0, 1)
     assert history.format_forecast("x", 90) == "about 270 s"
-    assert history.format_forecast("x") == "the first time here"
+    assert history.format_forecast("x") == "no earlier time is stored"
     assert history.format_forecast("y") == "about 90 s, 30 s the last time"
     # The machine is now three times slower than in the last run.
     history.add_suite_run("y", 90.0, 1)

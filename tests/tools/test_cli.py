@@ -217,7 +217,7 @@ def test_building_kmarkers_builds_no_other_module(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize(
     ("folder", "said"),
-    [("nowhere", "nowhere is no folder"), (".", "has neither a Kbuild file nor a Makefile")],
+    [("nowhere", "nowhere is not a folder"), (".", "has neither a Kbuild file nor a Makefile")],
 )
 def test_directory_without_a_module_is_reported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], folder: str, said: str

@@ -550,12 +550,12 @@ PANIC = "[    9.1][   T57] BUG: unable to handle x\n[    9.2] Kernel panic - not
         (Result(exit_code=0), "ok 1", PANIC, None),
         (Result(exit_code=1), "", PANIC, None),
         (Result(exit_code=0, finding=Finding("CPU 0 stays", True)), "ok 1", "", None),
-        (Result(finding=Finding("CPU 0 stays", True)), "", "", "the emulator's: CPU 0 stays"),
+        (Result(finding=Finding("CPU 0 stays", True)), "", "", "a hang: CPU 0 stays"),
         (Result(finding=Finding("CPU 0 stays"), emulator_failed=True), "", PANIC, None),
         (Result(emulator_failed=True), "ok 1", "", "the emulator exited with an error"),
         (Result(), "", "[ 1.0] booting", "the kernel did not boot"),
         (Result(), "\n", PANIC, "[    9.1][   T57] BUG: unable to handle x"),
-        (Result(), "ok 1", STALE, "a breakpoint at __schedule+0x343, where memory holds none"),
+        (Result(), "ok 1", STALE, "a breakpoint at __schedule+0x343 that is no longer in memory"),
         (Result(), "ok 1", "[ 9.0] all quiet", None),
         (Result(), "ok 1", PANIC, "BUG: unable to handle x"),
         (Result(), "ok 1", f"{PANIC}[ 9.3]  f+0x1/0x2 [a.b]", None),
@@ -724,7 +724,7 @@ def test_cpu_outside_64_bit_mode_is_inspected(tmp_path: Path) -> None:
     monitor = Monitor.__new__(Monitor)
     cpu = look.inspect_cpu(monitor, 1, "EAX=0 EIP=0000fff0 EFL=00000002\nHLT=1\n")
     assert cpu == Cpu(1, "EAX=0 EIP=0000fff0 EFL=00000002\nHLT=1", 0xFFF0, True, True)
-    with pytest.raises(MonitorError, match="the emulator does not show EIP"):
+    with pytest.raises(MonitorError, match="the emulator does not show the register EIP"):
         look.inspect_cpu(monitor, 1, "HLT=0")
 
 

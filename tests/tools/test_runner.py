@@ -374,9 +374,9 @@ def test_hint_has_close_names_or_names_with_the_same_three_letters(
 def test_options_of_other_tests_are_refused() -> None:
     rows = [replace(ROW, options="b a"), replace(ROW, options="c b")]
     registry.refuse_unknown_test_options(["a", "c"], rows)
-    with pytest.raises(UnableError, match=r"^-o d: .* no such option; they have: a, b, c$"):
+    with pytest.raises(UnableError, match=r"^-o d: .* no such option; their options are: a, b, c$"):
         registry.refuse_unknown_test_options(["a", "d"], rows)
-    with pytest.raises(UnableError, match=r"^-o a: .* no such option; they have none$"):
+    with pytest.raises(UnableError, match=r"^-o a: .* no such option; they have no options$"):
         registry.refuse_unknown_test_options(["a"], [ROW])
 
 

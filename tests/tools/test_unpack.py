@@ -128,7 +128,7 @@ def test_kernels_are_listed_with_their_versions(
 def test_kernel_image_is_found_in_boot_or_in_the_module_directory(tmp_path: Path) -> None:
     """The image in /boot is preferred."""
     below = tmp_path / "usr/lib/modules/6.1/vmlinuz"
-    with pytest.raises(NotOnMirrorError, match=r"the packages of 6\.1 hold no vmlinuz"):
+    with pytest.raises(NotOnMirrorError, match=r"the packages of kernel 6\.1 have no vmlinuz"):
         unpack.find_vmlinuz(tmp_path, "6.1")
     below.mkdir(parents=True)
     with pytest.raises(NotOnMirrorError):
@@ -160,7 +160,8 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
         unpack.ensure_suite_tree(apt, "tools", packages)
         assert (tree / "kept").exists() is not again
     assert not (tree / "usr/bin/sed").exists()
-    assert "tools: unpacking 2 packages to build with\n" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "tools: unpacking 2 packages, which are needed for builds\n" in said
     assert (tree / "packages.json").read_text() == f'["linux-headers-{NEW}", "make"]\n'
 
 
@@ -216,8 +217,8 @@ def test_emulator_of_a_suite_is_fetched_once(
     kernels.ensure_kernel(ENTRY)
     assert (tree / "usr/bin/qemu-system-x86_64").is_file()
     said = capsys.readouterr().err
-    assert "emulator: asking the mirror for emulator\n" in said
-    assert "emulator: unpacking 1 packages of emulator\n" in said
+    assert "QEMU: looking for the newest version in emulator\n" in said
+    assert "QEMU: unpacking 1 packages of emulator\n" in said
     unpack.ensure_qemu(ENTRY)
     assert capsys.readouterr().err == ""
 

@@ -90,7 +90,7 @@ class Verdict:
             return ""
         why = [self.fault]
         if SILENT in self.fault and not forced:
-            why.append(f"{VARIABLE}=kvm tries again")
+            why.append(f"to try KVM again, set {VARIABLE}=kvm")
         folder = get_trial_boot_folder(self.kernel)
         if any(folder.glob("*.log")):
             why.append(f"the log is in {folder}")
@@ -117,7 +117,7 @@ def choose_accel(
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
     if wanted not in ("", "tcg", "kvm"):
-        raise UnableError(f"{VARIABLE} is {wanted!r}; it may be kvm or tcg, or not be set")
+        raise UnableError(f"{VARIABLE} is {wanted!r}; set it to kvm or tcg, or unset it")
     if wanted == "tcg":
         return Accel("tcg", f"{VARIABLE} is tcg")
     host = f"{qemu_version}; {_describe_host_kernel_and_cpu()}"

@@ -32,17 +32,15 @@ def validate_added_kernel(name: str, sources: Sequence[Path], suite: str) -> Non
     """Raise UnableError if a new kernel cannot be added because of its name, its Debian or Ubuntu
     suite, or one of its sources (directories and packages)."""
     if not NAME.fullmatch(name):
-        raise UnableError(
-            f"{name!r} is no name of a kernel, which consists of letters, digits and . _ + -"
-        )
+        raise UnableError(f"{name!r} is no valid name of a kernel; use letters, digits and . _ + -")
     if any(entry.name == name and entry.role != ADDED for entry in catalogue.load_kernel_entries()):
         raise UnableError(f"kernel {name} is in kernels.txt; choose another name")
     for source in sources:
         if not source.is_dir() and not (source.is_file() and source.suffix == ".deb"):
-            raise UnableError(f"{source} is neither a directory nor a .deb")
+            raise UnableError(f"{source} is neither a directory nor a .deb file")
     known = {entry.suite for entry in catalogue.load_kernel_entries()}
     if suite not in known:
-        raise UnableError(f"no suite {suite!r}; there are: {', '.join(sorted(known))}")
+        raise UnableError(f"unknown suite {suite!r}; choose from: {', '.join(sorted(known))}")
     if not unpack.get_suite_dir(suite).is_dir():
         first = next(
             entry.name for entry in catalogue.load_kernel_entries() if entry.suite == suite
@@ -68,7 +66,7 @@ def copy_kernel_folders(source: Path, tree: Path) -> None:
     a link to usr/lib."""
     names = list(list_kernel_folders(source))
     if not names:
-        raise UnableError(f"{source} holds none of: {', '.join(KERNEL_FOLDERS)}")
+        raise UnableError(f"{source} has none of the folders {', '.join(KERNEL_FOLDERS)}")
     with subprocess.Popen(
         ["tar", "-C", str(source), "-cf", "-", *names], stdout=subprocess.PIPE
     ) as packing:
@@ -88,11 +86,15 @@ def find_kernel_release(tree: Path) -> str:
     names = sorted(set(built))
     if len(names) != 1:
         there = ", ".join(names or found) or "none"
-        raise UnableError(f"one kernel with headers is needed in lib/modules; there: {there}")
+        raise UnableError(
+            f"lib/modules of the given sources must have one kernel with headers, but has: {there}"
+        )
     if not (
         unpack.resolve_path_in_tree(tree, f"/usr/lib/modules/{names[0]}/build") / "Makefile"
     ).is_file():
-        raise UnableError(f"the headers of {names[0]} are missing: name them with --headers")
+        raise UnableError(
+            f"the headers of {names[0]} are missing: give their packages or directory by --headers"
+        )
     return names[0]
 
 

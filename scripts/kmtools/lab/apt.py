@@ -138,7 +138,7 @@ class PrivateApt:
             there = "\n  ".join(sorted(name for name in names if name.endswith("-amd64")))
             raise NotOnMirrorError(
                 f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
-                f"image packages there:\n  {there}"
+                f"its image packages are:\n  {there}"
             )
         shown = self._run_apt("apt-cache", "show", "--no-all-versions", *fitting)
         pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)

@@ -49,13 +49,14 @@ UID = 1000
 ENTER = """
 root=$1 packages=$2 lower=$3 upper=$4; shift 4
 fail() { echo "root: cannot mount $1 in $root" >&2; exit 125; }
-over() { mkdir -p "$upper/new" "$upper/work" && mount -t overlay overlay "$root/srv/cache" \
+mount_cache() { mkdir -p "$upper/new" "$upper/work" && mount -t overlay overlay "$root/srv/cache" \
     -o "lowerdir=$lower,upperdir=$upper/new,workdir=$upper/work"; }
-mount --bind "$root" "$root" || fail itself
+mount --bind "$root" "$root" || fail "the root directory"
 mount -t proc proc "$root/proc" || fail /proc
 for dir in sys dev; do mount --rbind "/$dir" "$root/$dir" || fail "/$dir"; done
-[ -z "$packages" ] || mount --bind "$packages" "$root/var/cache/apt/archives" || fail packages
-[ -z "$lower" ] || over 2>/dev/null || { mount -t tmpfs tmpfs "$upper" && over; } || fail cache
+[ -z "$packages" ] || mount --bind "$packages" "$root/var/cache/apt/archives" || fail "the packages"
+[ -z "$lower" ] || mount_cache 2>/dev/null || { mount -t tmpfs tmpfs "$upper" && mount_cache; } ||
+    fail "the cache"
 exec chroot "$root" "$@"
 """
 
@@ -157,12 +158,12 @@ def ensure_root_tarball(suite: str) -> Path:
         if path.is_file() and 0 <= time.time() - path.stat().st_mtime < TARBALL_MAX_AGE_SECONDS:
             return path
         path.parent.mkdir(exist_ok=True)
-        print_step(f"{suite}: making a minimal root, 1 to 2 minutes")
+        print_step(f"{suite}: making a minimal Debian system, which takes 1 to 2 minutes")
         for lines in find_debian_mirror().list_source_lists(suite):
             said = _make_root_tarball(suite, path, lines)
             if said is None:
                 return path
-        raise UnableError(f"{suite}: no root could be made: {said}")
+        raise UnableError(f"{suite}: a minimal Debian system cannot be made: {said}")
 
 
 def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
@@ -197,7 +198,7 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     """Unpack the minimal system of a Debian suite to the root directory `path`, and copy the
     network settings of this machine into it. With `with_cache`, commands in this root can use the
     cache directory, and the packages that apt downloads are kept."""
-    require_root("making a root")
+    require_root("unpacking a minimal Debian system")
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)
     root.remove_trees()

@@ -101,7 +101,7 @@ def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
     (disc / "isolinux.cfg").write_text(BOOT_MENU.format(cmdline=guest.cmdline))
     log = scratch / "image.log"
     if chroot.run_in_chroot(tree, binds, ["sh", "-c", MAKE_IMAGE], log):
-        raise UnableError(f"the image for Bochs cannot be made: {log.read_text().strip()}")
+        raise UnableError(f"the CD image for Bochs cannot be made: {log.read_text().strip()}")
     serial = [
         SERIAL.format(number=number, logs=LOGS, name=file.name)
         for number, file in enumerate(guest.serial, 1)

@@ -40,7 +40,7 @@ def build_modules(
     before. `more_binds` are further directories to mount into the tree of the Debian or Ubuntu
     suite, each with its mount point.
     """
-    require_root("building in a suite's tree")
+    require_root("building modules in a chroot")
     kernel = require_unpacked_kernel(name)
     require_module_folder(src)
     objects = get_object_dir(name, src)
@@ -68,7 +68,7 @@ def require_module_folder(path: Path) -> Path:
     """Return the folder `path`; raise UnableError if the folder has neither a Kbuild file nor a
     Makefile."""
     if not path.is_dir():
-        raise UnableError(f"{path} is no folder")
+        raise UnableError(f"{path} is not a folder")
     if not any((path / file).is_file() for file in ("Kbuild", "Makefile")):
         raise UnableError(f"{path} has neither a Kbuild file nor a Makefile")
     return path
@@ -188,7 +188,7 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
     UnableError if `out` is not in build/ and holds modules that no earlier build has copied."""
     wanted = {module.name for module in modules}
     if len(wanted) != len(modules):
-        raise UnableError("two modules of this tree have the same name")
+        raise UnableError("two modules of a source tree have the same name: rename one of them")
     record, there = out / COPIED, {module.name for module in out.glob("*.ko")}
     foreign = there.difference(record.read_text().splitlines() if record.exists() else [])
     if foreign and not out.resolve().is_relative_to(ROOT / "build"):

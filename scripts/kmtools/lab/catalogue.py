@@ -103,7 +103,10 @@ def parse_catalogue(text: str, origin: str = "kernels.txt") -> list[Entry]:
             raise UnableError(f"{origin}:{number}: expected 5 columns, found {len(fields)}")
         entry = Entry(*fields)
         if entry.role not in ROLES and not entry.debug_kinds:
-            raise UnableError(f"{origin}:{number}: {entry.role} is no role")
+            raise UnableError(
+                f"{origin}:{number}: unknown role {entry.role!r};"
+                f" the roles are {', '.join(ROLES)} and debug:KIND+..."
+            )
         if any(known.name == entry.name for known in entries):
             raise UnableError(f"{origin}:{number}: kernel {entry.name} is listed twice")
         entries.append(entry)
@@ -129,7 +132,7 @@ def find_kernel_entry(name: str) -> Entry:
         if entry.name == name:
             return entry
     known = ", ".join(entry.name for entry in entries)
-    raise UnableError(f"unknown kernel {name!r}; kernels.txt has: {known}")
+    raise UnableError(f"unknown kernel {name!r}; choose from: {known}")
 
 
 def get_default_kernel_name() -> str:

@@ -38,7 +38,7 @@ def find_chroot_obstacle() -> str:
     """Return the reason why this machine cannot run commands in a chroot, with the remedy; an empty
     text if it can run them. Modules for test kernels are built in a chroot."""
     if os.geteuid() != 0:
-        return "building for test kernels needs root, to mount file systems: run it with sudo"
+        return "building for test kernels needs root, to mount file systems: use sudo"
     for program, package in (("mount", "mount"), ("unshare", "util-linux")):
         if not shutil.which(program):
             return f"{program} is missing: apt-get install {package}"
@@ -48,7 +48,7 @@ def find_chroot_obstacle() -> str:
         return ""
     return (
         f"this machine allows no mounts ({done.stderr.strip()}):"
-        " start the container with --privileged, or run it outside of one"
+        " start the container with --privileged, or run the command outside of a container"
     )
 
 
@@ -60,7 +60,7 @@ def run_in_chroot(
     `binds` are the directories, each with its mount point in `tree`. The output of the command goes
     to `log`, or to the output of this process.
     """
-    require_root("building in a suite's tree")
+    require_root("running commands in a chroot")
     for _, point in binds:
         (tree / point).mkdir(parents=True, exist_ok=True)
     code = processes.run_program(build_chroot_command(tree, binds, command), log)

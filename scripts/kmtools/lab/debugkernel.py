@@ -104,7 +104,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
     make_args = ["LLVM=1"] if clang else []
     with contextlib.ExitStack() as stack:
         with hold_fetch_lock(NEEDED_BYTES):
-            print_step(f"{entry.name}: asking the mirror for {entry.suite}")
+            print_step(f"{entry.name}: looking for the newest version in {entry.suite}")
             apt = PrivateApt(entry.suite)
             apt.update_lists(anew=unpacked is not None)
             version = apt.find_package_version(entry.image)

@@ -55,7 +55,10 @@ def choose_emulator(suite: str) -> Emulator:
         return _make_emulator((override,), {})
     tree = get_qemu_dir(suite)
     if not tree.is_dir():
-        raise UnableError(f"the emulator of {suite} is not unpacked; fetch a kernel that uses it")
+        raise UnableError(
+            f"the QEMU of {suite} is not unpacked; run: scripts/kmarkers lab fetch KERNEL, where"
+            f" kernels.txt lists KERNEL with the QEMU of {suite}"
+        )
     # QEMU runs with the dynamic linker and the libraries that were unpacked with it.
     libraries = tree / "usr/lib/x86_64-linux-gnu"
     loader = [str(tree / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(libraries)]

@@ -118,7 +118,7 @@ def read_register(name: str, registers: str) -> int:
     """Return the value of a register in the output of `info registers`."""
     found = re.search(rf"\b{name}\s*=\s*([0-9a-f]+)", registers)
     if found is None:
-        raise MonitorError(f"the emulator does not show {name}")
+        raise MonitorError(f"the emulator does not show the register {name}")
     return int(found[1], 16)
 
 

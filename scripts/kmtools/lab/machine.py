@@ -120,14 +120,19 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     """Boot a kernel, run the job, and return the result. `show` is called with each line of the
     status channel. Raise UnableError if another boot writes to the same output folder."""
     if request.tier not in emulator.TIERS:
-        raise UnableError(f"unknown tier {request.tier!r}; there are: {', '.join(emulator.TIERS)}")
+        raise UnableError(
+            f"unknown tier {request.tier!r}; choose from: {', '.join(emulator.TIERS)}"
+        )
     if request.bochs and (request.nmi or request.tier == "icount" or request.secure_boot):
         raise UnableError("Bochs supports neither NMIs nor the tier icount nor Secure Boot")
     kernel = catalogue.require_unpacked_kernel(request.kernel)
     nonce = secrets.token_hex(8)
     cmdline = f"{BASE_CMDLINE} kmarkers.tier={request.tier} kmarkers.kernel={kernel.name}"
     cmdline = f"{cmdline} {request.append}".strip()
-    busy = f"{request.out} is used by another boot; wait for its end, or choose another folder"
+    busy = (
+        f"{request.out} is used by another boot; wait until that boot has ended, or choose another"
+        " folder"
+    )
     with tempfile.TemporaryDirectory(prefix="kmarkers-") as name, contextlib.ExitStack() as stack:
         _refuse_foreign_results(request.out)
         stack.enter_context(hold_lock(request.out / LOCK, busy))
@@ -159,8 +164,8 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         judge_boot_result(result, request.out)
         if not result.ok and shutil.disk_usage(request.out).free < LOG_BYTES:
             raise UnableError(
-                f"{request.out}: no disk space left for the logs; free some and run the command "
-                "again"
+                f"{request.out}: no disk space left for the logs; free some space, and run the "
+                "command again"
             )
     return result
 
@@ -262,7 +267,7 @@ def _list_requested_modules(request: Request) -> list[Path]:
         return []
     found = list(request.modules.glob("*.ko"))
     if not found:
-        raise UnableError(f"{request.modules} holds no module; build them first")
+        raise UnableError(f"{request.modules} has no modules (*.ko); build the modules first")
     return found
 
 

@@ -117,7 +117,8 @@ class Module:
         try:
             self._read_elf(ELFFile(BytesIO(data)))
         except DAMAGE as error:
-            raise UnableError(f"{path} is no module: {error or type(error).__name__}") from error
+            why = error or type(error).__name__
+            raise UnableError(f"{path} is not a kernel module: {why}") from error
 
     def _read_elf(self, elf: Any) -> None:
         if elf["e_type"] != "ET_REL":
@@ -211,7 +212,10 @@ def read_sites(path: Path) -> list[Site]:
     try:
         return [*_read_imv_and_marker_sites(module), *_read_sdt_sites(module)]
     except (KeyError, IndexError) as error:
-        raise UnableError(f"{path}: its tables are not those of this version") from error
+        raise UnableError(
+            f"{path}: the tables of sites cannot be read; rebuild the module with this version of"
+            " kmarkers"
+        ) from error
 
 
 def _read_imv_and_marker_sites(module: Module) -> Iterator[Site]:

@@ -66,7 +66,7 @@ class Monitor:
         except OSError as error:
             raise MonitorError(f"the emulator does not answer {command}") from error
         if "error" in answer:
-            raise MonitorError(f"{command}: {answer['error'].get('desc')}")
+            raise MonitorError(f"the emulator refuses {command}: {answer['error'].get('desc')}")
         return answer.get("return")
 
     def _read_answer(self) -> dict[str, Any]:

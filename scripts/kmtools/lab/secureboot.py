@@ -121,4 +121,4 @@ def _run_in_chroot(
 ) -> None:
     """Run a command in a chroot; raise UnableError if it fails."""
     if chroot.run_in_chroot(tree, binds, command, log):
-        raise UnableError(f"the files of Secure Boot cannot be made, see {log}")
+        raise UnableError(f"the files for Secure Boot cannot be made, see {log}")

@@ -120,7 +120,9 @@ def run_guest_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
     modules cannot be built. A warning in the kernel's log makes the result a failure.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UnableError("a shell needs a terminal; vm run --job runs a script without one")
+        raise UnableError(
+            "a shell needs a terminal: without a terminal, run a script by kmarkers vm run --job"
+        )
     # Two shells at the same time would write the same modules and logs.
     with hold_lock(
         OUT.with_suffix(".lock"),
@@ -136,19 +138,19 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
     print_next_step("building the modules, which takes minutes the first time, else seconds")
     with show_compilation_progress(build.get_object_dir(entry.name, ROOT)):
         if build_kmarkers_modules(entry.name):
-            raise FailedError("the modules cannot be built")
+            raise FailedError(f"the kmarkers modules cannot be built for kernel {entry.name}")
     if folders:
         print_next_step(f"building {', '.join(map(str, folders))}")
     clients = build.build_client_modules(
         entry.name, folders, MODULES / f"{entry.name}-clients", ["-s"]
     )
     print(find_usable_accel(entry.name, print_step).boot_message)
-    print_next_step("booting, usually half a minute; the first time it also fetches tracers")
+    print_next_step("booting, which takes half a minute; before the first boot, fetching tracers")
     files, missing = tracers.fetch_tracers(entry.suite)
     for why in missing:
         print(f"lab shell: {why}", file=sys.stderr)
     there = [name for name in tracers.TRACERS if f"/usr/bin/{name}" in files.values()]
-    tools = f"{', '.join(there)} are here" if there else "No tracer could be fetched"
+    tools = f"Installed tracers: {', '.join(there)}" if there else "No tracer could be fetched"
     size = shutil.get_terminal_size()
     with tempfile.TemporaryDirectory(prefix="kmarkers-shell-") as scratch:
         loaded = [

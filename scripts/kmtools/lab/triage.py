@@ -80,7 +80,7 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
     if result.exit_code is not None or result.under_kvm:
         return None
     if result.finding:
-        return f"the emulator's: {result.finding.reason}" if result.finding.stale else None
+        return f"a hang: {result.finding.reason}" if result.finding.stale else None
     if result.emulator_failed:
         return "the emulator exited with an error"
     faults = logscan.find_fault_lines(result.console)
@@ -89,7 +89,7 @@ def find_emulator_fault(result: Result, modules: Collection[str]) -> str | None:
         # was loaded.
         return faults[0].strip() if faults else "the kernel did not boot"
     if place := find_stale_breakpoint(result.console):
-        return f"a breakpoint at {place}, where memory holds none"
+        return f"a breakpoint at {place} that is no longer in memory"
     if not faults or find_kmarkers_frames(result.console, modules):
         return None
     return re.sub(r"^\[ *[0-9.]+\](\[[^]]*\])? *", "", faults[0])

@@ -119,7 +119,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
     """Download, unpack and return the newest kernel on the mirror that matches `entry`. If the
     kernel `unpacked` is at least as new, return `unpacked` instead."""
     with hold_fetch_lock(NEEDED_BYTES):
-        print_step(f"{entry.name}: asking the mirror for {entry.suite}")
+        print_step(f"{entry.name}: looking for the newest version in {entry.suite}")
         if sources.is_ubuntu(entry.suite):
             _unpack_ubuntu_keys()
         apt = PrivateApt(entry.suite)
@@ -137,7 +137,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
             shutil.rmtree(apt.archives, ignore_errors=True)
             return kernel
     raise NotOnMirrorError(
-        f"kernel {entry.name}: nothing could be downloaded\n" + "\n".join(problems)
+        f"kernel {entry.name}: no version could be downloaded\n" + "\n".join(problems)
     )
 
 
@@ -199,7 +199,7 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
     for path in (tree / f"boot/vmlinuz-{release}", tree / f"usr/lib/modules/{release}/vmlinuz"):
         if path.is_file():
             return path
-    raise NotOnMirrorError(f"the packages of {release} hold no vmlinuz")
+    raise NotOnMirrorError(f"the packages of kernel {release} have no vmlinuz")
 
 
 def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
@@ -210,7 +210,7 @@ def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
     if record.is_file() and set(packages) <= set(json.loads(record.read_text())):
         return
     debs = apt.download_packages(packages)
-    print_step(f"{name}: unpacking {len(debs)} packages to build with")
+    print_step(f"{name}: unpacking {len(debs)} packages, which are needed for builds")
     with replace_tree(tree) as new:
         unpack_packages(debs, new)
         _add_missing_chroot_files(new)
@@ -239,11 +239,11 @@ def _add_missing_chroot_files(tree: Path) -> None:
 
 def _fetch_qemu(suite: str) -> None:
     """Download and unpack the QEMU of a suite."""
-    print_step(f"emulator: asking the mirror for {suite}")
+    print_step(f"QEMU: looking for the newest version in {suite}")
     apt = PrivateApt(suite)
     apt.update_lists()
     debs = apt.download_packages(apt.list_packages_with_dependencies(["qemu-system-x86"]))
-    print_step(f"emulator: unpacking {len(debs)} packages of {suite}")
+    print_step(f"QEMU: unpacking {len(debs)} packages of {suite}")
     with replace_tree(get_qemu_dir(suite)) as tree:
         unpack_packages(debs, tree)
 

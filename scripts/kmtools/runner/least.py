@@ -34,8 +34,7 @@ HEAD = "test,kernel,results"
 # of these suites, and none for the boot.
 BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
-# A setting that a guest has only if its suites run in their short form; ran_short_suites() reads this
-# setting.
+# A setting that a guest has only if its suites run in their short form; see ran_short_suites().
 SHORT_SETTING = "KMARKERS_ORDERS"
 # Prefixes of the names of tests whose number of results depends on the tools of the machine or on
 # options. tests/results.csv has no minimum for these tests.

@@ -107,7 +107,7 @@ class History:
         expected = f"about {self.estimate_suite_seconds(name, usual):.0f} s"
         if seconds := self.get_seconds_of_last_run(name):
             return f"{expected}, {seconds:.0f} s the last time"
-        return expected if usual else "the first time here"
+        return expected if usual else "no earlier time is stored"
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
         """Store the time and the number of results of a suite that has passed. Later estimates of

@@ -198,8 +198,8 @@ def refuse_unknown_test_options(options: Iterable[str], tests: Sequence[Test]) -
     known = sorted({name for test in tests for name in test.options.split()})
     for name in options:
         if name not in known:
-            there = f"they have: {', '.join(known)}" if known else "they have none"
-            raise UnableError(f"-o {name}: these tests have no such option; {there}")
+            there = f"their options are: {', '.join(known)}" if known else "they have no options"
+            raise UnableError(f"-o {name}: the selected tests have no such option; {there}")
 
 
 def make_suites_of_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> list[Suite]:
