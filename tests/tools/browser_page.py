@@ -77,7 +77,7 @@ FLAWS = {
     "late": (".answer { margin-top: 2000px }", "", "", "first screen: .answer"),
     "said": ("", "", "<script>console.error('no')</script>", "console: no"),
     "wrong": ("", "", "<script>nothing()</script>", "console: nothing is not defined"),
-    "focus": ("a { outline: none }", "", "", "keyboard: the focus cannot be seen"),
+    "focus": ("a { outline: none }", "", "", "keyboard: the focused element has no outline"),
     "printed": ("@media print { .answer { color: #999999 } }", "", "", "print: contrast: <p>"),
     "column": ("", "", WIDE_TABLE, 'column: <td> "c" is partly outside its table'),
     "cramped": ("", "", SHORT_TABLE, "has few columns but has to be scrolled"),

@@ -106,9 +106,11 @@ def test_missing_program_or_module_is_refused(
     (tmp_path / "folder").mkdir()
     assert run.parse_program_path("program") == f"{tmp_path}/program"
     for text in ("text", "folder", "none", ""):
-        with pytest.raises(ArgumentTypeError, match=f"^'{text}' is no program that can be run$"):
+        with pytest.raises(ArgumentTypeError, match=f"^'{text}' is not an executable program$"):
             run.parse_program_path(text)
-        with pytest.raises(ArgumentTypeError, match=f"^'{text}' is no folder with a Kbuild file"):
+        with pytest.raises(
+            ArgumentTypeError, match=f"^'{text}' is not a folder with a Kbuild file"
+        ):
             run.parse_module_folder(text)
     for name in ("Kbuild", "Makefile"):
         (tmp_path / "folder" / name).touch()
@@ -357,9 +359,9 @@ def test_macro_prints_the_margin_of_rounds_only(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["reference"], "reference needs the folder of a run, in results/local"),
-        (["html", "run"], "html takes no folder"),
-        (["times", "--out", "x"], "times takes no folder"),
+        (["reference"], "reference needs RUN_DIR, the folder of a run in results/local"),
+        (["html", "run"], "html accepts neither RUN_DIR nor --out"),
+        (["times", "--out", "x"], "times accepts neither RUN_DIR nor --out"),
     ],
 )
 def test_only_the_document_reference_accepts_a_folder(
@@ -413,8 +415,13 @@ def test_impact_without_rows_of_real_caches_fails(
     [
         ([], 1e6, 0, ""),
         (["--rate", "5e3", "--figure", "f.svg"], 5e3, 1, ""),
-        (["--figure", "f.jpg"], None, 0, "f.jpg: a figure is .svg, .png or .pdf"),
-        (["--figure", "f"], None, 0, "f: a figure is .svg, .png or .pdf"),
+        (
+            ["--figure", "f.jpg"],
+            None,
+            0,
+            "f.jpg: the suffix of a figure must be .svg, .png or .pdf",
+        ),
+        (["--figure", "f"], None, 0, "f: the suffix of a figure must be .svg, .png or .pdf"),
         (["--figure", "f.png"], 1e6, 0, "the figure cannot be drawn: no ink"),
     ],
 )
@@ -794,7 +801,7 @@ def test_module_files_are_recognised_by_their_suffix(monkeypatch: pytest.MonkeyP
 
 def test_export_without_a_format_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["export", "x"]) == UNABLE
-    said = "export: which format? --parquet, --openmetrics or --trace\n"
+    said = "export: no output file is given: use --parquet, --openmetrics or --trace\n"
     assert capsys.readouterr() == ("", said)
 
 

@@ -151,9 +151,12 @@ def test_guest_that_vanishes_or_warns_is_a_failure(
     ("code", "output", "why"),
     [
         (0, "one\nvm: under KVM\n", ""),
-        (2, "vm: under KVM\n", "exit code 2 instead of 0; it said: vm: under KVM"),
-        (0, "", "no line 'vm: under KVM'; it said: nothing"),
-        (0, "vm: under KVM too\n", "no line 'vm: under KVM'; it said: vm: under KVM too"),
+        (2, "vm: under KVM\n", "exit code 2 instead of 0; last line of output: vm: under KVM"),
+        (0, "", "the output lacks the line 'vm: under KVM'; last line of output: none"),
+        (
+            *(0, "vm: under KVM too\n"),
+            "the output lacks the line 'vm: under KVM'; last line of output: vm: under KVM too",
+        ),
     ],
 )
 def test_step_is_judged_by_exit_code_and_lines(
@@ -162,7 +165,7 @@ def test_step_is_judged_by_exit_code_and_lines(
     write_step_results(tmp_path, {"a": (code, output)})
     assert Step(0, [kvm.UNDER_KVM], more=True).describe_step_deviation(tmp_path, "a") == why
     exact = Step(0, [kvm.UNDER_KVM]).describe_step_deviation(tmp_path, "a")
-    assert exact == (why or "2 lines instead of 1; it said: vm: under KVM")
+    assert exact == (why or "2 lines of output instead of 1; last line of output: vm: under KVM")
 
 
 def test_suite_kvm_expects_the_error_messages_of_choose_accel(

@@ -51,7 +51,7 @@ def test_files_without_a_licence_in_the_first_three_lines_are_found(
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     found = linters.find_unlicensed_files(linters.Sources([Path(name) for name in files]))
-    assert found == [f"{name}: no {linters.LICENCE}" for name in faulty]
+    assert found == [f"{name}: the first 3 lines lack {linters.LICENCE}" for name in faulty]
 
 
 def make_kernel_source(names: list[str]) -> bytes:

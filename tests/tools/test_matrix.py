@@ -499,7 +499,7 @@ def test_version_checks_outside_compat_are_found(
     tree = lint.Sources(files=[Path("a.c"), Path("include/compat/compat.h")])
     assert lint.find_forbidden_version_checks(tree) == [
         "a.c:1: #if KERNEL_VERSION(6, 1, 0)",
-        "include/compat/compat.h:6: no commit is cited: #if LINUX_VERSION_CODE < 2",
+        "include/compat/compat.h:6: the comment cites no commit: #if LINUX_VERSION_CODE < 2",
     ]
 
 

@@ -217,16 +217,16 @@ def test_invalid_style_file_is_refused(
 def test_unknown_figures_parts_styles_and_runs_are_reported(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert "no figure 'hed', but headline, dormant-native" in run_refused_plot(
+    assert "no figure 'hed'; choose from: headline, dormant-native" in run_refused_plot(
         capsys, str(run), "hed"
     )
-    assert "has no part 'x', but density-full" in run_refused_plot(
+    assert "has no part 'x'; choose from: density-full" in run_refused_plot(
         capsys, str(run), "dormant-native:x"
     )
     assert "no such style file" in run_refused_plot(capsys, str(run), "--style", str(tmp_path))
     assert "no such folder of a run" in run_refused_plot(capsys, str(tmp_path / "gone"))
     summary = json.loads((run / "summary.json").read_text())
-    for tier, words in (("none", "nothing to draw"), ("icount", "no figure 'headline'")):
+    for tier, words in (("none", "no figure can be drawn"), ("icount", "no figure 'headline'")):
         for kind in ("results", "switching", "sites"):
             summary[kind] = [entry for entry in summary[kind] if entry["tier"] == tier]
         summary["units"]["instructions"] = "instructions executed"

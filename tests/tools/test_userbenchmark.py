@@ -144,7 +144,7 @@ def test_control_words_of_the_kernel_are_no_benchmark_names(tmp_path: Path, word
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--program", "/no/such"), "'/no/such' is no program that can be run"),
+        (("--program", "/no/such"), "'/no/such' is not an executable program"),
         (("--program", "/etc/passwd"), "'/etc/passwd' is no program"),
         (
             ("--program", "/bin/true", "--tiers", "vm"),

@@ -40,7 +40,7 @@ def add_export_command(parser: ArgumentParser) -> Run:
 def run_export(args: Namespace) -> None:
     """Check the samples of a run, and write the files that the options name."""
     if not (args.parquet or args.openmetrics or args.trace):
-        raise UnableError("which format? --parquet, --openmetrics or --trace")
+        raise UnableError("no output file is given: use --parquet, --openmetrics or --trace")
     from kmtools.analyse import estimates
     from kmtools.measure.rundir import find_samples_file, make_tiers, read_env
     from kmtools.measure.samples import LOOP, read_samples

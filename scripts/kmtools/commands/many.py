@@ -75,7 +75,7 @@ def run_fleet(args: Namespace) -> int:
     said = [part for line in found.faults for part in wrap_line(line, get_terminal_width())]
     print("\n".join([*machines.format_group_table(whole), *said, ""]))
     if len(runs) < 2:
-        print("one group: nothing to compare")
+        print("all runs are in one group: there is no group to compare with")
     print_and_write_comparison(args, found)
     return BAD if found.failure_count or found.faults else DONE
 

@@ -102,20 +102,20 @@ def select_figures(run: Path, names: Sequence[str]) -> dict[str, Sheet]:
 
     found = sheets.load_run(run).make_sheets()
     if not found:
-        raise UnableError(f"{run}: there is nothing to draw: no result is compared with another")
+        raise UnableError(f"{run}: no figure can be drawn: the run has no comparison of results")
     if not names:
         return found
     wanted = {}
     for name in names:
         stem, _, title = name.partition(":")
         if stem not in found:
-            raise UnableError(f"{run} has no figure {stem!r}, but {', '.join(found)}")
+            raise UnableError(f"{run} has no figure {stem!r}; choose from: {', '.join(found)}")
         sheet = found[stem]
         if title:
             parts = [part for part in sheet.parts if part.title == title]
             if not parts:
                 there = ", ".join(dict.fromkeys(part.title for part in sheet.parts))
-                raise UnableError(f"figure {stem} has no part {title!r}, but {there}")
+                raise UnableError(f"figure {stem} has no part {title!r}; choose from: {there}")
             stem, sheet = (
                 f"{stem}-{sheets.make_slug(title)}",
                 Sheet(parts, sheets.describe_part(parts[0])),

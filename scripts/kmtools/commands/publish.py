@@ -49,12 +49,12 @@ def add_publish_command(parser: ArgumentParser) -> Run:
     def run_publish(args: Namespace) -> None:
         if args.document == "reference":
             if args.run is None:
-                raise UnableError("reference needs the folder of a run, in results/local")
+                raise UnableError("reference needs RUN_DIR, the folder of a run in results/local")
             reference = import_module("kmtools.report.reference")
             reference.make_reference(args.run, args.out or reference.REFERENCE)
             return
         if args.run or args.out:
-            raise UnableError(f"{args.document} takes no folder")
+            raise UnableError(f"{args.document} accepts neither RUN_DIR nor --out")
         module, _, function = WRITERS[args.document].partition(":")
         getattr(import_module(module), function)()
 

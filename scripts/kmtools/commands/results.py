@@ -83,7 +83,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         found = compute_mechanism_costs(read_summary(args.run), env)
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
-            raise UnableError(f"{args.figure}: a figure is .svg, .png or .pdf")
+            raise UnableError(f"{args.figure}: the suffix of a figure must be .svg, .png or .pdf")
         print_warnings(env)
         print(render_rates_text(found, args.rate))
         if args.figure:

@@ -115,7 +115,7 @@ def parse_tier_and_folder(text: str) -> tuple[str, Path]:
     """Parse TIER=DIR, and return the environment of measurement (tier) and the path."""
     tier, separator, path = text.partition("=")
     if not separator or not path or tier not in rundir.TIERS:
-        raise argparse.ArgumentTypeError(f"{text!r} is not TIER=DIR, tier {'|'.join(rundir.TIERS)}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not TIER=PATH, where TIER is {TIER_NAMES}")
     return tier, Path(path)
 
 
@@ -264,7 +264,7 @@ def parse_program_path(text: str) -> str:
     """Parse the path of an executable program."""
     path = Path(text).resolve()
     if not (path.is_file() and os.access(path, os.X_OK)):
-        raise argparse.ArgumentTypeError(f"{text!r} is no program that can be run")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an executable program")
     return str(path)
 
 
@@ -272,7 +272,7 @@ def parse_module_folder(text: str) -> str:
     """Parse the path of a folder with the sources of a module."""
     path = Path(text).resolve()
     if not text or not any((path / name).is_file() for name in ("Kbuild", "Makefile")):
-        raise argparse.ArgumentTypeError(f"{text!r} is no folder with a Kbuild file of a module")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a folder with a Kbuild file or Makefile")
     return str(path)
 
 

@@ -172,7 +172,7 @@ def find_uncited_version_checks(path: Path) -> Iterator[str]:
         if line.startswith(("/*", " *")):
             comment += line
         elif VERSIONS.search(line) and CITATION.search(comment) is None:
-            yield f"{path}:{number}: no commit is cited: {line.strip()}"
+            yield f"{path}:{number}: the comment cites no commit: {line.strip()}"
 
 
 def find_unlicensed_files(tree: Sources) -> list[str]:
@@ -185,7 +185,7 @@ def find_unlicensed_files(tree: Sources) -> list[str]:
             continue
         head = (ROOT / path).read_text(errors="replace").splitlines()[:3]
         if not any(LICENCE in line for line in head):
-            found.append(f"{path}: no {LICENCE}")
+            found.append(f"{path}: the first 3 lines lack {LICENCE}")
     return found
 
 

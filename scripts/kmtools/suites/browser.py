@@ -59,7 +59,7 @@ def find_elements_off_first_screen(page: Any, height: int) -> Iterator[str]:
     for words in FIRST:
         box = page.locator(words).first.bounding_box() if page.locator(words).count() else None
         if box is None:
-            yield f"first screen: there is no {words}"
+            yield f"first screen: the page has no element {words}"
         elif box["y"] + box["height"] > height:
             end = box["y"] + box["height"]
             yield f"first screen: {words} ends at {end:.0f} px, the screen at {height} px"
@@ -72,9 +72,9 @@ def find_keyboard_faults(page: Any) -> Iterator[str]:
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.tagName"))
     if "A" not in reached:
-        yield "keyboard: no link is reached"
+        yield "keyboard: the Tab key reaches no link"
     if page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "none":
-        yield "keyboard: the focus cannot be seen"
+        yield "keyboard: the focused element has no outline"
 
 
 def find_page_faults_on_screen(
@@ -109,7 +109,7 @@ def find_page_faults_on_screen(
     yield from page.evaluate(look)
     yield from find_axe_violations(page, axe, colours=False)
     if page.evaluate("document.querySelectorAll('*').length") > MOST_NODES:
-        yield f"size: more than {MOST_NODES} nodes"
+        yield f"size: the page has more than {MOST_NODES} DOM nodes"
     yield from (f"console: {text}" for text in said)
     page.close()
 
@@ -120,7 +120,7 @@ def find_faults_on_all_screens(
     """Yield the faults of a page on all screens, or with `one_screen` on the first one; `axe` is
     the source of axe-core."""
     if path.stat().st_size > MOST_BYTES:
-        yield f"size: more than {MOST_BYTES} bytes"
+        yield f"size: the file has more than {MOST_BYTES} bytes"
     for width, height in SCREENS:
         for scheme in SCHEMES:
             context = browser.new_context(

@@ -49,7 +49,7 @@ def judge_hang_report(kind: str, result: Result) -> Tally:
         elif not result.ok:
             missed.append(f"{kind}: {result.reason}")
     elif result.finding is None or not re.search(wanted, result.reason):
-        missed.append(f"{kind}: {result.reason or 'nothing was found'}")
+        missed.append(f"{kind}: {result.reason or 'no hang is reported'}")
     elif result.finding.stale or triage.find_emulator_fault(result, []):
         missed.append(f"{kind}: reported as a fault of the emulator: {result.reason}")
     return Tally(passed=0 if missed else 1, failed=missed)

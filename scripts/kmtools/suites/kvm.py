@@ -71,14 +71,16 @@ class Step:
         if not code.is_file():
             return "the step did not end"
         said = output.read_text(errors="replace").strip().splitlines()
-        last = said[-1] if said else "nothing"
+        last = said[-1] if said else "none"
         if code.read_text().strip() != str(self.code):
-            return f"exit code {code.read_text().strip()} instead of {self.code}; it said: {last}"
+            found = code.read_text().strip()
+            return f"exit code {found} instead of {self.code}; last line of output: {last}"
         for line in self.lines:
             if not any(re.fullmatch(line, found) for found in said):
-                return f"no line {line!r}; it said: {last}"
+                return f"the output lacks the line {line!r}; last line of output: {last}"
         if not self.more and len(said) != len(self.lines):
-            return f"{len(said)} lines instead of {len(self.lines)}; it said: {last}"
+            count = f"{len(said)} lines of output instead of {len(self.lines)}"
+            return f"{count}; last line of output: {last}"
         return ""
 
 

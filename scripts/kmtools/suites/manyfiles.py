@@ -169,8 +169,8 @@ def judge_load_times(times: dict[str, float]) -> bool:
         most = f", at most {LIMIT:.0f}" if what == "load+unload" else ""
         ratio = f"{sites / plain:.2f} times{most}"
         print(f"{what}: {sites:.0f} ms with sites, {plain:.0f} ms without, {ratio}")
-    print(f"trace events: all of them are added {times['events with']:.0f} ms after a load,")
-    print(f"and removed {times['events without']:.0f} ms after an unload")
+    print(f"all trace events are added {times['events with']:.0f} ms after a load")
+    print(f"all trace events are removed {times['events without']:.0f} ms after an unload")
     return times["load+unload with"] / times["load+unload without"] <= LIMIT
 
 

@@ -244,7 +244,7 @@ def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise UnableError(f"{test} is skipped on this machine")
         if "1..0" in lines:
-            raise MutantError(f"there is no test {test}")
+            raise MutantError(f"{mutant.name}: no C test case is named {test}")
         if reason := describe_test_failure(
             code, ktap.parse_ktap(lines).failed if code is not None else []
         ):
@@ -423,7 +423,7 @@ def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
     name."""
     unknown = set(names) - {mutant.name for mutant in ALL_MUTANTS}
     if unknown:
-        raise UnableError(f"no such mutant: {', '.join(sorted(unknown))}")
+        raise UnableError(f"unknown mutants, not in tests/mutants: {', '.join(sorted(unknown))}")
     return [
         mutant
         for mutant in ALL_MUTANTS

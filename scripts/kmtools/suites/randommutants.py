@@ -117,7 +117,7 @@ def clone_sources() -> str:
     if said.returncode:
         raise UnableError(f"git cannot clone {ROOT}: {said.stderr.strip()}")
     if processes.capture_output(["git", "status", "--porcelain"], ROOT).stdout.strip():
-        print("changes that are not committed are left out", flush=True)
+        print("mutants are made from the last commit, without uncommitted changes", flush=True)
     (TREE / "build").mkdir()
     # scripts/kmarkers restarts itself with the Python of build/venv, so TREE must have this Python.
     (TREE / "build" / "venv").symlink_to(testlines.PYTHON.parents[1])
@@ -157,7 +157,7 @@ def draw_python_mutants(count: int, seed: int) -> Iterator[Change]:
     words = [testlines.PYTHON, program, TREE / "scripts" / "kmtools", seed, count]
     said = processes.capture_output(words)
     if said.returncode:
-        raise MutantError(f"no random mutants of Python code: {said.stderr.strip()}")
+        raise MutantError(f"pymutations.py makes no mutants: {said.stderr.strip()}")
     for text in said.stdout.splitlines():
         file, line, what, changed = json.loads(text)
         yield Change(f"scripts/kmtools/{file}", line, what, changed)
@@ -191,7 +191,7 @@ def judge_by_quick_tests(times: TestTimes, tests: Sequence[str], log: Path) -> J
         return Judgement(seen_by=chosen)
     said = log.read_text(errors="replace")
     if code == testlines.USAGE_CODE and not re.search("ERROR collecting|loading conftest", said):
-        raise MutantError(f"the tests of the line cannot be found, see {log}")
+        raise MutantError(f"pytest does not find the tests that execute the line, see {log}")
     failed = re.search(r"^(?:FAILED|ERROR) (\S+)", said, re.M)
     return Judgement("hangs" if code is None else failed[1] if failed else f"exit code {code}")
 
