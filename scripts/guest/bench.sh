@@ -36,7 +36,7 @@ refuse_to_measure() {
 # line before the failed command
 print_kernel_message() {
 	last=$(dmesg | tail -n 1)
-	[ "$last" = "$log" ] || echo "; the kernel says: ${last#*] }"
+	[ "$last" = "$log" ] || echo "; last kernel message: ${last#*] }"
 }
 
 if [ -n "$own" ]; then
@@ -117,7 +117,7 @@ if [ -z "$patterns" ] || [ -n "$names" ]; then
 fi
 
 if [ "$live" -gt 0 ]; then
-	echo "bench: $lives: $live blocks, live"
+	echo "bench: kmlive measures $live blocks of $lives"
 	# The benchmarks macro-* send packets over the loopback device.
 	[ "${MODULES-}" ] || ip link set lo up || exit 1
 	# shellcheck disable=SC2086 # $lives is a list of names

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Job for a test kernel that has this machine's root directory (the 9p folder "root"): runs
-# KMARKERS_HOST_JOB, a script for bash, there. A tmpfs above the root directory takes all changes.
-# The 9p folder "output" is KMARKERS_HOST_OUTPUT. /host has the modules of the kernel for all this
-# and for KVM; /host/order lists them in load order.
+# Job for a test kernel: changes to this machine's root directory, which the 9p folder "root" has,
+# and runs the bash script KMARKERS_HOST_JOB. An overlay stores all changes of files in a tmpfs.
+# The 9p folder "output" is mounted at KMARKERS_HOST_OUTPUT. /host has the kernel modules for these
+# mounts and for KVM; /host/order lists the modules in load order.
 
 new=/new
 options=trans=virtio,version=9p2000.L,msize=512000
@@ -15,14 +15,14 @@ fail() {
 }
 
 while read -r module; do
-	insmod "/host/$module" || echo "host: $module cannot be loaded"
+	insmod "/host/$module" || echo "host: module $module cannot be loaded"
 done </host/order
 
 mkdir -p /lower /changes $new
 mount -t 9p -o $options,cache=loose,ro root /lower || fail "mounting the root directory over 9p"
 mount -t tmpfs tmpfs /changes && mkdir /changes/upper /changes/work
 mount -t overlay -o lowerdir=/lower,upperdir=/changes/upper,workdir=/changes/work overlay $new ||
-	fail "mounting a tmpfs above the root directory"
+	fail "mounting an overlay of the root directory"
 mkdir -p "$new$KMARKERS_HOST_OUTPUT"
 mount -t 9p -o $options output "$new$KMARKERS_HOST_OUTPUT" || fail "mounting the output folder"
 
@@ -36,7 +36,7 @@ for folder in proc sys dev; do
 done
 mount -t tmpfs tmpfs $new/run
 
-# This machine may have no programs that load modules.
+# Add programs that load modules, because this machine may have none.
 mkdir $new/run/programs
 for program in insmod rmmod; do
 	cp /bin/busybox $new/run/programs/$program

@@ -8,8 +8,8 @@ for module in kmarkers_patcher kmarkers_events kmarkers_immediate kmarkers_marke
 done
 # Enlarge the ring buffer of ftrace, which initially holds only a few dozen events of each CPU.
 echo 1408 >/sys/kernel/tracing/buffer_size_kb
-# If a module cannot be loaded, the shell starts nevertheless, and prints the error first, so that
-# the user can look for the cause.
+# Start the shell even if a module cannot be loaded, so that the user can look for the cause. The
+# shell prints the error before its first prompt.
 said=$(for module in ${OWN-}; do
 	insmod "$module" 2>&1 || break
 done)

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 # Measures on a machine of a fleet and writes the samples to FOLDER/raw.tar. A guard process in a
-# session of its own does the work. However this script ends, even by SIGKILL or a broken
+# session of its own runs the measurement. If this script ends early, even by SIGKILL or a broken
 # connection, the guard stops the measurement, restores the original code of the kernel, and unloads
-# the modules that the guard loaded. If the guard is killed, too, "clean" does this. FOLDER/left
-# lists modules that could not be unloaded.
+# the modules that the guard loaded. If the guard was killed, the command "clean" does the same.
+# FOLDER/left lists modules that could not be unloaded.
 #
 # usage: measure.sh native FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]
 #        measure.sh modules FOLDER BLOCKS 1 SEED [BENCHMARK...]
@@ -160,7 +160,7 @@ clean)
 	clean_up || die "modules cannot be unloaded: $(tr '\n' ' ' <"$folder/left")" 1
 	exit 0
 	;;
-*) die "'$kind' is none of native, modules and clean" 2 ;;
+*) die "unknown command '$kind'; the commands are native, modules and clean" 2 ;;
 esac
 [ $# -ge 5 ] || die "usage: measure.sh native|modules FOLDER BLOCKS PROCESSES SEED [BENCHMARK...]" 2
 blocks=$3 processes=$4 seed=$5
@@ -171,7 +171,7 @@ fi
 case $kind in
 native) [ -x "$folder/kmbench" ] || die "$folder/kmbench does not exist or is not executable" 2 ;;
 modules)
-	[ "$(id -u)" = 0 ] || die "loading modules needs root" 2
+	[ "$(id -u)" = 0 ] || die "loading modules needs root: run this script as root" 2
 	found=$(list_loaded_modules)
 	[ -z "$found" ] || die "modules are already loaded, not by this script: $(echo "$found" | tr '\n' ' ')" 2
 	;;
@@ -185,5 +185,5 @@ wait $!
 code=$?
 cat "$folder/log" >&2
 [ ! -s "$folder/left" ] || die "modules cannot be unloaded: $(tr '\n' ' ' <"$folder/left")" 1
-[ $code -eq 0 ] || die "measuring failed" 1
+[ $code -eq 0 ] || die "the measurement in $folder failed" 1
 sh "$folder/machine.sh" >"$folder/raw/machine" && tar -C "$folder/raw" -cf "$folder/raw.tar" .

@@ -106,5 +106,6 @@ def test_error_names_an_unwritable_checkout(checkout: Path) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     assert (
         done.stderr
-        == f"bench: {checkout} cannot be written to: free disk space, or work in a copy of it\n"
+        == f"bench: {checkout} cannot be written to: free disk space, or work in a copy of this"
+        " directory\n"
     )

@@ -68,6 +68,6 @@ def test_no_command_is_run_in_a_chroot_without_root(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
-    with pytest.raises(UnableError, match="tree needs root"):
+    with pytest.raises(UnableError, match="in a chroot needs root"):
         chroot.run_in_chroot(tmp_path, [(tmp_path, "src")], ["true"])
     assert not (tmp_path / "src").exists()

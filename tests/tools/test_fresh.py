@@ -116,7 +116,7 @@ def test_fresh_refuses_a_readme_without_commands() -> None:
 
 
 def test_install_command_is_found_in_the_output() -> None:
-    said = "setup: packages are missing; as root: apt-get install gcc libc6-dev g++\nend\n"
+    said = "setup: packages are missing; run as root: apt-get install gcc libc6-dev g++\nend\n"
     assert fresh.INSTALL_COMMAND.findall(said) == ["apt-get install gcc libc6-dev g++"]
 
 

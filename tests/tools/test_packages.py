@@ -116,7 +116,10 @@ def test_archive_outside_a_git_checkout_is_refused(tmp_path: Path) -> None:
         shutil.copy(ROOT / name, tmp_path / name)
     done = run_in_tree(tmp_path / "scripts" / "package", "dist")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "package: this is no git checkout, but an archive is made from a commit\n"
+    assert (
+        done.stderr
+        == f"package: {tmp_path} is no git checkout; the archive is made from a commit\n"
+    )
 
 
 def test_every_file_has_a_licence_according_to_reuse() -> None:
@@ -174,7 +177,10 @@ def test_dkms_builds_the_modules_of_kbuild(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["modules"], "install: no kernel headers in '/nowhere'; set KDIR, or name the parts"),
+        (
+            ["modules"],
+            "install: no kernel headers in '/nowhere'; set KDIR, or name the parts",
+        ),
         (["dkms", "all"], "install: unknown part 'all'"),
         (["dkms", "modules"], "install: no kernel headers in '/nowhere'"),
     ],

@@ -56,7 +56,7 @@ if (state / "lab.kill").exists():
 """
 
 
-PEERS = "setup: unpacking the tracers to compare with into build/peers\n"
+PEERS = "setup: unpacking the tracers that markers are compared with into build/peers\n"
 
 
 class Checkout:
@@ -216,7 +216,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Checkout) -> None:
         with gate.open("w"):  # open() returns when the first setup opens the FIFO
             second = checkout.start_setup("--bench")
             assert second.stdout is not None
-            assert "waiting for another setup" in second.stdout.readline()
+            assert "waiting until another scripts/setup" in second.stdout.readline()
             gate.unlink()
         said, _ = second.communicate()
         first.communicate()
@@ -234,7 +234,7 @@ def test_without_root_missing_packages_are_listed(checkout: Checkout) -> None:
         (checkout.state / name).touch()
     code, said = checkout.run_setup("--native", who=tuple(USER))
     asked = "apt-get install python3-numpy python3-matplotlib"
-    assert (code, said) == (2, f"setup: packages are missing; as root: {asked}\n")
+    assert (code, said) == (2, f"setup: packages are missing; run as root: {asked}\n")
     assert not (checkout.state / "log").exists()
     assert (checkout.dir / "build/venv/.base").exists()
 

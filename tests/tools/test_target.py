@@ -370,14 +370,17 @@ def test_clean_does_not_kill_an_unrelated_process(tmp_path: Path) -> None:
 def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
     folder = make_work_directory(tmp_path, "echo broken >&2; exit 3")
     done = subprocess.run(make_measure_command(folder), capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (1, "broken\nmeasure: measuring failed\n")
+    assert (done.returncode, done.stderr) == (
+        1,
+        f"broken\nmeasure: the measurement in {folder} failed\n",
+    )
     assert not (folder / "alive").exists() and not (folder / "raw.tar").exists()
 
 
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("metal", "'metal' is none of native, modules and clean"),
+        ("metal", "unknown command 'metal'; the commands are native, modules and clean"),
         ("native", "kmbench does not exist"),
     ],
 )
