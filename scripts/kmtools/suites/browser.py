@@ -117,7 +117,7 @@ def find_page_faults_on_screen(
 def find_faults_on_all_screens(
     browser: Any, path: Path, axe: str, one_screen: bool
 ) -> Iterator[str]:
-    """Yield the faults of a page on all screens, or with `one_screen` on the first one; `axe` is
+    """Yield the faults of a page on all screens, or with `one_screen` on the first screen; `axe` is
     the source of axe-core."""
     if path.stat().st_size > MOST_BYTES:
         yield f"size: the file has more than {MOST_BYTES} bytes"

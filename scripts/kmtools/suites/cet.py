@@ -34,7 +34,7 @@ PROCESSOR = "arrow_lake"
 FLAWED = "tigerlake"
 FLAWED_SUITES = "sdt"
 APPEND = f"ibt=on {bochs.APPEND}"
-# The default kernel of these suites: the first one in kernels.txt with OPTION.
+# The default kernel of these suites: the first kernel in kernels.txt with OPTION.
 KERNEL = "6.12"
 OPTION = "CONFIG_X86_KERNEL_IBT"
 TIMEOUT_SECONDS = 2400.0
@@ -179,7 +179,7 @@ BOOTS: dict[str, tuple[str, Run, float]] = {
         60,
     ),
     "cet-its": (
-        "the only warnings on a processor with ITS are those about thunks",
+        "a processor with ITS causes no kernel warnings except about thunks",
         boot_on_flawed_processor,
         60,
     ),

@@ -21,8 +21,8 @@ from kmtools.runner.suite import Suite, make_one_result_tally
 
 # The limits for a comparison: time in seconds, and peak memory in megabytes.
 SECONDS, MEGABYTES = 60.0, 2000.0
-# If other programs use more than this share of all CPU time, the CPU time of the comparison is
-# compared with the limit SECONDS, instead of the elapsed time.
+# The maximum share of all CPU time that other programs may use. Above this share, the CPU time of
+# the comparison is compared with the limit SECONDS, instead of the elapsed time.
 OTHERS = 0.1
 RUNS = ROOT / "build" / "fleet" / "runs"
 STAT = Path("/proc/stat")

@@ -24,7 +24,7 @@ from kmtools.runner.ktap import Tally
 from kmtools.runner.suite import Suite
 from kmtools.suites import kernelsuite, testkernel
 
-# After this number of seconds without output, the CPUs of the guest are inspected.
+# The number of seconds without output after which the CPUs of the guest are inspected.
 SILENCE = 5.0
 # For each kind of hang, the pattern of the reason that must be reported; None for a busy guest, for
 # which no hang may be reported.
@@ -35,7 +35,7 @@ EXPECTED_REASONS: dict[str, str | None] = {
     "stopped": r"the guest is paused",
     "busy": None,
 }
-# When the guest prints this line, the test makes QEMU pause the guest.
+# The line of the guest's output at which the test makes QEMU pause the guest.
 STOP = "# stop now"
 
 

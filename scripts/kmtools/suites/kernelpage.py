@@ -296,15 +296,15 @@ def find_last_suite_change(suite: str) -> str:
 
 @cache
 def list_files_changed_since(commit: str) -> frozenset[str] | None:
-    """Return the files in tests/vm/suites that differ from those of a commit; None if git does not
+    """Return the files in tests/vm/suites that have changed since a commit; None if git does not
     know the commit."""
     done = capture_output(["git", "diff", "--name-only", commit, "--", registry.GUEST_SUITES], ROOT)
     return None if done.returncode else frozenset(done.stdout.split())
 
 
 def has_suite_changed_since_run(one: KernelResults, suite: str) -> bool:
-    """Return True if a suite has changed since its last run in a kernel: since the commit of the
-    run, or if git does not know the commit, after the day of the run."""
+    """Return True if a suite has changed after its last run in a kernel: after the commit of the
+    run or, if git does not know this commit, after the day of the run."""
     date, commit = one.repeated.get(suite, (one.date, one.commit))
     changed = list_files_changed_since(commit)
     if changed is None:

@@ -27,8 +27,8 @@ from kmtools.runner.ktap import Tally
 TESTS = ROOT / "tests" / "vm"
 JOBS = TESTS / "jobs"
 MODULES = ROOT / "build" / "modules"
-# The arguments of make, the same as those of `lab shell`: with other arguments, make would
-# recompile all files when tests and `lab shell` are run in turn.
+# The arguments of make, which must be equal to the arguments in `lab shell`: with other arguments,
+# make would recompile all files when tests and `lab shell` are run in turn.
 MAKE_ARGS = ["-s", "KMARKERS_TESTS=m"]
 # The module that make_stripped_copies() copies and strips.
 STRIPPED = "example_client"
@@ -361,14 +361,14 @@ def add_boot_results(result: Result, outcome: Outcome, settings: Settings) -> No
     settings["KMARKERS_SUITES"] without results counts as failed."""
     suites = ktap.parse_ktap_by_suite(result.status.splitlines())
     wanted = str(settings.get("KMARKERS_SUITES", "")).split()
-    # If the job in the guest did not end, report only the reason, and no missing results.
+    # Report missing results only if the job in the guest has ended. Otherwise the reason is enough.
     if result.exit_code is not None:
         least.require_minimum_result_counts_by_suite(suites, outcome.kernel, wanted)
     for name, tally in suites.items():
         outcome.suites.setdefault(name, Tally()).add_tally(tally)
     if not result.ok:
         print_boot_failure(result)
-        # If the run failed only because tests failed, do not add another failure.
+        # Add no further failure if the run failed only because tests failed.
         if not (result.exit_code and outcome.tally.failed):
             outcome.add_failure("log", result.reason)
 

@@ -65,8 +65,8 @@ class Step:
     more: bool = False
 
     def describe_step_deviation(self, folder: Path, name: str) -> str:
-        """Return how the exit code or output of the step `name` differs from the required one; ""
-        if neither differs. The directory `folder` has the exit code and the output."""
+        """Return the difference between the exit code and output of the step `name`, which the
+        directory `folder` has, and the required exit code and output; "" if there is none."""
         code, output = folder / f"{name}.code", folder / f"{name}.log"
         if not code.is_file():
             return "the step did not end"
@@ -156,7 +156,7 @@ def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
 
 
 def read_json_object_if_exists(path: Path) -> dict[str, Any]:
-    """Read a JSON object; return an empty one if the file does not exist."""
+    """Read a JSON object; return an empty dictionary if the file does not exist."""
     found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
     return found
 

@@ -127,7 +127,7 @@ def store_outcome(outcome: Outcome, published: KernelResults | None = None) -> N
         outcome.suites,
     )  # fmt: skip
     if published:
-        # Without failures that belong to no suite, such as `run`: what failed has been run again.
+        # Drop published failures that belong to no suite, such as `run`: the run was repeated now.
         kept = [name for name in kernelpage.list_guest_suite_names() if name in published.suites]
         found = replace(
             published,

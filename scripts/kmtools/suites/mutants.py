@@ -162,7 +162,7 @@ class Verdict:
 
 
 def copy_sources() -> None:
-    """Remove the files of an earlier run, except those of random mutants, and copy the sources."""
+    """Remove the files of an earlier run, except files of random mutants, and copy the sources."""
     TREE.mkdir(parents=True, exist_ok=True)
     for path in SCRATCH.iterdir():
         if path.is_dir():
@@ -321,7 +321,7 @@ def run_kernel_tests(mutant: Mutant, kernel: str, log: Path) -> list[str]:
     failed = ktap.parse_ktap(said).failed
     caught = [f"{test} fails" for test in mutant.tests if test in failed]
     if result.exit_code is None and not caught:
-        # The test that was running is the first one without a result.
+        # The test that was running is the first test without a result.
         names = [*cases, *mutant.tests]
         running = next((name for name in names if not any(name in line for line in said)), "")
         how_it_ended = "crashes" if result.fault_lines else "hangs"
@@ -403,7 +403,7 @@ def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> lis
         try:
             verdict = run_mutant(mutant, kernel)
         except MutantError as error:
-            # If a mutant cannot be judged, still run the others.
+            # Continue with the next mutant after a mutant that cannot be judged.
             print(f"{mutant.name:25} {mutant.what:56} NOT JUDGED: {error}", flush=True)
             verdicts.append(Verdict(mutant, fault=str(error)))
             continue

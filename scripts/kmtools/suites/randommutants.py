@@ -91,9 +91,8 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Guest:
-    """A test kernel, the modules and the program kmlive in it. One of them has the change of a
-    mutant in `file`, or none if the code is unchanged: then the suites begin with those of `file`.
-    """
+    """A test kernel, and the modules and the program kmlive for it. The modules or kmlive are built
+    with a mutant's change in `file`, or without a change. `file` determines the order of suites."""
 
     file: str
     kernel: str
@@ -131,8 +130,9 @@ def list_native_files(*names: str) -> set[str]:
 
 
 def list_c_files(where: str, tree: Path = TREE) -> list[str]:
-    """Return the C files that are compiled for user space and run without the modules, or those
-    that only run in kernels, with the files of kmlive, which needs the modules."""
+    """Return C files. If `where` is "native": the files that are compiled for user space and run
+    without the modules. Otherwise: the files that only run in kernels, and the files of kmlive,
+    which needs the modules."""
     shared, kmlive = list_native_files("shared", "shims"), list_native_files("kmlive")
     if where == "native":
         return sorted(shared - kmlive)
@@ -262,9 +262,9 @@ def make_native_judge(commit: str) -> Judge:
 
 
 def order_suites_by_detections(file: str) -> list[str]:
-    """Return the suites of a test kernel. The first suites are those that detect most of the
-    hand-chosen mutants in the module of `file`. For a file in native/, return only the suites that
-    run kmlive."""
+    """Return the suites of a test kernel. The first suites run the tests of most hand-chosen
+    mutants in the module of `file`. For a file in native/, return only the suites that run
+    kmlive."""
     module = Path(file).parts[0]
     known = [mutant for mutant in mutants.ALL_MUTANTS if Path(mutant.file).parts[0] == module]
     often = Counter(suite for mutant in known for suite in mutant.suites)
@@ -442,7 +442,7 @@ class Sample:
             judgement = future.result()
             unnoticed = not judgement.caught and is_unnoticed(change, sound, self.known)
         except MutantError as error:
-            # If a mutant cannot be judged, still judge the others.
+            # Continue with the next mutant after a mutant that cannot be judged.
             self.failures.append(f"{change.name}: {error}")
             verdict = f"NOT JUDGED: {error}"
         else:
@@ -511,7 +511,7 @@ def judge_mutants(
         for one in waiting:
             sample.record_mutant(*one)
     finally:
-        # After an interruption, do not boot the mutants that are waiting.
+        # Do not boot the waiting mutants after an interruption.
         pool.shutdown(cancel_futures=True)
     total = sample.describe_total()
     report.write_text("\n".join([*sample.survivors, total, ""]), encoding="utf-8")
@@ -544,8 +544,8 @@ def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
 
 
 def find_tools_obstacle(kernel: str) -> str:
-    """If the tools for random mutants are missing, or `kernel` cannot boot, return the reason; else
-    "". `kernel` is empty if no test kernel is needed."""
+    """Return the reason why random mutants cannot be judged (the tools are missing, or `kernel`
+    cannot boot), with the remedy; else "". `kernel` is "" if no test kernel is needed."""
     if not testlines.PYTHON.exists():
         return "the tools are missing: run scripts/setup --mutants"
     return kernelsuite.make_boot_obstacle_finder(kernel)() if kernel else ""
@@ -561,7 +561,7 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
     return Suite(
         "mutants-random",
         lambda _: run_random_mutants({one: n for one, n in counts.items() if n}, seed, kernel),
-        f"{number} random faults, most of them detected by tests",
+        f"{number} random faults, most of which tests must detect",
         partial(find_tools_obstacle, kernel if counts.get("C") else ""),
         sum(USUAL_SECONDS[where] * count for where, count in counts.items()),
         # The suite `mutants` uses the same copy of the sources.
@@ -571,8 +571,8 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
 
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
-    """Return the requested suites: one of hand-chosen mutants, and one of random mutants. If the
-    option random, where or seed is given, return only the suite of random mutants."""
+    """Return the requested suites: a suite of hand-chosen mutants and a suite of random mutants. If
+    the option random, where or seed is given, return only the suite of random mutants."""
     chosen = any(suite_request.get_option_text(name) for name in ("random", "where", "seed"))
     wanted = "mutants-random" in names or chosen
     by_hand = "mutants" in names and not chosen

@@ -27,14 +27,14 @@ BROWSER_PYTHON = Path("build/page/bin/python")
 
 
 def find_python_module_obstacle(module: str, package: str) -> str:
-    """If a Python module is not installed, return an error text with the remedy; else ""."""
+    """Return an error text with the remedy if a Python module is not installed; else ""."""
     if importlib.util.find_spec(module):
         return ""
     return f"Python's {module} is missing: run scripts/setup or apt-get install {package}"
 
 
 def find_browser_obstacle() -> str:
-    """If Chromium or build/page is missing, return an error text with the remedy; else ""."""
+    """Return an error text with the remedy if Chromium or build/page is missing; else ""."""
     lacking = [str(BROWSER_PYTHON)] if not (ROOT / BROWSER_PYTHON).exists() else []
     if not any(map(shutil.which, ("chromium", "chromium-browser"))):
         lacking.append("chromium")
@@ -42,15 +42,15 @@ def find_browser_obstacle() -> str:
 
 
 def find_elf_reader_obstacle() -> str:
-    """If pytest or pyelftools (the reader of ELF files) is missing, return an error text with the
-    remedy; else ""."""
+    """Return an error text with the remedy if pytest or pyelftools (the reader of ELF files) is
+    missing; else ""."""
     return find_python_module_obstacle("pytest", "python3-pytest") or find_python_module_obstacle(
         "elftools", "python3-pyelftools"
     )
 
 
 def find_sphinx_obstacle() -> str:
-    """If Sphinx or the script kernel-doc is missing, return an error text with the remedy; else
+    """Return an error text with the remedy if Sphinx or the script kernel-doc is missing; else
     ""."""
     try:
         handbook.find_sphinx()
@@ -108,12 +108,12 @@ def run_model_checker_on_variants(log: Path) -> Tally:
 def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`."""
     pytest = partial(find_python_module_obstacle, "pytest", "python3-pytest")
-    what = "the HTML report in a browser on three screens, and the cost of a large one"
+    what = "the HTML report in a browser on three screens, and time and memory for a large report"
     found = [
         Suite(
             "scripts",
             run_short_tests,
-            "the Python tests of tests/tools without the long ones",
+            "the Python tests of tests/tools except long tests",
             pytest,
             SCRIPTS_SECONDS,
         ),
@@ -127,7 +127,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         Suite(
             "headers",
             check_headers_and_site_script,
-            "modules that include one installed header each",
+            "modules that each include a single installed header",
             find_elf_reader_obstacle,
             70,
         ),

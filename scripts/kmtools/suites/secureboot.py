@@ -109,7 +109,7 @@ def make_firmware_obstacle_finder(kernel: str) -> Callable[[], str]:
 def make_secureboot_suites(kernel: str, modules: Path) -> list[Suite]:
     """Return a list of one suite, which boots a kernel under Secure Boot: once signed, and once
     with a signature that the firmware must refuse."""
-    what = "signed modules under Secure Boot; unsigned ones are refused"
+    what = "under Secure Boot, signed modules are loaded, unsigned modules refused"
     run_it = partial(boot_signed_and_untrusted_kernel, kernel, modules)
     return [
         Suite(

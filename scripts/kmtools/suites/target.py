@@ -114,7 +114,7 @@ def run_ansible_tests(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def find_ssh_obstacle(kernel: str) -> str:
-    """If the kernel cannot boot or Ansible is missing, return an error text with the remedy; else
+    """Return an error text with the remedy if the kernel cannot boot or Ansible is missing; else
     ""."""
     if why := kernelsuite.make_boot_obstacle_finder(kernel)():
         return why

@@ -34,7 +34,7 @@ def choose_kernel(suite_request: SuiteRequest) -> str:
 
 
 def run_suite_if_modules_exist(suite: Suite, log: Path) -> Tally:
-    """If the modules that a suite needs exist, run the suite; else return a failure."""
+    """Run a suite, or return a failure if the modules that the suite needs do not exist."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
         return Tally(
             failed=[f"not run: no modules for kernel {suite.modules}, see build-{suite.modules}"]

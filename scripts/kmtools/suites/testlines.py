@@ -36,7 +36,7 @@ context = ${{KMARKERS_TEST-}}
 """
 # The time limit of tests is START_SECONDS plus SLOWER times the usual time of these tests.
 START_SECONDS, SLOWER = 60.0, 6.0
-# If the tests that execute a line together take longer than this, only the quickest tests are run.
+# The maximum time of all tests that execute a line. If it is exceeded, only the quickest tests run.
 MOST_SECONDS = 300.0
 # The time limit of a run of all tests.
 ALL_SECONDS = 7200.0

@@ -35,7 +35,7 @@ from kmtools.suites.shell import open_pseudoterminal
 
 PAGES = ROOT / "Documentation" / "tutorials"
 LINES, COLUMNS = 50, 200
-SECONDS = 1800.0  # time limit of one command; the first ones download and build
+SECONDS = 1800.0  # time limit of one command; the first commands download and build
 QUIET_SECONDS = 0.5  # a prompt that nothing follows for this long ends a command's output
 BLOCK = re.compile(r"^```(?:console|\w+ (/tmp/\S+))\n(.*?)^```$", re.M | re.S)
 INPUT = re.compile(r"(\$|>|/\S* #)(?: (.*))?")
