@@ -42,7 +42,8 @@ def parse_verdicts(text: str, known: Collection[str]) -> list[str]:
 
 def describe_verdict_words(known: Collection[str]) -> str:
     """Return the words `known`, which --fail-on accepts, as text. A word that stands for several
-    verdicts is followed by those of them that are in `known`: "changed (slower, faster)"."""
+    verdicts is followed by the verdicts in `known` for which it stands: "changed (slower,
+    faster)"."""
     described = []
     for word in known:
         others = [one for one in words.FAIL_ON_VERDICTS[word] if one in known and one != word]

@@ -35,9 +35,9 @@ def add_lab_fetch_command(parser: ArgumentParser) -> Run:
 
 
 def add_lab_build_command(parser: ArgumentParser) -> Run:
-    """If the sources are outside this tree, the modules of kmarkers are built for the kernel first,
-    and the variable KMARKERS of make is set, so that the Kbuild file can include
-    $(KMARKERS)/kmarkers.mk."""
+    """Before a module outside this tree is built, the modules of kmarkers are built for the same
+    kernel. The variable KMARKERS of make is set for such a module, so that its Kbuild file can
+    include $(KMARKERS)/kmarkers.mk."""
     parser.add_argument("name", metavar="NAME", help="name of a kernel in kernels.txt")
     parser.add_argument(
         "--src", type=Path, required=True, help="source directory with a Kbuild file"
@@ -78,7 +78,7 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--headers",
         default=[],
-        help="packages or directory with the headers, unless those of --image have them",
+        help="packages or directory with the headers (default: as for --image)",
         **kind,
     )
     suite = catalogue.load_kernel_entries()[0].suite

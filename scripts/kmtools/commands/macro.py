@@ -30,9 +30,9 @@ def add_macro_command(parser: ArgumentParser) -> Run:
     without noreplace-smp.
 
     With --on and --off, COMMAND is timed in rounds within this boot: in each round once after the
-    shell command of --on and once after that of --off, in random order. The time that "on" adds is
-    printed with its 95 % interval and a verdict. The command of --off always runs last, also after
-    an error or Ctrl-C."""
+    shell command of --on and once after the shell command of --off, in random order. The time that
+    "on" adds is printed with its 95 % interval and a verdict. The shell command of --off always
+    runs last, also after an error or Ctrl-C."""
     parser.add_argument(
         "--times",
         type=Path,
@@ -105,7 +105,7 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
 
 
 def run_macro(args: Namespace) -> None:
-    """If COMMAND is given, time it in this boot and store the times. Then compare all times in the
+    """Time COMMAND in this boot, if it is given, and store the times. Then compare all times in the
     file."""
     require_valid_macro_arguments(args)
     # Report a missing package before the first run, because all runs may take hours.

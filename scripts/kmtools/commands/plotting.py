@@ -35,8 +35,8 @@ def parse_width(text: str) -> float:
 
 
 def add_plot_command(parser: ArgumentParser) -> Run:
-    """Draws the figures of a run from its env.json and summary.json: all figures, or only those
-    named. FIGURE is the name of a figure, or NAME:PART for one of its parts, as in
+    """Draws figures of a run from its env.json and summary.json: the named figures, or all figures.
+    FIGURE is the name of a figure, or NAME:PART for one part of the figure NAME, as in
     dormant-native:empty-loop.
 
     A style is a file of matplotlib parameters, such as font.size and axes.prop_cycle. Sizes scale

@@ -101,7 +101,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
 def add_sites_command(parser: ArgumentParser) -> Run:
     """Without arguments, a table shows the size of each form of site. With FORM, one of the names
     in its first column, the code of that form is also shown. The sizes are read from objects that
-    are compiled for this table, with flags like those of the modules and of kmbench. The column
+    are compiled for this table, with similar flags as the modules and kmbench. The column
     text-likely has the code up to the first return instruction. The sizes do not include code that
     loads the arguments of a site, because the arguments are in registers already.
 
@@ -134,7 +134,7 @@ def add_sites_command(parser: ArgumentParser) -> Run:
             entries = objects.count_recorded_function_entries()
             print(
                 f"\ngcc records {entries} function entries in the sources that modules and kmbench "
-                "share, except those with benchmark variants"
+                "share, not counting sources with benchmark variants"
             )
         return None
 

@@ -96,7 +96,7 @@ def run_collect(args: Namespace) -> None:
 
 
 def store_estimates_with_numpy(run: Path) -> None:
-    """If numpy is installed, compute the estimates of a run and store them. Otherwise the first
+    """Compute the estimates of a run and store them, if numpy is installed. Otherwise the first
     command that needs the estimates computes them."""
     if reporting.has_package("numpy"):
         from kmtools.analyse import estimates
@@ -173,9 +173,9 @@ def add_bench_command(parser: ArgumentParser) -> Run:
     measures in user space and inside the running kernel (tier metal). README.md describes what the
     numbers of each tier mean. The run is stored in results/local/<date>/; results/local/latest
     points to it once all tiers are measured. If a tier cannot be measured on this machine, its name
-    and the reason are printed, and the others are measured; --resume measures the missing ones
-    later. Exit codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here, 130
-    interrupted."""
+    and the reason are printed, and the other tiers are measured; --resume measures the missing
+    tiers later. Exit codes: 0 all measured, 1 a step failed, 2 a tier could not be measured here,
+    130 interrupted."""
     parser.add_argument("--kernel", help="test kernel: a name in kernels.txt (default: the first)")
     parser.add_argument(
         "--seed", type=choice.parse_seed, help="seed of the random order of variants (default: 1)"

@@ -108,12 +108,12 @@ def choose_accel(
     the reason.
 
     `release` is the kernel's release. `boot` boots the kernel under KVM, and is called once for
-    each QEMU, kernel and host. The result of this trial boot is written to a cache file, except a
-    time-out, which a busy host may have caused, and a failure of QEMU itself, which needs memory
-    and a KVM that no other hypervisor uses. If a kernel printed nothing at all, KVM is not
-    tried again for any kernel, until the host is booted again or SILENT_VERDICT_SECONDS have
-    passed. If KMARKERS_ACCEL is kvm, failures in the cache file are ignored, and UnableError is
-    raised with the reason if KVM does not work."""
+    each QEMU, kernel and host. The result of this trial boot is written to a cache file, except in
+    two cases: a time-out, which a busy host may have caused, and a failure of QEMU itself, for
+    example for lack of memory, or because another hypervisor uses KVM. If a kernel printed nothing
+    at all, KVM is not tried again for any kernel, until the host is booted again or
+    SILENT_VERDICT_SECONDS have passed. If KMARKERS_ACCEL is kvm, failures in the cache file are
+    ignored, and UnableError is raised with the reason if KVM does not work."""
     kvm = kvm or KVM
     wanted = os.environ.get(VARIABLE) or ""
     if wanted not in ("", "tcg", "kvm"):
@@ -126,7 +126,7 @@ def choose_accel(
     if not why:
         verdict = _find_kvm_verdict(keys, kernel, bool(wanted))
         if not verdict:
-            # If another process is booting a kernel under KVM, wait for its result.
+            # Wait for the result of another process that is booting a kernel under KVM.
             with hold_cache_lock("kvm"):
                 verdict = _find_kvm_verdict(
                     keys, kernel, bool(wanted)
@@ -277,7 +277,7 @@ def read_hypervisor_name() -> bytes | None:
 
 def is_machine_emulated(unknown: bool = True) -> bool:
     """Return True if this machine runs under QEMU's emulator. If the hypervisor is unknown, return
-    `unknown`: by default True, so that no emulated time is taken for a real one."""
+    `unknown`: by default True, so that an emulated time is never reported as a real time."""
     name = read_hypervisor_name()
     return unknown if name is None else name == EMULATOR
 

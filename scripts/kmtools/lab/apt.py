@@ -41,8 +41,8 @@ class NotOnMirrorError(FetchError):
 
 
 def make_fetch_error(failed_command: str, apt_output: str) -> FetchError:
-    """Return the exception for a failed apt command. If all error messages match ABSENT, not
-    counting summaries, this is NotOnMirrorError; else FetchError."""
+    """Return the exception for a failed apt command: NotOnMirrorError if all error messages except
+    summaries match ABSENT, else FetchError."""
     errors = [line for line in apt_output.splitlines() if line.startswith("E: ")]
     reasons = [line for line in errors if not line.startswith(SUMMARIES)]
     absent = reasons and all(ABSENT.search(line) for line in reasons)
@@ -104,7 +104,7 @@ class PrivateApt:
     def update_lists(self, mirror: Mirror | None = None, anew: bool = False) -> None:
         """Download the package lists if they are older than LISTS_MAX_AGE_SECONDS, or if `anew` is
         True."""
-        # If the clock was wrong, the time of the lists may be in the future: download them again.
+        # Also download lists whose time is in the future, because the clock was wrong.
         age = time.time() - self._stamp.stat().st_mtime if self.has_lists else math.inf
         if not anew and 0 <= age < LISTS_MAX_AGE_SECONDS:
             return
@@ -126,7 +126,7 @@ class PrivateApt:
         raise missing[0]
 
     def find_image_candidates(self, entry: Entry) -> list[Candidate]:
-        """Return the images that match an entry of kernels.txt, newest first."""
+        """Return the image packages that match an entry of kernels.txt, newest first."""
         headers = set(self._list_package_names("linux-headers-"))
         names = self._list_package_names("linux-image-")
         fitting = [
@@ -165,7 +165,8 @@ class PrivateApt:
         return [file.split("_", 1)[0] for file in listed]
 
     def download_packages(self, packages: Sequence[str]) -> list[Path]:
-        """Download these packages, without dependencies; return the files."""
+        """Download packages without their dependencies, except packages that earlier calls have
+        downloaded; return the files of all packages."""
         listed = self._list_files_to_download("download", *packages)
         files = {self.archives / name: one for name, one in listed.items()}
         missing = [one.size for path, one in files.items() if not one.verify_download(path)]

@@ -102,8 +102,8 @@ def clean_cache() -> None:
                 file.unlink()
         for lock in held:
             (cache / f"{lock}.lock").unlink(missing_ok=True)
-        # Keep the tag if another process has made a lock file since: in a directory with files and
-        # without a tag, this process could take no further lock.
+        # Keep the tag if another process has made a lock file meanwhile: no process can take a lock
+        # in a directory that has files but no tag.
         if not any((cache / f"{lock}.lock").exists() for lock in _list_cache_locks()):
             (cache / TAG).unlink()
     with contextlib.suppress(OSError):

@@ -128,8 +128,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
 
 
 def _unpack_source(tree: Path) -> None:
-    """In `tree`, unpack the archive of the kernel source from usr/src to usr/src/linux, and remove
-    the archive."""
+    """Unpack the archive of the kernel source in the directory usr/src of `tree` to usr/src/linux,
+    and remove the archive."""
     (archive,) = (tree / "usr/src").glob("linux-source-*.tar.xz")
     print_step(f"unpacking {archive.name}")
     target = tree / "usr/src/linux"

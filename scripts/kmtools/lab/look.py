@@ -253,7 +253,7 @@ def find_stuck_cpu(cpu_states: Sequence[Cpu]) -> Finding | None:
     places = sorted({cpu.rip for cpu in cpu_states})
     if any(cpu.interrupts or cpu.idle for cpu in cpu_states) or len(places) > MAX_STUCK_ADDRESSES:
         return None
-    # No hang: at a low address, a CPU is decompressing the kernel, with interrupts disabled.
+    # A CPU at a low address does not hang: it decompresses the kernel with interrupts disabled.
     if places[0] < KERNEL_FROM:
         return None
     where = ", ".join(f"{rip:x}" for rip in places)

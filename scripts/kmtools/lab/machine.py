@@ -86,9 +86,8 @@ class Request:
     accel: str | None = None
     # The number of NMIs sent to the guest per second.
     nmi: float = 0.0
-    # True if one thread of the emulator runs all CPUs. Guests that patch core kernel text all the
-    # time need this: although a single thread is slower, no CPU can translate a byte that another
-    # CPU is overwriting.
+    # True if one thread of the emulator runs all CPUs. Guests that often patch core kernel text
+    # need this slower mode, in which no CPU can translate a byte that another CPU is overwriting.
     one_thread: bool = False
     # The path of an additional monitor socket of QEMU, for use by the caller of boot().
     control: Path | None = None
@@ -393,8 +392,8 @@ def _has_end_text(request: Request) -> bool:
 def _drop_finding_if_emulator_exits(
     finding: Finding | None, process: subprocess.Popen[bytes]
 ) -> Finding | None:
-    """Return the finding of an inspection; None if the emulator exits within ENDING_SECONDS: the
-    inspection then failed only because the emulator was about to exit."""
+    """Return the finding of an inspection, or None if the emulator exits within ENDING_SECONDS:
+    then the inspection failed only because the emulator was about to exit."""
     if finding:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(ENDING_SECONDS)

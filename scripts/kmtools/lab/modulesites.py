@@ -85,7 +85,7 @@ class Site:
     """A site of a module; or a marker that has no site, because it loads its state from memory.
 
     `of` is the function that contains the site in the source. `function` is the function that
-    contains the site in the machine code, another one if the compiler inlined `of`. `place` is
+    contains the site in the machine code: another function if the compiler inlined `of`. `place` is
     FILE:LINE, empty if not recorded.
     """
 

@@ -32,8 +32,8 @@ class Monitor:
         self._files.enter_context(self._socket)
         try:
             self._socket.connect(str(path))
-            # The file is only for reading: a file for both discards what it has read ahead when it
-            # writes, such as the beginning of an event.
+            # This file is only for reading. A file for reading and writing would discard, at each
+            # write, the data that it has read ahead, such as the beginning of an event.
             self._lines = self._files.enter_context(self._socket.makefile())
             self._read_answer()
             self.execute("qmp_capabilities")

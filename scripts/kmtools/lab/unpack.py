@@ -156,8 +156,8 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     """Download and unpack the kernel `candidate` and its headers; if the tree of the Debian or
     Ubuntu suite is missing, also unpack the packages of this tree."""
     release = candidate.release
-    # Up to Linux 7.1, the kernel image and its modules are in one package, and later in several
-    # packages.
+    # The kernel image and its modules are in one package up to Linux 7.1, in several packages from
+    # Linux 7.2 on.
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.select_known_packages(parts)
     # Ubuntu's packages of headers, unlike Debian's, do not depend on their compiler.

@@ -121,9 +121,9 @@ SECONDS = {
     "lockdown": 10.0, "references": 9.0, "bench": 9.0, "events": 9.0, "kprobes": 8.0,
     "handler_path": 8.0,
 }  # fmt: skip
-# Suites that are too long for the short set. Shorter suites of the short set test the same code,
-# but have fewer functions, notes or names, do not fail every allocation in turn, or do not trace
-# the functions that the breakpoint handler calls.
+# Suites that are too long for the short set. Shorter suites test the same code, but with fewer
+# functions, notes or names, without failing every allocation in turn, or without tracing the
+# functions that the breakpoint handler calls.
 LONG = ("entry_many", "notes_many", "hundred", "nomem", "handler_path")
 
 
