@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from kmtools.lab import catalogue
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import Result
 
 # The beginning of a shell script that replaces QEMU. The script sets $console, $status and
@@ -91,4 +91,4 @@ def boot_with_fake_qemu(
         silence=silence,
     )
     with use_fake_qemu(laboratory, script):
-        return boot(request, said.append), said
+        return boot_guest(request, said.append), said

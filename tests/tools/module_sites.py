@@ -13,7 +13,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.lab import build, catalogue, chroot, shell, unpack
-from kmtools.lab.modulesites import Site, read_sites
+from kmtools.lab.modulesites import Site, read_module_sites
 
 SOURCE = """
 #include <linux/module.h>
@@ -83,7 +83,7 @@ WORK = [
 
 def test_sites_of_a_module_are_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     module = build_module(tmp_path, "fine")
-    sites = read_sites(module)
+    sites = read_module_sites(module)
     assert describe_sites(sites) == sorted([*WORK, ("marker", "mine_init", "generic", "mine_init")])
     line = SOURCE.splitlines().index('\ttrace_mark(mine_length, "length %u", n);') + 1
     assert f"mine.c:{line}" in [site.place for site in sites]
@@ -97,7 +97,7 @@ def test_sites_in_freed_init_functions_are_errors(
     module = build_module(tmp_path, "early", "ccflags-y=-DEARLY")
     early = [(kind, name, flavour, "mine_init") for kind, name, flavour, _ in WORK[:2]]
     early.append(("marker", "mine_set_up", "jump", "mine_init"))
-    assert describe_sites(read_sites(module)) == sorted([*WORK, *early])
+    assert describe_sites(read_module_sites(module)) == sorted([*WORK, *early])
     assert main(["sites", str(module)]) == 1
     said = capsys.readouterr().err
     assert "error: marker mine_set_up (mine.c:12, set_up) is in mine_init, which is freed" in said
@@ -107,7 +107,7 @@ def test_sites_in_freed_init_functions_are_errors(
 
 def test_command_line_flags_add_to_the_flags_of_kmarkers(tmp_path: Path) -> None:
     module = build_module(tmp_path, "given", "ccflags-y=-DGIVEN", "KBUILD_EXTRA_SYMBOLS=/dev/null")
-    assert len(read_sites(module)) == 5
+    assert len(read_module_sites(module)) == 5
 
 
 def test_module_built_in_two_directories_is_identical(tmp_path: Path) -> None:
@@ -140,6 +140,6 @@ def test_error_names_the_damaged_module_file(tmp_path: Path) -> None:
             changed[drawn.randrange(min(len(changed), 1 << 16))] = drawn.randrange(256)
         damaged.write_bytes(changed)
         try:
-            read_sites(damaged)
+            read_module_sites(damaged)
         except UnableError as error:
             assert str(damaged) in str(error)

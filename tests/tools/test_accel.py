@@ -399,7 +399,7 @@ def test_vm_json_of_a_kvm_guest_says_whether_the_host_is_emulated(
     monkeypatch.setattr(accel, "read_hypervisor_name", lambda: below)
     kernel = catalogue.get_default_kernel_name()
     with use_fake_qemu(tmp_path, "finish 0"):
-        machine.boot(Request(kernel, tmp_path / "job", tmp_path / "out", accel="kvm"))
+        machine.boot_guest(Request(kernel, tmp_path / "job", tmp_path / "out", accel="kvm"))
     described = json.loads((tmp_path / "out" / "vm.json").read_text())
     assert (described["accel"], described["emulated"]) == ("kvm", below == accel.EMULATOR)
 
@@ -410,7 +410,7 @@ def test_vm_json_of_a_kvm_guest_says_whether_the_host_is_emulated(
 )
 def test_version_of_an_emulator_is_its_first_line(script: str, version: str) -> None:
     command = ("sh", "-c", script, "sh")
-    assert emulator._make_emulator(command, {}) == emulator.Emulator(command, {}, version)
+    assert emulator._make_qemu_emulator(command, {}) == emulator.Emulator(command, {}, version)
 
 
 @pytest.mark.parametrize(
@@ -418,7 +418,7 @@ def test_version_of_an_emulator_is_its_first_line(script: str, version: str) -> 
 )
 def test_emulator_that_does_not_run_is_named(command: tuple[str, ...], said: str) -> None:
     with pytest.raises(UnableError, match=f"^{command[0]} cannot be run: .*{said}"):
-        emulator._make_emulator(command, {})
+        emulator._make_qemu_emulator(command, {})
 
 
 def test_kvm_guest_sees_the_caches_of_its_host() -> None:

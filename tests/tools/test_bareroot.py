@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from kmtools.base.errors import UnableError
 from kmtools.lab import bareroot
-from kmtools.lab.bareroot import Root, copy_network_settings, link_packages
+from kmtools.lab.bareroot import Root, copy_network_settings, link_missing_packages
 
 # The output of apt-config; only three of the options concern the network.
 APT_CONFIG = """\
@@ -90,7 +90,7 @@ def test_cached_packages_are_linked_or_copied_without_replacement(
     write_packages(tmp_path / "a", "new.deb", "old.deb", "lock", "partial.deb.part")
     write_packages(tmp_path / "b", "other.deb")
     (tmp_path / "b" / "old.deb").write_text("as it was")
-    link_packages(tmp_path / "a", tmp_path / "b")
+    link_missing_packages(tmp_path / "a", tmp_path / "b")
     assert {p.name: p.read_text() for p in (tmp_path / "b").iterdir()} == {
         "new.deb": "new.deb",
         "old.deb": "as it was",
@@ -223,7 +223,7 @@ def test_root_tarball_is_made_with_the_network_options_of_this_machine(
     """mmdebstrap gets the network options of apt-config. If mmdebstrap fails, the next source list
     is tried. Only the tarball remains."""
     (tmp_path / "fails").write_text(fails)
-    path = bareroot.ensure_root_tarball("a")
+    path = bareroot.ensure_debian_root_tarball("a")
     assert path.read_text() == "system of a\n"
     assert [file.name for file in path.parent.iterdir()] == ["a.tar"]
     options = (tmp_path / "options").read_text()
@@ -242,7 +242,7 @@ def test_root_tarball_is_made_with_the_network_options_of_this_machine(
 def test_error_of_mmdebstrap_is_reported(tmp_path: Path, errors: str, said: str) -> None:
     (tmp_path / "fails").write_text(f"main\n{errors}")
     with pytest.raises(UnableError) as error:
-        bareroot.ensure_root_tarball("a")
+        bareroot.ensure_debian_root_tarball("a")
     assert str(error.value) == f"a: a minimal Debian system cannot be made: {said}"
     assert not list((tmp_path / "cache" / "roots").iterdir())
 
@@ -254,7 +254,7 @@ def test_missing_mmdebstrap_is_reported(
     (fake_programs / "cat").symlink_to("/bin/cat")
     monkeypatch.setenv("PATH", str(fake_programs))
     with pytest.raises(UnableError, match="apt-get install mmdebstrap"):
-        bareroot.ensure_root_tarball("a")
+        bareroot.ensure_debian_root_tarball("a")
 
 
 @pytest.fixture
@@ -270,7 +270,9 @@ def unpacked_system(tmp_path: Path, fake_programs: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("os.geteuid", lambda: 0)
     monkeypatch.setattr("os.chown", lambda *_: None)
     monkeypatch.setattr(bareroot, "copy_secret_file", lambda *_: None)
-    monkeypatch.setattr(bareroot, "ensure_root_tarball", lambda suite: tmp_path / f"{suite}.tar")
+    monkeypatch.setattr(
+        bareroot, "ensure_debian_root_tarball", lambda suite: tmp_path / f"{suite}.tar"
+    )
     return system
 
 
@@ -284,7 +286,7 @@ def test_unpacked_root_reuses_packages_of_earlier_roots(tmp_path: Path) -> None:
     write_packages(shared, "first.deb")
     write_packages(path, "file")
     write_packages(path.with_name("root.packages"), "second.deb", "lock")
-    root = bareroot.unpack_root("a", path, True)
+    root = bareroot.unpack_debian_root("a", path, True)
     assert root == Root(path, shared, cache)
     assert sorted(p.name for p in shared.iterdir()) == ["first.deb", "second.deb"]
     names = sorted(p.name for p in root.private_packages.iterdir())
@@ -302,7 +304,7 @@ def test_unpacked_root_has_the_network_settings_of_this_machine(
     home, path = tmp_path / "home", tmp_path / "root"
     monkeypatch.setattr("os.chown", lambda to, *ids: owners.append((str(to), *ids)))
     monkeypatch.setattr("shutil.copyfile", lambda a, b: copied.update({str(b): str(a)}))
-    assert bareroot.unpack_root("a", path, False) == Root(path, None, None)
+    assert bareroot.unpack_debian_root("a", path, False) == Root(path, None, None)
     settings = (path / "etc/apt/apt.conf.d/99machine").read_text()
     assert settings == NETWORK_OPTIONS + 'APT::Get::Assume-Yes "true";\n'
     assert (path / "etc/dpkg/dpkg.cfg.d/fast").read_text() == "force-unsafe-io\n"

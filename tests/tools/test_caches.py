@@ -138,7 +138,7 @@ def test_guest_has_the_requested_memory(tmp_path: Path, monkeypatch: pytest.Monk
         return Result(ok=True, results=tmp_path / "results")
 
     monkeypatch.setattr(guest, "ROOT", tmp_path)
-    monkeypatch.setattr(guest, "boot", record_memory)
+    monkeypatch.setattr(guest, "boot_guest", record_memory)
     where = ("vm", "6.1", tmp_path, tmp_path / "raw")
     guest.measure_in_test_kernel(*where, blocks=1, seed=1)
     assert not (tmp_path / "raw" / "env").exists()
@@ -171,7 +171,7 @@ def test_each_process_has_its_own_folder_for_logs(
     ended = tmp_path / "build/vm/bench-icount-4194304"
     ended.mkdir(parents=True)
     monkeypatch.setattr(guest, "ROOT", tmp_path)
-    monkeypatch.setattr(guest, "boot", record_output_folder)
+    monkeypatch.setattr(guest, "boot_guest", record_output_folder)
     measure_instruction_counts("first")
     assert (tmp_path / "first/vm.json").read_text() == "1"
     assert (tmp_path / "second/vm.json").read_text() == "2"

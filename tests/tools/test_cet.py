@@ -17,7 +17,7 @@ from kmtools.lab import bochs, catalogue, chroot, machine
 from kmtools.lab.apt import FetchError
 from kmtools.lab.bochs import Guest
 from kmtools.lab.emulator import Emulator
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import Result
 from kmtools.lab.watch import Watch
 from kmtools.runner.suite import find_no_obstacle
@@ -187,7 +187,9 @@ def test_bochs_is_started_without_options_of_qemu(
     monkeypatch.setattr(machine, "Watch", make_watch)
     out = laboratory / "out"
     name = catalogue.get_default_kernel_name()
-    result = boot(Request(name, laboratory / "job", out, bochs="tigerlake", cpus=3, memory=700))
+    result = boot_guest(
+        Request(name, laboratory / "job", out, bochs="tigerlake", cpus=3, memory=700)
+    )
     assert result.ok and not result.emulator_failed
     assert (out / "results" / "answer").read_text() == "42\n"
     assert (out / "console.log").read_text() == "own\n"
@@ -208,7 +210,7 @@ def test_requests_that_bochs_cannot_fulfil_are_refused(
         bochs="tigerlake",
     )
     with pytest.raises(UnableError, match="Bochs"):
-        boot(replace(request, **wrong))  # type: ignore[arg-type]
+        boot_guest(replace(request, **wrong))  # type: ignore[arg-type]
 
 
 def test_suites_of_all_cet_setups_exist() -> None:

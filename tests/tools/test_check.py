@@ -84,7 +84,7 @@ def test_no_process_is_idle_while_another_has_work(set_name: str, tmp_path: Path
     while True:
         lane = ends.index(min(ends))
         if ended := running[lane]:
-            pool.mark_as_ended(ended)
+            pool.mark_suite_as_ended(ended)
         running[lane] = taken = pool.take_suite(lambda: False)
         if not taken:
             break
@@ -105,7 +105,7 @@ def test_suite_starts_after_its_prerequisite_suite_has_ended(tmp_path: Path) -> 
     first, second = pool.take_suite(lambda: True), pool.take_suite(lambda: True)
     assert first and second and (first.name, second.name) == ("short", "alone")
     assert pool.estimate_seconds_left(second, 2) == 141 / 2
-    pool.mark_as_ended(first)
+    pool.mark_suite_as_ended(first)
     third = pool.take_suite(lambda: True)
     assert third and third.name == "long"
     assert pool.take_suite(lambda: True) is None
@@ -370,11 +370,11 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
     log.write_text("....s.. [  5%]\n...F [ 62%]\n")
     assert pace.describe_suite_progress(log, 10) == "62 %"
     history = pace.History(tmp_path / "times.json")
-    assert history.format_forecast("x", 90) == "about 90 s"
+    assert history.format_expected_time("x", 90) == "about 90 s"
     assert ", about 89 s left" in pace.format_suite_progress("x", log, 1, 90, 10)
     history.add_suite_run("x", 33.3, 10)
     again = pace.History(tmp_path / "times.json")
-    assert again.format_forecast("x", 90) == "about 33 s, 33 s the last time"
+    assert again.format_expected_time("x", 90) == "about 33 s, 33 s the last time"
     assert again.get_result_count_of_last_run("x") == 10
     assert "of 10 results" in pace.format_suite_progress("x", tmp_path / "none.log", 1, 33, 10)
 
@@ -382,11 +382,11 @@ def test_progress_line_has_results_and_remaining_time(tmp_path: Path) -> None:
 def test_remaining_time_is_scaled_by_the_speed_of_the_check(tmp_path: Path) -> None:
     history = pace.History(tmp_path / "times.json")
     history.add_suite_run("y", 30.0, 1, usual=10)
-    assert history.format_forecast("x", 90) == "about 270 s"
+    assert history.format_expected_time("x", 90) == "about 270 s"
     history.add_suite_run("z", 1000.0, 1)
-    assert history.format_forecast("x", 90) == "about 270 s"
-    assert history.format_forecast("x") == "no earlier time is stored"
-    assert history.format_forecast("y") == "about 90 s, 30 s the last time"
+    assert history.format_expected_time("x", 90) == "about 270 s"
+    assert history.format_expected_time("x") == "no earlier time is stored"
+    assert history.format_expected_time("y") == "about 90 s, 30 s the last time"
     # The machine is now three times slower than in the last run.
     history.add_suite_run("y", 90.0, 1)
     assert history.estimate_suite_seconds("x", 90) == 90 * 120 / 40

@@ -46,7 +46,7 @@ from kmtools.runner import registry
         *((comparing.parse_percent, text, value)
           for text, value in (("0", 0.0), ("0.1%", 0.1), ("99.9", 99.9), ("100", None),
                               ("-0.1", None), ("nan", None), ("5%%", None), ("x", None))),
-        *((plotting.parse_width, text, value)
+        *((plotting.parse_figure_width, text, value)
           for text, value in (("60", 60.0), ("600", 600.0), ("59.9", None), ("600.1", None))),
         *((run.parse_tiers, text, value)
           for text, value in (("native", ["native"]), ("icount,vm", ["vm", "icount"]),
@@ -151,7 +151,7 @@ def test_vm_run_passes_its_options_to_the_guest(
         requests.append(request)
         return SimpleNamespace(ok=ok)
 
-    monkeypatch.setattr(lab, "boot", record_boot_request)
+    monkeypatch.setattr(lab, "boot_guest", record_boot_request)
     monkeypatch.setattr(lab, "print_boot_failure", failures.append)
     monkeypatch.setattr(
         lab, "find_usable_accel", lambda name, _: SimpleNamespace(boot_message=f"boots {name}")

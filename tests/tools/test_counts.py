@@ -28,7 +28,7 @@ def valid_counts() -> Counts:
 
 def judge_added_instructions(found: Counts) -> Tally:
     tally = Tally()
-    counts.check_added_instructions(found, tally)
+    counts.judge_instructions_added_by_variants(found, tally)
     return tally
 
 
@@ -63,7 +63,7 @@ def test_suite_counts_fails_without_a_successor_of_a_published_number() -> None:
     """The suite fails for each published number whose measurement no benchmark repeats. One number
     is exempt, because its benchmark needs a second CPU."""
     tally = Tally()
-    counts.check_published_measurements_repeated({}, tally)
+    counts.judge_repeated_published_measurements({}, tally)
     named = set(published.find_missing_successors(set(), "kernel"))
     apart = {name for name in named if name.startswith(counts.NEEDS_TWO)}
     assert apart == {"arm-stall:stop-machine-stall"}

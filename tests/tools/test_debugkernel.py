@@ -16,7 +16,7 @@ from kmtools.suites import kernelsuite
 def test_missing_config_option_of_a_debug_kernel_is_reported() -> None:
     wanted = {"CONFIG_A": "y", "CONFIG_B": "16", "CONFIG_C": "y", "CONFIG_D": "n"}
     config = "CONFIG_A=y\nCONFIG_B=8\n# CONFIG_C is not set\n"
-    assert debugkernel.find_missing_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
+    assert debugkernel.find_missing_config_options(wanted, config) == ["CONFIG_B=16", "CONFIG_C=y"]
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_debug_kernel_is_rebuilt_after_a_change_of_options_or_source(
     monkeypatch.setattr(debugkernel, "list_config_fragments", lambda entry: [wanted])
     tree = catalogue.get_kernel_dir("k")
     (tree / "boot").mkdir(parents=True)
-    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save_record(tree)
+    catalogue.Kernel("k", "s", "linux-source-1", "1", "1-k", "vmlinuz").save_kernel_record(tree)
     (tree / "vmlinuz").touch()
     (tree / debugkernel.RECORD).write_text(built_for)
     (tree / "boot/config-1-k").write_text(final)

@@ -113,7 +113,7 @@ def test_missing_security_suite_is_reported_and_left_out(
 ) -> None:
     mirror.make_apt_fail("no-security", NO_SUITE)
     apt = PrivateApt("s")
-    apt.update_lists()
+    apt.update_package_lists()
     assert "-security" not in (apt.dir / "sources.list").read_text()
     assert f"{NO_SUITE}\ns: trying without the security archive" in capsys.readouterr().err
 
@@ -122,15 +122,15 @@ def test_fetch_fails_if_the_security_suite_is_unreachable(mirror: FakeMirror) ->
     mirror.make_apt_fail("no-security", BROKEN)
     apt = PrivateApt("s")
     with pytest.raises(FetchError, match="Connection failed"):
-        apt.update_lists()
-    assert not apt.has_lists
+        apt.update_package_lists()
+    assert not apt.has_package_lists
     assert "-security" in (apt.dir / "sources.list").read_text()
 
 
 def test_fetch_fails_if_the_mirror_lacks_the_suite(mirror: FakeMirror) -> None:
     mirror.make_apt_fail("stale", NO_SUITE)
     with pytest.raises(NotOnMirrorError, match="does not have a Release file"):
-        PrivateApt("s").update_lists()
+        PrivateApt("s").update_package_lists()
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
 ) -> None:
     cache.tag_cache_dir()
     apt = PrivateApt("s")
-    apt.update_lists()
+    apt.update_package_lists()
     name = f"linux-image-{NEW}_2_amd64.deb"
     apt.archives.mkdir(parents=True, exist_ok=True)
     other = (mirror.dir / name).read_bytes().replace(f"image-{NEW}".encode(), b"X" * 19)
@@ -235,11 +235,11 @@ def test_package_lists_are_renewed_after_an_hour_or_if_their_date_is_wrong(
     """The date of the lists is `ahead` seconds after the present. A clock that was wrong gives a
     date in the future, or in 1970."""
     apt = PrivateApt("s")
-    apt.update_lists()
+    apt.update_package_lists()
     date = time.time() + ahead
     os.utime(apt.dir / "updated", (date, date))
-    apt.update_lists()
-    apt.update_lists()
+    apt.update_package_lists()
+    apt.update_package_lists()
     assert mirror.log == ["update"] * (1 + renewed)
 
 

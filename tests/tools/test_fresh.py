@@ -292,7 +292,7 @@ def test_incomplete_root_of_a_killed_run_is_removed(
     def raise_unable_error(suite: str, path: Path, with_cache: bool) -> Root:
         raise UnableError("no root today")
 
-    monkeypatch.setattr(bareroot, "unpack_root", raise_unable_error)
+    monkeypatch.setattr(bareroot, "unpack_debian_root", raise_unable_error)
     with (tmp_path / "busy.lock").open() as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         with (
@@ -315,7 +315,7 @@ def test_second_run_in_the_same_root_is_refused(
         (path / "kept").touch()
         return root
 
-    monkeypatch.setattr(bareroot, "unpack_root", unpack_fake_root)
+    monkeypatch.setattr(bareroot, "unpack_debian_root", unpack_fake_root)
     with fresh.unpack_temporary_root("a", False, True, {}):
         refused = pytest.raises(UnableError, match="another test run uses the root directory a")
         with refused, fresh.unpack_temporary_root("a", False, True, {}):
@@ -335,10 +335,10 @@ def test_old_root_tarball_is_made_again(
         path.touch()
         made.append(suite)
 
-    monkeypatch.setattr(bareroot, "_make_root_tarball", make_fake_tarball)
+    monkeypatch.setattr(bareroot, "_make_debian_root_tarball", make_fake_tarball)
     monkeypatch.setattr(bareroot, "find_debian_mirror", FakeDebianMirror)
-    path = bareroot.ensure_root_tarball("a")
+    path = bareroot.ensure_debian_root_tarball("a")
     # A tarball that was written while the clock was wrong may have a date in the future.
     os.utime(path, (time.time() - age,) * 2)
-    assert bareroot.ensure_root_tarball("a") == path
+    assert bareroot.ensure_debian_root_tarball("a") == path
     assert len(made) == 1 + anew

@@ -212,7 +212,7 @@ def test_missing_monitor_socket_is_an_error(tmp_path: Path) -> None:
 def test_error_answer_of_the_monitor_raises_an_error(tmp_path: Path) -> None:
     FakeMonitor(tmp_path / "qmp", [], {})
     with pytest.raises(MonitorError, match="there is no dance"):
-        Monitor(tmp_path / "qmp").execute("dance")
+        Monitor(tmp_path / "qmp").execute_qmp_command("dance")
 
 
 @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ def test_qmp_commands_are_sent_with_their_arguments(tmp_path: Path) -> None:
 
     RecordingMonitor(tmp_path / "qmp", [], {})
     monitor = Monitor(tmp_path / "qmp")
-    assert monitor.execute("stop") == "a\r\nb\r\n"
+    assert monitor.execute_qmp_command("stop") == "a\r\nb\r\n"
     assert monitor.execute_hmp_command("x") == monitor.execute_hmp_command("y", 3) == "a\nb\n"
     monitor.close()
     human = "human-monitor-command"
@@ -307,7 +307,7 @@ def test_nmis_are_sent_only_after_the_job_has_printed(
         if len(asked) == 3:
             sent.set()
 
-    monitor = SimpleNamespace(execute=record_monitor_command, close=lambda: asked.append("close"))
+    monitor = SimpleNamespace(execute_qmp_command=record_monitor_command, close=lambda: asked.append("close"))
     monkeypatch.setattr("kmtools.lab.qmp.Monitor", lambda path: monitor)
     status = tmp_path / "status.log"
     if text is not None:
@@ -779,7 +779,7 @@ def test_names_are_added_to_a_record_that_has_the_entry_code(
         assert "/proc/kallsyms >/results/kallsyms\n" in request.job.read_text()
         return Result(results=tmp_path if boots else None)
 
-    monkeypatch.setattr(symbols, "boot", write_kallsyms)
+    monkeypatch.setattr(symbols, "boot_guest", write_kallsyms)
     record = tmp_path / LOOK_LOG
     record.write_text("CPU 0 was at ffffffff91a00001\n")
     assert symbols.add_function_names_to_file("6.1", record) == record.read_text()

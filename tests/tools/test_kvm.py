@@ -17,7 +17,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, get_cache_dir
 from kmtools.lab import accel, catalogue, hostguest
 from kmtools.lab.hostguest import HostJob
-from kmtools.lab.machine import boot
+from kmtools.lab.machine import boot_guest
 from kmtools.measure.bench import QUICK_GUEST_BENCHMARKS
 from kmtools.measure.rundir import UNIT_EMULATED
 from kmtools.runner import least
@@ -71,7 +71,7 @@ def test_guest_has_svm_and_the_root_directory_read_only(laboratory: Path) -> Non
     order = (laboratory / "scratch" / "host" / "order").read_text().split()
     assert order == [f"{name}.ko" for name in (*hostguest.ROOT_MODULES, *hostguest.KVM_MODULES)]
     with use_fake_qemu(laboratory, 'echo "$@" >"$HERE/words"; finish 0'):
-        assert boot(request).ok
+        assert boot_guest(request).ok
     words = (laboratory / "words").read_text()
     output = laboratory / "logs" / "host-output"
     assert "-accel tcg,thread=multi -cpu max,la57=off,svm=on,npt=on" in words

@@ -324,7 +324,7 @@ def test_unpacked_qemu_is_started_with_its_own_libraries(
     monkeypatch.setattr(emulator, "capture_output", record_version_request)
     if not override:
         with pytest.raises(UnableError, match=r"^the emulator of sid is not unpacked; fetch"):
-            emulator.choose_emulator("sid")
+            emulator.choose_qemu_of_suite("sid")
         tree.mkdir(parents=True)
     libraries = f"{tree}/lib/x86_64-linux-gnu"
     command = (
@@ -334,15 +334,15 @@ def test_unpacked_qemu_is_started_with_its_own_libraries(
     )
     environment = {"QEMU_MODULE_DIR": f"{libraries}/qemu"}
     wanted = ((override,), {}) if override else (command, environment)
-    found = emulator.choose_emulator("sid")
+    found = emulator.choose_qemu_of_suite("sid")
     assert (found.command, found.environment) == wanted
     assert asked == [([*found.command, "--version"], found.environment)]
     assert found.version == "QEMU emulator version 10"
     done.stdout = ""
-    assert emulator.choose_emulator("sid").version == "unknown"
+    assert emulator.choose_qemu_of_suite("sid").version == "unknown"
     done.returncode = 127
     with pytest.raises(UnableError, match=f"^{found.command[0]} cannot be run: .* status 127"):
-        emulator.choose_emulator("sid")
+        emulator.choose_qemu_of_suite("sid")
 
 
 def make_qemu_command(monkeypatch: pytest.MonkeyPatch, scratch: Path, **fields: Any) -> str:
@@ -350,7 +350,7 @@ def make_qemu_command(monkeypatch: pytest.MonkeyPatch, scratch: Path, **fields: 
     kernel = catalogue.get_default_kernel_name()
     request = Request(kernel, scratch / "job", scratch / "out", accel="tcg", **fields)
     qemu = emulator.Emulator(("qemu",), {}, "QEMU 10")
-    monkeypatch.setattr(emulator, "choose_emulator", lambda suite: qemu)
+    monkeypatch.setattr(emulator, "choose_qemu_of_suite", lambda suite: qemu)
     files = BootFiles(Path("/image"), [], ["-firmware"])
     words = (request, files, Path("/archive"), "quiet nonce", scratch)
     return " ".join(machine._prepare_qemu_command(*words).command)
@@ -413,7 +413,7 @@ def test_request_that_no_emulator_supports_is_refused(
 ) -> None:
     kernel = catalogue.get_default_kernel_name()
     with pytest.raises(UnableError, match=message):
-        machine.boot(Request(kernel, laboratory / "job", laboratory / "out", **fields))
+        machine.boot_guest(Request(kernel, laboratory / "job", laboratory / "out", **fields))
     assert not (laboratory / "out").exists()
 
 
@@ -806,7 +806,9 @@ def test_nmis_are_sent_during_a_boot_that_requests_them(
     kernel = catalogue.get_default_kernel_name()
     out = laboratory / "out"
     with use_fake_qemu(laboratory, "finish 0"):
-        assert machine.boot(Request(kernel, laboratory / "job", out, accel="tcg", nmi=rate)).ok
+        assert machine.boot_guest(
+            Request(kernel, laboratory / "job", out, accel="tcg", nmi=rate)
+        ).ok
     assert asked == ([("nmi", rate, out / "status.log"), ("end",)] if rate else [])
 
 

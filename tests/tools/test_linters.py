@@ -297,7 +297,7 @@ def test_modules_without_objects_are_a_failure(
     with pytest.raises(FailedError, match=f"^no module was built in {tmp_path}/a$"):
         names.find_all_symbol_faults(tmp_path / "a")
     with pytest.raises(FailedError, match=rf"^nm cannot read {tmp_path}/a/one\.ko: "):
-        names.read_symbols(tmp_path / "a" / "one.ko")
+        names.read_object_symbols(tmp_path / "a" / "one.ko")
 
 
 def test_generated_symbols_are_not_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -315,7 +315,7 @@ def test_generated_symbols_are_not_checked(tmp_path: Path, monkeypatch: pytest.M
     done = SimpleNamespace(returncode=0, stdout=lines)
     monkeypatch.setattr(names, "capture_output", lambda words: done)
     wanted = [*((name, "T") for name in kept), ("printk", "U")]
-    assert names.read_symbols(tmp_path) == wanted
+    assert names.read_object_symbols(tmp_path) == wanted
 
 
 @pytest.mark.parametrize(

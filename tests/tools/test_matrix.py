@@ -43,7 +43,7 @@ PANIC = """\
 [    9.1] Kernel panic - not syncing: Fatal exception
 """
 WARNING_ON_PURPOSE = WARNING.replace("markers", kernelsuite.WARN_MODULE)
-ALARM = kernelsuite.check_warning_is_detected
+ALARM = kernelsuite.judge_warning_detection
 OUR_PANIC = PANIC.replace("exc_page_fault+0x1/0x2", "patcher_apply+0x1f/0x20 [patcher]")
 
 
@@ -57,7 +57,7 @@ def disable_minimum_counts(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(name="built_laboratory")
 def make_laboratory_with_modules(laboratory: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Add fake modules to the directory with a fake kernel; return this directory. Building modules
-    and check_warning_is_detected() are replaced by functions that succeed."""
+    and judge_warning_detection() are replaced by functions that succeed."""
     modules = laboratory / "modules"
     modules.mkdir()
     for name in ("patcher", "immediate", "markers"):
@@ -72,7 +72,7 @@ def make_laboratory_with_modules(laboratory: Path, monkeypatch: pytest.MonkeyPat
         return Tally(passed=1)
 
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", return_passed_build)
-    monkeypatch.setattr(kernelsuite, "check_warning_is_detected", return_passed_warning_check)
+    monkeypatch.setattr(kernelsuite, "judge_warning_detection", return_passed_warning_check)
     monkeypatch.setattr(
         kernelsuite,
         "ensure_kernel",
@@ -390,7 +390,7 @@ def test_address_without_a_symbol_counts_as_code_of_kmarkers(
     ],
 )
 def test_warning_in_a_build_is_found(line: str) -> None:
-    assert kernelsuite.find_warnings(f"  CC [M]  a.o\n{line}\n") == [line]
+    assert kernelsuite.find_build_warnings(f"  CC [M]  a.o\n{line}\n") == [line]
 
 
 def test_build_without_warnings_has_no_findings() -> None:
@@ -401,7 +401,7 @@ warning: the compiler differs from the one used to build the kernel
   You are using:           gcc-12 (Debian 12.2.0-15) 12.2.0
   CC [M]  /src/errors.o
 """
-    assert kernelsuite.find_warnings(log) == []
+    assert kernelsuite.find_build_warnings(log) == []
 
 
 OBSTACLES = [

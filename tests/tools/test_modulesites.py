@@ -13,7 +13,7 @@ from kmtools.base.paths import ROOT
 from kmtools.cli import main
 
 pytest.importorskip("elftools", reason="pyelftools is missing: run scripts/setup --tools")
-from kmtools.lab.modulesites import Site, read_sites
+from kmtools.lab.modulesites import Site, read_module_sites
 
 SOURCE = """
 #include <linux/kernel.h>
@@ -106,7 +106,7 @@ def test_sites_have_the_names_and_places_of_the_source(
     """Each site has its function in the machine code; a marker also has its function in the source,
     which may be inlined."""
     module = compile_fake_module(tmp_path, SOURCE)
-    assert sorted(read_sites(module), key=str) == sorted(WORK, key=str)
+    assert sorted(read_module_sites(module), key=str) == sorted(WORK, key=str)
     assert main(["sites", str(module)]) == 0
     said = capsys.readouterr()
     head, *rows = said.out.splitlines()
@@ -120,7 +120,7 @@ def test_sites_that_are_freed_after_init_are_errors(
 ) -> None:
     """A marker without a site may be in a freed function."""
     module = compile_fake_module(tmp_path, SOURCE, "-DEARLY")
-    assert sorted(read_sites(module), key=str) == sorted([*WORK, *EARLY], key=str)
+    assert sorted(read_module_sites(module), key=str) == sorted([*WORK, *EARLY], key=str)
     assert main(["sites", str(module)]) == 1
     freed = "is in early, which is freed after init: "
     imv = "use _imv_read(), or make its function noinline and not __init"
@@ -150,11 +150,11 @@ def test_sites_refuses_a_file_that_is_no_module(tmp_path: Path) -> None:
     subprocess.run(["gcc", "-o", program, tmp_path / "mine.o"], check=True)
     for path in (program, text):
         with pytest.raises(UnableError, match=f"{path} is not a kernel module: "):
-            read_sites(path)
-    assert read_sites(module) == []
+            read_module_sites(path)
+    assert read_module_sites(module) == []
     module = compile_fake_module(tmp_path, SOURCE)
     subprocess.run(
         ["objcopy", "--remove-section=.rela.discard_kmarkers_markers", module], check=True
     )
     with pytest.raises(UnableError, match="the tables of sites cannot be read; rebuild the module"):
-        read_sites(module)
+        read_module_sites(module)

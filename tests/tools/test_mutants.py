@@ -134,7 +134,7 @@ def test_mutant_that_cannot_be_judged_does_not_stop_the_others(
             raise MutantError("does not build")
         return mutants.Verdict(mutant, ["one fails"])
 
-    monkeypatch.setattr(mutants, "copy_sources", lambda: None)
+    monkeypatch.setattr(mutants, "copy_sources_to_mutant_tree", lambda: None)
     monkeypatch.setattr(mutants, "require_tests_pass_without_mutants", lambda *_: None)
     monkeypatch.setattr(mutants, "run_mutant", judge_mutant)
     chosen = mutants.select_mutants(["sdt-no-index", "entry-in-parts"], no_kernel=False)

@@ -69,7 +69,7 @@ SILENT = (
 def list_changed_lines(line: str) -> list[tuple[str, str]]:
     """Return the mutants of a line of C: the changed line, and the name of the operator."""
     text = BODY % line
-    edits = cmutations.list_edits(text)
+    edits = cmutations.list_c_source_edits(text)
     return [(cmutations.apply_edit(text, edit).splitlines()[2], edit.what) for edit in edits]
 
 
@@ -89,7 +89,7 @@ def test_mutants_keep_strings_and_comments() -> None:
     """Mutants of real sources have the comments and strings of the sources."""
     text = (ROOT / "patcher" / "batch.c").read_text(encoding="utf-8")
     parts = [found[0] for found in cmutations.SILENT.finditer(text)]
-    edits = cmutations.list_edits(text)
+    edits = cmutations.list_c_source_edits(text)
     assert len(edits) > 100
     for edit in edits[::7]:
         changed = cmutations.apply_edit(text, edit)
@@ -696,7 +696,7 @@ def test_waiting_mutants_are_not_booted_after_an_interruption(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(randommutants, "ThreadPoolExecutor", CancellingPool)
-    monkeypatch.setattr(randommutants.Sample, "record_mutant", raise_interrupt_during_boot)
+    monkeypatch.setattr(randommutants.Sample, "record_judgement", raise_interrupt_during_boot)
     changes = (Change("a.c", 1, f"change {n}", f"b{n}\n") for n in range(2))
     with pytest.raises(KeyboardInterrupt):
         randommutants.judge_mutants("C", changes, 2, defer_judgement, tmp_path / "report", tmp_path)

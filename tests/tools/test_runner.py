@@ -254,7 +254,7 @@ def test_pool_takes_awaited_and_long_suites_first(tmp_path: Path) -> None:
     assert last and last.name == "b"
     assert pool.take_suite(lambda: True) is None
     for suite in some[1:]:
-        pool.mark_as_ended(suite)
+        pool.mark_suite_as_ended(suite)
     assert pool.estimate_seconds_left(some[0], 2) == 5
 
 
@@ -329,7 +329,7 @@ def test_clock_counts_elapsed_and_cpu_time(monkeypatch: pytest.MonkeyPatch) -> N
     now[0] = 1060.0
     used |= {0: (5.0, 3.0), -1: (40.0, 60.0)}
     assert clock.get_elapsed_seconds() == 60
-    assert clock.format_times() == "60 s (CPU 75 s)"
+    assert clock.format_elapsed_and_cpu_time() == "60 s (CPU 75 s)"
 
 
 def replace_test_list(monkeypatch: pytest.MonkeyPatch, *rows: registry.Test) -> None:

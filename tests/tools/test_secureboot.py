@@ -13,7 +13,7 @@ from kmtools.base.errors import UnableError
 from kmtools.lab import catalogue, chroot, secureboot
 from kmtools.lab.apt import FetchError
 from kmtools.lab.build import list_kernel_binds
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import Result
 from kmtools.runner.suite import find_no_obstacle
 from kmtools.suites import kernelsuite
@@ -86,7 +86,7 @@ def boot_under_secure_boot(
         until=until,
     )
     with use_fake_qemu(laboratory, script):
-        return boot(request)
+        return boot_guest(request)
 
 
 def read_command_line(laboratory: Path) -> list[str]:
@@ -197,7 +197,7 @@ def test_boot_without_secure_boot_has_no_firmware(
         timeout=20.0,
     )
     with use_fake_qemu(laboratory, GOOD):
-        assert boot(request).ok
+        assert boot_guest(request).ok
     assert not steps.names
     assert "-drive" not in read_command_line(laboratory)
 

@@ -93,7 +93,7 @@ class FakeShell:
             ("tracers.fetch_tracers", lambda suite: (self.tracers, self.missing)),
             ("stock.copy_module_dependencies", lambda *_: self.dependencies),
             ("find_usable_accel", lambda *_: Accel("kvm")),
-            ("boot", self.boot),
+            ("boot_guest", self.boot),
             ("restore_terminal_settings", nullcontext),
             ("shutil.get_terminal_size", lambda: os.terminal_size((132, 43))),
         ):
@@ -205,7 +205,7 @@ def test_object_files_written_since_a_time_are_counted(tmp_path: Path) -> None:
     for name, time_of_change in (("a.o", 99.9), ("b.o", 100.0), ("c.o", 101.0), ("d.c", 200.0)):
         path = make_folder_with_files(tmp_path / name[0], name) / name
         os.utime(path, (1.0, time_of_change))
-    assert shell.count_new_objects(tmp_path, 100.0) == 2
+    assert shell.count_objects_written_since(tmp_path, 100.0) == 2
 
 
 def test_progress_shows_the_number_of_compiled_files(

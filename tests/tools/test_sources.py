@@ -144,7 +144,9 @@ def test_codename_of_this_machine_is_read(
 
 
 def test_names_of_ubuntu_suites_begin_with_ubuntu() -> None:
-    found = [sources.is_ubuntu(name) for name in ("ubuntu-noble", "ubuntu", "noble", "bookworm")]
+    found = [
+        sources.is_ubuntu_suite(name) for name in ("ubuntu-noble", "ubuntu", "noble", "bookworm")
+    ]
     assert found == [True, False, False, False]
 
 

@@ -115,13 +115,13 @@ def test_kernels_are_listed_with_their_versions(
         *(["built", "s", "?", "no", "emulator"], ["nothing", "s", "?", "no", "emulator"]),
         ["t", "t", "?", "no", "emulator"],
     ]
-    PrivateApt("s").update_lists()
+    PrivateApt("s").update_package_lists()
     assert [row[2] for row in read_kernel_table()[1:]] == ["2", "gone", "1", "gone", "?"]
     (mirror.dir.parent / "bin/apt-cache").write_text("#!/bin/sh\nexit 100\n")
     assert [row[2] for row in read_kernel_table()[1:]] == ["?"] * 5
     tree = catalogue.get_kernel_dir("k")
     tree.mkdir(parents=True)
-    catalogue.Kernel("k", "s", "p", "7", "6.1.0-7", "v").save_record(tree)
+    catalogue.Kernel("k", "s", "p", "7", "6.1.0-7", "v").save_kernel_record(tree)
     assert read_kernel_table()[1] == ["k", "s", "7", "6.1.0-7", "emulator"]
 
 
@@ -146,7 +146,7 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
 ) -> None:
     cache.tag_cache_dir()
     apt = PrivateApt("s")
-    apt.update_lists()
+    apt.update_package_lists()
     mirror.add_package("sed", "1", "usr/bin/sed")
     tree = unpack.get_suite_dir("tools")
     for packages, again in (

@@ -17,7 +17,7 @@ from pathlib import Path
 import loopback
 import pytest
 from kmtools.cli import main
-from kmtools.lab.machine import boot
+from kmtools.lab.machine import boot_guest
 from kmtools.lab.result import Result
 from kmtools.runner import ktap
 from kmtools.suites import target
@@ -57,7 +57,7 @@ def boot_guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     request = target.make_ssh_request(kernel, modules, path, key.with_suffix(".pub"), one.port)
 
     def run_guest() -> None:
-        one.result = boot(request, one.said.append)
+        one.result = boot_guest(request, one.said.append)
 
     thread = threading.Thread(target=run_guest)
     thread.start()

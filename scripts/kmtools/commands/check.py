@@ -156,7 +156,7 @@ def run_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> int:
         insert_build_suites(registry.make_suites_of_tests(tests, suite_request)),
         suite_request.form,
     )
-    print(f"all tests took {clock.format_times()}")
+    print(f"all tests took {clock.format_elapsed_and_cpu_time()}")
     with contextlib.suppress(OSError):
         (suite.LOGS / "closing").write_text(f"{total.format_summary()}\n")
     print(total.format_summary())

@@ -15,7 +15,7 @@ from kmtools.commands import Run
 from kmtools.lab import added, build, cache, catalogue, database, kernels, shell, tracers
 from kmtools.lab.apt import print_step
 from kmtools.lab.emulator import TIERS
-from kmtools.lab.machine import Request, boot, find_usable_accel
+from kmtools.lab.machine import Request, boot_guest, find_usable_accel
 from kmtools.lab.result import print_boot_failure
 
 
@@ -197,7 +197,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
         if not args.accel and args.tier != "icount":
             said = find_usable_accel(args.kernel, print_step).boot_message
             print(said, file=sys.stderr, flush=True)
-        result = boot(Request(**vars(args)), lambda line: print(line, flush=True))
+        result = boot_guest(Request(**vars(args)), lambda line: print(line, flush=True))
         if not result.ok:
             print_boot_failure(result)
         return DONE if result.ok else BAD

@@ -23,7 +23,7 @@ WIDTH, LEAST, MOST = 196.85, 60.0, 600.0
 PIXELS_PER_MM = 96 / 25.4
 
 
-def parse_width(text: str) -> float:
+def parse_figure_width(text: str) -> float:
     """Parse a width in millimetres."""
     try:
         value = float(text)
@@ -55,7 +55,7 @@ def add_plot_command(parser: ArgumentParser) -> Run:
     )
     parser.add_argument(
         "--width",
-        type=parse_width,
+        type=parse_figure_width,
         default=WIDTH,
         metavar="MM",
         help="width of each figure in millimetres (default: 197)",

@@ -144,11 +144,11 @@ def add_sites_command(parser: ArgumentParser) -> Run:
 def print_module_sites(files: Sequence[str]) -> int:
     """Print the sites of module files. Returns the exit code: BAD if a site would prevent the
     kernel from loading its module."""
-    from kmtools.lab.modulesites import read_sites
+    from kmtools.lab.modulesites import read_module_sites
 
     code = DONE
     for file in files:
-        found = read_sites(Path(file))
+        found = read_module_sites(Path(file))
         lines = [["kind", "name", "flavour", "function", "place"]]
         lines += [[s.kind, s.name, s.flavour, s.function, s.place or "-"] for s in found]
         none = f"{file}: no markers, SDT probes or immediate values"

@@ -82,7 +82,7 @@ class Verdict:
     fault: str
     kernel: str
 
-    def explain(self, forced: bool) -> str:
+    def describe_kvm_fault(self, forced: bool) -> str:
         """Return why KVM is not used, with the path of the log; "" if KVM works. If a kernel that
         printed nothing decided for all kernels, say how to try again, unless `forced` is true: the
         user then did so."""
@@ -131,7 +131,7 @@ def choose_accel(
                 verdict = _find_kvm_verdict(
                     keys, kernel, bool(wanted)
                 ) or _boot_and_record_kvm_verdict(keys, kernel, boot)
-        why = verdict.explain(forced=bool(wanted))
+        why = verdict.describe_kvm_fault(forced=bool(wanted))
     if wanted and why:
         raise UnableError(f"{VARIABLE} is kvm, and {why}")
     return Accel("tcg", why) if why else Accel("kvm")

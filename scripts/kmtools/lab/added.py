@@ -117,7 +117,7 @@ def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
         release = find_kernel_release(tree)
         vmlinuz = str(unpack.find_vmlinuz(tree, release).relative_to(tree))
         kernel = Kernel(name, suite, ADDED, release, release, vmlinuz)
-        kernel.save_record(tree)
+        kernel.save_kernel_record(tree)
         (tree / ADDED_RECORD).write_text(json.dumps(asdict(entry)) + "\n")
     return kernel
 

@@ -71,7 +71,7 @@ class Root:
     # The cache directory with test kernels: the lower layer of an overlay.
     cache: Path | None
 
-    def make_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
+    def make_command_environment(self, user: bool, variables: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of a command in this root, with `variables` added. The command
         runs as an ordinary user if `user` is true, else as the superuser."""
         found = {**select_network_variables(), "LANG": "C.UTF-8", **variables, "PATH": PATH}
@@ -106,7 +106,7 @@ class Root:
         directory. Link the downloaded packages to the directory that all roots of the Debian suite
         share."""
         if self.packages:
-            link_packages(self.private_packages, self.packages)
+            link_missing_packages(self.private_packages, self.packages)
         for tree in (
             self.path,
             self.path.with_name(f"{self.path.name}.cache"),
@@ -116,7 +116,7 @@ class Root:
                 shutil.rmtree(tree)
 
 
-def link_packages(source: Path, target: Path) -> None:
+def link_missing_packages(source: Path, target: Path) -> None:
     """Link or copy the packages in the directory `source` to the directory `target`, except
     packages that `target` has already. Other processes may use both directories at the same
     time."""
@@ -150,7 +150,7 @@ def read_network_apt_options() -> str:
     return "".join(f"{line}\n" for line in dump.stdout.splitlines() if NETWORK.match(line))
 
 
-def ensure_root_tarball(suite: str) -> Path:
+def ensure_debian_root_tarball(suite: str) -> Path:
     """Return the tarball with the minimal system of a Debian suite; make the tarball if there is
     none, or if it is older than a week."""
     path = get_cache_dir() / "roots" / f"{suite}.tar"
@@ -160,13 +160,13 @@ def ensure_root_tarball(suite: str) -> Path:
         path.parent.mkdir(exist_ok=True)
         print_step(f"{suite}: making a minimal Debian system, which takes 1 to 2 minutes")
         for lines in find_debian_mirror().list_source_lists(suite):
-            said = _make_root_tarball(suite, path, lines)
+            said = _make_debian_root_tarball(suite, path, lines)
             if said is None:
                 return path
         raise UnableError(f"{suite}: a minimal Debian system cannot be made: {said}")
 
 
-def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
+def _make_debian_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None:
     """Make the tarball `path` with the root of `suite`, which has the essential packages and apt.
     `sources` are the lines of apt's sources.list. Return None, or the error text of mmdebstrap."""
     new, scratch = path.with_suffix(".new.tar"), path.with_suffix(".list")
@@ -194,7 +194,7 @@ def _make_root_tarball(suite: str, path: Path, sources: list[str]) -> str | None
     return "\n".join(errors[:1] or done.stderr.splitlines()[-1:])
 
 
-def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
+def unpack_debian_root(suite: str, path: Path, with_cache: bool) -> Root:
     """Unpack the minimal system of a Debian suite to the root directory `path`, and copy the
     network settings of this machine into it. With `with_cache`, commands in this root can use the
     cache directory, and the packages that apt downloads are kept."""
@@ -202,11 +202,11 @@ def unpack_root(suite: str, path: Path, with_cache: bool) -> Root:
     packages = get_cache_dir() / "roots" / f"{suite}.packages" if with_cache else None
     root = Root(path, packages, get_cache_dir() if with_cache else None)
     root.remove_trees()
-    source = ensure_root_tarball(suite)
+    source = ensure_debian_root_tarball(suite)
     path.mkdir(parents=True)
     subprocess.run(["tar", "-C", str(path), "-xf", str(source)], check=True)
     if packages:
-        link_packages(packages, root.private_packages)
+        link_missing_packages(packages, root.private_packages)
         (root.private_packages / "partial").mkdir()
     for name in ("proc", "sys", "dev", "srv/cache", "home/user"):
         (path / name).mkdir(parents=True, exist_ok=True)
@@ -261,7 +261,7 @@ def start_command_in_root(
         root.make_command_line(command, user),
         # The variables are not on the command line, where every user could read a proxy's
         # password.
-        env=root.make_environment(user, variables),
+        env=root.make_command_environment(user, variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -86,7 +86,7 @@ class Kernel:
         found = sorted(self.tree.glob(f"usr/src/linux-headers-{self.release}/.config"))
         return found[0] if found else self.tree / f"boot/config-{self.release}"
 
-    def save_record(self, tree: Path) -> None:
+    def save_kernel_record(self, tree: Path) -> None:
         """Write this record to kernel.json in `tree`, the path of the kernel's tree before it is
         complete and gets its final name."""
         (tree / "kernel.json").write_text(json.dumps(asdict(self), indent=1) + "\n")

@@ -65,7 +65,7 @@ def read_config_options(files: Iterable[Path]) -> dict[str, str]:
     return dict(re.findall(r"^(CONFIG_\w+)=(.*)$", text, re.M))
 
 
-def find_missing_options(wanted: dict[str, str], config_text: str) -> list[str]:
+def find_missing_config_options(wanted: dict[str, str], config_text: str) -> list[str]:
     """Return the options in `wanted` that a kernel configuration lacks or sets to another value."""
     final = dict(re.findall(r"^(CONFIG_\w+)=(.*)$", config_text, re.M))
     return [f"{name}={to}" for name, to in wanted.items() if final.get(name, "n") != to]
@@ -90,7 +90,7 @@ def _has_fragment_options(entry: Entry, kernel: Kernel) -> bool:
         return False
     wanted = read_config_options(list_config_fragments(entry))
     unwanted = read_config_options([kernel.tree / RECORD]).keys() - wanted
-    return not unwanted and not find_missing_options(wanted, config.read_text())
+    return not unwanted and not find_missing_config_options(wanted, config.read_text())
 
 
 def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
@@ -106,7 +106,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
         with hold_fetch_lock(NEEDED_BYTES):
             print_step(f"{entry.name}: looking for the newest version in {entry.suite}")
             apt = PrivateApt(entry.suite)
-            apt.update_lists(anew=unpacked is not None)
+            apt.update_package_lists(anew=unpacked is not None)
             version = apt.find_package_version(entry.image)
             if unpacked and compare_package_versions(version, unpacked.version) <= 0:
                 return unpacked
@@ -123,7 +123,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
             "".join(file.read_text() for file in list_config_fragments(entry))
         )
         kernel = Kernel(entry.name, suite, entry.image, version, release, vmlinuz, make_args)
-        kernel.save_record(tree)
+        kernel.save_kernel_record(tree)
     return kernel
 
 
@@ -161,7 +161,7 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
     with (source / ".config").open("a") as config:
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())
     run_kernel_make("olddefconfig")
-    if missing := find_missing_options(wanted, (source / ".config").read_text()):
+    if missing := find_missing_config_options(wanted, (source / ".config").read_text()):
         raise UnableError(f"kernel {entry.name}: Kconfig dropped {', '.join(missing)}")
     print_step(f"{entry.name}: building")
     run_kernel_make("all")

@@ -47,12 +47,12 @@ class Share:
         ]
 
 
-def choose_emulator(suite: str) -> Emulator:
+def choose_qemu_of_suite(suite: str) -> Emulator:
     """Return the QEMU of the Debian suite `suite`, which the column qemu of kernels.txt names. If
     the environment variable KMARKERS_QEMU has the path of a QEMU, return that QEMU instead."""
     override = os.environ.get("KMARKERS_QEMU")
     if override:
-        return _make_emulator((override,), {})
+        return _make_qemu_emulator((override,), {})
     tree = get_qemu_dir(suite)
     if not tree.is_dir():
         raise UnableError(
@@ -67,10 +67,10 @@ def choose_emulator(suite: str) -> Emulator:
     options = [option for directory in data for option in ("-L", directory)]
     # QEMU searches its accelerator modules beside /proc/self/exe, which is the dynamic linker here.
     environment = {"QEMU_MODULE_DIR": str(libraries / "qemu")}
-    return _make_emulator((*loader, program, *options), environment)
+    return _make_qemu_emulator((*loader, program, *options), environment)
 
 
-def _make_emulator(command: tuple[str, ...], environment: Mapping[str, str]) -> Emulator:
+def _make_qemu_emulator(command: tuple[str, ...], environment: Mapping[str, str]) -> Emulator:
     """Return the emulator that `command` starts, with the version that it prints."""
     try:
         shown = capture_output([*command, "--version"], env=environment)

@@ -61,7 +61,7 @@ class HostJob:
         return self.out.with_name(f"{self.out.name}-output")
 
 
-def list_shares(output: Path) -> list[Share]:
+def list_guest_shares(output: Path) -> list[Share]:
     """Return the folders of this machine that a guest mounts: the root directory, and `output`."""
     return [Share("root", Path("/")), Share("output", output.resolve(), writable=True)]
 
@@ -73,14 +73,18 @@ def find_host_guest_obstacle(kernel: str) -> str:
     for path in (ROOT, get_cache_dir()):
         if hidden := next((one for one in HIDDEN if path.resolve().is_relative_to(one)), ""):
             return f"{path} is below {hidden}, which the guest does not share"
-    lacking = find_missing_modules(kernel)
+    lacking = find_missing_guest_modules(kernel)
     if lacking:
         return f"kernel {kernel} has no module {', '.join(lacking)}"
-    qemu = emulator.choose_emulator(catalogue.find_kernel_entry(kernel).qemu)
+    qemu = emulator.choose_qemu_of_suite(catalogue.find_kernel_entry(kernel).qemu)
     command = [
         *(*qemu.command, "-accel", "tcg", "-cpu", f"{MODEL},enforce"),
         *("-nodefaults", "-display", "none", "-S", "-monitor", "stdio"),
-        *(option for share in list_shares(Path("/tmp")) for option in share.make_virtfs_options()),
+        *(
+            option
+            for share in list_guest_shares(Path("/tmp"))
+            for option in share.make_virtfs_options()
+        ),
     ]
     try:
         done = subprocess.run(
@@ -100,7 +104,7 @@ def find_host_guest_obstacle(kernel: str) -> str:
     return f"{qemu.version} lacks a feature: {said[0].partition(': ')[2] or said[0]}"
 
 
-def find_missing_modules(kernel: str) -> list[str]:
+def find_missing_guest_modules(kernel: str) -> list[str]:
     """Return the modules that a guest needs, and that are neither in the kernel's package nor built
     into the kernel."""
     found = catalogue.require_unpacked_kernel(kernel)
@@ -139,5 +143,5 @@ def make_host_guest_request(job: HostJob, scratch: Path) -> Request:
         memory=MEMORY,
         accel="tcg",
         model=MODEL,
-        shares=list_shares(job.output),
+        shares=list_guest_shares(job.output),
     )

@@ -74,7 +74,7 @@ def find_mirror_version(entry: Entry) -> str:
     """Return the version that `lab fetch` would unpack, according to the downloaded package lists;
     "?" if there are no lists or apt fails, "gone" if the mirror lacks the kernel."""
     apt = PrivateApt(entry.suite)
-    if not apt.has_lists:
+    if not apt.has_package_lists:
         return "?"
     try:
         if entry.fragments:

@@ -178,10 +178,10 @@ def inspect_cpu(monitor: Monitor, number: int, registers: str) -> Cpu:
 
 def inspect_guest(monitor: Monitor) -> list[Cpu]:
     """Stop the guest, read the state of every CPU, and resume the guest."""
-    state = monitor.execute("query-status")["status"]
+    state = monitor.execute_qmp_command("query-status")["status"]
     if state != "running":
         raise MonitorError(f"the emulator says that the guest is {state}")
-    monitor.execute("stop")
+    monitor.execute_qmp_command("stop")
     try:
         shown = re.split(
             r"^CPU#(\d+)$", monitor.execute_hmp_command("info registers -a"), flags=re.M
@@ -189,7 +189,7 @@ def inspect_guest(monitor: Monitor) -> list[Cpu]:
         pairs = zip(shown[1::2], shown[2::2], strict=True)
         return [inspect_cpu(monitor, int(number), registers) for number, registers in pairs]
     finally:
-        monitor.execute("cont")
+        monitor.execute_qmp_command("cont")
 
 
 def find_hang_reason(inspections: Sequence[Sequence[Cpu]]) -> Finding | None:

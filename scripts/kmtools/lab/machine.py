@@ -89,7 +89,7 @@ class Request:
     # True if one thread of the emulator runs all CPUs. Guests that often patch core kernel text
     # need this slower mode, in which no CPU can translate a byte that another CPU is overwriting.
     one_thread: bool = False
-    # The path of an additional monitor socket of QEMU, for use by the caller of boot().
+    # The path of an additional monitor socket of QEMU, for use by the caller of boot_guest().
     control: Path | None = None
     # The CPUs are inspected after this number of seconds without new output; 0 for never.
     silence: float = SILENCE_SECONDS
@@ -115,7 +115,7 @@ class Request:
     terminal: bool = False
 
 
-def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
+def boot_guest(request: Request, show: Callable[[str], None] | None = None) -> Result:
     """Boot a kernel, run the job, and return the result. `show` is called with each line of the
     status channel. Raise UnableError if another boot writes to the same output folder."""
     if request.tier not in emulator.TIERS:
@@ -145,7 +145,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
         except OSError as error:
             raise UnableError(f"cannot write {archive}: {explain_error(error)}") from error
         # Choose the accelerator only once, because the choice may start QEMU or boot a kernel.
-        request = replace(request, accel=_choose_accel(request))
+        request = replace(request, accel=_choose_accelerator_name(request))
         start = _prepare_bochs_command if request.bochs else _prepare_qemu_command
         running = start(request, files, archive, f"{cmdline} kmarkers.nonce={nonce}", scratch)
         _write_vm_json(request, running, kernel.release, cmdline)
@@ -169,7 +169,7 @@ def boot(request: Request, show: Callable[[str], None] | None = None) -> Result:
     return result
 
 
-def _choose_accel(request: Request) -> str:
+def _choose_accelerator_name(request: Request) -> str:
     """Return the name of the accelerator or emulator of a boot: kvm, tcg or bochs."""
     if request.bochs:
         return "bochs"
@@ -182,9 +182,13 @@ def _prepare_qemu_command(
     request: Request, files: BootFiles, archive: Path, cmdline: str, scratch: Path
 ) -> Emulator:
     """Return QEMU with the command line for a boot."""
-    qemu = emulator.choose_emulator(catalogue.find_kernel_entry(request.kernel).qemu)
+    qemu = emulator.choose_qemu_of_suite(catalogue.find_kernel_entry(request.kernel).qemu)
     options = emulator.make_accelerator_options(
-        _choose_accel(request), request.tier, request.cpus, request.one_thread, request.model
+        _choose_accelerator_name(request),
+        request.tier,
+        request.cpus,
+        request.one_thread,
+        request.model,
     )
     command = [
         *qemu.command,
@@ -222,7 +226,7 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
     """Return the accelerator KVM if a kernel boots under KVM on this machine, else QEMU's emulator.
     `show` is called with a message before a trial boot. The result is cached; see
     accel.choose_accel()."""
-    qemu = emulator.choose_emulator(catalogue.find_kernel_entry(kernel).qemu)
+    qemu = emulator.choose_qemu_of_suite(catalogue.find_kernel_entry(kernel).qemu)
 
     def boot_under_kvm() -> Result:
         if show:
@@ -231,7 +235,9 @@ def find_usable_accel(kernel: str, show: Callable[[str], None] | None = None) ->
         out.mkdir(parents=True, exist_ok=True)
         job = out / "job"
         job.write_text("exit 0\n")
-        result = boot(Request(kernel, job, out, timeout=accel.TRIAL_BOOT_SECONDS, accel="kvm"))
+        result = boot_guest(
+            Request(kernel, job, out, timeout=accel.TRIAL_BOOT_SECONDS, accel="kvm")
+        )
         console = out / SERIAL_LOGS[0]
         if result.reason.startswith(TIME_UP) and console.is_file() and not console.stat().st_size:
             result.reason = f"{accel.SILENT} in {accel.TRIAL_BOOT_SECONDS:.0f} s"

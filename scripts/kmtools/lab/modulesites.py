@@ -186,7 +186,7 @@ class Module:
         to = self.follow_pointer(position)
         return self.data[to.section][to.offset :].split(b"\0", 1)[0].decode(errors="replace")
 
-    def find_symbol(self, symbols: list[tuple[Position, str]], position: Position) -> str:
+    def find_symbol_at(self, symbols: list[tuple[Position, str]], position: Position) -> str:
         """Return the name of the last symbol at or before a position in the same section; else
         "?"."""
         index = bisect_right(symbols, position, key=lambda pair: pair[0]) - 1
@@ -202,7 +202,7 @@ class Module:
         return str(self.names[position.section]).startswith(".init.")
 
 
-def read_sites(path: Path) -> list[Site]:
+def read_module_sites(path: Path) -> list[Site]:
     """Return the sites in a module's file: first the sites of immediate values and markers, then
     the sites of SDT probes.
 
@@ -232,8 +232,8 @@ def _read_imv_and_marker_sites(module: Module) -> Iterator[Site]:
         if marker:
             yield _make_marker_site(module, marker, at)
         else:
-            name = module.find_symbol(module.objects, key).removesuffix(SUFFIX)
-            where = (module.find_symbol(module.functions, at), module.is_in_init_section(at))
+            name = module.find_symbol_at(module.objects, key).removesuffix(SUFFIX)
+            where = (module.find_symbol_at(module.functions, at), module.is_in_init_section(at))
             kind = VALUE_KINDS[module.read_byte(record + FLAGS_AT)]
             yield Site(kind, name, "immediate", "", "", *where)
     for key, marker in markers.items():
@@ -251,7 +251,7 @@ def _make_marker_site(module: Module, marker: Position, position: Position | Non
         MARKER_FLAVOURS[module.read_byte(marker + FLAVOUR_AT)],
         f"{module.read_string(marker + FILE_AT)}:{module.read_u32(marker + LINE_AT)}",
         function,
-        module.find_symbol(module.functions, position) if position else function,
+        module.find_symbol_at(module.functions, position) if position else function,
         position is not None and module.is_in_init_section(position),
     )
 
@@ -265,5 +265,5 @@ def _read_sdt_sites(module: Module) -> Iterator[Site]:
                 probe = module.follow_pointer(probe)
             provider = module.read_string(module.follow_pointer(probe + PROVIDER_AT))
             name = f"{provider}:{module.read_string(probe + PROBE_NAME_AT)}"
-            where = (module.find_symbol(module.functions, at), module.is_in_init_section(at))
+            where = (module.find_symbol_at(module.functions, at), module.is_in_init_section(at))
             yield Site("SDT probe", name, flavour, "", "", *where)

@@ -36,7 +36,7 @@ class Monitor:
             # write, the data that it has read ahead, such as the beginning of an event.
             self._lines = self._files.enter_context(self._socket.makefile())
             self._read_answer()
-            self.execute("qmp_capabilities")
+            self.execute_qmp_command("qmp_capabilities")
         except OSError as error:
             self.close()
             raise MonitorError(
@@ -53,7 +53,7 @@ class Monitor:
         name = str(path).replace(",", ",,")
         return ["-qmp", f"unix:{name},server=on,wait=off"]
 
-    def execute(self, command: str, **arguments: object) -> Any:
+    def execute_qmp_command(self, command: str, **arguments: object) -> Any:
         """Send a QMP command; return the value of the answer. Events before the answer are
         ignored."""
         words: dict[str, object] = {"execute": command}
@@ -81,7 +81,9 @@ class Monitor:
 
     def execute_hmp_command(self, command: str, cpu: int = 0) -> str:
         """Run a command of QEMU's human monitor protocol (HMP) for one CPU; return its output."""
-        said = self.execute("human-monitor-command", command_line=command, cpu_index=cpu)
+        said = self.execute_qmp_command(
+            "human-monitor-command", command_line=command, cpu_index=cpu
+        )
         return str(said).replace("\r", "")
 
     def close(self) -> None:
@@ -134,6 +136,6 @@ def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager
             contextlib.closing(Monitor(path)) as monitor,
         ):
             while not stop_event.wait(1 / rate):
-                monitor.execute("inject-nmi")
+                monitor.execute_qmp_command("inject-nmi")
 
     return run_in_thread(send_nmis)

@@ -25,7 +25,7 @@ from kmtools.base.progress import (
 )
 from kmtools.lab import build, catalogue, kernels, stock, tracers
 from kmtools.lab.apt import print_step
-from kmtools.lab.machine import Request, boot, find_usable_accel
+from kmtools.lab.machine import Request, boot_guest, find_usable_accel
 from kmtools.lab.result import Result, print_boot_failure
 
 JOB = ROOT / "scripts" / "guest" / "shell.sh"
@@ -54,7 +54,7 @@ def print_next_step(step: str) -> None:
     print(f"lab shell: {step}", flush=True)
 
 
-def count_new_objects(folder: Path, began: float) -> int:
+def count_objects_written_since(folder: Path, began: float) -> int:
     """Return the number of object files below `folder` that were written since the time `began`, in
     seconds since the epoch."""
     count = 0
@@ -72,7 +72,7 @@ def show_compilation_progress(folder: Path) -> Iterator[None]:
     began = time.time() - 0.1
 
     def make_progress_text() -> str:
-        count, seconds = count_new_objects(folder, began), time.time() - began
+        count, seconds = count_objects_written_since(folder, began), time.time() - began
         return f"lab shell: {count} files compiled in {format_duration(seconds)}"
 
     with print_text_repeatedly(make_progress_text, TERMINAL_SECONDS, LOG_SECONDS):
@@ -163,7 +163,7 @@ def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Res
             WELCOME.format(release=kernel.release, first=first, pattern=pattern, tools=tools)
         )
         with restore_terminal_settings():
-            result = boot(
+            result = boot_guest(
                 Request(
                     kernel=entry.name,
                     job=JOB,

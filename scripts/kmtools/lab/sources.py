@@ -176,14 +176,14 @@ class UbuntuMirror:
         return [[f"{head} {name}{end} main universe" for end in ("", "-updates", "-security")]]
 
 
-def is_ubuntu(suite: str) -> bool:
+def is_ubuntu_suite(suite: str) -> bool:
     """Return True if a suite belongs to Ubuntu, such as ubuntu-noble."""
     return suite.startswith(f"{UBUNTU}-")
 
 
 def find_mirror(suite: str) -> Mirror | UbuntuMirror:
     """Return the mirror of a suite of Debian or Ubuntu."""
-    if not is_ubuntu(suite):
+    if not is_ubuntu_suite(suite):
         return find_debian_mirror()
     own = read_os_release_field("ID") == UBUNTU
     if own:

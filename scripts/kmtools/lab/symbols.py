@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from kmtools.lab import catalogue
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 
 KALLSYMS_FILE = "kallsyms"
 INT3_ENTRY_SYMBOL = "asm_exc_int3"
@@ -39,7 +39,7 @@ def boot_and_read_kallsyms(kernel: str, out: Path) -> Symbols:
     with tempfile.TemporaryDirectory(prefix="kmarkers-symbols-") as scratch:
         job = Path(scratch, "job")
         job.write_text(f"cat /proc/kallsyms >/results/{KALLSYMS_FILE}\n")
-        result = boot(Request(kernel, job, out, silence=0.0))
+        result = boot_guest(Request(kernel, job, out, silence=0.0))
     return parse_kallsyms((result.results / KALLSYMS_FILE).read_text()) if result.results else []
 
 

@@ -120,10 +120,10 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
     kernel `unpacked` is at least as new, return `unpacked` instead."""
     with hold_fetch_lock(NEEDED_BYTES):
         print_step(f"{entry.name}: looking for the newest version in {entry.suite}")
-        if sources.is_ubuntu(entry.suite):
+        if sources.is_ubuntu_suite(entry.suite):
             _unpack_ubuntu_keys()
         apt = PrivateApt(entry.suite)
-        apt.update_lists(anew=unpacked is not None)
+        apt.update_package_lists(anew=unpacked is not None)
         problems = []
         for found in apt.find_image_candidates(entry):
             if unpacked and compare_package_versions(found.version, unpacked.version) <= 0:
@@ -146,7 +146,7 @@ def _unpack_ubuntu_keys() -> None:
     if get_suite_dir(sources.UBUNTU_KEYS_TREE).is_dir():
         return
     apt = PrivateApt(sources.UBUNTU_KEYS_SUITE)
-    apt.update_lists()
+    apt.update_package_lists()
     debs = apt.download_packages([sources.UBUNTU_KEYS_PACKAGE])
     with replace_tree(get_suite_dir(sources.UBUNTU_KEYS_TREE)) as tree:
         unpack_packages(debs, tree)
@@ -161,7 +161,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     parts = [f"linux-{kind}-{release}" for kind in ("image", "binary", "modules", "base")]
     image = apt.select_known_packages(parts)
     # Ubuntu's packages of headers, unlike Debian's, do not depend on their compiler.
-    compiler = ("gcc",) if sources.is_ubuntu(entry.suite) else ()
+    compiler = ("gcc",) if sources.is_ubuntu_suite(entry.suite) else ()
     closure = apt.list_packages_with_dependencies(
         [f"linux-headers-{release}", *BUILD_TOOLS, *compiler]
     )
@@ -176,7 +176,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
         kernel = Kernel(
             entry.name, entry.suite, candidate.package, candidate.version, release, vmlinuz
         )
-        kernel.save_record(tree)
+        kernel.save_kernel_record(tree)
     return kernel
 
 
@@ -241,7 +241,7 @@ def _fetch_qemu(suite: str) -> None:
     """Download and unpack the QEMU of a suite."""
     print_step(f"QEMU: looking for the newest version in {suite}")
     apt = PrivateApt(suite)
-    apt.update_lists()
+    apt.update_package_lists()
     debs = apt.download_packages(apt.list_packages_with_dependencies(["qemu-system-x86"]))
     print_step(f"QEMU: unpacking {len(debs)} packages of {suite}")
     with replace_tree(get_qemu_dir(suite)) as tree:
@@ -341,7 +341,7 @@ def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Pat
         require_root("unpacking programs")
         with hold_cache_lock("fetch"):
             apt = PrivateApt(suite)
-            apt.update_lists()
+            apt.update_package_lists()
             ensure_suite_tree(apt, name, apt.list_packages_with_dependencies(packages))
     return tree
 

@@ -112,7 +112,7 @@ def ensure_checkpatch() -> Path:
         if is_extracted():
             return script
         apt = PrivateApt(SUITE)
-        apt.update_lists()
+        apt.update_package_lists()
         (deb,) = apt.download_packages([PACKAGE])
         print_step(f"extracting checkpatch from {deb.name}")
         tree.mkdir(parents=True, exist_ok=True)

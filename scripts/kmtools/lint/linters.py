@@ -106,7 +106,7 @@ def prepare_lint_kernel() -> catalogue.Kernel:
         require_root("unpacking sparse")
         with hold_fetch_lock(unpack.NEEDED_BYTES):
             apt = PrivateApt(entry.suite)
-            apt.update_lists()
+            apt.update_package_lists()
             headers = f"linux-headers-{kernel.release}"
             closure = apt.list_packages_with_dependencies([headers, *BUILD_TOOLS, *LINT_TOOLS])
             own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
@@ -129,7 +129,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
         words = ["-s", "KMARKERS_TESTS=m", "KCFLAGS=-DBENCH_UNTIMED", *make_args]
         code = run_kbuild(kernel, objects, words, log)
         text = log.read_text(errors="replace")
-    found = kernelsuite.find_warnings(text)
+    found = kernelsuite.find_build_warnings(text)
     return found or (text.splitlines()[-10:] if code else [])
 
 

@@ -18,7 +18,7 @@ from kmtools.lint.layers import TABLE, find_cycles
 MADE = re.compile(r"__|(init|cleanup)_module$|\w+\.|\w+_\d+$|\w+_tables_need_")
 
 
-def read_symbols(path: Path) -> list[tuple[str, str]]:
+def read_object_symbols(path: Path) -> list[tuple[str, str]]:
     """Return the symbols of an object, each as (name, type letter of nm), without symbols that
     macros generate."""
     done = capture_output(["nm", path])
@@ -33,7 +33,7 @@ def find_module_symbol_faults(module: Path, root: Path) -> Iterator[str]:
     `root`. The .mod file next to the .ko file lists the objects of the module."""
     objects = module.with_suffix(".mod").read_text().split()
     own = [root / name.removeprefix("/src/") for name in objects]
-    used = {path: read_symbols(path) for path in own}
+    used = {path: read_object_symbols(path) for path in own}
     owner = {name: path for path in own for name, letter in used[path] if letter in "TDBRA"}
     for name, path in sorted(owner.items()):
         if not name.startswith(tuple(TABLE["names"]["prefixes"])):

@@ -16,7 +16,7 @@ from kmtools.base import processes
 from kmtools.base.errors import FailedError
 from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import TIME_UP, print_boot_failure
 from kmtools.measure.caches import USUAL_MEMORY
 from kmtools.measure.clusters import Show, print_to_stderr
@@ -143,7 +143,7 @@ def measure_in_test_kernel(
         accel=accelerator,
     )
     refusals: list[str] = []
-    result = boot(request, make_guest_line_reader(show, refusals))
+    result = boot_guest(request, make_guest_line_reader(show, refusals))
     if not result.ok or result.results is None:
         print_boot_failure(result)
         why = refusals[-1] if refusals else result.reason

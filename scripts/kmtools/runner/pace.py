@@ -47,7 +47,7 @@ class Clock:
         """Return the seconds since this clock was created."""
         return time.monotonic() - self._began
 
-    def format_times(self) -> str:
+    def format_elapsed_and_cpu_time(self) -> str:
         """Return the elapsed time and the CPU time since this clock was created, as text."""
         return (
             f"{self.get_elapsed_seconds():.0f} s (CPU {self._read_cpu_seconds() - self._cpu:.0f} s)"
@@ -102,7 +102,7 @@ class History:
             took / foreseen if foreseen else 1.0
         )
 
-    def format_forecast(self, name: str, usual: float = 0.0) -> str:
+    def format_expected_time(self, name: str, usual: float = 0.0) -> str:
         """Return the expected time of a suite as text."""
         expected = f"about {self.estimate_suite_seconds(name, usual):.0f} s"
         if seconds := self.get_seconds_of_last_run(name):

@@ -130,7 +130,7 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
     """Run one suite; print its progress and result, in lines that begin with `prefix`.
     `seconds_left` is the expected time of this and all remaining suites."""
     log = LOGS / f"{suite.name}.log"
-    forecast = history.format_forecast(suite.name, suite.usual)
+    forecast = history.format_expected_time(suite.name, suite.usual)
     forecast += f"; {format_duration(seconds_left)} left in all" if seconds_left else ""
     print(f"{prefix}{suite.name}: {suite.what} ({forecast}) ...", flush=True)
     clock = Clock()
@@ -156,7 +156,10 @@ def run_suite(suite: Suite, history: History, prefix: str = "", seconds_left: fl
         # A failed suite does not stop the other suites.
         tally = Tally(failed=[explain_error(error)])
     least.require_minimum_result_count(tally, suite.name)
-    print(f"{prefix}{suite.name}: {tally.format_summary()} in {clock.format_times()}", flush=True)
+    print(
+        f"{prefix}{suite.name}: {tally.format_summary()} in {clock.format_elapsed_and_cpu_time()}",
+        flush=True,
+    )
     if not tally.failed:
         history.add_suite_run(suite.name, clock.get_elapsed_seconds(), tally.count, suite.usual)
     for name in tally.failed:
@@ -206,7 +209,7 @@ class SuitePool:
             waits = is_other_alive()
             with self._states.get_lock():
                 free = [n for n, state in enumerate(self._states[:]) if state == FREE]
-                first = next((n for n in free if not (waits and self._must_wait(n))), None)
+                first = next((n for n in free if not (waits and self._must_suite_wait(n))), None)
                 if first is not None:
                     self._states[first] = TAKEN
                     return self._suites[first]
@@ -214,7 +217,7 @@ class SuitePool:
                 return None
             time.sleep(WAIT_SECONDS)
 
-    def _must_wait(self, number: int) -> bool:
+    def _must_suite_wait(self, number: int) -> bool:
         """Return True if the suite `number` must run after a suite that has not ended."""
         after = self._suites[number].after
         return any(
@@ -222,7 +225,7 @@ class SuitePool:
             for suite, state in zip(self._suites, self._states[:])
         )
 
-    def mark_as_ended(self, suite: Suite) -> None:
+    def mark_suite_as_ended(self, suite: Suite) -> None:
         """Mark a suite as ended, so that the suites that must run after it can start."""
         self._states[self._suites.index(suite)] = ENDED
 
@@ -283,7 +286,7 @@ def run_suites_of_pool(
     while suite := pool.take_suite(is_other_alive):
         left = pool.estimate_seconds_left(suite, processes) + rest if processes else 0.0
         total.add_tally(run_suite(suite, history, prefixes[suite.name], left))
-        pool.mark_as_ended(suite)
+        pool.mark_suite_as_ended(suite)
     return total
 
 
@@ -313,7 +316,7 @@ def run_suites_in_second_process(
     # sys.stdout meanwhile.
     stdout = sys.stdout
 
-    def print_output(stop_event: threading.Event) -> None:
+    def print_child_output(stop_event: threading.Event) -> None:
         with os.fdopen(output) as lines:
             for line in lines:
                 Line(stdout).print_permanent(line.rstrip("\n"))
@@ -331,7 +334,7 @@ def run_suites_in_second_process(
     process.start()
     sender.close()
     os.close(said)
-    with run_in_thread(print_output):
+    with run_in_thread(print_child_output):
         try:
             yield wait_for_tally, process.is_alive
         finally:

@@ -98,7 +98,7 @@ def run_boot_job(kernel: str, modules: Path, setup: BootSetup, batches: int, log
         job=kernelsuite.JOBS / setup.job,
         out=log.with_suffix(""),
         modules=modules,
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
         settings={"KMARKERS_PART": setup.name, "KMARKERS_BATCHES": batches // setup.share},
         append=setup.append,
         cpus=setup.cpus,
@@ -148,7 +148,7 @@ def run_tracer_job(kernel: str, debian_suite: str, modules: Path, log: Path) -> 
         job=kernelsuite.JOBS / "tracers.sh",
         out=log.with_suffix(""),
         modules=modules,
-        additions=[*kernelsuite.list_test_files(), (TRACING, "/tracing.md"), *files.items()],
+        additions=[*kernelsuite.list_guest_test_files(), (TRACING, "/tracing.md"), *files.items()],
         timeout=kernelsuite.TIMEOUT_SECONDS,
         memory=TRACERS_MEMORY,
     )

@@ -18,7 +18,7 @@ from kmtools.base import processes
 from kmtools.base.paths import ROOT
 from kmtools.lab import bochs, catalogue, logscan
 from kmtools.lab.apt import FetchError
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import Result
 from kmtools.lab.userspace import build_make_command
 from kmtools.runner import ktap
@@ -95,7 +95,7 @@ def make_bochs_request(
         job=kernelsuite.JOBS / job,
         out=log.with_suffix(""),
         modules=modules,
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
         settings=kernelsuite.SLOW_SETTINGS,
         append=APPEND,
         cpus=1,
@@ -131,7 +131,7 @@ def judge_skipped_endbr(result: Result) -> Tally:
 def boot_and_skip_endbr(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel and call the instruction after the ENDBR of a function; the kernel must
     crash."""
-    result = boot(make_bochs_request(kernel, modules, log, "noendbr.sh"))
+    result = boot_guest(make_bochs_request(kernel, modules, log, "noendbr.sh"))
     log.write_text(result.status)
     return judge_skipped_endbr(result)
 
@@ -156,7 +156,7 @@ def boot_on_flawed_processor(kernel: str, modules: Path, log: Path) -> Tally:
     """Boot a kernel on a processor with the flaw ITS, load the modules and run FLAWED_SUITES."""
     base = make_bochs_request(kernel, modules, log, "cet.sh", FLAWED)
     settings = {**kernelsuite.SLOW_SETTINGS, "KMARKERS_SUITES": FLAWED_SUITES}
-    result = boot(replace(base, settings=settings))
+    result = boot_guest(replace(base, settings=settings))
     log.write_text(result.status)
     return judge_flawed_processor_warnings(result)
 

@@ -53,7 +53,7 @@ class Edit:
     new: str
 
 
-def blank_silent_parts(text: str) -> str:
+def blank_comments_and_strings(text: str) -> str:
     """Return a source with blanks in place of comments, preprocessor lines, and the insides of
     strings. All offsets and line numbers stay the same."""
 
@@ -83,7 +83,7 @@ def skip_blanks(code: str, place: int) -> int:
     return place
 
 
-def find_conditions(code: str) -> Iterator[tuple[str, int, int]]:
+def find_if_and_while_conditions(code: str) -> Iterator[tuple[str, int, int]]:
     """Yield (keyword, start, end) for each condition of if and while. The offsets `start` and `end`
     exclude the parentheses."""
     for found in re.finditer(r"\b(if|while) \(", code):
@@ -94,14 +94,14 @@ def find_conditions(code: str) -> Iterator[tuple[str, int, int]]:
 
 def find_negation_edits(code: str) -> Iterator[Edit]:
     """Yield edits that negate a condition."""
-    for _, start, end in find_conditions(code):
+    for _, start, end in find_if_and_while_conditions(code):
         yield Edit("negate condition", start, end, f"!({code[start:end]})")
 
 
 def find_error_path_edits(code: str) -> Iterator[Edit]:
     """Yield edits that make an if ignore a true condition, if the body ends with return, goto,
     break or continue. The condition is still evaluated."""
-    for keyword, start, end in find_conditions(code):
+    for keyword, start, end in find_if_and_while_conditions(code):
         body = skip_blanks(code, end + 1)
         if code[body : body + 1] == "{":
             last = code[body + 1 : max(find_closing_bracket(code, body), body)].rstrip()
@@ -207,20 +207,20 @@ FINDERS: tuple[Callable[[str], Iterator[Edit]], ...] = (
 )
 
 
-def list_edits(text: str) -> list[Edit]:
+def list_c_source_edits(text: str) -> list[Edit]:
     """Return all edits of a C source, ordered by offset."""
-    code = blank_silent_parts(text)
+    code = blank_comments_and_strings(text)
     found = [
         Edit(edit.what, edit.start + body.start(), edit.end + body.start(), edit.new)
         for body in BODY.finditer(code)
         for find in FINDERS
         for edit in find(body[0])
-        if not is_in_message(code, edit.start + body.start())
+        if not is_in_message_arguments(code, edit.start + body.start())
     ]
     return sorted(found, key=lambda edit: (edit.start, edit.end, edit.what, edit.new))
 
 
-def is_in_message(code: str, place: int) -> bool:
+def is_in_message_arguments(code: str, place: int) -> bool:
     """Return True if the offset `place` is in the arguments of a function that prints a message."""
     statement = code[max(code.rfind(sign, 0, place) for sign in ";{}") + 1 : place]
     return re.search(r"\b(pr_\w+|WARN\w*|MODULE_\w+|trace_printk)\(", statement) is not None
@@ -231,6 +231,6 @@ def apply_edit(text: str, edit: Edit) -> str:
     new = edit.new
     # If the edit contains a condition with blanked strings, insert the condition of the source.
     for pattern in ("!({})", "({}) && 0"):
-        if new and new == pattern.format(blank_silent_parts(text)[edit.start : edit.end]):
+        if new and new == pattern.format(blank_comments_and_strings(text)[edit.start : edit.end]):
             new = pattern.format(text[edit.start : edit.end])
     return text[: edit.start] + new + text[edit.end :]

@@ -193,7 +193,7 @@ def find_common_slopes(blocks: Iterable[Sequence[tuple[int, int]]]) -> set[Fract
     return set.intersection(*found) if found else set()
 
 
-def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
+def judge_multi_marker_counts(counts: Counts, tally: Tally) -> None:
     """Check variants with several dormant markers or comparisons per pass: each variant must add
     the instructions of all its markers or comparisons."""
     instructions = MARKER_INSTRUCTIONS | COMPARE_INSTRUCTIONS
@@ -206,7 +206,7 @@ def check_multi_marker_counts(counts: Counts, tally: Tally) -> None:
         tally.add_result(adds, f"{benchmark}/{variant} does not add {added} instructions")
 
 
-def check_added_instructions(
+def judge_instructions_added_by_variants(
     counts: Counts, tally: Tally, unsupported: Collection[str] = ()
 ) -> None:
     """Check the numbers of instructions that nops, jumps, probes and prefixes add, against the
@@ -229,7 +229,7 @@ def check_added_instructions(
         )
 
 
-def check_published_measurements_repeated(counts: Counts, tally: Tally) -> None:
+def judge_repeated_published_measurements(counts: Counts, tally: Tally) -> None:
     """Check that the run contains each kernel benchmark that repeats a published measurement.
     Benchmarks that need two CPUs may be missing."""
     for name in published.find_missing_successors(counts, "kernel"):
@@ -239,7 +239,7 @@ def check_published_measurements_repeated(counts: Counts, tally: Tally) -> None:
         )
 
 
-def check_benchmark_names_complete(counts: Counts, tally: Tally) -> None:
+def judge_benchmark_name_table(counts: Counts, tally: Tally) -> None:
     """Check that the table of benchmark names contains all benchmarks and variants that were
     measured."""
     missing = benchmark_names.find_unlisted_variants(counts.keys(), benchmark_names.KERNEL)
@@ -265,10 +265,10 @@ def judge_instruction_counts(
     for variant, added in MARKER_INSTRUCTIONS.items():
         adds = first.get(("empty-loop", variant)) == {n + added for n in base}
         tally.add_result(adds, f"empty-loop/{variant} does not add {added} instructions")
-    check_multi_marker_counts(first, tally)
-    check_added_instructions(first, tally, unsupported)
-    check_published_measurements_repeated(first, tally)
-    check_benchmark_names_complete(first, tally)
+    judge_multi_marker_counts(first, tally)
+    judge_instructions_added_by_variants(first, tally, unsupported)
+    judge_repeated_published_measurements(first, tally)
+    judge_benchmark_name_table(first, tally)
     # The cost of an enabled marker or a tracepoint is the number of instructions added to the empty
     # loop. Use only counts that occur in both boots.
     common = {key: own & second.get(key, set()) for key, own in first.items()}
@@ -317,7 +317,7 @@ def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
         out=log.with_suffix(""),
         tier="icount",
         modules=modules,
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
     )
     return kernelsuite.run_job(request, log)
 

@@ -151,7 +151,7 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
             out=out / "boot",
             modules=kernelsuite.MODULES / kernel_name,
             additions=[
-                *kernelsuite.list_test_files(),
+                *kernelsuite.list_guest_test_files(),
                 *copy_modules_for_job(kernel, out, Path(scratch, "dkms")),
             ],
             timeout=BOOT_SECONDS,

@@ -321,7 +321,7 @@ def unpack_temporary_root(
     remove_leftover_roots()
     busy = f"another test run uses the root directory {name} of this checkout"
     with hold_lock(WORK / f"{name}.lock", busy):
-        root = bareroot.unpack_root(suite, WORK / name, cache)
+        root = bareroot.unpack_debian_root(suite, WORK / name, cache)
         try:
             bundle = make_git_bundle()
             (root.path / SOURCE[1:]).write_bytes(bundle.read_bytes())

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 
 from kmtools.lab import triage
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.qmp import Monitor
 from kmtools.lab.result import Result
 from kmtools.runner.ask import SuiteRequest
@@ -64,7 +64,7 @@ def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
         def pause_guest_at_stop_line(line: str) -> None:
             if line == STOP:
                 with contextlib.closing(Monitor(control)) as monitor:
-                    monitor.execute("stop")
+                    monitor.execute_qmp_command("stop")
 
         request = Request(
             kernel=kernel,
@@ -75,7 +75,7 @@ def boot_hung_guest(kernel: str, modules: Path, kind: str, out: Path) -> Tally:
             control=control,
             silence=SILENCE,
         )
-        return judge_hang_report(kind, boot(request, pause_guest_at_stop_line))
+        return judge_hang_report(kind, boot_guest(request, pause_guest_at_stop_line))
 
 
 def boot_hung_guests(kernel: str, modules: Path, log: Path) -> Tally:

@@ -345,7 +345,7 @@ def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
     return tally
 
 
-def check_published_results(log: Path) -> Tally:
+def judge_and_log_published_results(log: Path) -> Tally:
     """Check the published results, and write the failures to `log`."""
     tally = judge_published_results(read_published_results())
     log.write_text("".join(f"{line}\n" for line in tally.failed))
@@ -365,7 +365,7 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     return [
         Suite(
             names[0],
-            check_published_results,
+            judge_and_log_published_results,
             "the published results of all kernels are newer than the suites",
             explain_missing_git_history,
             1,

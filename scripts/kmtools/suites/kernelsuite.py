@@ -19,7 +19,7 @@ from kmtools.lab.apt import FetchError
 from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copies
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.kernels import ensure_kernel
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import LOOK_LOG, Result, print_boot_failure
 from kmtools.runner import ktap, least, registry
 from kmtools.runner.ktap import Tally
@@ -132,13 +132,13 @@ class Outcome:
         self.suites.setdefault(suite, Tally()).failed.append(why)
 
 
-def list_test_files(tree: Path = ROOT) -> list[tuple[Path, str]]:
+def list_guest_test_files(tree: Path = ROOT) -> list[tuple[Path, str]]:
     """Return the additions to an initramfs that jobs of tests/vm need: the scripts, and the example
     that reads trace events, which the suite `events` runs."""
     return [(tree / "tests" / "vm", "/tests"), (tree / "examples" / "reader", "/examples")]
 
 
-def find_warnings(log: str) -> list[str]:
+def find_build_warnings(log: str) -> list[str]:
     """Return the warnings and errors in a build's output."""
     return [line for line in log.splitlines() if FINDING.search(line) and not HARMLESS.search(line)]
 
@@ -173,7 +173,7 @@ def build_modules_and_kmlive(kernel: str, modules: Path, log: Path) -> Tally:
     if not userspace.find_compiler_obstacle() and processes.run_program(words, log):
         return Tally(failed=[f"kmlive does not build: see {log}"])
     code = build_modules(kernel, ROOT, modules, MAKE_ARGS, log)
-    found = find_warnings(log.read_text(errors="replace"))
+    found = find_build_warnings(log.read_text(errors="replace"))
     if code and not found:
         found = [f"make failed, see {log}"]
     if found:
@@ -191,7 +191,7 @@ def boot_with_retries(request: Request, retries: list[str]) -> Result:
     built = request.modules.glob("*.ko") if request.modules else ()
     names = [module.stem.replace("-", "_") for module in built]
     while True:
-        result = boot(request)
+        result = boot_guest(request)
         if (request.out / LOOK_LOG).is_file():
             symbols.add_function_names_to_file(request.kernel, request.out / LOOK_LOG)
         crash = triage.find_emulator_fault(result, names)
@@ -248,7 +248,7 @@ def boot_and_run_job(
         out=out,
         modules=modules,
         additions=[
-            *list_test_files(),
+            *list_guest_test_files(),
             *([(program, "/kmlive")] if program.exists() else []),
         ],
         settings=settings or {},
@@ -259,7 +259,7 @@ def boot_and_run_job(
     return boot_with_retries(request, outcome.retries)
 
 
-def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+def judge_warning_detection(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     """Boot a kernel and trigger a kernel warning on purpose. Check that both the running test and
     the job in the guest are reported as failed."""
     result = boot_and_run_job(entry, modules, out, outcome, "alarm.sh")
@@ -279,7 +279,7 @@ def check_warning_is_detected(entry: Entry, modules: Path, out: Path, outcome: O
     return Tally(passed=0 if missed else 1, failed=missed)
 
 
-def check_marker_without_rcu(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
+def judge_marker_without_rcu(entry: Entry, modules: Path, out: Path, outcome: Outcome) -> Tally:
     """Boot a kernel with PROVE_RCU, hit a marker where RCU is not watching, and check that RCU
     reports only this marker."""
     result = boot_and_run_job(entry, modules, out, outcome, "unwatched.sh")
@@ -302,7 +302,7 @@ def build_boot_and_test(
     entry = catalogue.find_kernel_entry(outcome.kernel)
     kernel = ensure_kernel(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
-    outcome.qemu = emulator.choose_emulator(entry.qemu).version
+    outcome.qemu = emulator.choose_qemu_of_suite(entry.qemu).version
     outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug_kinds else SLOW_SECONDS
     started = time.monotonic()
     try:
@@ -328,11 +328,11 @@ def build_and_run_suites(
     outcome.suites["build"] = build_modules_and_kmlive(entry.name, modules, out / "build.log")
     if not outcome.suites["build"].failed:
         started = time.monotonic()
-        outcome.suites["alarm"] = check_warning_is_detected(entry, modules, out / "alarm", outcome)
+        outcome.suites["alarm"] = judge_warning_detection(entry, modules, out / "alarm", outcome)
         usual = ALARM_DEBUG_SECONDS if entry.debug_kinds else ALARM_SECONDS
         time_factor = max(1.0, (time.monotonic() - started) / usual)
         if (modules / f"{UNWATCHED_MODULE}.ko").exists():
-            outcome.suites["unwatched"] = check_marker_without_rcu(
+            outcome.suites["unwatched"] = judge_marker_without_rcu(
                 entry, modules, out / "unwatched", outcome
             )
         lists = suite_lists or [[]]

@@ -22,7 +22,7 @@ from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, kernels
 from kmtools.lab.build import build_modules
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import print_boot_failure
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -184,11 +184,11 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
         job=JOBS / "manyfiles.sh",
         out=WORK / f"boot-{kernel}",
         modules=build_modules_with_and_without_sites(kernel, files, sites),
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
         settings={"KMARKERS_MODULE": NAME, "KMARKERS_TURNS": turns},
         timeout=TIMEOUT_SECONDS,
     )
-    result = boot(request)
+    result = boot_guest(request)
     if not result.ok:
         print_boot_failure(result)
         raise FailedError(f"the run in kernel {kernel} failed: {result.reason}")

@@ -37,7 +37,7 @@ def run_monkey_job(kernel: str, seconds: int, seed: int, log: Path) -> Tally:
         job=kernelsuite.JOBS / "monkey.sh",
         out=log.with_suffix(""),
         modules=kernelsuite.MODULES / kernel,
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
         settings={"KMARKERS_SECONDS": seconds, "KMARKERS_SEED": seed},
         append="slub_debug=FPZU",
         timeout=2 * seconds + AROUND_SECONDS,

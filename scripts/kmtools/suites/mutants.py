@@ -161,7 +161,7 @@ class Verdict:
         return "" if self.caught else f"{self.mutant.name}: no test fails"
 
 
-def copy_sources() -> None:
+def copy_sources_to_mutant_tree() -> None:
     """Remove the files of an earlier run, except files of random mutants, and copy the sources."""
     TREE.mkdir(parents=True, exist_ok=True)
     for path in SCRATCH.iterdir():
@@ -274,7 +274,7 @@ def run_tools_tests(mutant: Mutant, log: Path) -> list[str]:
 def list_guest_files(programs: Sequence[tuple[Path, str]]) -> list[tuple[Path, str]]:
     """Return `programs`, and the files of TREE that suites need, as additions to an initramfs."""
     return [
-        *kernelsuite.list_test_files(TREE),
+        *kernelsuite.list_guest_test_files(TREE),
         *programs,
         *((TREE / "scripts" / name, f"/target/{Path(name).name}") for name in target.FILES),
     ]
@@ -395,7 +395,7 @@ def run_model_checker_on_mutant(mutant: Mutant) -> str:
 def run_mutants(mutants: Sequence[Mutant], kernel: str, with_model: bool) -> list[Verdict]:
     """Run mutants; print a row for each mutant as soon as its tests have ended. With `with_model`,
     also run the model checker on the mutant's variant of tests/model."""
-    copy_sources()
+    copy_sources_to_mutant_tree()
     require_tests_pass_without_mutants(mutants, kernel)
     print(f"{'mutant':25} {'what is broken':56} caught by")
     verdicts = []

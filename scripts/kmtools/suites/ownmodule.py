@@ -38,7 +38,7 @@ def count_module_instructions(kernel: str, modules: Path, source: Path, out: Pat
     return counts.count_instructions(out / "raw")
 
 
-def check_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
+def judge_example_counts(kernel: str, modules: Path, log: Path) -> Tally:
     """Check the instruction counts of the benchmark in examples/benchmark, and the error message
     for a module without a benchmark."""
     tally = Tally()
@@ -77,7 +77,7 @@ def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
     why = kernelsuite.make_boot_obstacle_finder(kernel)
     return [
         Suite(
-            f"module-{kernel}", partial(check_example_counts, kernel, modules), what, why, SECONDS
+            f"module-{kernel}", partial(judge_example_counts, kernel, modules), what, why, SECONDS
         )
     ]
 

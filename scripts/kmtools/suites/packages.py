@@ -97,7 +97,7 @@ def unpack_package_test_root(suite: str) -> Iterator[Root]:
         WORK / f"{suite}.lock",
         f"another test run uses the root directory {suite} of this checkout",
     ):
-        root = bareroot.unpack_root(suite, WORK / suite, True)
+        root = bareroot.unpack_debian_root(suite, WORK / suite, True)
         try:
             yield root
         finally:
@@ -176,7 +176,7 @@ def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: 
         job=kernelsuite.JOBS / "packages.sh",
         out=log.with_suffix("") / boot_name,
         additions=[
-            *kernelsuite.list_test_files(),
+            *kernelsuite.list_guest_test_files(),
             (modules, f"/lib/modules/{release}"),
             (modules / "kmarkers-dkms.prerm", "/prerm"),
             *unpack.list_program_files(root.path, MODPROBE),

@@ -105,7 +105,7 @@ def make_boot_request(combination: Combination, modules: Path, out: Path) -> Req
         job=kernelsuite.JOBS / "row.sh",
         out=out,
         modules=modules,
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
         settings=settings,
         append=combination.kernel_parameters,
         cpus=combination.cpus,

@@ -58,7 +58,7 @@ def find_changed_line(old: str, new: str) -> int:
     return next(n for n, (one, other) in enumerate(pairs, 1) if one != other)
 
 
-def draw_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]:
+def draw_random_python_mutants(folder: Path, seed: int) -> Iterator[tuple[str, int, str, str]]:
     """Yield random mutants of the Python files of a folder, without end. Files in the subfolder
     TESTS are left out. Each mutant is drawn in two steps: a syntax node and an operator, then one
     of the ways in which this operator can change this node. In each step, all choices are equally
@@ -110,7 +110,7 @@ def has_same_effect(old: str, new: str) -> bool:
 def main() -> None:
     """Print mutants, one per line."""
     folder, seed, count = sys.argv[1:]
-    mutants = draw_mutants(Path(folder), int(seed))
+    mutants = draw_random_python_mutants(Path(folder), int(seed))
     for _ in range(int(count)):
         print(json.dumps(next(mutants)))
 

@@ -108,7 +108,7 @@ Judge = Callable[[Change, Path], Judgement | LateJudgement]
 GUESTS = 2
 
 
-def clone_sources() -> str:
+def clone_last_commit() -> str:
     """Make a clone of the last commit in TREE, and return the name of the commit."""
     shutil.rmtree(TREE, ignore_errors=True)
     SCRATCH.mkdir(parents=True, exist_ok=True)
@@ -145,7 +145,11 @@ def list_c_files(where: str, tree: Path = TREE) -> list[str]:
 def draw_c_mutants(files: Sequence[str], seed: int, tree: Path = TREE) -> Iterator[Change]:
     """Yield all mutants of C files, in an order that depends only on the sources and the seed."""
     texts = {file: (tree / file).read_text(encoding="utf-8") for file in files}
-    edits = [(file, edit) for file, text in texts.items() for edit in cmutations.list_edits(text)]
+    edits = [
+        (file, edit)
+        for file, text in texts.items()
+        for edit in cmutations.list_c_source_edits(text)
+    ]
     for file, edit in random.Random(seed).sample(edits, len(edits)):
         line = texts[file].count("\n", 0, edit.start) + 1
         yield Change(file, line, edit.what, cmutations.apply_edit(texts[file], edit))
@@ -304,7 +308,7 @@ def make_kernel_judge(kernel: str) -> Judge:
         before = path.read_bytes() if path.exists() else b""
         failed = build_modules(kernel, TREE, modules, make, log)
         same = failed or (path.read_bytes() if path.exists() else b"") == before
-        warns = kernelsuite.find_warnings(log.read_text(errors="replace"))
+        warns = kernelsuite.find_build_warnings(log.read_text(errors="replace"))
         if not same and not warns:
             own = log.with_suffix(".modules")
             copy_and_strip_modules(modules, own)
@@ -436,7 +440,7 @@ class Sample:
         """The number of mutants whose results are recorded."""
         return self.judged + self.listed + len(self.failures)
 
-    def record_mutant(self, change: Change, sound: str, future: Future[Judgement]) -> None:
+    def record_judgement(self, change: Change, sound: str, future: Future[Judgement]) -> None:
         """Wait for the judgement of a mutant, count the mutant and print a row."""
         try:
             judgement = future.result()
@@ -507,9 +511,9 @@ def judge_mutants(
             started += 1
             waiting.append((change, sound, future))
             while waiting and (len(waiting) > GUESTS or waiting[0][2].done()):
-                sample.record_mutant(*waiting.pop(0))
+                sample.record_judgement(*waiting.pop(0))
         for one in waiting:
-            sample.record_mutant(*one)
+            sample.record_judgement(*one)
     finally:
         # Do not boot the waiting mutants after an interruption.
         pool.shutdown(cancel_futures=True)
@@ -526,7 +530,7 @@ def judge_mutants(
 
 def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
     """Judge random mutants: `counts` has the number of mutants for each value of where=."""
-    commit = clone_sources()
+    commit = clone_last_commit()
     tally = Tally()
     print(f"random mutants of commit {commit[:12]}, seed {seed}", flush=True)
     for where, count in counts.items():
@@ -543,7 +547,7 @@ def run_random_mutants(counts: dict[str, int], seed: int, kernel: str) -> Tally:
     return tally
 
 
-def find_tools_obstacle(kernel: str) -> str:
+def find_random_mutants_obstacle(kernel: str) -> str:
     """Return the reason why random mutants cannot be judged (the tools are missing, or `kernel`
     cannot boot), with the remedy; else "". `kernel` is "" if no test kernel is needed."""
     if not testlines.PYTHON.exists():
@@ -562,7 +566,7 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
         "mutants-random",
         lambda _: run_random_mutants({one: n for one, n in counts.items() if n}, seed, kernel),
         f"{number} random faults, most of which tests must detect",
-        partial(find_tools_obstacle, kernel if counts.get("C") else ""),
+        partial(find_random_mutants_obstacle, kernel if counts.get("C") else ""),
         sum(USUAL_SECONDS[where] * count for where, count in counts.items()),
         # The suite `mutants` uses the same copy of the sources.
         after="mutants",

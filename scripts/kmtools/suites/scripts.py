@@ -71,24 +71,24 @@ def run_long_tests(log: Path) -> Tally:
     return run_pytest(log, "-m", "long")
 
 
-def check_html_report(log: Path) -> Tally:
+def run_html_report_tests(log: Path) -> Tally:
     """Check the HTML report in a browser, and measure the time and memory for a large report."""
     return run_pytest(log, "tests/tools/browser_page.py", "tests/tools/page_cost.py")
 
 
-def check_headers_and_site_script(log: Path) -> Tally:
+def run_header_and_site_tests(log: Path) -> Tally:
     """Compile each installed header alone in a module or a program, and test the script that reads
     the sites from module files."""
     return run_pytest(log, "tests/tools/module_headers.py", "tests/tools/module_sites.py")
 
 
-def build_packages_with_compiler(log: Path) -> Tally:
+def run_package_build_tests(log: Path) -> Tally:
     """Compile and build the RPM and Arch packages, and check that the packages have the files that
     scripts/install installs."""
     return run_pytest(log, "tests/tools/package_builds.py")
 
 
-def check_handbook(log: Path) -> Tally:
+def run_handbook_tests(log: Path) -> Tally:
     """Make the handbook; check that the links in it work, and that the reference is complete."""
     return run_pytest(log, "tests/tools/handbook_site.py")
 
@@ -126,18 +126,22 @@ def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
         ),
         Suite(
             "headers",
-            check_headers_and_site_script,
+            run_header_and_site_tests,
             "modules that each include a single installed header",
             find_elf_reader_obstacle,
             70,
         ),
-        Suite("page", check_html_report, what, find_browser_obstacle, PAGE_SECONDS),
+        Suite("page", run_html_report_tests, what, find_browser_obstacle, PAGE_SECONDS),
         Suite(
-            "html", check_handbook, "links and reference of the handbook", find_sphinx_obstacle, 30
+            "html",
+            run_handbook_tests,
+            "links and reference of the handbook",
+            find_sphinx_obstacle,
+            30,
         ),
         Suite(
             "package-builds",
-            build_packages_with_compiler,
+            run_package_build_tests,
             "RPM and Arch packages, built with the real compiler",
             pytest,
             180,

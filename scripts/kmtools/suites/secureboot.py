@@ -10,7 +10,7 @@ from pathlib import Path
 
 from kmtools.lab import catalogue, secureboot
 from kmtools.lab.apt import FetchError
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import Result
 from kmtools.lab.tracers import TRACERS_MEMORY, fetch_tracers
 from kmtools.runner.ask import SuiteRequest
@@ -39,7 +39,7 @@ def boot_signed_kernel(kernel: str, modules: Path, log: Path) -> Tally:
         out=log.with_suffix(""),
         modules=modules,
         additions=[
-            *kernelsuite.list_test_files(),
+            *kernelsuite.list_guest_test_files(),
             (boots.TRACING, "/tracing.md"),
             *unsigned,
             *files.items(),
@@ -80,7 +80,7 @@ def boot_untrusted_kernel(kernel: str, log: Path) -> Tally:
         signed=False,
         until=secureboot.REFUSAL,
     )
-    return judge_firmware_refusal(boot(request))
+    return judge_firmware_refusal(boot_guest(request))
 
 
 def boot_signed_and_untrusted_kernel(kernel: str, modules: Path, log: Path) -> Tally:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from kmtools.base.progress import Line
 from kmtools.lab import triage
-from kmtools.lab.machine import Request, boot
+from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import Result, print_boot_failure
 from kmtools.runner import ktap
 from kmtools.runner.ask import SuiteRequest
@@ -60,7 +60,7 @@ def make_soak_request(
         job=kernelsuite.JOBS / "soak.sh",
         out=out,
         modules=modules,
-        additions=kernelsuite.list_test_files(),
+        additions=kernelsuite.list_guest_test_files(),
         settings={"KMARKERS_SECONDS": seconds, **settings},
         append="preempt=full",
         timeout=seconds + AROUND_SECONDS,
@@ -78,7 +78,7 @@ def print_round_summary(line: str) -> None:
 def run_soak(kernel: str, modules: Path, seconds: int, log: Path) -> Tally:
     """Boot a kernel, and run the soak test in it for `seconds` seconds."""
     asked = make_soak_request(kernel, modules, log.with_suffix(""), seconds)
-    result = boot(asked, print_round_summary)
+    result = boot_guest(asked, print_round_summary)
     log.write_text(result.status)
     tally = ktap.parse_ktap(result.status.splitlines())
     if not result.ok:
@@ -119,7 +119,7 @@ def run_soak_with_faults(kernel: str, modules: Path, log: Path) -> Tally:
         KMARKERS_ROUNDS=FAULT_ROUNDS,
         KMARKERS_FAULTS=faults,
     )
-    result = boot(asked)
+    result = boot_guest(asked)
     log.write_text(result.status)
     return judge_fault_boot(result)
 

@@ -39,7 +39,7 @@ def list_initramfs_additions() -> list[tuple[Path, str]]:
     """Return additions to an initramfs: the tests, and the scripts that the Ansible role copies to
     a machine; the guest has these scripts in /target."""
     files = [(SCRIPTS / name, f"/target/{Path(name).name}") for name in FILES]
-    return [*kernelsuite.list_test_files(), *files]
+    return [*kernelsuite.list_guest_test_files(), *files]
 
 
 def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:

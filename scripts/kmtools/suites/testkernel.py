@@ -92,7 +92,7 @@ def run_warning_detection_test(kernel: str, log: Path) -> Tally:
     """Boot a kernel, trigger a kernel warning on purpose, and check that both the running test and
     the job in the guest are reported as failed."""
     modules, outcome = kernelsuite.MODULES / kernel, Outcome(kernel)
-    return kernelsuite.check_warning_is_detected(
+    return kernelsuite.judge_warning_detection(
         catalogue.find_kernel_entry(kernel), modules, log.with_suffix(""), outcome
     )
 

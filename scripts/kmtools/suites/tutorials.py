@@ -111,7 +111,7 @@ class Terminal:
             start_new_session=True,
         )
         os.close(theirs)
-        self.read_output(iter(()))
+        self.read_output_until_prompt(iter(()))
 
     def close(self) -> None:
         """End the shell, and the programs that run in it."""
@@ -122,7 +122,7 @@ class Terminal:
             self._shell.kill()
             self._shell.wait()
 
-    def read_output(self, keys: Iterator[bytes]) -> str:
+    def read_output_until_prompt(self, keys: Iterator[bytes]) -> str:
         """Return the output up to the next prompt, without the prompt. Type the next of `keys` each
         time a program waits for Enter. Raise TimeoutError if no prompt is printed."""
         text = ""
@@ -156,7 +156,7 @@ class Terminal:
         output = ""
         for line in step.typed:
             os.write(self._ours, f"{line}\n".encode())
-            output = self.read_output(iter(keys)).partition("\n")[2]
+            output = self.read_output_until_prompt(iter(keys)).partition("\n")[2]
         return output
 
 
