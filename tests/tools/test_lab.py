@@ -622,7 +622,7 @@ def test_modules_of_a_user_are_built_with_the_symbols_of_earlier_folders(
         ("k", a, out / "0", ["-s"], ROOT, []),
         ("k", b, out / "1", [symbols, "-s"], ROOT, [(tmp_path / "a", "client0")]),
     ]
-    with pytest.raises(UnableError, match=r"two modules have the same name: y\.ko$"):
+    with pytest.raises(UnableError, match=r"two modules have the same name, .*: y\.ko$"):
         build.build_client_modules("k", [b, a, c], out)
     assert calls[-1][3] == ["KBUILD_EXTRA_SYMBOLS=/client0/Module.symvers /client1/Module.symvers"]
     code = 1

@@ -39,7 +39,7 @@ def make_suite_result(results: int, *more: str) -> SimpleNamespace:
     [
         (40, "6.1", []),
         (41, "6.1", []),
-        (28, "6.1", ["orders: 28 results, fewer than the minimum of 40"]),
+        (28, "6.1", ["orders: 28 results, fewer than the minimum of 40 in results.csv"]),
         (28, "6.12", []),
     ],
 )

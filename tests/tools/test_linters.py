@@ -195,14 +195,14 @@ def test_linter_that_is_not_installed_is_skipped(
     monkeypatch.setattr(linters, "TOOLS", tools)
     monkeypatch.setattr(linters, "Sources", lambda: None)
     bad = ["bad: x:1: y", "bad: x:2: z"]
-    lame = ["lame: no-such-program is not installed"]
+    lame = ["lame: no-such-program is not installed: run scripts/setup --lint"]
     assert linters.run_linters() == Tally(1, bad, lame)
     assert capsys.readouterr().out.splitlines() == [
         "good        clean",
         "bad         2 lines of findings",
         "    x:1: y",
         "    x:2: z",
-        "lame        SKIP: no-such-program is not installed",
+        "lame        SKIP: no-such-program is not installed: run scripts/setup --lint",
     ]
     assert linters.run_linters(["bad"]) == Tally(0, bad)
 

@@ -455,7 +455,7 @@ def test_minimum_of_results_is_read_from_the_table(
     ("passed", "absent", "failed"),
     [
         (7, 0, []),
-        (6, 0, ["a: 6 results, fewer than the minimum of 7"]),
+        (6, 0, ["a: 6 results, fewer than the minimum of 7 in results.csv"]),
         (0, 1, []),
     ],
 )

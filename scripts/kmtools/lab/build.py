@@ -98,7 +98,9 @@ def build_client_modules(
         modules += [own / path.name for path in list_built_modules(get_object_dir(name, src))]
     names = [module.name for module in modules]
     if twice := {each for each in names if names.count(each) > 1}:
-        raise UnableError(f"two modules have the same name: {', '.join(sorted(twice))}")
+        raise UnableError(
+            f"two modules have the same name, rename one of them: {', '.join(sorted(twice))}"
+        )
     return modules
 
 

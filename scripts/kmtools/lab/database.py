@@ -119,7 +119,8 @@ def write_compile_database(name: str) -> Path:
     with tempfile.TemporaryDirectory() as out:
         log = Path(out, "log")
         if build_modules(name, ROOT, Path(out, "modules"), ["KMARKERS_TESTS=m"], log):
-            raise FailedError(f"the modules cannot be built for {name}:\n{log.read_text()[-2000:]}")
+            said = log.read_text()[-2000:]
+            raise FailedError(f"the modules cannot be built for kernel {name}:\n{said}")
     done = capture_output(["make", "-C", ROOT / "native", "-n", "-B", "all"])
     if done.returncode:
         raise FailedError(f"make in native/ fails: {done.stderr.strip()}")

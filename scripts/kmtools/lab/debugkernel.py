@@ -55,7 +55,9 @@ def list_config_fragments(entry: Entry) -> list[Path]:
     files = [FRAGMENTS / f"{part}.config" for part in entry.fragments]
     for file in files:
         if not file.is_file():
-            raise UnableError(f"kernel {entry.name}: there is no {file.relative_to(ROOT)}")
+            raise UnableError(
+                f"kernel {entry.name}: the configuration fragment {file.relative_to(ROOT)} is missing"
+            )
     return files
 
 
@@ -162,7 +164,10 @@ def _compile_kernel(entry: Entry, tree: Path, suite: Path, make_args: Sequence[s
         config.writelines(f"{name}={to}\n" for name, to in wanted.items())
     run_kernel_make("olddefconfig")
     if missing := find_missing_config_options(wanted, (source / ".config").read_text()):
-        raise UnableError(f"kernel {entry.name}: Kconfig dropped {', '.join(missing)}")
+        raise UnableError(
+            f"kernel {entry.name}: Kconfig dropped {', '.join(missing)}; check the dependencies of"
+            " these options"
+        )
     print_step(f"{entry.name}: building")
     run_kernel_make("all")
     return (source / "include/config/kernel.release").read_text().strip()

@@ -79,7 +79,7 @@ def run_linter_program(command: Sequence[object], tool: str) -> list[str]:
     output if its exit code is not 0, else an empty list. `tool` is the linter's name."""
     program = str(command[0])
     if shutil.which(program) is None:
-        raise UnableError(f"{program} is not installed")
+        raise UnableError(f"{program} is not installed: run scripts/setup --lint")
     done = capture_output(command, ROOT)
     said = (done.stdout + done.stderr).splitlines()
     return (said or [f"{tool}: exit code {done.returncode}"]) if done.returncode else []

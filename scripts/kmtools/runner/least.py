@@ -58,7 +58,9 @@ def require_minimum_result_count(tally: Tally, test: str, kernel: str = "") -> N
     that cannot run on this machine at all is not checked."""
     least = read_minimum_result_counts().get((test, kernel), 0)
     if not tally.absent and tally.count < least:
-        tally.failed.append(f"{test}: {tally.count} results, fewer than the minimum of {least}")
+        tally.failed.append(
+            f"{test}: {tally.count} results, fewer than the minimum of {least} in {TABLE.name}"
+        )
 
 
 def require_minimum_result_counts_by_suite(

@@ -144,8 +144,8 @@ def read_results_of_this_version(kernel: str) -> KernelResults:
     version = ensure_kernel(catalogue.find_kernel_entry(kernel)).version
     if published.version != version:
         raise FailedError(
-            f"the published results are of version {published.version}, and this is {version}:"
-            f" run all suites by make check-matrix K={kernel}"
+            f"kernel {kernel} has version {version}, but published results of version"
+            f" {published.version}: run all suites by make check-matrix K={kernel}"
         )
     return published
 

@@ -37,7 +37,10 @@ def run_suite_if_modules_exist(suite: Suite, log: Path) -> Tally:
     """Run a suite, or return a failure if the modules that the suite needs do not exist."""
     if not any((kernelsuite.MODULES / suite.modules).glob("*.ko")):
         return Tally(
-            failed=[f"not run: no modules for kernel {suite.modules}, see build-{suite.modules}"]
+            failed=[
+                f"not run: kernel {suite.modules} has no modules, see the failure of"
+                f" build-{suite.modules}"
+            ]
         )
     return suite.run(log)
 
