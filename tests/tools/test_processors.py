@@ -88,7 +88,7 @@ def test_mitigations_are_parsed_from_the_output() -> None:
 
 @pytest.fixture(name="page")
 def make_page_without_processors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Make a kernels.md without the table of processors; return it."""
+    """Make a kernels.md without the processor table; return it."""
     page = tmp_path / "kernels.md"
     page.write_text("# Kernels\n\n## Stock kernels\n\nsome\n")
     monkeypatch.setattr(kernelpage, "PAGE", page)

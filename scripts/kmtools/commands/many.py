@@ -82,9 +82,8 @@ def run_fleet(args: Namespace) -> int:
 
 def add_history_command(parser: ArgumentParser) -> Run:
     """For each variant that all runs below FOLDER have, its cost in these runs, ordered by date, is
-    a time series. The cost is a share of the cost of the baseline. A shift is a lasting change of a
-    series.
-    This command needs the Python packages ruptures and scipy, which scripts/setup --fleet
+    a time series. The cost is a share of the baseline's cost. A shift is a lasting change of a
+    series. This command needs the Python packages ruptures and scipy, which scripts/setup --fleet
     installs."""
     parser.add_argument(
         "folder", type=Path, metavar="FOLDER", help="folder that is searched recursively for runs"

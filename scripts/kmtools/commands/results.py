@@ -48,13 +48,13 @@ def print_warnings(env: Mapping[str, Any]) -> None:
 
 
 def add_rates_command(parser: ArgumentParser) -> Run:
-    """Reads summary.json and env.json of a run; it measures nothing. An event is one execution of
-    an instrumented place in the code. For each mechanism, such as a marker, a static key or a
-    kprobe, a table shows the CPU time that it adds to an event in nanoseconds, the event rate at
-    which this time is 1 % of one CPU, and the share of one CPU at the rate of --rate. Below the
-    table, the cheapest mechanism is named: while no probe is connected (dormant), and while a
-    probe runs (enabled). The times were measured in hot loops, with code and data in the
-    caches, on a real CPU: emulated tiers are left out."""
+    """Reads summary.json and env.json of a run, and measures nothing. An event is one execution of
+    an instrumented place in the code. A table has a row for each mechanism, such as a marker, a
+    static key or a kprobe. Its columns are the CPU time in nanoseconds that the mechanism adds to
+    an event, the event rate at which this time is 1 % of one CPU, and the share of one CPU at the
+    rate of --rate. Below the table, the cheapest mechanism is named: while no probe is connected
+    (dormant), and while a probe runs (enabled). The times were measured in hot loops, with code and
+    data in the caches, on a real CPU: emulated tiers are left out."""
     parser.add_argument("run", type=Path, metavar="RUN_DIR", help="folder of the run")
     parser.add_argument(
         "--rate",

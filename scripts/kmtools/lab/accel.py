@@ -165,8 +165,8 @@ def _find_kvm_device_fault(kvm: Path) -> str:
 
 
 def read_kvm_version(kvm: Path) -> int:
-    """Return the version of the interface of the KVM device file `kvm`; raise OSError if it cannot
-    be opened or is no device of KVM."""
+    """Return the interface version of the device file `kvm`; raise OSError if this file cannot be
+    opened or is no device of KVM."""
     with kvm.open("r+b", buffering=0) as device:
         return fcntl.ioctl(device, KVM_GET_API_VERSION)
 

@@ -38,8 +38,8 @@ class Entry:
 
     @property
     def debug_kinds(self) -> tuple[str, ...]:
-        """The kinds of debugging of a debug kernel: kasan and kcsan if the role is
-        debug:kasan+kcsan. Empty for other kernels."""
+        """The debugging kinds of a debug kernel: kasan and kcsan if the role is debug:kasan+kcsan.
+        Empty for other kernels."""
         kind, _, parts = self.role.partition(":")
         return tuple(filter(None, parts.split("+"))) if kind == "debug" else ()
 

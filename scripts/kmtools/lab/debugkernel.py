@@ -56,7 +56,7 @@ def list_config_fragments(entry: Entry) -> list[Path]:
     for file in files:
         if not file.is_file():
             raise UnableError(
-                f"kernel {entry.name}: the configuration fragment {file.relative_to(ROOT)} is missing"
+                f"kernel {entry.name}: configuration fragment {file.relative_to(ROOT)} is missing"
             )
     return files
 

@@ -29,12 +29,12 @@ DAMAGE = (
 
 # Sizes and offsets in bytes:
 # SITE_BYTES: the size of struct patcher_site.
-# NOTE_BYTES: the size of the record of a note (a probe without an instruction of its own).
-# KEY_AT, SIZE_AT: the offsets of the members key and size in struct patcher_site and in the record
-# of a note.
+# NOTE_BYTES: the size of a note's record; a note is a probe without an instruction of its own.
+# KEY_AT, SIZE_AT: the offsets of the members key and size in struct patcher_site and in a note's
+# record.
 # FLAGS_AT: the offset of the upper byte of the member flags in struct patcher_site.
 SITE_BYTES, NOTE_BYTES, KEY_AT, SIZE_AT, FLAGS_AT = 12, 16, 4, 9, 11
-# Offsets of members of struct marker.
+# Member offsets in struct marker.
 NAME_AT, FUNCTION_AT, FILE_AT, LINE_AT, STATE_AT, FLAVOUR_AT = 0, 16, 24, 32, 36, 37
 MARKER_FLAVOURS = (
     "generic", "immediate", "jump", "cmp_flip", "xor_flip", "typed", "function", "tracepoint",
@@ -43,12 +43,12 @@ SDT_FLAVOURS = ("jump", "breakpoint", "nop", "split", "note")
 # The flavours of SDT probes whose sites have a key that points to a struct sdt_origin. The first
 # member of this struct points to the probe.
 SDT_BRANCHES = {"jump", "breakpoint"}
-# Offsets of members of struct sdt_probe.
+# Member offsets in struct sdt_probe.
 PROVIDER_AT, PROBE_NAME_AT = 0, 24
-# The suffix of the symbol of an immediate value.
+# The symbol suffix of immediate values.
 SUFFIX = "__imv"
-# Symbols that are not names of functions in the source. PADDING: the prefix of symbols of the
-# padding before a function. ALIASES: symbols that module_init() and module_exit() define.
+# Symbols that are not names of functions in the source. PADDING: the symbol prefix for the padding
+# before a function. ALIASES: symbols that module_init() and module_exit() define.
 PADDING, ALIASES = "__pfx_", {"init_module", "cleanup_module"}
 # How a site of an immediate value is described, by the upper byte of the site's flags. The keys
 # are, in order: no flag, IMV_BRANCH, IMV_FLIP, IMV_COMPARE, and IMV_COMPARE with IMV_SIGNED.

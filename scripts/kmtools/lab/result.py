@@ -14,7 +14,7 @@ from kmtools.lab import logscan
 from kmtools.lab.look import Finding
 
 LOOK_LOG, VM_JSON = "look.log", "vm.json"
-# The maximum number of lines that are printed of LOOK_LOG, the log of inspections of the CPUs.
+# The maximum number of lines that are printed from LOOK_LOG, the log of CPU inspections.
 LOOK_LINES = 60
 # The first words of Result.reason for a boot that exceeded its time limit.
 TIME_UP = "no exit status after"

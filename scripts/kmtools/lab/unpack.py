@@ -51,8 +51,8 @@ USR_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 # The free disk space that downloading and unpacking needs.
 NEEDED_BYTES = 3 << 30
-# UNFINISHED: the prefix of the name of a tree that is being filled.
-# REPLACED: the suffix of the name of a tree that is being removed.
+# UNFINISHED: the name prefix of a tree that is being filled.
+# REPLACED: the name suffix of a tree that is being removed.
 UNFINISHED, REPLACED = ".new-", ".old"
 # The path of the dynamic linker in a tree, and a pattern of its output: a line with the path of a
 # library.

@@ -56,7 +56,7 @@ class Tally:
 
 
 def parse_ktap(lines: Iterable[str]) -> Tally:
-    """Return the sum of the results of all suites in KTAP lines. A missing plan, or a plan that
+    """Return the results of all suites in KTAP lines as one tally. A missing plan, or a plan that
     differs from the number of results, counts as one more failure."""
     whole = Tally()
     for tally in parse_ktap_by_suite(lines).values():

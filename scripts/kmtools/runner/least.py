@@ -36,8 +36,8 @@ BOOTS = re.compile(r"kernel-(.+?)(-[12])?")
 SUITES = ROOT / "tests" / "vm" / "suites"
 # A setting that a guest has only if its suites run in their short form; see ran_short_suites().
 SHORT_SETTING = "KMARKERS_ORDERS"
-# Prefixes of the names of tests whose number of results depends on the tools of the machine or on
-# options. tests/results.csv has no minimum for these tests.
+# Name prefixes of tests without a minimum in tests/results.csv: their number of results depends on
+# installed tools or on options.
 LEFT_OUT = ("build-", "lint", "mutants", "fuzz-")
 # The names of a test and of a kernel. The kernel is "" for a test that is not a suite inside a test
 # kernel.

@@ -61,10 +61,9 @@ class History:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._known: dict[str, list[float]] = {}
-        # The sum of the times of the suites that passed in this run, and the sum of the times of
-        # the same suites in their last passing runs (on 2 idle cores, if no passing run is stored).
-        # The array is in shared memory, so that a process that is forked later adds to the same
-        # sums.
+        # Two sums of times, over the suites that passed in this run: the measured times, and the
+        # stored times of earlier passing runs (usual times, where none are stored). The array is in
+        # shared memory, so that a process that is forked later adds to the same sums.
         self._sums = multiprocessing.get_context("fork").Array("d", 2)
         self._read_stored_times()
 
@@ -110,9 +109,9 @@ class History:
         return expected if usual else "no earlier time is stored"
 
     def add_suite_run(self, name: str, seconds: float, count: int, usual: float = 0.0) -> None:
-        """Store the time and the number of results of a suite that has passed. Later estimates of
-        this run are corrected by the ratio of `seconds` to the time of the last stored run, or to
-        `usual` (the time on 2 idle cores) if no passing run is stored."""
+        """Store the time and the number of results of a suite that has passed. The ratio of
+        `seconds` to the stored time corrects later estimates in this run; without a stored time,
+        the ratio to `usual`, the time on 2 idle cores."""
         if foreseen := self.get_seconds_of_last_run(name) or usual:
             with self._sums.get_lock():
                 self._sums[0] += seconds

@@ -59,7 +59,7 @@ OPTIONS = {
     "model": "1: also run the model checker on mutants that it can check",
     "mutants": "names of mutants (default: all)",
     "no_kernel": "1: skip mutants that need a boot",
-    "numbers": "row numbers in the table of processors (default: all)",
+    "numbers": "row numbers in the processor table (default: all)",
     "packages": "names of DKMS packages to build (default: all)",
     "programs": "programs to build: some of memcached, tcl and perl (default: all)",
     "quick": "1: run every command of the README with QUICK=1",

@@ -70,7 +70,7 @@ MILESTONES = {
     "set-up": re.compile(r"setup: ready"),
     "native": re.compile(r"^A dormant marker costs"),
 }
-# The headings of the table of times, after the first column.
+# The column headings of the times table, without the first column.
 COLUMNS = (
     "set-up",
     "from the clone to the first result",

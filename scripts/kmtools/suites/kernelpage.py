@@ -326,7 +326,7 @@ def list_suites_to_repeat(one: KernelResults) -> list[str]:
 
 def judge_published_results(published: Mapping[str, KernelResults]) -> Tally:
     """Check the published results. A kernel with the role "gates" must have results of all suites.
-    No kernel's results may be older than the last change of one of its suites."""
+    A result may not be older than the last change of its suite."""
     tally = Tally()
     for entry in list_catalogue_kernels():
         one = published.get(entry.name)

@@ -51,8 +51,8 @@ TIME_OUT = (
     ".*; the log is in .*"
 )
 
-# The line of kvm.sh with the number of hits of a marker, which must not be 0.
-HITS_OF, SOME = "hits of ", r": [1-9]\d*"
+# The beginning and end of a line in which kvm.sh prints a marker's hit count, which must not be 0.
+HITS_PREFIX, NONZERO = "hits of ", r": [1-9]\d*"
 
 
 @dataclass(frozen=True)
@@ -115,16 +115,21 @@ BENCH_HOST = {
     "loaded": Step(0, more=True),
     "macro-syscall": Step(
         0,
-        [r"perf bench syscall basic -l 1000 .* 2 .*", f"{HITS_OF}live_getppid_entry{SOME}"],
+        [r"perf bench syscall basic -l 1000 .* 2 .*", f"{HITS_PREFIX}live_getppid_entry{NONZERO}"],
         more=True,
     ),
     "macro-messaging": Step(
         0,
-        [r"perf bench sched messaging -g 1 -l 10 .* 2 .*", f"{HITS_OF}unix_stream_sendmsg{SOME}"],
+        [
+            r"perf bench sched messaging -g 1 -l 10 .* 2 .*",
+            f"{HITS_PREFIX}unix_stream_sendmsg{NONZERO}",
+        ],
         more=True,
     ),
     "macro-compile": Step(
-        0, [r"make -sBC native .*sdt/list\.o .* 2 .*", f"{HITS_OF}handle_mm_fault{SOME}"], more=True
+        0,
+        [r"make -sBC native .*sdt/list\.o .* 2 .*", f"{HITS_PREFIX}handle_mm_fault{NONZERO}"],
+        more=True,
     ),
     "unloaded": Step(0, more=True),
     "no-module-left": Step(0),

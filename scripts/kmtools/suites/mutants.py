@@ -110,8 +110,8 @@ class Mutant:
 
 
 def parse_mutant_table(text: str, table: str = "") -> Iterator[Mutant]:
-    """Parse the text of a file of tests/mutants; yield the mutants in it. `table` is the name of
-    the file, for error messages."""
+    """Parse the text of a file in tests/mutants; yield its mutants. `table` is the name of the
+    file, for error messages."""
     for section in re.split(r"^--- ", text, flags=re.M)[1:]:
         file, _, rest = section.partition("\n")
         for mutant in re.split(r"^@@ ", rest, flags=re.M)[1:]:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Chooses the combinations of kernel, processor, mitigations, number of CPUs and preemption model
-that are tested: the rows of the table of processors.
+that are tested: the rows of the processor table.
 
 This is pairwise testing: each possible pair of values occurs in at least one row. The choice is
 deterministic.
@@ -42,7 +42,7 @@ CPUS = (2, 1, 4, 8)
 
 @dataclass(frozen=True)
 class Combination:
-    """A combination to test: a row of the table of processors. The first cells of the row are the
+    """A combination to test: a row of the processor table. The first cells of the row are the
     values of the combination, the other cells are the results."""
 
     kernel: str
@@ -115,7 +115,7 @@ def choose_covering_combinations(combinations: Iterable[Combination]) -> list[Co
 
 
 def choose_tested_combinations() -> list[Combination]:
-    """Return the rows of the table of processors: first the combinations with a processor that QEMU
+    """Return the rows of the processor table: first the combinations with a processor that QEMU
     emulates, sorted by kernel, then the combinations with a processor that Bochs emulates."""
     kernels = list(KERNELS)
     combinations = sorted(

@@ -57,7 +57,7 @@ KEPT = ROOT / "build" / "processors.md"
 # Rows of the table for features of processors that no available emulator has.
 NOWHERE = (("any", "with FRED", "any", "any", "any"), ("any", "with INVLPGB", "any", "any", "any"))
 
-# The suites that run for each row of the table of processors. The suite "modules" is after "cases",
+# The suites that run for each row of the processor table. The suite "modules" is after "cases",
 # because "modules" unloads a module that "cases" needs.
 SUITES = "cases modules typed sdt entry core functions"
 # Up to this number of CPUs, QEMU emulates each CPU with a thread of its own. With more CPUs, one

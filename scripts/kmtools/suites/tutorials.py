@@ -6,8 +6,9 @@ A tutorial's commands are in blocks of the kind ``console``. A block of another 
 line names a path in /tmp is a file, which is written before the commands that follow. A line that
 begins with a prompt is typed: ``$ `` is the prompt of the host, ``> `` continues a command, and
 ``DIRECTORY # `` is the prompt of the guest in `lab shell`. All other lines are output. The output
-must be the same, except that a number with three or more digits or with a fraction stands for any
-number, and that ``...`` stands for any text, or for any number of lines if a line has only ``...``.
+must be equal, with two exceptions. A number in the tutorial with a fraction, or with three or more
+digits, stands for any number. ``...`` stands for any text; a line of only ``...`` stands for any
+number of lines.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=dash
-# Runs tests for one row of the table of processors: checks the number of CPUs and the preemption
+# Runs tests for one row of the processor table: checks the number of CPUs and the preemption
 # model of the guest, and runs the suites that KMARKERS_SUITES names.
 # shellcheck source=tests/vm/lib.sh
 . /tests/lib.sh
