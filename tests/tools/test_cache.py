@@ -82,7 +82,7 @@ def test_clean_removes_all_files_of_kmarkers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
-    kernels.ensure_kernel(ENTRY)
+    kernels.ensure_kernel_is_unpacked(ENTRY)
     assert (mirror.cache / cache.TAG).read_text().startswith("Signature: 8a477f597d28d172789f06")
     for name in ("build-6.1.lock", "k.log", "6.1-kasan.log", "accel.json"):
         (mirror.cache / name).touch()
@@ -208,7 +208,7 @@ def test_clean_keeps_the_lock_of_a_build_that_begins_while_it_removes(
 
 def test_clean_keeps_foreign_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mirror = FakeMirror(tmp_path, monkeypatch)
-    kernels.ensure_kernel(ENTRY)
+    kernels.ensure_kernel_is_unpacked(ENTRY)
     for name in ("mail.log", "notes/apt"):
         (mirror.cache / name).parent.mkdir(exist_ok=True)
         (mirror.cache / name).touch()

@@ -82,7 +82,7 @@ def test_base_configuration_depends_on_the_role(
     builder: FakeKernelBuilder, role: str, begins_with: str
 ) -> None:
     entry = Entry("k-built", "s", "linux-source-1", "emulator", role)
-    kernel = kernels.ensure_kernel(entry)
+    kernel = kernels.ensure_kernel_is_unpacked(entry)
     assert builder.configured == [begins_with]
     parts = [file.read_text() for file in debugkernel.list_config_fragments(entry)]
     assert (kernel.tree / debugkernel.RECORD).read_text() == "".join(parts)
@@ -94,10 +94,14 @@ def list_incomplete_trees(builder: FakeKernelBuilder) -> list[Path]:
 
 
 def test_a_debug_kernel_is_built_once(builder: FakeKernelBuilder) -> None:
-    kernel = kernels.ensure_kernel(DEBUG)
+    kernel = kernels.ensure_kernel_is_unpacked(DEBUG)
     assert (kernel.release, kernel.version, kernel.make_args) == ("1-k", "1", [])
     assert kernel.image.read_text() == "image"
-    assert debugkernel.find_complete_kernel(DEBUG) == kernel == kernels.ensure_kernel(DEBUG)
+    assert (
+        debugkernel.find_complete_kernel(DEBUG)
+        == kernel
+        == kernels.ensure_kernel_is_unpacked(DEBUG)
+    )
     assert len(builder.compiled) == 1 and list_incomplete_trees(builder) == []
 
 
@@ -105,13 +109,13 @@ def test_a_debug_kernel_is_built_once(builder: FakeKernelBuilder) -> None:
 def test_newer_source_is_built_on_update_only(
     builder: FakeKernelBuilder, on_mirror: str, built: bool
 ) -> None:
-    there = kernels.ensure_kernel(DEBUG)
+    there = kernels.ensure_kernel_is_unpacked(DEBUG)
     objects = [builder.mirror.cache / "objects" / name for name in ("k-debug", "k")]
     for directory in objects:
         directory.mkdir(parents=True)
     builder.replace_source(on_mirror)
-    assert kernels.ensure_kernel(DEBUG) == there and len(builder.compiled) == 1
-    assert kernels.ensure_kernel(DEBUG, update=True).version == ("2" if built else "1")
+    assert kernels.ensure_kernel_is_unpacked(DEBUG) == there and len(builder.compiled) == 1
+    assert kernels.ensure_kernel_is_unpacked(DEBUG, update=True).version == ("2" if built else "1")
     assert len(builder.compiled) == (2 if built else 1)
     assert builder.mirror.log.count("update") == 2
     assert [directory.exists() for directory in objects] == [not built, True]
@@ -123,12 +127,12 @@ def test_fetches_are_possible_during_a_compilation(builder: FakeKernelBuilder) -
         builder.during = lambda: None
         with hold_lock(builder.mirror.cache / "fetch.lock", "nobody else can fetch"):
             pass
-        assert kernels.ensure_kernel(OTHER).name == "k-other"
-        assert kernels.ensure_kernel(ENTRY).release == NEW
+        assert kernels.ensure_kernel_is_unpacked(OTHER).name == "k-other"
+        assert kernels.ensure_kernel_is_unpacked(ENTRY).release == NEW
         assert list_incomplete_trees(builder) == [tree]
 
     builder.during = fetch_kernel_during_compilation
-    assert kernels.ensure_kernel(DEBUG).image.is_file()
+    assert kernels.ensure_kernel_is_unpacked(DEBUG).image.is_file()
     assert len(builder.compiled) == 2
 
 
@@ -140,11 +144,11 @@ def test_two_processes_compile_the_same_kernel_once(
         others = []
 
         def start_another_build() -> None:
-            others.append(pool.submit(kernels.ensure_kernel, DEBUG))
+            others.append(pool.submit(kernels.ensure_kernel_is_unpacked, DEBUG))
             assert waits.wait(SECONDS)
 
         builder.during = start_another_build
-        kernel = kernels.ensure_kernel(DEBUG)
+        kernel = kernels.ensure_kernel_is_unpacked(DEBUG)
         assert others[0].result(SECONDS) == kernel
     assert len(builder.compiled) == 1
 
@@ -162,7 +166,7 @@ def test_clean_waits_for_a_compilation(
             assert list_incomplete_trees(builder)
 
         builder.during = start_cleaning
-        kernels.ensure_kernel(DEBUG)
+        kernels.ensure_kernel_is_unpacked(DEBUG)
         cleaning[0].result(SECONDS)
     assert not builder.mirror.cache.exists()
 
@@ -183,7 +187,7 @@ def test_failed_compilation_leaves_no_files(
 
     builder.during = raise_error
     with pytest.raises(type(error)):
-        kernels.ensure_kernel(DEBUG)
+        kernels.ensure_kernel_is_unpacked(DEBUG)
     assert (
         catalogue.find_unpacked_kernel("k-debug") is None and list_incomplete_trees(builder) == []
     )
@@ -195,7 +199,7 @@ def kill_during_compilation(builder: FakeKernelBuilder, update: bool = False) ->
     if child == 0:
         builder.during = lambda: os.kill(os.getpid(), signal.SIGKILL)
         try:
-            kernels.ensure_kernel(DEBUG, update)
+            kernels.ensure_kernel_is_unpacked(DEBUG, update)
         finally:
             os._exit(1)
     _, status = os.waitpid(child, 0)
@@ -208,18 +212,18 @@ def kill_during_compilation(builder: FakeKernelBuilder, update: bool = False) ->
 def test_tree_of_a_killed_compilation_is_not_used(builder: FakeKernelBuilder) -> None:
     kill_during_compilation(builder)
     assert debugkernel.find_complete_kernel(DEBUG) is None
-    kernel = kernels.ensure_kernel(DEBUG)
+    kernel = kernels.ensure_kernel_is_unpacked(DEBUG)
     assert not (kernel.tree / "rest").exists() and list_incomplete_trees(builder) == []
 
 
 def test_next_fetch_removes_files_of_a_killed_compilation(builder: FakeKernelBuilder) -> None:
     kill_during_compilation(builder)
-    kernels.ensure_kernel(ENTRY)
+    kernels.ensure_kernel_is_unpacked(ENTRY)
     assert list_incomplete_trees(builder) == []
 
 
 def test_killed_update_keeps_the_installed_kernel(builder: FakeKernelBuilder) -> None:
-    there = kernels.ensure_kernel(DEBUG)
+    there = kernels.ensure_kernel_is_unpacked(DEBUG)
     builder.replace_source("2")
     kill_during_compilation(builder, update=True)
     assert debugkernel.find_complete_kernel(DEBUG) == there

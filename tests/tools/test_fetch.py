@@ -31,12 +31,12 @@ def mirror(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeMirror:
 
 
 def test_newest_kernel_is_fetched_once(mirror: FakeMirror) -> None:
-    kernel = kernels.ensure_kernel(ENTRY)
+    kernel = kernels.ensure_kernel_is_unpacked(ENTRY)
     assert (kernel.release, kernel.version) == (NEW, "2")
     assert kernel.image.read_text() == f"linux-image-{NEW}"
     assert (unpack.get_suite_dir("s") / "usr/bin/make").is_file()
     asked = mirror.log
-    assert kernels.ensure_kernel(ENTRY) == kernel
+    assert kernels.ensure_kernel_is_unpacked(ENTRY) == kernel
     assert mirror.log == asked
 
 
@@ -48,7 +48,7 @@ def test_newer_kernel_is_fetched_on_update_only(
     aside.mkdir()
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.rename(aside / deb.name)
-    assert kernels.ensure_kernel(ENTRY).release == OLD
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == OLD
     objects = [mirror.cache / "objects" / name for name in ("k", "k.lint", "k2", "5.10", "j.k")]
     for directory in objects:
         directory.mkdir(parents=True)
@@ -74,12 +74,12 @@ def test_newer_kernel_is_fetched_on_update_only(
 def test_temporary_error_does_not_select_an_older_kernel(mirror: FakeMirror, said: str) -> None:
     mirror.make_apt_fail(f"linux-headers-{NEW}.refused", said)
     with pytest.raises(FetchError) as caught:
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
     assert said in str(caught.value)
     assert not isinstance(caught.value, NotOnMirrorError)
     assert unpack.find_complete_kernel(ENTRY) is None
     mirror.let_apt_succeed()
-    assert kernels.ensure_kernel(ENTRY).release == NEW
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == NEW
     # After a failed download, the next attempt begins with a new download of the package lists.
     assert mirror.log[0] == "update"
 
@@ -88,7 +88,7 @@ def test_older_kernel_is_fetched_if_the_newest_is_not_on_the_mirror(
     mirror: FakeMirror, capsys: pytest.CaptureFixture[str]
 ) -> None:
     mirror.make_apt_fail(f"linux-headers-{NEW}.refused", NOT_FOUND)
-    assert kernels.ensure_kernel(ENTRY).release == OLD
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == OLD
     said = capsys.readouterr().err
     assert f"k: there is no linux-image-{NEW} 2: s: apt-get download" in said
     assert NOT_FOUND in said
@@ -98,14 +98,14 @@ def test_fetch_fails_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
     for release in (OLD, NEW):
         mirror.make_apt_fail(f"linux-image-{release}.refused", NOT_FOUND)
     with pytest.raises(NotOnMirrorError, match="k: no version could be downloaded"):
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
 
 
 def test_error_about_a_missing_image_lists_available_images(mirror: FakeMirror) -> None:
     for deb in mirror.dir.glob("linux-headers-*"):
         deb.unlink()
     with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-6.1.*\n  linux-image-{OLD}"):
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
 
 
 def test_missing_security_suite_is_reported_and_left_out(
@@ -158,7 +158,7 @@ def test_apt_messages_about_absent_packages_are_recognised(said: str, absent: bo
 def test_fetch_of_a_kernel_needs_root(mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)
     with pytest.raises(UnableError, match="fetching a kernel needs root"):
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
     assert not mirror.cache.exists()
 
 
@@ -169,22 +169,22 @@ def test_missing_disk_space_is_reported_before_downloads(
     monkeypatch.setattr(unpack, "NEEDED_BYTES", 3 << 30)
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=100 << 20))
     with pytest.raises(UnableError, match=r"has 100 MiB free, a kernel .* needs up to 3072 MiB"):
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
     assert not (mirror.dir / "log").exists()
     monkeypatch.setattr("shutil.disk_usage", lambda path: usage._replace(free=4 << 30))
-    assert kernels.ensure_kernel(ENTRY).release == NEW
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == NEW
 
 
 def test_interrupted_download_is_completed(mirror: FakeMirror) -> None:
     mirror.make_apt_fail(f"linux-image-{NEW}.cut", "")
     with pytest.raises(FetchError):
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
     sizes = {deb.name: deb.stat().st_size for deb in PrivateApt("s").archives.iterdir()}
     assert len(sizes) == 2
     assert sizes[f"linux-image-{NEW}_2_amd64.deb"] == 100
     assert unpack.find_complete_kernel(ENTRY) is None
     mirror.let_apt_succeed()
-    assert kernels.ensure_kernel(ENTRY).release == NEW
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == NEW
 
 
 def test_file_of_the_right_size_with_another_content_is_downloaded_again(
@@ -200,7 +200,7 @@ def test_file_of_the_right_size_with_another_content_is_downloaded_again(
     assert (apt.archives / name).stat().st_size == (mirror.dir / name).stat().st_size
     (path,) = apt.download_packages([f"linux-image-{NEW}"])
     assert path.read_bytes() == (mirror.dir / name).read_bytes()
-    assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
 @pytest.mark.parametrize(
@@ -248,11 +248,11 @@ def test_broken_package_is_downloaded_again(mirror: FakeMirror) -> None:
     for deb, content in whole.items():
         deb.write_bytes(content[:200] + bytes(len(content) - 200))
     with pytest.raises(UnableError, match="cannot unpack linux-headers-"):
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
     assert not catalogue.get_kernel_dir("k").exists()
     for deb, content in whole.items():
         deb.write_bytes(content)
-    assert kernels.ensure_kernel(ENTRY).image.read_text() == f"linux-image-{NEW}"
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).image.read_text() == f"linux-image-{NEW}"
 
 
 def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
@@ -262,7 +262,7 @@ def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
     )
     tar.chmod(0o755)
     with pytest.raises(UnableError) as caught:
-        kernels.ensure_kernel(ENTRY)
+        kernels.ensure_kernel_is_unpacked(ENTRY)
     assert str(caught.value).endswith(
         ": tar: x: No space left on device; free some space and run the command again"
     )
@@ -270,7 +270,7 @@ def test_full_disk_keeps_downloaded_packages(mirror: FakeMirror) -> None:
     asked = mirror.log
     assert "download" in asked
     tar.unlink()
-    assert kernels.ensure_kernel(ENTRY).release == NEW
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == NEW
     assert mirror.log == asked
 
 
@@ -284,10 +284,10 @@ def test_interrupted_unpacking_leaves_no_final_tree(
     with monkeypatch.context() as patch:
         patch.setattr(unpack, "find_vmlinuz", raise_error)
         with pytest.raises(type(error)):
-            kernels.ensure_kernel(ENTRY)
+            kernels.ensure_kernel_is_unpacked(ENTRY)
     assert unpack.find_complete_kernel(ENTRY) is None
     assert list((mirror.cache / "kernels").iterdir()) == []
-    assert kernels.ensure_kernel(ENTRY).release == NEW
+    assert kernels.ensure_kernel_is_unpacked(ENTRY).release == NEW
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device")])
@@ -319,5 +319,5 @@ def test_trees_of_killed_runs_are_removed(mirror: FakeMirror) -> None:
     cache.tag_cache_dir()
     for tree in left:
         (tree / "usr").mkdir(parents=True)
-    kernels.ensure_kernel(ENTRY)
+    kernels.ensure_kernel_is_unpacked(ENTRY)
     assert not any(tree.exists() for tree in left)

@@ -75,7 +75,7 @@ def test_checkpatch_is_extracted_once_from_the_kernel_source(
     mirror.add_package("linux-source-6.1", "1", "usr/src/linux-source-6.1.tar.xz", source)
     folder = mirror.cache / "checkpatch"
     for downloads, missing in ((1, ""), (1, "spelling.txt"), (2, "")):
-        assert checkpatch.ensure_checkpatch() == folder / "checkpatch.pl"
+        assert checkpatch.ensure_checkpatch_is_extracted() == folder / "checkpatch.pl"
         texts = {path.name: path.read_text() for path in folder.iterdir()}
         assert texts == {name: f"scripts/{name}" for name in CHECKPATCH_FILES}
         assert not [*mirror.cache.rglob("*.deb")]
@@ -96,7 +96,7 @@ def test_checkpatch_is_extracted_once_and_not_during_a_fetch(
     monkeypatch.setattr(cache, "print_step", waits.put)
     with ThreadPoolExecutor(2) as pool:
         with cache.hold_cache_lock("fetch"):
-            both = [pool.submit(checkpatch.ensure_checkpatch) for _ in range(2)]
+            both = [pool.submit(checkpatch.ensure_checkpatch_is_extracted) for _ in range(2)]
             for _ in both:
                 waits.get(timeout=20)
             assert not (mirror.dir / "log").exists()
@@ -109,7 +109,7 @@ def test_damaged_kernel_source_is_reported(tmp_path: Path, monkeypatch: pytest.M
     mirror = FakeMirror(tmp_path, monkeypatch)
     mirror.add_package("linux-source-6.1", "1", "usr/src/linux-source-6.1.tar.xz", b"no archive")
     with pytest.raises(UnableError, match=r"cannot extract checkpatch from linux-source-6.1_1"):
-        checkpatch.ensure_checkpatch()
+        checkpatch.ensure_checkpatch_is_extracted()
     assert not (mirror.cache / "checkpatch" / "checkpatch.pl").exists()
 
 
@@ -144,7 +144,9 @@ def test_checkpatch_checks_every_c_file(tmp_path: Path, monkeypatch: pytest.Monk
         checked.extend(files)
         return [f"{tool}: {files[0]}", "", " "]
 
-    monkeypatch.setattr(checkpatch, "ensure_checkpatch", lambda: tmp_path / "checkpatch.pl")
+    monkeypatch.setattr(
+        checkpatch, "ensure_checkpatch_is_extracted", lambda: tmp_path / "checkpatch.pl"
+    )
     monkeypatch.setattr(linters, "run_linter_program", return_one_finding)
     names = ("base/a.c", "base/a.h", "patcher/main.c", "scripts/a.py", "native/a.S")
     found = linters.run_checkpatch(linters.Sources([Path(name) for name in names]))
@@ -161,14 +163,14 @@ def test_packages_for_linters_are_unpacked_once(
     for name in linters.LINT_TOOLS:
         mirror.add_package(name, "1", f"usr/bin/{name}")
     monkeypatch.setattr(catalogue, "find_kernel_entry", lambda name: ENTRY)
-    kernel = linters.prepare_lint_kernel()
+    kernel = linters.unpack_lint_kernel()
     assert (kernel.name, kernel.release, kernel.suite) == ("k", NEW, "s-lint")
     tree = unpack.get_suite_dir(kernel.suite)
     programs = {path.name for path in (tree / "usr/bin").iterdir() if path.is_file()}
     assert programs == {"make", *linters.LINT_TOOLS}
     assert not (tree / f"usr/src/linux-{NEW}").exists()
     asked = mirror.log
-    assert linters.prepare_lint_kernel() == kernel and mirror.log == asked
+    assert linters.unpack_lint_kernel() == kernel and mirror.log == asked
 
 
 @pytest.mark.parametrize(
@@ -272,7 +274,7 @@ def test_failed_build_without_warnings_shows_its_last_ten_lines(
         log.write_text("\n".join(lines))
         return code
 
-    monkeypatch.setattr(linters, "prepare_lint_kernel", lambda: SimpleNamespace(name="6.1"))
+    monkeypatch.setattr(linters, "unpack_lint_kernel", lambda: SimpleNamespace(name="6.1"))
     monkeypatch.setattr(linters, "get_object_dir", lambda *names: objects)
     monkeypatch.setattr(linters, "update_source_copy", lambda *names: None)
     monkeypatch.setattr(linters, "run_kbuild", write_build_log)

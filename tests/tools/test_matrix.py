@@ -75,7 +75,7 @@ def make_laboratory_with_modules(laboratory: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(kernelsuite, "judge_warning_detection", return_passed_warning_check)
     monkeypatch.setattr(
         kernelsuite,
-        "ensure_kernel",
+        "ensure_kernel_is_unpacked",
         lambda entry: catalogue.require_unpacked_kernel(catalogue.get_default_kernel_name()),
     )
     monkeypatch.setattr(kernelsuite, "MODULES", laboratory / "none")
@@ -420,7 +420,7 @@ def test_exception_is_reported_as_a_failure(
 
     monkeypatch.setattr(kernelsuite, "build_modules_and_kmlive", raise_error)
     assert said in run_fake_kernel(built_laboratory, GOOD).suites["run"].failed[0]
-    monkeypatch.setattr(kernelsuite, "ensure_kernel", raise_error)
+    monkeypatch.setattr(kernelsuite, "ensure_kernel_is_unpacked", raise_error)
     assert said in run_fake_kernel(built_laboratory, GOOD).suites["fetch"].failed[0]
     monkeypatch.setattr(suites, "LOGS", built_laboratory)
     tally = suites.run_all_suites([Suite("one", raise_error), Suite("two", lambda log: Tally(1))])
@@ -544,7 +544,9 @@ def run_in_fake_guests(
         return Outcome(kernel, version, qemu="7.0", suites=passed | {"build": Tally(1)})
 
     monkeypatch.setattr(kernelsuite, "run_kernel_suites", record_and_pass_suites)
-    monkeypatch.setattr(matrix, "ensure_kernel", lambda entry: SimpleNamespace(version=version))
+    monkeypatch.setattr(
+        matrix, "ensure_kernel_is_unpacked", lambda entry: SimpleNamespace(version=version)
+    )
     request = SuiteRequest("named", "6.1", {"missing": "1"})
 
     def run_matrix() -> Tally:

@@ -87,7 +87,7 @@ class FakeShell:
         kernel = SimpleNamespace(release="6.1.0-9")
         for name, to in (
             ("catalogue.find_kernel_entry", lambda name: Entry(name, "s", "i", "q", "gates")),
-            ("kernels.ensure_kernel", lambda entry: kernel),
+            ("kernels.ensure_kernel_is_unpacked", lambda entry: kernel),
             ("build.build_modules", self.build_modules),
             ("build.build_client_modules", self.build_clients),
             ("tracers.fetch_tracers", lambda suite: (self.tracers, self.missing)),

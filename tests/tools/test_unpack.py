@@ -41,7 +41,7 @@ def test_unpacked_kernel_must_match_its_entry(
 ) -> None:
     """An unpacked kernel is not used if its line of kernels.txt has changed, or if the tree of its
     suite or its emulator is missing."""
-    kernel = kernels.ensure_kernel(ENTRY)
+    kernel = kernels.ensure_kernel_is_unpacked(ENTRY)
     assert not PrivateApt("s").archives.exists()
     assert unpack.find_complete_kernel(ENTRY) == kernel
     assert unpack.find_complete_kernel(replace(ENTRY, role="matrix")) == kernel
@@ -62,7 +62,7 @@ def test_all_packages_of_an_image_are_unpacked(mirror: FakeMirror) -> None:
             mirror.add_package(f"linux-{kind}-{release}", "2", f"usr/share/{kind}-{release}")
     (mirror.dir / f"linux-image-{NEW}_2_amd64.deb").unlink()
     mirror.add_package(f"linux-image-{NEW}", "2", f"usr/lib/modules/{NEW}/vmlinuz")
-    kernel = kernels.ensure_kernel(ENTRY)
+    kernel = kernels.ensure_kernel_is_unpacked(ENTRY)
     assert kernel.vmlinuz == f"usr/lib/modules/{NEW}/vmlinuz"
     share = kernel.tree / "usr/share"
     assert sorted(path.name for path in share.iterdir()) == [
@@ -80,15 +80,15 @@ def test_ubuntu_kernel_is_unpacked_with_compiler_and_keys(mirror: FakeMirror) ->
     fetched once."""
     mirror.add_package("gcc", "1", "usr/bin/gcc-13")
     mirror.add_package("ubuntu-keyring", "1", "usr/share/keyrings/u.gpg")
-    kernels.ensure_kernel(ENTRY)
+    kernels.ensure_kernel_is_unpacked(ENTRY)
     assert not (unpack.get_suite_dir("s") / "usr/bin/gcc-13").exists()
     entry = replace(ENTRY, name="u", suite="ubuntu-noble")
-    kernels.ensure_kernel(entry)
+    kernels.ensure_kernel_is_unpacked(entry)
     assert (unpack.get_suite_dir("ubuntu-noble") / "usr/bin/gcc").readlink() == Path("gcc-13")
     keys = unpack.get_suite_dir("trixie-ubuntu-keyring")
     assert (keys / "usr/share/keyrings/u.gpg").is_file()
     (keys / "kept").touch()
-    kernels.ensure_kernel(entry, update=True)
+    kernels.ensure_kernel_is_unpacked(entry, update=True)
     assert (keys / "kept").exists()
 
 
@@ -157,7 +157,7 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
     ):
         if tree.exists():
             (tree / "kept").touch()
-        unpack.ensure_suite_tree(apt, "tools", packages)
+        unpack.ensure_suite_tree_is_unpacked(apt, "tools", packages)
         assert (tree / "kept").exists() is not again
     assert not (tree / "usr/bin/sed").exists()
     said = capsys.readouterr().err
@@ -214,12 +214,12 @@ def test_emulator_of_a_suite_is_fetched_once(
     tree = mirror.cache / "qemu/emulator"
     monkeypatch.setattr(unpack, "is_qemu_unpacked", lambda entry: tree.is_dir())
     mirror.add_package("qemu-system-x86", "1", "usr/bin/qemu-system-x86_64")
-    kernels.ensure_kernel(ENTRY)
+    kernels.ensure_kernel_is_unpacked(ENTRY)
     assert (tree / "usr/bin/qemu-system-x86_64").is_file()
     said = capsys.readouterr().err
     assert "QEMU: looking for the newest version in emulator\n" in said
     assert "QEMU: unpacking 1 packages of emulator\n" in said
-    unpack.ensure_qemu(ENTRY)
+    unpack.ensure_qemu_is_unpacked(ENTRY)
     assert capsys.readouterr().err == ""
 
 

@@ -28,7 +28,7 @@ KERNEL_FOLDERS = ("boot", "usr/src", "usr/lib/modules", "lib/modules")
 KBUILD_PATTERN = "usr/lib/linux-kbuild-*"
 
 
-def validate_added_kernel(name: str, sources: Sequence[Path], suite: str) -> None:
+def validate_added_kernel(name: str, sources: Sequence[Path], distro_suite: str) -> None:
     """Raise UnableError if a new kernel cannot be added because of its name, its Debian or Ubuntu
     suite, or one of its sources (directories and packages)."""
     if not NAME.fullmatch(name):
@@ -39,14 +39,17 @@ def validate_added_kernel(name: str, sources: Sequence[Path], suite: str) -> Non
         if not source.is_dir() and not (source.is_file() and source.suffix == ".deb"):
             raise UnableError(f"{source} is neither a directory nor a .deb file")
     known = {entry.suite for entry in catalogue.load_kernel_entries()}
-    if suite not in known:
-        raise UnableError(f"unknown suite {suite!r}; choose from: {', '.join(sorted(known))}")
-    if not unpack.get_suite_dir(suite).is_dir():
+    if distro_suite not in known:
+        raise UnableError(
+            f"unknown suite {distro_suite!r}; choose from: {', '.join(sorted(known))}"
+        )
+    if not unpack.get_suite_dir(distro_suite).is_dir():
         first = next(
-            entry.name for entry in catalogue.load_kernel_entries() if entry.suite == suite
+            entry.name for entry in catalogue.load_kernel_entries() if entry.suite == distro_suite
         )
         raise UnableError(
-            f"the compiler of {suite} is not unpacked; run: scripts/kmarkers lab fetch {first}"
+            f"the compiler of {distro_suite} is not unpacked;"
+            f" run: scripts/kmarkers lab fetch {first}"
         )
 
 
@@ -98,14 +101,14 @@ def find_kernel_release(tree: Path) -> str:
     return names[0]
 
 
-def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
+def add_kernel(name: str, sources: Sequence[Path], distro_suite: str) -> Kernel:
     """Unpack the kernel in `sources`, which are .deb files and directories, and record the kernel
-    under `name`. Modules for this kernel are built with the compiler of `suite`. A kernel that was
-    added earlier under the same name is replaced."""
+    under `name`. Modules for this kernel are built with the compiler of `distro_suite`. A kernel
+    that was added earlier under the same name is replaced."""
     require_root("adding a kernel")
-    validate_added_kernel(name, sources, suite)
+    validate_added_kernel(name, sources, distro_suite)
     emulator = catalogue.load_kernel_entries()[0].qemu
-    entry = Entry(name, suite, ADDED, emulator, ADDED)
+    entry = Entry(name, distro_suite, ADDED, emulator, ADDED)
     cache.tag_cache_dir()
     with (
         cache.hold_cache_lock(unpack.get_build_lock_name(name)),
@@ -116,7 +119,7 @@ def add_kernel(name: str, sources: Sequence[Path], suite: str) -> Kernel:
             copy_kernel_folders(directory.resolve(), tree)
         release = find_kernel_release(tree)
         vmlinuz = str(unpack.find_vmlinuz(tree, release).relative_to(tree))
-        kernel = Kernel(name, suite, ADDED, release, release, vmlinuz)
+        kernel = Kernel(name, distro_suite, ADDED, release, release, vmlinuz)
         kernel.save_kernel_record(tree)
         (tree / ADDED_RECORD).write_text(json.dumps(asdict(entry)) + "\n")
     return kernel

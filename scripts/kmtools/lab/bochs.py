@@ -67,10 +67,10 @@ clock: sync=none
 SERIAL = "com{number}: enabled=1, mode=file, dev=/{logs}/{name}"
 
 
-def fetch_bochs(suite: str) -> Path:
+def fetch_bochs(distro_suite: str) -> Path:
     """Fetch and unpack Bochs and the programs that write its CD image, unless this was done before;
-    return the directory to which they were unpacked. `suite` is the Debian suite."""
-    return unpack.fetch_programs(suite, "bochs", PACKAGES)
+    return the directory to which they were unpacked. `distro_suite` is the Debian suite."""
+    return unpack.fetch_programs(distro_suite, "bochs", PACKAGES)
 
 
 @dataclass(frozen=True)
@@ -86,10 +86,10 @@ class Guest:
     serial: Sequence[Path]  # a file for each serial port, all in one directory
 
 
-def prepare_bochs_boot(suite: str, guest: Guest, scratch: Path) -> Emulator:
+def prepare_bochs_boot(distro_suite: str, guest: Guest, scratch: Path) -> Emulator:
     """Write the CD image and the settings of one boot to `scratch`; return Bochs with its command
-    line. `suite` is the Debian suite whose Bochs is used."""
-    tree = fetch_bochs(suite)
+    line. `distro_suite` is the Debian suite whose Bochs is used."""
+    tree = fetch_bochs(distro_suite)
     binds = [(scratch, WORK), (guest.serial[0].parent.resolve(), LOGS)]
     disc = scratch / "disc"
     disc.mkdir()

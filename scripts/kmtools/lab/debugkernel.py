@@ -24,7 +24,7 @@ from kmtools.lab.apt import PrivateApt, compare_package_versions, print_step
 from kmtools.lab.catalogue import UPSTREAM, Entry, Kernel, find_unpacked_kernel
 from kmtools.lab.unpack import (
     BUILD_TOOLS,
-    ensure_suite_tree,
+    ensure_suite_tree_is_unpacked,
     get_suite_dir,
     hold_fetch_lock,
     is_qemu_unpacked,
@@ -113,7 +113,7 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
             if unpacked and compare_package_versions(version, unpacked.version) <= 0:
                 return unpacked
             tools = [*KERNEL_BUILD_TOOLS, *(CLANG_TOOLS if clang else ())]
-            ensure_suite_tree(apt, suite, apt.list_packages_with_dependencies(tools))
+            ensure_suite_tree_is_unpacked(apt, suite, apt.list_packages_with_dependencies(tools))
             tree = stack.enter_context(replace_kernel_tree(entry))
             unpack_packages(apt.download_packages([entry.image]), tree)
             _unpack_source(tree)

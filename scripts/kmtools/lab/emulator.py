@@ -47,17 +47,17 @@ class Share:
         ]
 
 
-def choose_qemu_of_suite(suite: str) -> Emulator:
-    """Return the QEMU of the Debian suite `suite`, which the column qemu of kernels.txt names. If
-    the environment variable KMARKERS_QEMU has the path of a QEMU, return that QEMU instead."""
+def choose_qemu_of_suite(distro_suite: str) -> Emulator:
+    """Return the QEMU of a Debian suite, which the column qemu of kernels.txt names. If the
+    environment variable KMARKERS_QEMU has the path of a QEMU, return that QEMU instead."""
     override = os.environ.get("KMARKERS_QEMU")
     if override:
         return _make_qemu_emulator((override,), {})
-    tree = get_qemu_dir(suite)
+    tree = get_qemu_dir(distro_suite)
     if not tree.is_dir():
         raise UnableError(
-            f"the QEMU of {suite} is not unpacked; run: scripts/kmarkers lab fetch KERNEL, where"
-            f" kernels.txt lists KERNEL with the QEMU of {suite}"
+            f"the QEMU of {distro_suite} is not unpacked; run: scripts/kmarkers lab fetch KERNEL,"
+            f" where kernels.txt lists KERNEL with the QEMU of {distro_suite}"
         )
     # QEMU runs with the dynamic linker and the libraries that were unpacked with it.
     libraries = tree / "usr/lib/x86_64-linux-gnu"

@@ -15,7 +15,7 @@ from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
 from kmtools.lab.catalogue import Entry, Kernel
 
 
-def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
+def ensure_kernel_is_unpacked(entry: Entry, update: bool = False) -> Kernel:
     """Fetch or build a kernel, its compiler and its QEMU, unless they are unpacked. With `update`,
     a newer version replaces an unpacked kernel. Return the kernel."""
     if entry.role == catalogue.ADDED:
@@ -27,7 +27,7 @@ def ensure_kernel(entry: Entry, update: bool = False) -> Kernel:
         return kernel
     require_root(f"{work} a kernel")
     with cache.hold_cache_lock(unpack.get_build_lock_name(entry.name)):
-        unpack.ensure_qemu(entry)
+        unpack.ensure_qemu_is_unpacked(entry)
         # Look again: another process may have unpacked the kernel while this process waited.
         kernel = part.find_complete_kernel(entry)
         if kernel is None or update:
@@ -50,7 +50,7 @@ def fetch_kernels(kernel_names: list[str], update: bool = False) -> None:
         part = debugkernel if entry.fragments else unpack
         before = part.find_complete_kernel(entry)
         started = time.monotonic()
-        kernel = ensure_kernel(entry, update)
+        kernel = ensure_kernel_is_unpacked(entry, update)
         said = f"{kernel.name}: {kernel.release} ({kernel.version}) is unpacked"
         if kernel != before:
             size = capture_output(["du", "-sm", get_cache_dir()]).stdout.split()[0]

@@ -139,7 +139,7 @@ def boot_guest(request: Request, show: Callable[[str], None] | None = None) -> R
         scratch = Path(name)
         archive = scratch / "initramfs"
         additions = [*request.additions, *write_guest_etc_files(request, scratch)]
-        files = _prepare_boot_files(request, kernel, scratch)
+        files = _make_boot_files(request, kernel, scratch)
         try:
             initramfs.write_initramfs(archive, request.job, files.modules, additions)
         except OSError as error:
@@ -276,7 +276,7 @@ def _list_requested_modules(request: Request) -> list[Path]:
     return found
 
 
-def _prepare_boot_files(request: Request, kernel: Kernel, scratch: Path) -> BootFiles:
+def _make_boot_files(request: Request, kernel: Kernel, scratch: Path) -> BootFiles:
     """Return the files for a boot: the kernel, the modules, and firmware for Secure Boot."""
     files = BootFiles(kernel.image, _list_requested_modules(request))
     if not request.secure_boot:

@@ -64,15 +64,15 @@ class BootFiles:
     options: list[str] = field(default_factory=list)
 
 
-def fetch_firmware(suite: str) -> Path:
+def fetch_firmware(distro_suite: str) -> Path:
     """Fetch the firmware and the signing tools of a Debian suite, if they are missing; return the
     directory to which they were unpacked."""
-    return unpack.fetch_programs(suite, "secureboot", PACKAGES)
+    return unpack.fetch_programs(distro_suite, "secureboot", PACKAGES)
 
 
 def prepare_secure_boot(
     kernel: Kernel,
-    suite: str,
+    distro_suite: str,
     files: BootFiles,
     scratch: Path,
     log: Path,
@@ -82,7 +82,7 @@ def prepare_secure_boot(
     """Make firmware variables that trust a signing key. Return copies of the kernel and the
     modules, signed if `signed` is True. The signing key is a new one or, if `key` is given, DKMS's
     key in the directory `key`. The output of the programs is written to `log`."""
-    tree = fetch_firmware(suite)
+    tree = fetch_firmware(distro_suite)
     work = scratch / "secure-boot"
     (work / "modules").mkdir(parents=True)
     image = shutil.copyfile(files.image, work / "kernel")

@@ -134,7 +134,7 @@ def run_guest_shell(request: Request, folders: Sequence[Path] = ()) -> Result:
 def _build_and_run_guest_shell(request: Request, folders: Sequence[Path]) -> Result:
     """Build the modules, boot a kernel, and connect a shell in the guest to this terminal."""
     entry = catalogue.find_kernel_entry(request.kernel)
-    kernel = kernels.ensure_kernel(entry)
+    kernel = kernels.ensure_kernel_is_unpacked(entry)
     print_next_step("building the modules, which takes minutes the first time, else seconds")
     with show_compilation_progress(build.get_object_dir(entry.name, ROOT)):
         if build_kmarkers_modules(entry.name):

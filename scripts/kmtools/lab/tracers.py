@@ -16,11 +16,11 @@ TRACERS = {"trace-cmd": "trace-cmd", "perf": "linux-perf", "bpftrace": "bpftrace
 TRACERS_MEMORY = 2048
 
 
-def fetch_tracers(suite: str) -> tuple[dict[Path, str], list[str]]:
+def fetch_tracers(distro_suite: str) -> tuple[dict[Path, str], list[str]]:
     """Return the tracers with their libraries as additions to an initramfs, and a reason for each
     tracer that is missing."""
     try:
-        tree = unpack.fetch_programs(suite, "tracers", list(TRACERS.values()))
+        tree = unpack.fetch_programs(distro_suite, "tracers", list(TRACERS.values()))
     except FetchError as error:
         return {}, [f"tracers: {error}"]
     files: dict[Path, str] = {}

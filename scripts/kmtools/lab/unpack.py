@@ -60,15 +60,15 @@ LOADER = "/lib64/ld-linux-x86-64.so.2"
 LIBRARY = re.compile(r"^\s*(?:\S+ => )?(/\S+) \(0x", re.M)
 
 
-def get_suite_dir(suite: str) -> Path:
+def get_suite_dir(distro_suite: str) -> Path:
     """Return the directory to which packages of a Debian or Ubuntu suite are unpacked, among them
     the compiler."""
-    return get_cache_dir() / "suites" / suite
+    return get_cache_dir() / "suites" / distro_suite
 
 
-def get_qemu_dir(suite: str) -> Path:
+def get_qemu_dir(distro_suite: str) -> Path:
     """Return the directory to which the QEMU of a Debian suite is unpacked."""
-    return get_cache_dir() / "qemu" / suite
+    return get_cache_dir() / "qemu" / distro_suite
 
 
 def get_build_lock_name(kernel: str) -> str:
@@ -87,7 +87,7 @@ def hold_fetch_lock(needed_bytes: int) -> Iterator[None]:
         yield
 
 
-def ensure_qemu(entry: Entry) -> None:
+def ensure_qemu_is_unpacked(entry: Entry) -> None:
     """Fetch the QEMU that boots a kernel, unless it is unpacked."""
     if is_qemu_unpacked(entry):
         return
@@ -167,7 +167,7 @@ def _unpack_candidate(apt: PrivateApt, entry: Entry, candidate: Candidate) -> Ke
     )
     own = [name for name in closure if name.startswith(KERNEL_PREFIXES)]
     debs = apt.download_packages(sorted({*own, *image}))
-    ensure_suite_tree(apt, apt.suite, [name for name in closure if name not in own])
+    ensure_suite_tree_is_unpacked(apt, apt.suite, [name for name in closure if name not in own])
 
     print_step(f"{entry.name}: unpacking {candidate.package} {candidate.version}")
     with replace_kernel_tree(entry) as tree:
@@ -202,7 +202,7 @@ def find_vmlinuz(tree: Path, release: str) -> Path:
     raise NotOnMirrorError(f"the packages of kernel {release} have no vmlinuz")
 
 
-def ensure_suite_tree(apt: PrivateApt, name: str, packages: list[str]) -> None:
+def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str]) -> None:
     """Unpack `packages` of a Debian or Ubuntu suite into the tree `name`, unless this tree has all
     of them already."""
     tree = get_suite_dir(name)
@@ -237,14 +237,14 @@ def _add_missing_chroot_files(tree: Path) -> None:
         null.chmod(0o666)
 
 
-def _fetch_qemu(suite: str) -> None:
+def _fetch_qemu(distro_suite: str) -> None:
     """Download and unpack the QEMU of a suite."""
-    print_step(f"QEMU: looking for the newest version in {suite}")
-    apt = PrivateApt(suite)
+    print_step(f"QEMU: looking for the newest version in {distro_suite}")
+    apt = PrivateApt(distro_suite)
     apt.update_package_lists()
     debs = apt.download_packages(apt.list_packages_with_dependencies(["qemu-system-x86"]))
-    print_step(f"QEMU: unpacking {len(debs)} packages of {suite}")
-    with replace_tree(get_qemu_dir(suite)) as tree:
+    print_step(f"QEMU: unpacking {len(debs)} packages of {distro_suite}")
+    with replace_tree(get_qemu_dir(distro_suite)) as tree:
         unpack_packages(debs, tree)
 
 
@@ -329,20 +329,20 @@ def _remove_incomplete_trees() -> None:
             shutil.rmtree(tree, ignore_errors=True)
 
 
-def fetch_programs(suite: str, tree_suffix: str, packages: Sequence[str]) -> Path:
+def fetch_programs(distro_suite: str, tree_suffix: str, packages: Sequence[str]) -> Path:
     """Fetch and unpack packages of a Debian or Ubuntu suite and their dependencies, unless the tree
     exists already; return the tree.
 
     The name of the tree is the suite, a dash and `tree_suffix`, such as "trixie-tracers".
     """
-    name = f"{suite}-{tree_suffix}"
+    name = f"{distro_suite}-{tree_suffix}"
     tree = get_suite_dir(name)
     if not tree.is_dir():
         require_root("unpacking programs")
         with hold_cache_lock("fetch"):
-            apt = PrivateApt(suite)
+            apt = PrivateApt(distro_suite)
             apt.update_package_lists()
-            ensure_suite_tree(apt, name, apt.list_packages_with_dependencies(packages))
+            ensure_suite_tree_is_unpacked(apt, name, apt.list_packages_with_dependencies(packages))
     return tree
 
 

@@ -96,7 +96,7 @@ IGNORED = {
 }
 
 
-def ensure_checkpatch() -> Path:
+def ensure_checkpatch_is_extracted() -> Path:
     """Return the path of checkpatch.pl. If the file is missing, extract it first."""
     tree = get_cache_dir() / "checkpatch"
     script = tree / FILES[0]

@@ -17,7 +17,7 @@ from kmtools.base.processes import capture_output
 from kmtools.lab import catalogue, kernels, unpack
 from kmtools.lab.apt import PrivateApt
 from kmtools.lab.build import get_object_dir, run_kbuild, update_source_copy
-from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree, hold_fetch_lock
+from kmtools.lab.unpack import BUILD_TOOLS, ensure_suite_tree_is_unpacked, hold_fetch_lock
 from kmtools.lint import checkpatch, layers, names
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -87,7 +87,7 @@ def run_linter_program(command: Sequence[object], tool: str) -> list[str]:
 
 def run_checkpatch(tree: Sources) -> list[str]:
     """Run the kernel's checkpatch.pl on every C file; return a line for each fault."""
-    script = checkpatch.ensure_checkpatch()
+    script = checkpatch.ensure_checkpatch_is_extracted()
     found = []
     with tempfile.NamedTemporaryFile() as typedefs:
         paths = tree.list_with_suffix(".c", ".h")
@@ -96,11 +96,11 @@ def run_checkpatch(tree: Sources) -> list[str]:
     return found
 
 
-def prepare_lint_kernel() -> catalogue.Kernel:
+def unpack_lint_kernel() -> catalogue.Kernel:
     """Return the default test kernel with a build environment that contains sparse and perl. If the
     environment is missing, unpack it first."""
     entry = catalogue.find_kernel_entry(catalogue.get_default_kernel_name())
-    kernel = kernels.ensure_kernel(entry)
+    kernel = kernels.ensure_kernel_is_unpacked(entry)
     suite = f"{entry.suite}-lint"
     if not unpack.get_suite_dir(suite).is_dir():
         require_root("unpacking sparse")
@@ -110,7 +110,7 @@ def prepare_lint_kernel() -> catalogue.Kernel:
             headers = f"linux-headers-{kernel.release}"
             closure = apt.list_packages_with_dependencies([headers, *BUILD_TOOLS, *LINT_TOOLS])
             own = [name for name in closure if name.startswith(unpack.KERNEL_PREFIXES)]
-            ensure_suite_tree(apt, suite, [name for name in closure if name not in own])
+            ensure_suite_tree_is_unpacked(apt, suite, [name for name in closure if name not in own])
     return replace(kernel, suite=suite)
 
 
@@ -121,7 +121,7 @@ def collect_build_warnings(make_args: list[str], anew: bool = False) -> list[str
         shutil.rmtree(
             get_object_dir(catalogue.get_default_kernel_name(), ROOT, "lint"), ignore_errors=True
         )
-    kernel = prepare_lint_kernel()
+    kernel = unpack_lint_kernel()
     objects = get_object_dir(kernel.name, ROOT, "lint")
     update_source_copy(ROOT, objects)
     with tempfile.TemporaryDirectory() as scratch:

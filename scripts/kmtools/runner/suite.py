@@ -192,11 +192,11 @@ class SuitePool:
     def __init__(self, suites: Sequence[Suite], history: History) -> None:
         awaited = {suite.after for suite in suites}
 
-        def make_key(suite: Suite) -> tuple[bool, float]:
+        def make_sort_key(suite: Suite) -> tuple[bool, float]:
             seconds = history.estimate_suite_seconds(suite.name, suite.usual)
             return suite.name not in awaited, -seconds
 
-        self._suites = sorted(suites, key=make_key)
+        self._suites = sorted(suites, key=make_sort_key)
         self._history = history
         # The state of each suite, in the memory that the two processes share.
         self._states = multiprocessing.get_context("fork").Array("b", [FREE] * len(suites))

@@ -221,6 +221,6 @@ def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel or, if no
     kernel is requested, for KERNEL."""
-    return testkernel.select_suites(
+    return testkernel.make_named_suites_for_kernel(
         replace(suite_request, kernel=suite_request.kernel or KERNEL), names, make_cet_suites
     )

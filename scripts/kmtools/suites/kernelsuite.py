@@ -18,7 +18,7 @@ from kmtools.lab import catalogue, chroot, emulator, symbols, triage, userspace
 from kmtools.lab.apt import FetchError
 from kmtools.lab.build import build_modules, get_object_dir, make_stripped_copies
 from kmtools.lab.catalogue import Entry
-from kmtools.lab.kernels import ensure_kernel
+from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request, boot_guest
 from kmtools.lab.result import LOOK_LOG, Result, print_boot_failure
 from kmtools.runner import ktap, least, registry
@@ -151,7 +151,7 @@ def make_boot_obstacle_finder(kernel: str) -> Callable[[], str]:
         if found := chroot.find_chroot_obstacle():
             return found
         try:
-            ensure_kernel(catalogue.find_kernel_entry(kernel))
+            ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel))
         except FetchError as error:
             return f"kernel {kernel} is missing and cannot be fetched: {error}"
         return ""
@@ -300,7 +300,7 @@ def build_boot_and_test(
     results to `outcome`, and write the logs to the directory `out`. Run each list of suites in
     `suite_lists` in a boot of its own. Without such lists, run all suites in one boot."""
     entry = catalogue.find_kernel_entry(outcome.kernel)
-    kernel = ensure_kernel(entry)
+    kernel = ensure_kernel_is_unpacked(entry)
     outcome.version, outcome.release = kernel.version, kernel.release
     outcome.qemu = emulator.choose_qemu_of_suite(entry.qemu).version
     outcome.may_take = SLOW_DEBUG_SECONDS if entry.debug_kinds else SLOW_SECONDS

@@ -177,7 +177,7 @@ def judge_load_times(times: dict[str, float]) -> bool:
 def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
     """Build the modules, boot a kernel that loads and unloads each of them `turns` times, and judge
     the times."""
-    kernels.ensure_kernel(catalogue.find_kernel_entry(kernel))
+    kernels.ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel))
     WORK.mkdir(parents=True, exist_ok=True)
     request = Request(
         kernel=kernel,

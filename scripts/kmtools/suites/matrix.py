@@ -16,7 +16,7 @@ from pathlib import Path
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import align_table
 from kmtools.lab import catalogue
-from kmtools.lab.kernels import ensure_kernel
+from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.runner import registry
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -141,7 +141,7 @@ def read_results_of_this_version(kernel: str) -> KernelResults:
     """Return the published results of a kernel. Raise FailedError if they are results of another
     version of the kernel."""
     published = kernelpage.read_published_results()[kernel]
-    version = ensure_kernel(catalogue.find_kernel_entry(kernel)).version
+    version = ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel)).version
     if published.version != version:
         raise FailedError(
             f"kernel {kernel} has version {version}, but published results of version"

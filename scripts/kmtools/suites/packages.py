@@ -25,7 +25,7 @@ from kmtools.base.paths import ROOT, list_sources, read_version
 from kmtools.lab import bareroot, cache, catalogue, unpack
 from kmtools.lab.bareroot import Root
 from kmtools.lab.catalogue import Entry
-from kmtools.lab.kernels import ensure_kernel
+from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request
 from kmtools.lab.tracers import TRACERS_MEMORY
 from kmtools.runner import ktap
@@ -166,7 +166,7 @@ def boot_and_load_packaged_modules(root: Root, suite: str, boot_name: str, log: 
     entry, record = find_release_kernel(suite, boot_name), modules / "release"
     if not record.is_file():
         return Tally(failed=[f"boot {boot_name}: DKMS built no modules for the kernel"])
-    kernel, release = ensure_kernel(entry), record.read_text().strip()
+    kernel, release = ensure_kernel_is_unpacked(entry), record.read_text().strip()
     if kernel.release != release:
         why = f"the test kernel is {kernel.release}, the headers are for {release}: "
         advice = f"run scripts/kmarkers lab fetch --update {entry.name}"

@@ -26,7 +26,7 @@ from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import format_duration
 from kmtools.lab import bochs, catalogue
-from kmtools.lab.kernels import ensure_kernel
+from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request
 from kmtools.lab.result import print_boot_failure
 from kmtools.runner import ktap
@@ -179,7 +179,7 @@ def format_processors_section(combinations: Sequence[Combination], results: Resu
 
 def build_processor_test_modules(kernel: str) -> Tally:
     """Build the modules and tests for a kernel."""
-    ensure_kernel(catalogue.find_kernel_entry(kernel))
+    ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel))
     LOGS.mkdir(parents=True, exist_ok=True)
     return kernelsuite.build_modules_and_kmlive(
         kernel, kernelsuite.MODULES / kernel, LOGS / f"build-{kernel}.log"

@@ -16,7 +16,7 @@ from pathlib import Path
 from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue, unpack
 from kmtools.lab.catalogue import Kernel
-from kmtools.lab.kernels import ensure_kernel
+from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -86,7 +86,7 @@ def make_ssh_request(kernel: str, modules: Path, scratch: Path, key: Path, port:
     for name, text in files.items():
         (scratch / name).write_text(text)
     driver = copy_network_driver(
-        ensure_kernel(catalogue.find_kernel_entry(kernel)), scratch / "e1000.ko"
+        ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel)), scratch / "e1000.ko"
     )
     return Request(
         kernel=kernel,
@@ -146,4 +146,4 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
 
 def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel."""
-    return testkernel.select_suites(suite_request, names, make_target_suites)
+    return testkernel.make_named_suites_for_kernel(suite_request, names, make_target_suites)

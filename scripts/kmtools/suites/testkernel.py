@@ -147,7 +147,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
     return found
 
 
-def select_suites(
+def make_named_suites_for_kernel(
     suite_request: SuiteRequest,
     names: Sequence[str],
     make_kernel_suites: Callable[[str, Path], Sequence[Suite]],
