@@ -67,7 +67,7 @@ def test_failed_build_prints_the_packages_to_install(checkout: Path) -> None:
     (checkout / "bin/make").write_text("#!/bin/sh\nexit 1\n")
     done = start_bench(checkout, 0)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "building needs packages: apt-get install gcc make" in done.stderr
+    assert "cannot be built without packages: apt-get install gcc make" in done.stderr
 
 
 @pytest.mark.parametrize(

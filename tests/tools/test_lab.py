@@ -323,7 +323,7 @@ def test_unpacked_qemu_is_started_with_its_own_libraries(
 
     monkeypatch.setattr(emulator, "capture_output", record_version_request)
     if not override:
-        with pytest.raises(UnableError, match=r"^the emulator of sid is not unpacked; fetch"):
+        with pytest.raises(UnableError, match=r"^the QEMU of sid is not unpacked; run"):
             emulator.choose_qemu_of_suite("sid")
         tree.mkdir(parents=True)
     libraries = f"{tree}/lib/x86_64-linux-gnu"

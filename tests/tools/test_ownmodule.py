@@ -63,9 +63,9 @@ def test_resumed_run_requires_the_same_module(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--module", ""), "'' is no folder with a Kbuild file"),
-        (("--module", "/no/such"), "'/no/such' is no folder with a Kbuild file"),
-        (("--module", "/etc"), "'/etc' is no folder with a Kbuild file"),
+        (("--module", ""), "'' is not a folder with a Kbuild file"),
+        (("--module", "/no/such"), "'/no/such' is not a folder with a Kbuild file"),
+        (("--module", "/etc"), "'/etc' is not a folder with a Kbuild file"),
         (("--module", "{mine}", "--tiers", "native"), "native is not measured with --module; "),
         (("--module", "{mine}", "--host"), "metal is not measured with --module: load the module"),
         (("--module", "{mine}", "--program", "/bin/true"), "not allowed with argument --module"),

@@ -145,7 +145,7 @@ def test_control_words_of_the_kernel_are_no_benchmark_names(tmp_path: Path, word
     ("words", "said"),
     [
         (("--program", "/no/such"), "'/no/such' is not an executable program"),
-        (("--program", "/etc/passwd"), "'/etc/passwd' is no program"),
+        (("--program", "/etc/passwd"), "'/etc/passwd' is not an executable program"),
         (
             ("--program", "/bin/true", "--tiers", "vm"),
             "vm is not measured with --program; choose from nat",
