@@ -87,8 +87,8 @@ class Cpu:
             return self.saved_int3_address
         before, at = self.memory_bytes
         # The byte before the saved pointer is not an int3, or cannot be read. The int3 is at the
-        # saved pointer in two cases: the byte at the pointer is an int3, or it can be read and the
-        # byte before it cannot.
+        # saved pointer in two cases: the byte at the pointer is an int3, or only the byte at the
+        # pointer can be read.
         return self.saved_int3_address + (
             at == BREAKPOINT or (before == UNREADABLE and at != UNREADABLE)
         )

@@ -130,7 +130,7 @@ def inject_nmis(path: Path, rate: float, status: Path) -> AbstractContextManager
         while not (status.is_file() and status.stat().st_size):
             if stop_event.wait(0.1):
                 return
-        # QEMU may exit at any time, and then the connection fails.
+        # Ignore errors of the connection, because QEMU may exit at any time.
         with (
             contextlib.suppress(MonitorError, OSError),
             contextlib.closing(Monitor(path)) as monitor,

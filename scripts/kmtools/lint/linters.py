@@ -189,7 +189,7 @@ def find_unlicensed_files(tree: Sources) -> list[str]:
     return found
 
 
-# The linters by name. Each takes the source files, and returns a line for each fault.
+# The linters by name. Each linter takes the source files, and returns a line for each fault.
 TOOLS: dict[str, Callable[[Sources], list[str]]] = {
     "compat": find_forbidden_version_checks,
     "licence": find_unlicensed_files,

@@ -18,7 +18,7 @@ SILENT = re.compile(
     r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|^[ \t]*#(?:\\\n|[^\n])*",
     re.S | re.M,
 )
-# A function body: an opening and a closing brace in the first column, and all in between.
+# A function body: from an opening brace to a closing brace, both in the first column.
 BODY = re.compile(r"^\{\n.*?^\}", re.S | re.M)
 # The beginning of a statement that find_statement_edits() does not delete: a declaration, a keyword
 # such as return, or a call that prints a message or makes a check.
