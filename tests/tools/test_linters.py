@@ -237,7 +237,7 @@ def test_linters_print_to_the_terminal_if_lint_is_named(
 
     monkeypatch.setattr(linters, "run_linters", record_linter_names)
     request = SuiteRequest(form, options={"tools": tools})
-    (suite,) = linters.make_requested_suites(request, ["lint"])
+    (suite,) = linters.make_requested_lint_suites(request, ["lint"])
     assert (suite.name, suite.what, suite.loud) == ("lint", what, loud)
     assert suite.run(tmp_path / "log") == Tally(1)
     assert calls == [tools.replace(",", " ").split()]

@@ -550,7 +550,7 @@ def run_in_fake_guests(
     request = SuiteRequest("named", "6.1", {"missing": "1"})
 
     def run_matrix() -> Tally:
-        (suite,) = matrix.make_requested_suites(request, ["matrix"])
+        (suite,) = matrix.make_requested_matrix_suites(request, ["matrix"])
         return suite.run(kernelpage.STORE.with_suffix(".log"))
 
     return seen, run_matrix

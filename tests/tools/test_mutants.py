@@ -118,7 +118,7 @@ def test_failure_of_unchanged_code_fails_the_check_of_mutants(
     monkeypatch.setattr(mutants, "run_mutants", raise_mutant_error)
     monkeypatch.setattr(suite, "LOGS", tmp_path)
     request = SuiteRequest(options={"mutants": "sdt-no-index"})
-    (asked,) = mutants.make_requested_suites(request, ["mutants"])
+    (asked,) = mutants.make_requested_mutant_suites(request, ["mutants"])
     tally = suite.run_suite(asked, History(tmp_path / "times.json"))
     assert tally.failed == ["tests fail with the unchanged code: one"]
     assert not tally.skipped

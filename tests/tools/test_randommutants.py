@@ -724,18 +724,18 @@ def test_first_failed_result_ends_the_job(tmp_path: Path) -> None:
 def test_options_select_random_mutants() -> None:
     """With an option for random mutants, random mutants replace the mutants chosen by hand. An
     unknown value of `where` is refused."""
-    (suite,) = randommutants.make_requested_suites(
+    (suite,) = randommutants.make_requested_random_mutant_suites(
         SuiteRequest(options={"random": "5", "seed": "1", "where": "native,python"}), ["mutants"]
     )
     assert (suite.name, suite.what[:2]) == ("mutants-random", "5 ")
     for name, value in (("seed", "3"), ("where", "python")):
         request = SuiteRequest(options={name: value})
-        (suite,) = randommutants.make_requested_suites(request, ["mutants"])
+        (suite,) = randommutants.make_requested_random_mutant_suites(request, ["mutants"])
         assert suite.name == "mutants-random"
-    (by_hand,) = randommutants.make_requested_suites(SuiteRequest(), ["mutants"])
+    (by_hand,) = randommutants.make_requested_random_mutant_suites(SuiteRequest(), ["mutants"])
     assert by_hand.name == "mutants"
     with pytest.raises(UnableError, match="nowhere"):
-        randommutants.make_requested_suites(
+        randommutants.make_requested_random_mutant_suites(
             SuiteRequest(options={"random": "5", "where": "nowhere"}), ["mutants"]
         )
 

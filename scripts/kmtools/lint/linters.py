@@ -235,7 +235,7 @@ def run_linters(linters: Iterable[str] = ()) -> Tally:
     return total
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_lint_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which runs the requested linters. If the user named the tests to
     run, the linters print to the terminal, otherwise to the log."""
     tools = suite_request.get_option_choices("tools", tuple(TOOLS))

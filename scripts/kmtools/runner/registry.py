@@ -153,7 +153,7 @@ def read_first_comment_sentence(script: Path) -> str:
 
 def list_guest_tests() -> Iterator[Test]:
     """Yield a test for each suite that check.sh runs."""
-    make = "kmtools.suites.testkernel:make_requested_suites"
+    make = "kmtools.suites.testkernel:make_requested_test_kernel_suites"
     for name in (name for names in read_suite_names_by_guest() for name in names):
         what = read_first_comment_sentence(GUEST_SUITES / f"{name}.sh")
         sets = "full" if name in LONG else "short full"

@@ -174,7 +174,7 @@ def make_tracer_suites(kernel: str, modules: Path) -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_boot_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel. The
     suites of COEXIST run after all other suites, with nothing in parallel: otherwise these suites
     would exceed the time limit of their guests."""

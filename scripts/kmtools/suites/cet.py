@@ -218,7 +218,7 @@ def make_cet_suites(kernel: str, modules: Path) -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_cet_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel or, if no
     kernel is requested, for KERNEL."""
     return testkernel.make_named_suites_for_kernel(

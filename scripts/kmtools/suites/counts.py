@@ -322,7 +322,7 @@ def count_entry_instructions(kernel: str, modules: Path, log: Path) -> Tally:
     return kernelsuite.run_job(request, log)
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_count_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return the two suites of this file for the requested kernel: one compares the instruction
     counts of two boots, the other counts the instructions of switching recorded functions (built
     with entry.mk)."""

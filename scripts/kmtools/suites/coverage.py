@@ -125,7 +125,7 @@ def measure_coverage(list_unexecuted: bool) -> bool:
     return print_coverage(collect_line_execution_counts(), list_unexecuted) >= REQUIRED
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_coverage_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which measures line coverage in user space. With the option
     `missing`, the suite prints the lines that were not executed."""
 

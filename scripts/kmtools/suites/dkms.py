@@ -161,14 +161,14 @@ def build_and_load_dkms_packages(kernel_name: str, packages: Sequence[str], log:
     return tally
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_dkms_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a suite for the requested kernel or, if no kernel is requested, for each kernel of
     KERNELS."""
 
     packages = suite_request.get_option_words("packages")
 
     def find_dkms_obstacle(kernel: str) -> str:
-        return fresh.find_root_obstacle() or kernelsuite.make_boot_obstacle_finder(kernel)()
+        return fresh.find_debian_root_obstacle() or kernelsuite.make_boot_obstacle_finder(kernel)()
 
     return [
         Suite(

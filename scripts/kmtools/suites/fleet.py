@@ -107,7 +107,7 @@ def judge_fleet_comparison(run_count: int) -> bool:
     return cost.is_within_limits
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_fleet_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which compares as many runs as the option `runs` says."""
     count = suite_request.get_option_number("runs", 10000)
 

@@ -369,7 +369,7 @@ def run_make_native_in_root(suite: str) -> Tally:
         return session.tally
 
 
-def find_root_obstacle() -> str:
+def find_debian_root_obstacle() -> str:
     """Return the reason why the root directory of a minimal Debian system cannot be made on this
     machine, with the remedy; else ""."""
     if os.geteuid() != 0:
@@ -385,12 +385,14 @@ def make_ci_suites() -> list[Suite]:
     bench = partial(run_readme_in_root, "bookworm", False, True, ["bench"], {"QUICK": "1"})
     what = "make bench in a minimal Debian 12"
     return [
-        Suite("fresh-bench", make_run_with_output_in_log(bench), what, find_root_obstacle, 140),
+        Suite(
+            "fresh-bench", make_run_with_output_in_log(bench), what, find_debian_root_obstacle, 140
+        ),
         Suite(
             "fresh-native",
             make_run_with_output_in_log(partial(run_make_native_in_root, "trixie")),
             "make native in a minimal Debian 13",
-            find_root_obstacle,
+            find_debian_root_obstacle,
             60,
         ),
     ]
@@ -415,7 +417,7 @@ def publish_times_in_contributing_md() -> None:
     replace_times_table(TIMES_PAGE, WORK / "times.json", SUITES)
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_fresh_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`."""
     found = [suite for suite in make_ci_suites() if suite.name in names]
     if "fresh" not in names:
@@ -439,4 +441,7 @@ def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> 
         return total
 
     what = "the README's commands in minimal Debian systems"
-    return [*found, Suite("fresh", run_readme_commands, what, find_root_obstacle, 3600, loud=True)]
+    return [
+        *found,
+        Suite("fresh", run_readme_commands, what, find_debian_root_obstacle, 3600, loud=True),
+    ]

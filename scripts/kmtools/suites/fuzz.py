@@ -73,7 +73,7 @@ def build_and_run_fuzz_targets(targets: Sequence[str], seconds: int) -> Tally:
     return total
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_fuzz_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which runs the requested fuzz targets."""
     targets = suite_request.get_option_choices("targets", TARGETS) or list(TARGETS)
     # For libFuzzer, 0 seconds means no limit.

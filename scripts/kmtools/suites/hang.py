@@ -96,6 +96,6 @@ def make_hang_suites(kernel: str, modules: Path) -> list[Suite]:
     return [Suite(f"hang-{kernel}", partial(boot_hung_guests, kernel, modules), what, obstacle, 65)]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_hang_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel."""
     return testkernel.make_named_suites_for_kernel(suite_request, names, make_hang_suites)

@@ -352,7 +352,7 @@ def judge_and_log_published_results(log: Path) -> Tally:
     return tally
 
 
-def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_kernel_page_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, named names[0], which checks the published results."""
 
     def explain_missing_git_history() -> str:

@@ -285,6 +285,6 @@ def make_kvm_suites(kernel: str, modules: Path) -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_kvm_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel."""
     return testkernel.make_named_suites_for_kernel(suite_request, names, make_kvm_suites)

@@ -196,7 +196,7 @@ def measure_load_times(kernel: str, files: int, sites: int, turns: int) -> bool:
     return judge_load_times(compute_median_times(result.status.splitlines()))
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_many_file_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which measures the load times of a module of many files in the
     requested kernel."""
     kernel = testkernel.choose_kernel(suite_request)

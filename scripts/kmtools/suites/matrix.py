@@ -173,7 +173,7 @@ def run_suites_in_kernel(
     return outcome.tally
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_matrix_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return a suite for each kernel that the tests `names` select:
 
     - `gates`: all kernels with the role "gates", except the requested or default kernel;

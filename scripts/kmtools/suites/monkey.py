@@ -58,7 +58,7 @@ def make_monkey_suite(kernel: str, name: str, seconds: int, seed: int) -> Suite:
     )
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_monkey_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`. The default seed of the random
     commands is the current time."""
     seed = suite_request.get_option_number("seed", int(time.time()))

@@ -432,7 +432,7 @@ def select_mutants(names: Sequence[str], no_kernel: bool) -> list[Mutant]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_mutant_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which runs the requested mutants."""
     wanted = select_mutants(
         suite_request.get_option_words("mutants"), suite_request.is_option_set("no_kernel")

@@ -153,7 +153,7 @@ def make_long_suites() -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_native_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`: in the short form if the short set
     of tests is requested, else in the long form."""
     return [

@@ -82,7 +82,9 @@ def make_module_suites(kernel: str, modules: Path) -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_own_module_suites(
+    suite_request: SuiteRequest, names: Sequence[str]
+) -> list[Suite]:
     """Return a list of the suite of this file, for the requested kernel; empty if `names` does not
     have the name of this suite."""
     return testkernel.make_named_suites_for_kernel(suite_request, names, make_module_suites)

@@ -207,7 +207,7 @@ def run_package_tests(suite: str, log: Path) -> Tally:
 def find_packages_obstacle(suite: str) -> str:
     """Return the reason why this machine cannot test the packages in a Debian release, with the
     remedy; "" if this machine can."""
-    if why := fresh.find_root_obstacle():
+    if why := fresh.find_debian_root_obstacle():
         return why
     if shutil.which("dh_dkms") is None:
         return "packages cannot be built: run scripts/setup --packages"
@@ -228,6 +228,6 @@ def make_package_suites(debian_suites: Iterable[str]) -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_package_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a suite for each requested Debian release, by default for all releases of SUITES."""
     return make_package_suites(suite_request.get_option_choices("root", SUITES) or SUITES)

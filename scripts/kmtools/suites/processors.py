@@ -276,7 +276,7 @@ def publish_processor_results() -> None:
     print(f"{kernelpage.PAGE.name}: the section '{TITLE}' is written")
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_processor_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which tests the requested combinations."""
     kernels = [suite_request.kernel] if suite_request.kernel else []
     numbers = [parse_positive_int(word) for word in suite_request.get_option_words("numbers")]

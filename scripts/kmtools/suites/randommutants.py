@@ -574,11 +574,13 @@ def make_random_suite(suite_request: SuiteRequest) -> Suite:
     )
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_random_mutant_suites(
+    suite_request: SuiteRequest, names: Sequence[str]
+) -> list[Suite]:
     """Return the requested suites: a suite of hand-chosen mutants and a suite of random mutants. If
     the option random, where or seed is given, return only the suite of random mutants."""
     chosen = any(suite_request.get_option_text(name) for name in ("random", "where", "seed"))
     wanted = "mutants-random" in names or chosen
     by_hand = "mutants" in names and not chosen
-    found = mutants.make_requested_suites(suite_request, names) if by_hand else []
+    found = mutants.make_requested_mutant_suites(suite_request, names) if by_hand else []
     return [*found, *([make_random_suite(suite_request)] if wanted else [])]

@@ -105,7 +105,7 @@ def run_model_checker_on_variants(log: Path) -> Tally:
     return Tally(int(passed[-1]) if passed else 0, failed)
 
 
-def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_script_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`."""
     pytest = partial(find_python_module_obstacle, "pytest", "python3-pytest")
     what = "the HTML report in a browser on three screens, and time and memory for a large report"

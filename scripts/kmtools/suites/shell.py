@@ -214,7 +214,7 @@ def make_shell_suites(kernel: str) -> list[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_shell_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, for the requested kernel. This suite does not wait until modules
     are built, because `lab shell` builds modules itself."""
     return make_shell_suites(testkernel.choose_kernel(suite_request))

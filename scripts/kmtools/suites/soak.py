@@ -144,7 +144,7 @@ def make_soak_suites(kernel: str, modules: Path, seconds: int) -> list[Suite]:
     return [faults, soak]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_soak_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel."""
     some = partial(make_soak_suites, seconds=suite_request.get_option_number("seconds", SECONDS))
     return testkernel.make_named_suites_for_kernel(suite_request, names, some)

@@ -144,6 +144,6 @@ def make_target_suites(kernel: str, modules: Path) -> Sequence[Suite]:
     ]
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_target_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return the suites of this file whose names are in `names`, for the requested kernel."""
     return testkernel.make_named_suites_for_kernel(suite_request, names, make_target_suites)

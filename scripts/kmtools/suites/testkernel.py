@@ -124,7 +124,9 @@ def sum_suite_seconds(names: Iterable[str]) -> float:
     return sum(registry.get_usual_suite_seconds(name) for name in names)
 
 
-def make_requested_suites(suite_request: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_test_kernel_suites(
+    suite_request: SuiteRequest, names: Sequence[str]
+) -> list[Suite]:
     """Return the suites of this file for the requested kernel: one suite for each guest, and the
     suite `alarm` if `names` has it. Each guest runs some of the other suites in `names`."""
     kernel = choose_kernel(suite_request)

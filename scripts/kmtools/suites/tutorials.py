@@ -208,7 +208,7 @@ def run_tutorial(page: Path, log: Path) -> Tally:
     return tally
 
 
-def make_requested_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
+def make_requested_tutorial_suites(_: SuiteRequest, names: Sequence[str]) -> list[Suite]:
     """Return a suite for each tutorial in Documentation/tutorials."""
     return [
         Suite(

@@ -61,7 +61,7 @@ def compare_usdt_programs(programs: Sequence[str]) -> Tally:
         return session.tally
 
 
-def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
+def make_requested_usdt_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which builds and compares the requested programs with USDT
     probes."""
     programs = suite_request.get_option_choices("programs", PROGRAMS) or list(PROGRAMS)
@@ -71,7 +71,7 @@ def make_requested_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list
             "usdt",
             make_run_with_output_in_log(partial(compare_usdt_programs, programs)),
             what,
-            fresh.find_root_obstacle,
+            fresh.find_debian_root_obstacle,
             1500,
         )
     ]
