@@ -233,7 +233,7 @@ def test_aa_refuses_options_below_one(
     """Numbers below 1 are refused before anything is measured."""
     monkeypatch.setattr(aa, "judge_clone_runs", None)
     assert main(["check", "aa", "-o", "=".join(words)]) == 2
-    assert f"{words[0]}: '{words[1]}' is no whole number above 0" in capsys.readouterr().err
+    assert f"{words[0]}: '{words[1]}' is not a whole number above 0" in capsys.readouterr().err
 
 
 def test_aa_prints_the_message_of_a_failed_run(

@@ -134,8 +134,11 @@ def test_output_to_a_pipe_has_100_columns_without_columns_variable(
         (OSError(errno.EXDEV, "Cross-device", "/a", None, "/b"), "/b: Cross-device"),
         (OSError(errno.EIO, "I/O error"), "I/O error"),
         (OSError("odd"), "odd"),
-        (OSError(errno.ENOSPC, "Full", "/a"), "/a: Full; make room and run the command again"),
-        (OSError(errno.EDQUOT, "Quota"), "Quota; make room and run the command again"),
+        (
+            OSError(errno.ENOSPC, "Full", "/a"),
+            "/a: Full; free disk space and run the command again",
+        ),
+        (OSError(errno.EDQUOT, "Quota"), "Quota; free disk space and run the command again"),
         (
             subprocess.CalledProcessError(3, ["tar", Path("x"), "7"], "", " bad \n"),
             "exit code 3 of tar x 7: bad",
@@ -154,7 +157,7 @@ def test_positive_whole_number_is_parsed(given: str, number: int) -> None:
 
 @pytest.mark.parametrize("given", ["", "0", "00", "-1", "+1", "1.5", "1e3", "٣", "x"])
 def test_text_that_is_no_positive_whole_number_is_refused(given: str) -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="is no whole number above 0"):
+    with pytest.raises(argparse.ArgumentTypeError, match="is not a whole number above 0"):
         parse_positive_int(given)
 
 
@@ -162,7 +165,9 @@ def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr("os.geteuid", lambda: 0)
     require_root("unpacking")
     monkeypatch.setattr("os.geteuid", lambda: 1)
-    with pytest.raises(UnableError, match=r"^unpacking needs root \(.*\); run it with sudo$"):
+    with pytest.raises(
+        UnableError, match=r"^unpacking needs root \(.*\); run the command with sudo$"
+    ):
         require_root("unpacking")
 
 
@@ -181,9 +186,9 @@ def test_require_root_raises_for_other_users(monkeypatch: pytest.MonkeyPatch) ->
         (float("inf"), float, "is Infinity, not a number"),
         ("b", "a", "is \"b\", not 'a'"),
         ("c", ("a", None), "is \"c\", not 'a' or null"),
-        (None, str, "is null, not a text"),
+        (None, str, "is null, not a string"),
         ("x" * 60, int, f'is "{"x" * 39}, not a whole number'),
-        ({}, [int], "is {}, not a list"),
+        ({}, [int], "is {}, not an array"),
         ([], {"a": int}, "is [], not an object"),
         ({}, {"a": int}, "a is missing"),
         ({"a": "x"}, {"a": int}, 'a is "x", not a whole number'),
@@ -323,7 +328,7 @@ def test_error_outside_a_checkout_says_how_to_get_a_checkout(
     with pytest.raises(UnableError) as raised:
         paths.require_checkout()
     told = str(raised.value)
-    assert told.startswith(f"{tmp_path} is no checkout of kmarkers: clone kmarkers, and run")
+    assert told.startswith(f"{tmp_path} is not a checkout of kmarkers: clone kmarkers, and run")
     assert told.endswith(f"in the clone; {readme} says where from" if packaged else "in the clone")
     (tmp_path / "kernels.txt").touch()
     paths.require_checkout()

@@ -120,7 +120,7 @@ def test_running_kernel_is_measured_with_the_modules_of_this_tree(
     assert f"make bench-host RESUME={run.name}\n" in said
     why = "insmod: cannot insert x.ko"
     assert f"bench: running loop 3/8\n{why}\n" in said
-    assert f"metal not measured: the benchmark in the running kernel failed: {why}\n" in said
+    assert f"metal not measured: measuring in the running kernel failed: {why}\n" in said
     running_kernel.failing = 0
     assert machine.run_bench("--host", "--resume", run.name) == 0
     live = "getppid-quiet getppid-pressure macro-ping macro-hackbench"
@@ -140,7 +140,7 @@ def test_reason_of_a_refusal_in_the_running_kernel_is_printed(
     running_kernel.failing = 1
     running_kernel.lines = ["a", "bench: not measured: no benchmark matches", "b"]
     assert machine.run_bench("--host", "--tiers", "metal") == 1
-    why = "the benchmark in the running kernel failed: no benchmark matches\n"
+    why = "measuring in the running kernel failed: no benchmark matches\n"
     assert f"bench: metal not measured: {why}" in capsys.readouterr().err
 
 
@@ -191,7 +191,7 @@ def test_missing_module_is_reported_before_the_running_kernel_is_measured(
 
 
 def test_all_tiers_are_tried_if_packages_cannot_be_installed(machine: Machine) -> None:
-    machine.trouble["packages"] = FailedError("setting up failed: exit code 1")
+    machine.trouble["packages"] = FailedError("installing packages failed: exit code 1")
     assert machine.run_bench() == 0
     assert {"fetch", "vm", "icount"} <= {*machine.done}
 

@@ -171,7 +171,7 @@ def test_full_disk_during_collect_loses_no_samples(
     monkeypatch.setattr(collect, "write_run_files", fail_with_full_disk)
     assert machine.run_bench() == 1
     said = capsys.readouterr().err
-    assert "No space left on device; make room" in said
+    assert "No space left on device; free disk space" in said
     (run,) = machine.list_runs()
     assert (run / "raw" / "native" / "loop.csv").is_file()
     assert f"make bench RESUME={run.name}" in said
@@ -195,7 +195,10 @@ def test_full_disk_during_measurement_keeps_complete_samples(
     assert machine.run_bench() == 1
     (run,) = machine.list_runs()
     said = capsys.readouterr().err
-    assert "make room and run the command again" in said and f"make bench RESUME={run.name}" in said
+    assert (
+        "free disk space and run the command again" in said
+        and f"make bench RESUME={run.name}" in said
+    )
     monkeypatch.setattr(benchrun, "write_file_atomically", whole)
     machine.trouble.clear()
     assert machine.run_bench("--resume", run.name) == 0
@@ -275,7 +278,7 @@ def test_resuming_an_unknown_or_broken_run_is_refused(
     assert machine.run_bench() == 0
     (run,) = machine.list_runs()
     assert machine.run_bench("--resume", "19991231T235959Z") == 2
-    assert f"there are: {run.name}\n" in capsys.readouterr().err
+    assert f"the latest runs are: {run.name}\n" in capsys.readouterr().err
     (run / "run.json").write_text("{")
     assert machine.run_bench("--resume", run.name) == 2
     assert "run.json cannot be used" in capsys.readouterr().err
@@ -372,12 +375,12 @@ def test_missing_tiers_have_a_reason_and_a_command(
 
 def test_newest_five_runs_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(benchrun, "LOCAL", tmp_path)
-    with pytest.raises(UnableError, match=r"is missing; there are: none$"):
+    with pytest.raises(UnableError, match=r"is missing; the latest runs are: none$"):
         benchrun.find_run_folder("x")
     for number in range(1, 8):
         (tmp_path / str(number)).mkdir()
         (tmp_path / str(number) / "run.json").touch()
     (tmp_path / "latest").symlink_to("7")
-    with pytest.raises(UnableError, match=r"there are: 3, 4, 5, 6, 7$"):
+    with pytest.raises(UnableError, match=r"the latest runs are: 3, 4, 5, 6, 7$"):
         benchrun.find_run_folder("x")
     assert benchrun.find_run_folder("latest") == benchrun.find_run_folder(str(tmp_path / "7"))

@@ -200,9 +200,7 @@ def test_a_row_with_a_small_buffer_has_a_caveat(
     capsys.readouterr()
     assert main(["table", str(run)]) == 0
     table = capsys.readouterr().out
-    caveat = (
-        "its buffer has 128 MiB, 1.3 times the last-level cache of 96 MiB: part of it is in the"
-    )
+    caveat = "its buffer has 128 MiB, 1.3 times the last-level cache of 96 MiB: part of the"
     texts = table, (run / "report.html").read_text(), (run / "summary.json").read_text()
     assert [text.count(caveat) for text in texts] == ([1, 1, 1] if buffer == 128 else [0, 0, 0])
     noted = [line.split()[0] for line in table.splitlines() if line.endswith("[1]")]

@@ -59,7 +59,7 @@ def make_raising_function(error: BaseException) -> Callable[[], int | None]:
         (
             make_raising_function(OSError(28, "No space left", "/a")),
             2,
-            "/a: No space left; make room",
+            "/a: No space left; free disk space",
         ),
         (
             make_raising_function(subprocess.CalledProcessError(3, ["tar"], "", "bad")),
@@ -136,7 +136,7 @@ def test_missing_run_directory_is_reported(
     gone = str(tmp_path / "gone")
     folders = {"compare": [gone, reference], "compare .": [reference, gone]}.get(words, [gone])
     assert cli.main([*words.removesuffix(" .").split(), *folders]) == 2
-    assert capsys.readouterr().err.endswith(f": {gone}: there is no such folder of a run\n")
+    assert capsys.readouterr().err.endswith(f": {gone}: the folder of the run does not exist\n")
     assert not Path(gone).exists()
 
 
@@ -245,7 +245,7 @@ def test_installed_command_uses_the_current_checkout(tmp_path: Path) -> None:
     assert run_installed_command(tmp_path, "--help").returncode == 0
     lost = run_installed_command(tmp_path, "lab", "list")
     assert lost.returncode == 2
-    assert lost.stderr.startswith(f"lab list: {tmp_path} is no checkout of kmarkers: clone km")
+    assert lost.stderr.startswith(f"lab list: {tmp_path} is not a checkout of kmarkers: clone km")
     found = run_installed_command(ROOT / "tests" / "tools", "check", "--help")
     assert found.returncode == 0 and "PATTERN" in found.stdout
 

@@ -475,9 +475,7 @@ def test_missing_program_to_measure_sizes_of_sites_is_named(
     monkeypatch.setenv("PATH", str(tmp_path))
     assert main(["sites"]) == UNABLE
     said = capsys.readouterr().err
-    assert (
-        said.startswith("sites: sizes of sites need gcc and objdump: ") and f"'{missing}'" in said
-    )
+    assert said.startswith("sites: gcc and objdump are needed ") and f"'{missing}'" in said
 
 
 def test_command_sites_prints_a_table_of_sizes(

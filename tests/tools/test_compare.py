@@ -438,10 +438,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
     ),
     "unit": (
         make_line_edit(9, lambda s: s.replace("TSC cycles", "ns")),
-        ":9: unit is 'ns', not 'TSC",
+        ":9: unit of 'loop' is 'ns', not 'TSC",
     ),
-    "value": (make_line_edit(7, lambda s: s.replace("TSC", "x,TSC")), ":7: 17 fields, not 16"),
-    "empty": (make_line_edit(5, lambda s: ""), "samples of native, and env.json has"),
+    "value": (make_line_edit(7, lambda s: s.replace("TSC", "x,TSC")), ":7: row has 17 fields, not 16"),
+    "empty": (make_line_edit(5, lambda s: ""), "samples of tier native, but env.json has"),
     "number": (
         make_line_edit(5, lambda s: s.replace(",loop,", ",loop,9")),
         ":5: layout is above 31",
@@ -477,7 +477,7 @@ def test_compare_refuses_a_run_without_samples(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["compare", str(tmp_path), str(tmp_path)]) == 1
-    assert "there are no samples; kmarkers collect makes them" in capsys.readouterr().err
+    assert "no such file; kmarkers collect writes this file" in capsys.readouterr().err
 
 
 def make_single_row_run(row: Row, **changed: object) -> list[Row]:

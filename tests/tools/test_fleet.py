@@ -118,9 +118,9 @@ def test_missing_slow_and_invalid_machines_are_reported(
     for said in (
         "dead: machine-dead: there is no run of it",
         "slow: machine-00006: its baselines cost 3 times the median of its group",
-        f"refused: machine-00007: {lying}:10: unit is 'ns', not 'TSC cycles' as of 'loop'",
+        f"refused: machine-00007: {lying}:10: unit of 'loop' is 'ns', not 'TSC cycles'",
         f"refused: machine-00008: {cut}:514: last line is incomplete (truncated?)",
-        f"refused: machine-00009: {short}: 510 samples of native, and env.json has 512",
+        f"refused: machine-00009: {short}: 510 samples of tier native, but env.json has 512",
         f"refused: machine-00010: {word}:3: value is not an integer: 'x",
         f"refused: machine-00011: {mixed}:3: env.json has no tier 'vm'",
         "refused: machine-00012: ",

@@ -20,4 +20,4 @@ def test_fuzz_refuses_an_unlimited_duration(
         monkeypatch.setenv("FUZZ_SECONDS", text)
     monkeypatch.setattr(fuzz, "build_fuzz_targets", None)
     assert main(["check", "fuzz", *words]) == 2
-    assert f"seconds: '{text}' is no whole number above 0" in capsys.readouterr().err
+    assert f"seconds: '{text}' is not a whole number above 0" in capsys.readouterr().err

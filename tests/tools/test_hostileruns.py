@@ -244,14 +244,14 @@ def test_fleet_refuses_a_duplicate_window(tmp_path: Path) -> None:
     lines[20] = lines[10]
     (run / "samples.csv").write_text("".join(lines))
     found = read_run_rows(run)
-    assert ":21: " in found.refused["x"] and "twice in a block" in found.refused["x"]
+    assert ":21: " in found.refused["x"] and "has two windows of" in found.refused["x"]
 
 
 def test_fleet_refuses_a_block_with_two_layouts_or_processes(tmp_path: Path) -> None:
     (run,) = manyruns.write_runs(tmp_path, 1)
     change_line(run, (6, "7"))
     found = read_run_rows(run)
-    assert "changes layout or process" in found.refused["x"]
+    assert "has windows of several layouts" in found.refused["x"]
 
 
 def test_fleet_reads_runs_of_schema_1(tmp_path: Path) -> None:
@@ -322,4 +322,4 @@ def test_date_of_a_wrong_clock_is_corrected_and_reported(
     text = file.read_text()
     assert (f"date={said}\n" in text and "clock_said" not in text) is right
     assert (f"clock_said={said}\n" in text and f"date={now[:14]}" in text) is not right
-    assert (f"its clock shows {said}" in capsys.readouterr().err) is not right
+    assert (f"the clock of that machine shows {said}" in capsys.readouterr().err) is not right

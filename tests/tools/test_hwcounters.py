@@ -67,16 +67,16 @@ def test_counts_are_merged_in_the_order_of_the_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", ":1: its columns are not benchmark,"),
-        ("benchmark,variant\n", ":1: its columns are not benchmark,"),
-        (f"{HEAD}\nempty-loop,none,cycles,3\n", ":2: 4 fields, not 5 (truncated?)"),
-        (f"{HEAD}\nempty-loop,none,cycles,many,1\n", ":2: not a number: 'many'"),
-        (f"{HEAD}\nempty-loop,none,cycles,nan,1\n", ":2: not a number: 'nan'"),
+        ("", ":1: the columns are not benchmark,"),
+        ("benchmark,variant\n", ":1: the columns are not benchmark,"),
+        (f"{HEAD}\nempty-loop,none,cycles,3\n", ":2: the row has 4 fields, not 5 (truncated?)"),
+        (f"{HEAD}\nempty-loop,none,cycles,many,1\n", ":2: 'many' is not a finite number"),
+        (f"{HEAD}\nempty-loop,none,cycles,nan,1\n", ":2: 'nan' is not a finite number"),
         (f"{HEAD}\nempty-loop,none,cycles,3,2\n", ":2: share is '2', not between 0 and 1"),
         (f"{HEAD}\na,b,c,3,1\na,b,d,3,-0.1\n", ":3: share is '-0.1', not between 0 and 1"),
-        (f"{HEAD}\na,b,c,inf,1\n", ":2: not a number: 'inf'"),
-        (f"{HEAD}\na,b,c,3,1,1\n", ":2: 6 fields, not 5 (truncated?)"),
-        ("\x00\n", ":1: its columns are not "),
+        (f"{HEAD}\na,b,c,inf,1\n", ":2: 'inf' is not a finite number"),
+        (f"{HEAD}\na,b,c,3,1,1\n", ":2: the row has 6 fields, not 5 (truncated?)"),
+        ("\x00\n", ":1: the columns are not "),
     ],
 )
 def test_invalid_counter_file_is_reported(tmp_path: Path, text: str, said: str) -> None:
@@ -103,5 +103,5 @@ def test_unreadable_counter_file_is_named(tmp_path: Path) -> None:
     "wrong", ["x", [1], [["a", "b", "c", "many", 1]], {"a": 1}, [["a", "b", "c", 10**400, 1]]]
 )
 def test_invalid_counter_entry_is_reported(wrong: object) -> None:
-    with pytest.raises(RunError, match=r"env\.json: counters holds"):
+    with pytest.raises(RunError, match=r"env\.json: invalid entry in counters"):
         hwcounters.parse_counter_entries(wrong)

@@ -830,7 +830,9 @@ def test_full_disk_is_reported_before_the_boot(
         raise OSError(errno.ENOSPC, "Full", str(archive))
 
     monkeypatch.setattr("kmtools.lab.initramfs.write_initramfs", fail_to_write_initramfs)
-    with pytest.raises(UnableError, match=r"^cannot write (.*/initramfs): \1: Full; make room "):
+    with pytest.raises(
+        UnableError, match=r"^cannot write (.*/initramfs): \1: Full; free disk space "
+    ):
         boot_with_fake_qemu(laboratory, "finish 0")
 
 

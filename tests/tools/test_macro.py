@@ -132,7 +132,7 @@ def test_second_label_is_refused_within_a_boot(
     assert "boot next: lock" in capsys.readouterr().out
     before = file.read_bytes()
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 2
-    assert "this boot was recorded as lock" in capsys.readouterr().err
+    assert "this boot has times with the label lock" in capsys.readouterr().err
     assert file.read_bytes() == before
     boot.write_text("two\n")
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0

@@ -241,7 +241,7 @@ def test_changed_measured_command_needs_a_new_label(
     assert main(make_macro_command(command_dir, on, off, *words, "true")) == 0
     before = (command_dir / "t").read_bytes()
     assert main(make_macro_command(command_dir, on, off, *words, "true", "2")) == 2
-    assert "one was recorded in" in capsys.readouterr().err
+    assert "label one was recorded in" in capsys.readouterr().err
     assert (command_dir / "t").read_bytes() == before
 
 
@@ -334,7 +334,7 @@ def test_missing_numpy_is_reported_before_anything_is_measured(
         (
             lambda on, off: ["--on", on, "--off", off, "--", "sh", "-c", "exit 5"],
             1,
-            "sh -c exit 5: exit code 5; its time is not recorded. Run it by hand",
+            "sh -c exit 5: exit code 5; its time is not recorded. Run the command",
         ),
         (lambda on, off: ["--on", on, "--off", off, "--", "/no/such"], 2, "/no/such: No such file"),
     ],
@@ -424,10 +424,10 @@ def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals)
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("a,1,6.1,1.0,1,on,x,y", "round 1 of a has not one time in each state"),
-        ("a,1,6.1,1.0,0,on,x,y", "t:2: not label,"),
-        ("a,1,6.1,1.0,1,half,x,y", "t:2: not label,"),
-        ("a,1,6.1,1.0,1,on,x", "t:2: not label,"),
+        ("a,1,6.1,1.0,1,on,x,y", "round 1 of a must have one time in each state"),
+        ("a,1,6.1,1.0,0,on,x,y", "t:2: invalid value for the columns label,"),
+        ("a,1,6.1,1.0,1,half,x,y", "t:2: invalid value for the columns label,"),
+        ("a,1,6.1,1.0,1,on,x", "t:2: invalid value for the columns label,"),
     ],
 )
 def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Path) -> None:
@@ -454,10 +454,14 @@ def test_rounds_are_numbered_per_boot_and_label() -> None:
         assert rounds.find_last_round(file, times, new, switches) == last
     with pytest.raises(UnableError) as refused:
         rounds.find_last_round(file, [own, replace(off, switch="halt it")], new, switches)
-    assert str(refused.value).startswith("a was recorded in t with --off 'halt it'; name the new")
+    assert str(refused.value).startswith(
+        "label a was recorded in t with --off 'halt it'; name the new"
+    )
     with pytest.raises(UnableError) as refused:
         rounds.find_last_round(file, [off, replace(own, command="fly")], new, switches)
-    assert str(refused.value).startswith("a was recorded in t for fly; name the new measurement")
+    assert str(refused.value).startswith(
+        "label a was recorded in t for fly; name the new measurement"
+    )
 
 
 def test_times_are_written_in_microseconds_and_read_again(tmp_path: Path) -> None:
@@ -479,9 +483,9 @@ def test_times_are_written_in_microseconds_and_read_again(tmp_path: Path) -> Non
         with pytest.raises(FailedError, match="t:1: not a file of times"):
             macro.load_times(file)
     file.write_text(f"{','.join(macro.COLUMNS)}\n{lines[2]}\n{lines[2]}\n")
-    with pytest.raises(FailedError, match="round 1 of x has not one time in each state"):
+    with pytest.raises(FailedError, match="round 1 of x must have one time in each state"):
         macro.load_times(file)
     for seconds in ("0", "-1", "nan"):
         file.write_text(f"{lines[0]}\n{lines[1]}\nc,1,6.1,{seconds},,,,\n")
-        with pytest.raises(FailedError, match="t:3: a time is not above 0"):
+        with pytest.raises(FailedError, match="t:3: seconds is not above 0"):
             macro.load_times(file)

@@ -406,7 +406,10 @@ warning: the compiler differs from the one used to build the kernel
 
 OBSTACLES = [
     (UnableError("no room"), "no room"),
-    (OSError(errno.ENOSPC, "No space left", "/a", None, "/b"), "/b: No space left; make room"),
+    (
+        OSError(errno.ENOSPC, "No space left", "/a", None, "/b"),
+        "/b: No space left; free disk space",
+    ),
     (subprocess.CalledProcessError(2, ["tar", "-x"], "", "bad"), "exit code 2 of tar -x: bad"),
 ]
 

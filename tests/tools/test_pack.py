@@ -286,7 +286,10 @@ def test_pack_refuses_a_folder_that_is_no_run(
     samples.write_text(samples.read_text()[:-20])
     assert main(["pack", str(run)]) == BAD
     shown = capsys.readouterr()
-    assert "there is no such folder" in shown.err and "not the folder of a run" in shown.err
+    assert (
+        "the folder of the run does not exist" in shown.err
+        and "not the folder of a run" in shown.err
+    )
     assert "last line is incomplete" in shown.err
     assert shown.out == "" and [*Path().iterdir()] == []
 

@@ -224,7 +224,7 @@ def test_unknown_figures_parts_styles_and_runs_are_reported(
         capsys, str(run), "dormant-native:x"
     )
     assert "no such style file" in run_refused_plot(capsys, str(run), "--style", str(tmp_path))
-    assert "no such folder of a run" in run_refused_plot(capsys, str(tmp_path / "gone"))
+    assert "of the run does not exist" in run_refused_plot(capsys, str(tmp_path / "gone"))
     summary = json.loads((run / "summary.json").read_text())
     for tier, words in (("none", "no figure can be drawn"), ("icount", "no figure 'headline'")):
         for kind in ("results", "switching", "sites"):

@@ -360,7 +360,7 @@ def test_table_of_a_run_without_report_is_refused(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["table", str(tmp_path / "none")]) == 2
-    assert "no such folder" in capsys.readouterr().err
+    assert "the folder of the run does not exist" in capsys.readouterr().err
     for name in ("env.json", "samples.csv"):
         (tmp_path / name).symlink_to(run / name)
     assert main(["table", str(tmp_path)]) == 2

@@ -65,29 +65,29 @@ def test_a_raw_file_of_schema_1_is_read(tmp_path: Path) -> None:
 Spoil = Callable[[str], str]
 HEAD = ",".join(SAMPLE_COLUMNS)
 BROKEN: dict[str, tuple[Spoil, str]] = {
-    "newer schema": (lambda t: t.replace("=2", "=3", 1), ":1: schema 3, and 2 is the newest known"),
+    "newer schema": (lambda t: t.replace("=2", "=3", 1), ":1: schema 3 is unknown, the newest"),
     "no schema": (lambda t: t.split("\n", 1)[1], ":1: header of schema 1 lacks tsc, cycles"),
-    "old rows": (lambda t: t.replace(NEW[0], OLD[0]), ":3: 13 fields, not 16"),
+    "old rows": (lambda t: t.replace(NEW[0], OLD[0]), ":3: row has 13 fields, not 16"),
     "old header": (lambda t: t.replace(HEAD, f"tier,kernel,{OLD_HEAD}"), ":2: header of schema 2"),
     "missing column": (lambda t: t.replace(",unit", "", 1), ":2: header of schema 2 lacks unit"),
     "empty": (lambda t: "", ":1: header of schema 1 lacks tier"),
     "cut in a line": (lambda t: t[:-9], ":9: last line is incomplete (truncated?)"),
-    "cut at a line": (lambda t: "\n".join(t.split("\n")[:-2]) + "\n", "0 samples of icount"),
-    "empty line": (lambda t: t.replace(NEW[0], ""), ":3: 0 fields"),
+    "cut at a line": (lambda t: "\n".join(t.split("\n")[:-2]) + "\n", "0 samples of tier icount"),
+    "empty line": (lambda t: t.replace(NEW[0], ""), ":3: row has 0 fields"),
     "word": (lambda t: t.replace(",190,", ",many,"), ":4: value is not an integer: 'many'"),
     "fraction": (lambda t: t.replace(",190,", ",1.5,"), ":4: value is not an integer: '1.5'"),
     "no process": (lambda t: t.replace("k,2,", "k,0,"), ":4: process is below 1: 0"),
-    "unit": (lambda t: t.replace("TSC cycles", "ns", 1), ":3: unit is 'ns', not 'TSC cycles'"),
+    "unit": (lambda t: t.replace("TSC cycles", "ns", 1), ":3: unit of 'loop' is 'ns', not 'TSC"),
     "layout": (lambda t: t.replace("loop,1,3,", "loop,32,3,"), ":4: layout is above 31: 32"),
     "flag": (lambda t: t.replace("preempted|", "rubbish|"), ":4: flags is 'rubbish|migrated', not"),
-    "only a bar": (lambda t: t.replace("preempted|migrated", "|"), ":4: flags is '|', not nothing"),
+    "only a bar": (lambda t: t.replace("preempted|migrated", "|"), ":4: flags is '|', not empty"),
     "twice": (
         lambda t: t.replace(NEW[0], f"{NEW[0]}\n{NEW[0]}"),
-        ":4: none at 10 loops twice in a block",
+        ":4: variant none has two windows of 10 loops in a block",
     ),
     "emulated cycles": (
         lambda t: t.replace("44,instructions,", "44,instructions,9"),
-        ":9: core_cycles of an emulated CPU: 9",
+        ":9: core_cycles of an emulated CPU is not empty: 9",
     ),
     "unknown tier": (lambda t: t.replace("icount,k", "vm,k"), ":9: env.json has no tier 'vm'"),
     "bytes": (lambda t: t.replace("none", "n\udcff"), ": 'utf-8' codec can't decode"),
@@ -141,7 +141,8 @@ def test_largest_number_has_64_bits(tmp_path: Path) -> None:
 def test_tier_without_samples_is_reported(windows: int | None, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *NEW[:-1])
     tier = Tier(ICOUNT.tier, ICOUNT.kernel, ICOUNT.unit, True, {}, {}, windows)
-    said = f"samples.csv: 0 samples of icount, and env.json has {windows or 'it'} (truncated?)"
+    wanted = windows or "this tier"
+    said = f"samples.csv: 0 samples of tier icount, but env.json has {wanted} (truncated?)"
     with pytest.raises(RunError, match=re.escape(said)):
         read_samples(path, [NATIVE, tier])
 
@@ -155,7 +156,7 @@ def test_duplicate_window_in_a_raw_file_is_reported(tmp_path: Path) -> None:
     rows = [f"loop,none,loop,0,0,0,1,{loops},,{loops}0,ticks,," for loops in (10, 20, 10)]
     path = tmp_path / "loop.csv"
     write_lines(path, "# schema=2", ",".join(samples.RAW_COLUMNS), *rows)
-    with pytest.raises(RunError, match=re.escape(":5: none at 10 loops twice in a block")):
+    with pytest.raises(RunError, match=re.escape(":5: variant none has two windows of 10 loops")):
         collect.read_checked_samples(path, NATIVE)
 
 
@@ -242,7 +243,9 @@ def test_block_of_several_layouts_or_processes_is_reported(
     path = write_lines(tmp_path / "samples.csv", "# schema=2", HEAD, *rows)
     assert len(read_samples(path, [NATIVE])) == 2
     write_lines(path, "# schema=2", HEAD, *rows, row.format(process, "a", layout, 20))
-    with pytest.raises(RunError, match=r"csv:5: block 5 changes layout or process$"):
+    with pytest.raises(
+        RunError, match=r"csv:5: block 5 has windows of several layouts or processes$"
+    ):
         read_samples(path, [NATIVE])
 
 
@@ -266,7 +269,7 @@ def test_process_of_schema_1_follows_from_the_block(
     ((_, found),) = samples.read_raw_samples(path, tier, 1)
     assert (found.process, found.block) == (process, block)
     write_lines(path, OLD_HEAD, f"b,x,0,{block},0,1,10,100,,7,")
-    with pytest.raises(RunError, match=r"b\.csv:2: both tsc and instructions"):
+    with pytest.raises(RunError, match=r"b\.csv:2: tsc and instructions both have a value"):
         list(samples.read_raw_samples(path, tier, 1))
 
 

@@ -59,7 +59,7 @@ def test_debugfs_files_are_collected(tmp_path: Path) -> None:
         ("running x 1/2", "", "status says 'running x 1/2': the benchmarks have not ended"),
         ("idle", "", "the benchmarks have not ended"),
         ("done", "env", "load the modules and run the benchmarks, then run this"),
-        ("done", "empty-loop/samples", "no CSV files"),
+        ("done", "empty-loop/samples", "the folder holds no CSV files"),
     ],
 )
 def test_incomplete_debugfs_run_is_reported(
@@ -125,7 +125,7 @@ def test_endless_data_from_a_machine_is_refused(
     monkeypatch.setattr("kmtools.measure.fetch.SSH", ("sh", "-c", "exec cat /dev/zero"))
     monkeypatch.setattr("kmtools.measure.fetch.MOST_BYTES", 100_000)
     assert main(["collect", str(tmp_path / "run"), "--from=metal=ssh://liar"]) == 1
-    assert "ssh://liar: it sends more than 100000 bytes" in capsys.readouterr().err
+    assert "ssh://liar: the machine sent more than 100000 bytes" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -184,7 +184,7 @@ def test_archive_with_unexpected_names_is_refused(
 ) -> None:
     archive = make_sample_archive(tmp_path, lambda info: setattr(info, "name", name))
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
-    assert "is no file of samples" in capsys.readouterr().err
+    assert "is not a file of samples" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
 
@@ -196,7 +196,7 @@ def test_a_link_in_an_archive_is_refused(
 
     archive = make_sample_archive(tmp_path, change_to_symlink)
     assert main(["collect", str(tmp_path / "run"), f"--archive=native={archive}"]) == 1
-    assert "'env' is no file of samples" in capsys.readouterr().err
+    assert "'env' is not a file of samples" in capsys.readouterr().err
 
 
 def test_truncated_archive_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

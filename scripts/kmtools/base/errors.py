@@ -37,14 +37,14 @@ def explain_error(error: Exception) -> str:
     where = error.filename2 or error.filename
     said = f"{where}: {error.strerror}" if where else error.strerror or str(error)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        said += "; make room and run the command again"
+        said += "; free disk space and run the command again"
     return said
 
 
 def parse_positive_int(text: str) -> int:
     """Parse an integer of 1 or more; for the parameter `type` of argparse."""
     if not text.isascii() or not text.isdigit() or int(text) == 0:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return int(text)
 
 
@@ -52,4 +52,6 @@ def require_root(action: str) -> None:
     """Raise UnableError, with the name of the action that needs root, unless this process is
     root."""
     if os.geteuid() != 0:
-        raise UnableError(f"{action} needs root (device nodes and mounts); run it with sudo")
+        raise UnableError(
+            f"{action} needs root (device nodes and mounts); run the command with sudo"
+        )

@@ -10,10 +10,10 @@ from typing import Any
 
 from kmtools.base.errors import FailedError, explain_error
 
-# The names of JSON types in error messages, by Python type.
+# The name of each JSON type in error messages, by Python type.
 TYPE_NAMES = {
-    str: "a text", int: "a whole number", float: "a number", bool: "true or false",
-    dict: "an object", list: "a list", None: "null",
+    str: "a string", int: "a whole number", float: "a number", bool: "true or false",
+    dict: "an object", list: "an array", None: "null",
 }  # fmt: skip
 
 
@@ -31,8 +31,9 @@ def read_json(path: Path, shape: Any = Any) -> Any:
 
 
 def has_type(value: object, kind: object) -> bool:
-    """Return True if a value has the type `kind`; if `kind` is a text, return True if the value
-    equals this text. True, NaN and infinity are not numbers; an integer is accepted as a float."""
+    """Return True if a value has the type `kind`; if `kind` is a string, return True if the value
+    equals this string. True, NaN and infinity are not numbers; an integer is accepted as a
+    float."""
     if kind is Any or kind is None:
         return kind is Any or value is None
     if isinstance(kind, str) or isinstance(value, bool):
@@ -44,7 +45,7 @@ def has_type(value: object, kind: object) -> bool:
 
 def check_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape; raise FailedError if the value does not match. A shape is one
-    of four things: a type; a tuple of types or texts, of which one must match; a list with the
+    of four things: a type; a tuple of types or strings, of which one must match; a list with the
     shape of every item; a dictionary with the shape of each field. In a dictionary, a name that
     ends in ? is the name of a field that may be absent, and * stands for every field. The value may
     have further fields. `where` is the start of the error message: the file and the field that

@@ -45,10 +45,10 @@ def require_checkout() -> None:
     command, the message names README.Debian, which says how to get a checkout."""
     if not (ROOT / CATALOGUE).is_file():
         readme = OWN.parent / "doc" / "kmarkers" / "README.Debian"
-        where = f"; {readme} says where from" if readme.is_file() else ""
+        where = f"; {readme} names the repository" if readme.is_file() else ""
         raise UnableError(
-            f"{ROOT} is no checkout of kmarkers: clone kmarkers, and run the command in the clone"
-            f"{where}"
+            f"{ROOT} is not a checkout of kmarkers: clone kmarkers, and run the command in the"
+            f" clone{where}"
         )
 
 

@@ -219,7 +219,7 @@ class Bench:
             "1 to 2 minutes the first time",
         )
         with contextlib.suppress(FailedError):
-            run_measuring_step([ROOT / "scripts" / "setup", "--bench"], "setting up")
+            run_measuring_step([ROOT / "scripts" / "setup", "--bench"], "installing packages")
         importlib.invalidate_caches()
 
     def prepare_guest(self) -> None:
@@ -381,9 +381,9 @@ class Bench:
         macro = [one for one in chosen if one in MACRO]
         if self.run.plan.module or not patterns or not macro:
             return
-        why = f"{', '.join(macro)}: needs a test kernel under KVM, or make bench-host"
+        why = f"{', '.join(macro)}: measured only in a test kernel under KVM or by make bench-host"
         if macro == chosen:
-            raise UnableError(f"{why}; times of emulated programs mean nothing")
+            raise UnableError(f"{why}, because times of emulated programs mean nothing")
         self.print_step_line(f"not measured: {why}")
 
     def measure_metal(self) -> None:
@@ -454,7 +454,7 @@ class Bench:
             print(f"collect: {error}", file=sys.stderr)
             kept = self.run.rename_refused_samples(tier)
             self.record_unmeasured_tiers(
-                [tier], f"its samples cannot be used; they are kept in {kept}", failed=True
+                [tier], f"the samples in {kept} cannot be used", failed=True
             )
             return
         self.events.write_event("tier", tier=tier, measured=True)

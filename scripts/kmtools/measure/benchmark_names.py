@@ -65,14 +65,16 @@ def check_patterns_match(
     for one in benchmarks:
         if not any(fnmatchcase(name, one) for name in names):
             there = ", ".join(names)
-            raise UnableError(f"no benchmark in {where} matches {one!r}; there are {there}")
+            raise UnableError(
+                f"no benchmark in {where} matches {one!r}; the benchmarks are {there}"
+            )
     fit = {name: own for name, own in names.items() if matches_any_pattern(name, benchmarks)}
     for one in variants:
         every = dict.fromkeys(variant for own in fit.values() for variant in own)
         if not any(fnmatchcase(variant, one) for variant in every):
             whose = f" of {', '.join(fit)}" if benchmarks else ""
             there = ", ".join(every)
-            raise UnableError(f"no variant{whose} matches {one!r}; there are {there}")
+            raise UnableError(f"no variant{whose} matches {one!r}; the variants are {there}")
 
 
 def check_tier_patterns(

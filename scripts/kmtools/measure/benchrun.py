@@ -165,8 +165,8 @@ class Run:
             return
         if self.release and any(self.has_samples_of_tier(tier) for tier in ("vm", "icount")):
             raise UnableError(
-                f"kernel {self.plan.kernel} is {release} now, and run {self.path.name} has measured"
-                f" {self.release}; start a new run"
+                f"kernel {self.plan.kernel} has release {release} now, but run {self.path.name}"
+                f" measured release {self.release}; start a new run"
             )
         self.release = release
         self.write_record()
@@ -200,7 +200,9 @@ def find_run_folder(name: str) -> Path:
             return path.resolve()
     folders = {path.parent.resolve().name for path in LOCAL.glob(f"*/{RECORD}")}
     known = ", ".join(sorted(folders)[-5:]) or "none"
-    raise UnableError(f"no run {name!r} to resume: {RECORD} is missing; there are: {known}")
+    raise UnableError(
+        f"run {name!r} cannot be resumed: {RECORD} is missing; the latest runs are: {known}"
+    )
 
 
 def load_run(path: Path) -> Run:
@@ -212,7 +214,7 @@ def load_run(path: Path) -> Run:
         run.release = str(record["release"])
         run.obstacles = dict(record["obstacles"])
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UnableError(f"{path / RECORD} cannot be used: {error!r}") from None
+        raise UnableError(f"{path / RECORD} cannot be used: {error!r}; start a new run") from None
     return run
 
 

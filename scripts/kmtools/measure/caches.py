@@ -68,6 +68,6 @@ def describe_small_buffer(tier: Tier, benchmark: str, variant: str) -> str:
         return ""
     last = f"the last-level cache of {int(cache) // MIB} MiB"
     return (
-        f"its buffer has {int(buffer) // MIB} MiB, {times:.1f} times {last}: part of it is in the"
-        " cache, so memory would cost more"
+        f"its buffer has {int(buffer) // MIB} MiB, {times:.1f} times {last}: part of the buffer is"
+        " in the cache, so reads from memory would cost more"
     )

@@ -38,14 +38,14 @@ def parse_patterns(text: str) -> list[str]:
     found = text.split(",")
     for one in found:
         if not PATTERN.fullmatch(one):
-            raise argparse.ArgumentTypeError(f"{one!r} is no pattern of names such as marker-*")
+            raise argparse.ArgumentTypeError(f"{one!r} is not a pattern of names such as marker-*")
     return found
 
 
 def parse_whole_number(text: str, most: int, least: int) -> int:
     """Parse a whole number from `least` to `most`."""
     if not (text.isascii() and text.isdecimal() and least <= int(text) <= most):
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number from {least} to {most}")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from {least} to {most}")
     return int(text)
 
 
@@ -63,7 +63,7 @@ def parse_budget(text: str) -> int:
     """Parse a time limit such as 90, 90s, 5m or 1h; return seconds."""
     match = DURATION.fullmatch(text)
     if not match or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 90, 90s, 5m or 1h")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 90, 90s, 5m or 1h")
     return int(match[1]) * SECONDS[match[2]]
 
 
@@ -92,7 +92,8 @@ def select_matching_benchmarks(
             lines = list(islice(read_pipe_lines(process.stdout, lambda: until), MOST_LINES))
         except TimeoutError:
             raise UnableError(
-                f"{program} list does not end: its command line differs from that of kmbench"
+                f"{program} list still runs after {LIST_SECONDS} s: this program must accept the"
+                " same command line as kmbench"
             ) from None
         finally:
             process.kill()

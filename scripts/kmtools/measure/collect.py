@@ -61,7 +61,7 @@ def read_key_values(path: Path) -> dict[str, str]:
             continue
         key, separator, value = line.partition("=")
         if not separator or not key.strip():
-            raise RunError(f"{path}:{number}: not key=value: {line!r}")
+            raise RunError(f"{path}:{number}: line is not KEY=VALUE: {line!r}")
         values[key.strip()] = value.strip()
     return values
 
@@ -75,7 +75,7 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
     vm = read_json(file, dict) if file.exists() else {}
     kernel = env.get("kernel") or vm.get("release") or vm.get("kernel")
     if not kernel:
-        raise RunError(f"{path / 'env'}: no kernel= line")
+        raise RunError(f"{path / 'env'}: line kernel=RELEASE is missing")
     emulated = rundir.is_emulated(tier, env, vm)
     return rundir.Tier(tier, str(kernel), rundir.get_tier_unit(tier, emulated), emulated, env, vm)
 
@@ -103,28 +103,33 @@ def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> Non
         windows[block][sample.variant, sample.size] += 1
         last_line[block] = where
         if sample.loops and windows[block][sample.variant, sample.size] > 1:
-            raise RunError(f"{where}: {sample.variant} at {sample.loops} loops twice in a block")
+            raise RunError(
+                f"{where}: variant {sample.variant} has two windows of {sample.loops} loops in a"
+                " block"
+            )
         if layouts.setdefault(block, sample.layout) != sample.layout:
-            raise RunError(f"{where}: block {block} changes its layout")
+            raise RunError(f"{where}: block {block} has windows of several layouts")
     full: Counter[tuple[str, int]] = Counter()
     for seen in windows.values():
         full |= seen
     word = "loops" if rows[0][1].measured == LOOP else "sites"
     for block, seen in windows.items():
         for variant, size in sorted((full - seen).keys()):
-            lacks = f"block {block} lacks {variant} at {size} {word}"
+            lacks = f"block {block} lacks a window of {variant} with {size} {word}"
             raise RunError(f"{last_line[block]}: {lacks} (truncated?)")
     counts = Counter(variant for variant, _ in full)
     for variant in sorted({s.variant for _, s in rows if s.measured == LOOP}):
         if counts[variant] < 2:
-            raise RunError(f"{path}: {variant} ran at one loop count; a slope needs two")
+            raise RunError(
+                f"{path}: variant {variant} has only one loop count; a slope needs two loop counts"
+            )
 
 
 def read_checked_samples(path: Path, tier: rundir.Tier, process: int = 1) -> list[Sample]:
     """Read the raw CSV file `path` of one process, check it, and return its samples."""
     rows = list(samples.read_raw_samples(path, tier, process))
     if not rows:
-        raise RunError(f"{path}:2: no samples")
+        raise RunError(f"{path}:2: the file holds no samples")
     check_blocks_complete(rows, path)
     return [sample for _, sample in rows]
 
@@ -135,7 +140,7 @@ def append_process_samples(raw: RawDir, path: Path, process: int, blocks: Counte
     so that the block numbers of a process follow the numbers of earlier processes."""
     files = sorted(path.glob("*.csv"))
     if not files:
-        raise RunError(f"{path}: no CSV files")
+        raise RunError(f"{path}: the folder holds no CSV files")
     for file in files:
         first = blocks[file.stem]
         for sample in read_checked_samples(file, raw.tier, process):
@@ -160,7 +165,7 @@ class Reader:
         count = len(list(path.glob("process-*"))) if most_processes is None else most_processes
         parts = [path / f"process-{number}" for number in range(1, count + 1)] or [path]
         if count and list(path.glob("*.csv")):
-            raise RunError(f"{path}: CSV files both in it and in folders of processes")
+            raise RunError(f"{path}: this folder and its process-* folders both hold CSV files")
         tiers = [read_raw_tier(name, part) for part in parts]
         require_same_environment(tiers, parts)
         counted = disturbance.sum_disturbance_counters([tier.env for tier in tiers])
@@ -188,7 +193,8 @@ def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
         key = (raw.tier.tier, raw.tier.kernel)
         if key in seen:
             raise RunError(
-                f"{raw.path}: {key[0]} of {key[1]} a second time (the first is {seen[key]})"
+                f"{raw.path}: tier {key[0]} of kernel {key[1]} is also in {seen[key]}; give only"
+                " one of these folders"
             )
         seen[key] = raw.path
 
@@ -207,7 +213,7 @@ def describe_machine(raws: Sequence[RawDir], run: benchrun.Run | None = None) ->
         return describe_machine_of_run(run)
     names = {(one.get("cpu_model"), one.get("microcode")) for one in told}
     if len(names) > 1 or len(told) < len(raws):
-        raise RunError(f"{files[-1]}: the raw folders are of several machines")
+        raise RunError(f"{files[-1]}: the raw folders were measured on several machines")
     return hostenv.describe_other_machine(told[0])
 
 
@@ -292,7 +298,7 @@ def merge_run(
         )
     if not tier_folders and not own:
         rundir.require_run_folder(path)
-        raise RunError(f"{path}: holds no measured tier, and no --raw names one")
+        raise RunError(f"{path}: the run holds no measured tier; name a raw folder with --raw")
     if tier_folders:
         raws = [load_raw_folder(tier, raw) for tier, raw in tier_folders]
     else:

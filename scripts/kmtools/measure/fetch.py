@@ -66,7 +66,7 @@ def parse_sample_source(source: str) -> tuple[list[str], str]:
         raise UnableError(f"{source!r} names no host: {error}") from error
     # A name that begins with a hyphen would be an option of ssh.
     if not re.fullmatch(r"[\w.:][\w.:-]*", host) or (parts.username or "").startswith("-"):
-        raise UnableError(f"{source!r} names no host")
+        raise UnableError(f"{source!r} names no host; use ssh://[USER@]HOST[:PORT][/FOLDER]")
     user = [] if parts.username is None else ["-l", parts.username]
     port = [] if number is None else ["-p", str(number)]
     folder = parts.path if parts.path not in ("", "/") else DEBUGFS
@@ -85,7 +85,7 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
                 match = MEMBER.fullmatch(member.name)
                 size += member.size
                 if not match or not member.isreg() or size > MOST_BYTES:
-                    raise RunError(f"{name}: {member.name!r} is no file of samples")
+                    raise RunError(f"{name}: {member.name!r} is not a file of samples")
                 target = out / match[1]
                 target.parent.mkdir(parents=True, exist_ok=True)
                 content = archive.extractfile(member)
@@ -123,7 +123,8 @@ def correct_reported_date(file: Path, name: str, fresh: bool) -> None:
         if not right:
             lines[number] = f"date={now:%Y-%m-%dT%H:%M:%SZ}\nclock_said={told}"
             wrong = (
-                f"collect: {name}: its clock shows {told}; the run gets the date of this machine"
+                f"collect: {name}: the clock of that machine shows {told}; the run gets the date of"
+                " this machine"
             )
             print(escape_unprintable_chars(wrong), file=sys.stderr)
     file.write_text("\n".join([*lines, ""]), encoding="utf-8")
@@ -171,7 +172,7 @@ def fetch_from_source(source: str, out: Path) -> None:
     except FileNotFoundError as error:
         raise UnableError(f"{command[0]} is not installed") from error
     if len(content) > MOST_BYTES:
-        raise FailedError(f"{source}: it sends more than {MOST_BYTES} bytes")
+        raise FailedError(f"{source}: the machine sent more than {MOST_BYTES} bytes of samples")
     if code:
         raise FailedError(f"{source}: {said[-1] if said else f'exit code {code}'}")
     unpack_archive(BytesIO(content), source, out)

@@ -206,6 +206,6 @@ def measure_in_running_kernel(
     if code:
         print_to_stderr("\n".join(last_lines))
         why = [*last_lines, *refusals][-1] if last_lines else f"exit code {code}"
-        raise FailedError(f"the benchmark in the running kernel failed: {why}")
+        raise FailedError(f"measuring in the running kernel failed: {why}")
     append_text(partial / "env", more_env_lines)
     sync_and_rename_directory(partial, raw)

@@ -35,7 +35,7 @@ def parse_finite_number(text: str, where: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise RunError(f"{where}: not a number: {text!r}")
+        raise RunError(f"{where}: {text!r} is not a finite number")
     return value
 
 
@@ -53,11 +53,13 @@ def read_counted_events(path: Path) -> dict[Key, Counted]:
     except (UnicodeDecodeError, csv.Error) as error:
         raise RunError(f"{path}: {error}") from error
     if not rows or rows[0] != COLUMNS:
-        raise RunError(f"{path}:1: its columns are not {','.join(COLUMNS)}")
+        raise RunError(f"{path}:1: the columns are not {','.join(COLUMNS)}")
     for line, row in enumerate(rows[1:], 2):
         where = f"{path}:{line}"
         if len(row) != len(COLUMNS):
-            raise RunError(f"{where}: {len(row)} fields, not {len(COLUMNS)} (truncated?)")
+            raise RunError(
+                f"{where}: the row has {len(row)} fields, not {len(COLUMNS)} (truncated?)"
+            )
         share = parse_finite_number(row[4], where)
         if not 0 <= share <= 1:
             raise RunError(f"{where}: share is {row[4]!r}, not between 0 and 1")
@@ -99,5 +101,5 @@ def parse_counter_entries(entries: Any) -> dict[Key, Counted]:
                 raise ValueError(pair)
             found[str(benchmark), str(variant), str(counter)] = pair
         except (TypeError, ValueError, OverflowError) as error:
-            raise RunError(f"env.json: counters holds {value!r:.60}") from error
+            raise RunError(f"env.json: invalid entry in counters: {value!r:.60}") from error
     return found

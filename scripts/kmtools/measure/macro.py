@@ -68,22 +68,26 @@ def load_times(path: Path) -> list[CommandTime]:
     text = path.read_bytes().decode(errors="surrogateescape")
     lines = list(csv.reader(StringIO(text, newline="")))
     if not lines or lines[0] not in (COLUMNS, OLD_COLUMNS):
-        raise FailedError(f"{path}:1: not a file of times")
+        raise FailedError(f"{path}:1: not a file of times: the columns are not {','.join(COLUMNS)}")
     times = []
     for number, line in enumerate(lines[1:], 2):
         try:
             times.append(parse_time(line))
         except ValueError as error:
-            raise FailedError(f"{path}:{number}: not {','.join(lines[0])}") from error
+            raise FailedError(
+                f"{path}:{number}: invalid value for the columns {','.join(lines[0])}"
+            ) from error
         if not times[-1].seconds > 0:
-            raise FailedError(f"{path}:{number}: a time is not above 0")
+            raise FailedError(f"{path}:{number}: seconds is not above 0")
     states: dict[tuple[str, str, int], list[str]] = {}
     for one in times:
         if one.round:
             states.setdefault((one.label, one.boot, one.round), []).append(one.state)
     for (label, _, number), found in states.items():
         if sorted(found) != [OFF, ON]:
-            raise FailedError(f"{path}: round {number} of {label} has not one time in each state")
+            raise FailedError(
+                f"{path}: round {number} of {label} must have one time in each state, on and off"
+            )
     return times
 
 
@@ -112,7 +116,7 @@ def time_command(command: Sequence[str]) -> float:
     if done.returncode:
         raise FailedError(
             f"{' '.join(command)}: exit code {done.returncode}; its time is not recorded. "
-            "Run it by hand to see why"
+            "Run the command by hand to see why"
         )
     return perf_counter() - start
 
@@ -129,7 +133,9 @@ def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> l
     times, boot = load_times(path), read_boot_id()
     others = (one.label for one in times if one.boot == boot and not one.round)
     if other := next((other for other in others if other != label), ""):
-        raise UnableError(f"this boot was recorded as {other}; {label} needs a boot of its own")
+        raise UnableError(
+            f"this boot has times with the label {other}; reboot before you measure {label}"
+        )
     time_command(command)
     kernel = os.uname().release
     times += [CommandTime(label, boot, kernel, time_command(command)) for _ in range(runs)]

@@ -163,7 +163,8 @@ def run_kmbench(
         raise FailedError(f"kmbench failed: {why}")
     if not (partial / "env").is_file():
         raise FailedError(
-            f"{command[0]} left no samples: its command line differs from that of kmbench"
+            f"{command[0]} left no samples: this program must accept the same command line as"
+            " kmbench"
         )
     if disturbance.was_suspended(before, disturbance.read_disturbance_counters()):
         raise SuspendedError("the machine was suspended while kmbench measured")
@@ -177,7 +178,7 @@ def add_disturbances(env: Path, before: disturbance.CounterSnapshot, more_lines:
     try:
         text = env.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        why = "not text in UTF-8: the program does not write the files of kmbench"
+        why = "not text in UTF-8: the program must write the same files as kmbench"
         raise FailedError(f"{env}: {why}") from None
     match = CPU.search(text)
     found = disturbance.compute_disturbances(

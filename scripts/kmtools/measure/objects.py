@@ -122,7 +122,7 @@ def compile_site_form(form: str, copies: int, folder: Path) -> Path:
     source.write_text(HEAD + "\n".join(functions) + "\n", encoding="ascii")
     done = processes.capture_output(["gcc", *FLAGS, *INCLUDES, "-c", "-o", built, source])
     if done.returncode:
-        raise FailedError(f"{form} does not compile: {done.stderr.strip()}")
+        raise FailedError(f"site form {form} does not compile: {done.stderr.strip()}")
     return built
 
 
@@ -144,7 +144,7 @@ def count_bytes_before_return(built: Path) -> int:
     )
     found = RETURN.search(listed.stdout)
     if not found:
-        raise FailedError(f"{built.name}: no return in the function")
+        raise FailedError(f"{built.name}: function f0 has no return instruction")
     return int(found[1], 16)
 
 
@@ -187,7 +187,7 @@ def require_compiler_tools() -> None:
         processes.capture_output(["gcc", "--version"])
         processes.capture_output(["objdump", "--version"])
     except OSError as error:
-        raise UnableError(f"sizes of sites need gcc and objdump: {error}") from None
+        raise UnableError(f"gcc and objdump are needed to measure sites: {error}") from None
 
 
 def measure_all_site_forms() -> Iterator[Site]:

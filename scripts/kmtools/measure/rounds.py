@@ -85,13 +85,14 @@ def find_last_round(
     own = [one for one in times if one.round and one.label == label]
     if other := next((one for one in own if one.switch != switches[one.state]), None):
         raise UnableError(
-            f"{label} was recorded in {path} with --{other.state} {shlex.quote(other.switch)}; "
+            f"label {label} was recorded in {path} with --{other.state} "
+            f"{shlex.quote(other.switch)}; "
             "name the new measurement with --label, or give another file"
         )
     if other := next((one for one in own if one.command != new.command), None):
         raise UnableError(
-            f"{label} was recorded in {path} for {other.command}; name the new measurement with "
-            "--label, or give another file"
+            f"label {label} was recorded in {path} for {other.command}; name the new measurement "
+            "with --label, or give another file"
         )
     return max((one.round for one in own if one.boot == boot), default=0)
 

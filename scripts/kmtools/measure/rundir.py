@@ -101,7 +101,7 @@ def get_tier_unit(tier: str, emulated: bool) -> str:
     """Return the unit of a tier's costs per operation. The ticks of an emulator are never called
     cycles."""
     if tier not in TIERS:
-        raise RunError(f"unknown tier {tier!r} (one of {', '.join(TIERS)})")
+        raise RunError(f"unknown tier {tier!r}; the tiers are {', '.join(TIERS)}")
     if tier == "icount":
         return UNIT_INSTRUCTIONS
     if emulated:
@@ -133,9 +133,9 @@ def require_run_folder(run: Path) -> None:
     """Raise UnableError unless the folder of a run exists."""
     if run.is_file() and is_zipfile(run):
         unpack = f"python3 -m zipfile -e {run} FOLDER"
-        raise UnableError(f"{run}: a packed run; unpack it by {unpack}, and give that folder")
+        raise UnableError(f"{run}: a packed run; unpack the run by {unpack}, and give that folder")
     if not run.is_dir():
-        raise UnableError(f"{run}: there is no such folder of a run")
+        raise UnableError(f"{run}: the folder of the run does not exist")
 
 
 def find_samples_file(run: Path) -> Path:
@@ -144,14 +144,14 @@ def find_samples_file(run: Path) -> Path:
     for name in SAMPLES:
         if (run / name).exists():
             return run / name
-    raise RunError(f"{run / 'samples.csv'}: there are no samples; kmarkers collect makes them")
+    raise RunError(f"{run / 'samples.csv'}: no such file; kmarkers collect writes this file")
 
 
 def read_env(path: Path) -> dict[str, Any]:
     """Return the content of env.json of a run."""
     require_run_folder(path.parent)
     if not path.exists():
-        raise UnableError(f"{path.parent}: not the folder of a run: it holds no {path.name}")
+        raise UnableError(f"{path.parent}: not the folder of a run, because {path.name} is missing")
     env: dict[str, Any] = read_json(path, ENV)
     return env
 
@@ -205,7 +205,7 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     if tier or not (missing := describe_missing_tiers(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
-    return [*lines, f"To measure the rest: {env['run']['resume']}"]
+    return [*lines, f"To measure the missing tiers: {env['run']['resume']}"]
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:

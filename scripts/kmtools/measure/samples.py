@@ -117,8 +117,8 @@ def read_csv_rows(
     schema = int(named[1]) if named else 1
     if schema not in columns:
         newest = max(columns)
-        newer = "; a newer kmarkers wrote it" if schema > newest else ""
-        raise RunError(f"{path}:1: schema {schema}, and {newest} is the newest known{newer}")
+        newer = "; a newer kmarkers wrote the file" if schema > newest else ""
+        raise RunError(f"{path}:1: schema {schema} is unknown, the newest known is {newest}{newer}")
     header = next(lines, "").strip() if named else first
     before = 2 if named else 1
     if header != ",".join(columns[schema]):
@@ -129,7 +129,9 @@ def read_csv_rows(
     try:
         for row in reader:
             if len(row) != width:
-                raise RunError(f"{path}:{reader.line_num + before}: {len(row)} fields, not {width}")
+                raise RunError(
+                    f"{path}:{reader.line_num + before}: row has {len(row)} fields, not {width}"
+                )
             yield reader.line_num + before, schema, row
     except csv.Error as error:
         raise RunError(f"{path}:{reader.line_num + before}: {error}") from error
@@ -148,7 +150,7 @@ def convert_schema_1_row(row: Row, tier: Tier, where: str) -> Row:
     if processes != "1" and WHOLE.fullmatch(blocks) and WHOLE.fullmatch(row["block"]):
         process += int(row["block"]) // max(1, int(blocks))
     if row["tsc"] and row["instructions"]:
-        raise RunError(f"{where}: both tsc and instructions")
+        raise RunError(f"{where}: tsc and instructions both have a value")
     return {
         **row,
         "process": str(process),
@@ -187,14 +189,14 @@ def make_sample(row: Row, tier: Tier, where: str) -> Sample:
         raise RunError(f"{where}: measured is {measured!r}, not one of {', '.join(MEASURED)}")
     unit = UNIT_ROUNDS if measured == ROUNDS else tier.unit
     if row["unit"] != unit:
-        raise RunError(f"{where}: unit is {row['unit']!r}, not {unit!r} as of {measured!r}")
+        raise RunError(f"{where}: unit of {measured!r} is {row['unit']!r}, not {unit!r}")
     if not row["benchmark"] or not row["variant"]:
         raise RunError(f"{where}: benchmark or variant is empty")
     for column in ("benchmark", "variant"):
         if not row[column].isprintable():
             raise RunError(f"{where}: {column} cannot be printed: {row[column]!a}")
     if row["flags"] not in FLAGS:
-        raise RunError(f"{where}: flags is {row['flags']!r}, not nothing{' or '.join(FLAGS)}")
+        raise RunError(f"{where}: flags is {row['flags']!r}, not empty{' or '.join(FLAGS)}")
     layout = parse_number("layout")
     if layout >= LAYOUTS:
         raise RunError(f"{where}: layout is above {LAYOUTS - 1}: {layout}")
@@ -303,7 +305,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
         else:
             sample = maker.make(row, tier, number)
         if tier.emulated and sample.core_cycles is not None:
-            cycles = f"core_cycles of an emulated CPU: {sample.core_cycles}"
+            cycles = f"core_cycles of an emulated CPU is not empty: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
         # In a block, a variant must not have two windows with the same number of loop passes.
         # Windows of switches are not checked, because a block may switch the same sites several
@@ -312,19 +314,20 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             windows = seen[sample.tier, sample.kernel, sample.benchmark, sample.variant]
             window = sample.block * (LARGEST + 1) + sample.loops
             if window in windows:
-                again = f"{sample.variant} at {sample.loops} loops twice in a block"
-                raise RunError(f"{path}:{number}: {again}")
+                again = f"has two windows of {sample.loops} loops in a block"
+                raise RunError(f"{path}:{number}: variant {sample.variant} {again}")
             windows.add(window)
             place = (sample.layout, sample.process)
             block = (sample.tier, sample.kernel, sample.benchmark, sample.block)
             if places.setdefault(block, place) != place:
-                raise RunError(f"{path}:{number}: block {sample.block} changes layout or process")
+                what = f"block {sample.block} has windows of several layouts or processes"
+                raise RunError(f"{path}:{number}: {what}")
         samples.append(sample)
     counts = Counter(map(itemgetter(0, 1), samples))
     for key, tier in known.items():
         if not counts[key] or tier.windows not in (None, counts[key]):
-            wanted = "it" if tier.windows is None else tier.windows
-            found = f"{counts[key]} samples of {key[0]}, and env.json has {wanted}"
+            wanted = "this tier" if tier.windows is None else tier.windows
+            found = f"{counts[key]} samples of tier {key[0]}, but env.json has {wanted}"
             raise RunError(f"{path}: {found} (truncated?)")
     return samples
 
