@@ -291,10 +291,10 @@ def test_aa_compares_runs_in_consecutive_pairs(
     runs[1] += make_aa_results(("b", "z", 5.0, "slower"))
     pairs = [(one.delta, other.delta) for one, other in aa.pair_results(runs)]
     assert pairs == [(1.0, 1.14), (3.0, 3.15)]
-    assert not aa.check_run_agreement(runs)
+    assert not aa.judge_run_agreement(runs)
     said = "b x: +3.000 in one run, +3.150 in the next\n1 of 2 added costs differ from run to run"
     assert capsys.readouterr().out == f"{said} (50.0%, at most 5%)\n"
-    assert aa.check_run_agreement(runs[:1])
+    assert aa.judge_run_agreement(runs[:1])
     assert "only one run was measured" in capsys.readouterr().out
     wide = replace(runs[1][0], delta_ci=Interval(-math.inf, math.inf))
     assert not aa.do_costs_differ(runs[2][0], wide)
@@ -312,13 +312,13 @@ def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
     runs = [
         make_aa_results(("b", "x", 1.0, word), ("b", "none-clone", 0.0, word)) for word in words
     ]
-    assert not aa.check_verdict_consistency(runs)
+    assert not aa.judge_verdict_consistency(runs)
     assert capsys.readouterr().out.splitlines() == [
         "b x: faster in 2 runs, slower in 3",
         "b x: equivalent in 1 runs, slower in 3",
         "3 of 6 verdicts are false (50.0%, at most 5%)",
     ]
-    assert aa.check_verdict_consistency(runs[7:])
+    assert aa.judge_verdict_consistency(runs[7:])
     assert capsys.readouterr().out == "0 of 0 verdicts are false (0.0%, at most 5%)\n"
 
 
@@ -330,8 +330,8 @@ def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
         ("empty-loop", "none-clone", 0.0, "slower"), ("getppid-quiet", "x", 1.0, "slower"),
     )  # fmt: skip
     assert aa.count_hot_rows(rows) == (1, 2)
-    assert aa.check_resolved_share([rows[3:]]) and capsys.readouterr().out == ""
-    assert not aa.check_resolved_share([rows, rows[:1]])
+    assert aa.judge_resolved_share([rows[3:]]) and capsys.readouterr().out == ""
+    assert not aa.judge_resolved_share([rows, rows[:1]])
     assert (
         capsys.readouterr().out == "2 of 3 rows of hot loops are resolved (66.7%, at least 80%)\n"
     )
@@ -341,11 +341,11 @@ def test_clone_passes_up_to_and_including_its_margin(capsys: pytest.CaptureFixtu
     rows = make_aa_results(
         ("empty-loop", "none-clone", -0.25, ""), ("empty-loop", "y-clone", 0.25, "")
     )
-    assert aa.check_clone_margins(rows)
+    assert aa.judge_clone_margins(rows)
     cold = make_aa_results(("getppid-quiet", "none-clone", 9.0, ""))
-    assert aa.check_clone_margins([*rows, *cold])
+    assert aa.judge_clone_margins([*rows, *cold])
     capsys.readouterr()
-    assert not aa.check_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
+    assert not aa.judge_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
     assert capsys.readouterr().out.splitlines() == [
         "empty-loop none-clone: -0.250, margin 0.250",
         "1 of 3 A/A clones in hot loops are beyond their margin (allowed: 0)",

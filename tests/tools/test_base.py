@@ -79,7 +79,9 @@ def test_table_is_aligned_and_has_no_trailing_blanks() -> None:
 def test_columns_that_do_not_fit_are_moved_to_a_table_below(width: int, lines: list[str]) -> None:
     """Each table begins with the first column, and has at least one other column, even if that
     column is too wide."""
-    assert text.fit_table(["name ", "aa", "bbb", "c"], [["x", "1", "2", "3"]], width) == lines
+    assert (
+        text.split_wide_table(["name ", "aa", "bbb", "c"], [["x", "1", "2", "3"]], width) == lines
+    )
 
 
 def test_wrapped_line_is_indented_and_keeps_hyphenated_words() -> None:

@@ -610,12 +610,12 @@ def test_variant_pattern_must_match_a_chosen_benchmark() -> None:
     }
     there = {"loop": ["none", "x"], "other": ["x", "z"]}
     for benchmarks, variants in ((["l*"], ["x", "no*"]), ([], ["z"]), (["o*", "l*"], ["none"])):
-        benchmark_names.check_patterns_match(there, benchmarks, variants, "vm")
+        benchmark_names.require_patterns_match(there, benchmarks, variants, "vm")
     with pytest.raises(UnableError) as refused:
-        benchmark_names.check_patterns_match(there, [], ["x", "y"], "vm")
+        benchmark_names.require_patterns_match(there, [], ["x", "y"], "vm")
     assert str(refused.value) == "no variant matches 'y'; the variants are none, x, z"
     with pytest.raises(UnableError) as refused:
-        benchmark_names.check_patterns_match(there, ["*"], ["y"], "vm")
+        benchmark_names.require_patterns_match(there, ["*"], ["y"], "vm")
     assert (
         str(refused.value) == "no variant of loop, other matches 'y'; the variants are none, x, z"
     )

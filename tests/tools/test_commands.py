@@ -345,7 +345,7 @@ def test_macro_prints_the_margin_of_rounds_only(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     table = [["a", "b", "c", "d", "e", "f", "g"], ["11", "22", "33", "44", "55", "66", "77"]]
-    monkeypatch.setattr(analysed_rounds, "make_added_table", lambda times: table)
+    monkeypatch.setattr(analysed_rounds, "make_added_time_table", lambda times: table)
     macro.print_comparisons(make_command_times("a 1 1"))
     lines = capsys.readouterr().out.splitlines()
     assert lines == [
@@ -621,7 +621,7 @@ def test_patterns_are_checked_against_the_names_that_are_known(
     calls: list[object] = []
     monkeypatch.setattr(choice, "select_matching_benchmarks",
                         lambda *args: calls.append(("program", *args)))  # fmt: skip
-    monkeypatch.setattr(benchmark_names, "check_tier_patterns",
+    monkeypatch.setattr(benchmark_names, "require_tier_patterns_match",
                         lambda *args: calls.append(("tiers", *args)))  # fmt: skip
     run.require_matching_patterns(["native"], dict.fromkeys(benchrun.USER_FIELDS) | options)
     assert calls == ([call] if call else [])

@@ -331,7 +331,7 @@ def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
 def test_late_windows_have_a_cause_above_its_limit(
     env: dict[str, str], found: Lateness, words: str
 ) -> None:
-    assert words in lateness.find_cause({**QUIET, **env}, found, 0.05).words
+    assert words in lateness.find_lateness_cause({**QUIET, **env}, found, 0.05).words
 
 
 def test_caveat_of_late_windows_begins_above_a_hundredth() -> None:
@@ -387,7 +387,7 @@ def test_likely_cause_of_late_windows_is_named(
     env: dict[str, str], windows: list[Sample], spread: float, words: str, remedy: str
 ) -> None:
     found = lateness.find_late_windows(windows, 2_500_000)["a"]
-    cause = lateness.find_cause({**QUIET, **env}, found, spread)
+    cause = lateness.find_lateness_cause({**QUIET, **env}, found, spread)
     assert words in cause.words and remedy in cause.remedy
     caveat = lateness.describe_late_windows({**QUIET, **env}, found, spread)
     assert cause.words in caveat and cause.remedy in caveat

@@ -23,7 +23,7 @@ from kmtools.analyse.rounds import (
     MARGIN,
     AddedTime,
     estimate_added_time,
-    make_added_table,
+    make_added_time_table,
 )
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.cli import main
@@ -105,7 +105,7 @@ def test_table_of_added_times_has_a_row_for_each_label_and_kernel() -> None:
         *make_round_pairs(23, 2.2, label="a" * 41),
         *make_round_pairs(24, 2.01, label="a" * 40),
     ]
-    heads, *rows = make_added_table(times)
+    heads, *rows = make_added_time_table(times)
     assert heads == [
         *("command", "kernel", "rounds", "off s", "on s", "added", "95 % interval", "verdict"),
         "note",

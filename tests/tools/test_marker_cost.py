@@ -246,11 +246,11 @@ def test_each_compared_row_has_one_kind() -> None:
 def test_wide_tables_are_split_at_80_columns() -> None:
     heads = ["way", *(f"{10**n:,}" for n in range(9))]
     rows = [["ours, a thousand at a time", *(f"{10**n:,}" for n in range(9))]]
-    lines = text.fit_table(heads, rows, 78)
+    lines = text.split_wide_table(heads, rows, 78)
     assert max(map(len, lines)) <= 78
     assert sum(line.startswith("ours") for line in lines) > 1
     assert all(f"{10**n:,}" in " ".join(lines).split() for n in range(9))
-    assert text.fit_table(heads, rows, 500) == text.align_table([heads, *rows], range(1, 10))
+    assert text.split_wide_table(heads, rows, 500) == text.align_table([heads, *rows], range(1, 10))
     assert max(map(len, text.wrap_line("word " * 50, 80, " "))) <= 80
 
 

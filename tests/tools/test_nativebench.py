@@ -441,15 +441,15 @@ def test_the_only_cpu_is_never_excluded(monkeypatch: pytest.MonkeyPatch) -> None
     affinity = [{2, 5, 9}]
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: affinity[-1])
     monkeypatch.setattr(os, "sched_setaffinity", lambda _, cpus: affinity.append(set(cpus)))
-    with native.avoid_measuring_cpu(None) as exclude_cpu:
+    with native.exclude_measured_cpu(None) as exclude_cpu:
         assert affinity[-1] == {2, 5}
         exclude_cpu(2)
         assert affinity[-1] == {5, 9}
     assert affinity[-1] == {2, 5, 9}
-    with native.avoid_measuring_cpu(5):
+    with native.exclude_measured_cpu(5):
         assert affinity[-1] == {2, 9}
     affinity.append({5})
-    with native.avoid_measuring_cpu(5):
+    with native.exclude_measured_cpu(5):
         assert affinity[-1] == {5}
 
 

@@ -169,9 +169,9 @@ def test_rows_fill_the_screen_below_the_step(term: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(Screen, "_write_text", lambda self, text: stream.write(f"<{text}>"))
     monkeypatch.setattr(stream, "fileno", lambda: -1)
     progress = Progress(1, stream, clock)
-    with progress.show_rows(None):
+    with progress.show_full_screen(None):
         progress.begin_step("measuring")
-    with progress.show_rows(render_rows):
+    with progress.show_full_screen(render_rows):
         before = stream.getvalue()
         progress.print_line("a note")
         clock.now += 0.5
@@ -188,7 +188,7 @@ def test_rows_fill_the_screen_below_the_step(term: str, monkeypatch: pytest.Monk
     assert inside == "<\033[H" + "\r\n".join(f"\033[K{line}" for line in lines) + "\033[J>"
     # The next rows have neither the earlier share nor the earlier notes.
     before = stream.getvalue()
-    with progress.show_rows(render_rows):
+    with progress.show_full_screen(render_rows):
         pass
     assert not re.search("25 %|a note", stream.getvalue().removeprefix(before))
 

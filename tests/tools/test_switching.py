@@ -88,12 +88,14 @@ def analyse_run(run: Path) -> list[switching.SwitchPoint]:
 
 
 def test_switching_results_have_medians_and_units(run: Path) -> None:
-    found = switching.find_point(analyse_run(run), "arm-scaling", "batched", 10_000)
+    found = switching.find_switch_point(analyse_run(run), "arm-scaling", "batched", 10_000)
     assert found is not None
     assert found.n == BLOCKS
     assert found.median == 1000 + 30 * 10_000 + 3.5
     assert found.unit == rundir.UNIT_EMULATED
-    rounds = switching.find_point(analyse_run(run), "arm-scaling", switching.ROUND_COUNT, 10_000)
+    rounds = switching.find_switch_point(
+        analyse_run(run), "arm-scaling", switching.ROUND_COUNT, 10_000
+    )
     assert rounds is not None
     assert (rounds.median, rounds.unit) == (3, "rounds")
 
@@ -184,7 +186,7 @@ def test_outcome_of_the_gap_is_unresolved_if_the_limit_is_inside_the_interval(
     run: Path, gap: float, half_width: float, outcome: str
 ) -> None:
     points = analyse_run(run)
-    interrupts = switching.find_point(points, "arm-stall", "interrupts-stall", 10_000)
+    interrupts = switching.find_switch_point(points, "arm-stall", "interrupts-stall", 10_000)
     assert interrupts is not None
     unit = interrupts.median
     changed = [

@@ -22,7 +22,7 @@ from kmtools.analyse.lateness import (
     STEADY_CORE,
     TOGETHER,
     divide_by_measuring_time,
-    find_cause,
+    find_lateness_cause,
 )
 from kmtools.analyse.verdicts import (
     EQUIVALENT,
@@ -123,14 +123,14 @@ class Grade:
 Check = Callable[[Evidence], Reason | None]
 
 
-def check_quick_run(evidence: Evidence) -> Reason | None:
+def grade_quick_run(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the run is a quick one, of few blocks."""
     if not rundir.is_quick_run(evidence.env):
         return None
     return Reason(Level.POOR, "a quick run of few blocks", "measure without --quick or QUICK=1")
 
 
-def check_emulation(evidence: Evidence) -> Reason | None:
+def grade_emulation(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the CPU is emulated, because its clock is then emulated,
     too."""
     if not evidence.tier.emulated:
@@ -154,7 +154,7 @@ def is_machine_emulated(evidence: Evidence) -> bool:
     )
 
 
-def check_invariant_tsc(evidence: Evidence) -> Reason | None:
+def grade_invariant_tsc(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the rate of the time stamp counter changes with the CPU
     frequency."""
     if evidence.tier.emulated or evidence.tier.env.get("invariant_tsc", "1") != "0":
@@ -163,7 +163,7 @@ def check_invariant_tsc(evidence: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "another machine")
 
 
-def check_clock_rate(evidence: Evidence) -> Reason | None:
+def grade_clock_rate(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the rate of the time stamp counter differed between
     processes, as after the migration of a virtual machine or a change of its clock."""
     try:
@@ -177,7 +177,7 @@ def check_clock_rate(evidence: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
 
 
-def check_longer_loops_take_longer(evidence: Evidence) -> Reason | None:
+def grade_loop_durations(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if longer loops took no longer than short ones."""
     found = {result.benchmark for result in evidence.results if UNMEASURED in result.note}
     if not found:
@@ -187,7 +187,7 @@ def check_longer_loops_take_longer(evidence: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "kmbench env, to see what clock this machine has")
 
 
-def check_core_frequency(evidence: Evidence) -> Reason | None:
+def grade_core_frequency(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the frequency of the core changed from block to block.
     Costs in core cycles account for the change."""
     spreads = {r.benchmark: r.core.spread for r in evidence.results if r.core}
@@ -205,7 +205,7 @@ def is_virtual(tier: Tier) -> bool:
     return tier.env.get("hypervisor", "").strip().lower() not in NO_HYPERVISOR
 
 
-def check_hypervisor(evidence: Evidence) -> Reason | None:
+def grade_hypervisor(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the machine is virtual and may share its CPU with other
     virtual machines."""
     if evidence.tier.emulated or not is_virtual(evidence.tier):
@@ -229,7 +229,7 @@ def is_machine_virtual(evidence: Evidence) -> bool:
     )
 
 
-def check_governor(evidence: Evidence) -> Reason | None:
+def grade_governor(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the frequency governor changes the frequency with the
     load."""
     name = (evidence.env.get("machine") or {}).get("governor")
@@ -239,7 +239,7 @@ def check_governor(evidence: Evidence) -> Reason | None:
     return Reason(Level.FAIR, words, "cpupower frequency-set -g performance")
 
 
-def check_debug_kernel(evidence: Evidence) -> Reason | None:
+def grade_debug_kernel(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the kernel has debugging checks that slow down all
     code."""
     kernel = evidence.env.get("kernel") or {}
@@ -250,7 +250,7 @@ def check_debug_kernel(evidence: Evidence) -> Reason | None:
     return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without them")
 
 
-def check_flagged_windows(evidence: Evidence) -> Reason | None:
+def grade_flagged_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the loop was preempted or migrated in many timed
     windows."""
     windows = sum(result.windows for result in evidence.results)
@@ -262,7 +262,7 @@ def check_flagged_windows(evidence: Evidence) -> Reason | None:
     return Reason(level, words, "a quieter machine")
 
 
-def check_late_windows(evidence: Evidence) -> Reason | None:
+def grade_late_windows(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if many timed windows are late: over a microsecond longer
     than usual. Usually the grade is fair and verdicts are kept, because late windows widen the
     intervals. The grade is poor if more than TOO_MANY_LATE of the windows are late, and most late
@@ -274,7 +274,9 @@ def check_late_windows(evidence: Evidence) -> Reason | None:
     if not windows or found <= MANY_LATE * windows:
         return None
     worst = max(evidence.results, key=lambda result: result.late.share)
-    cause = find_cause(evidence.tier.env, worst.late, worst.core.spread if worst.core else 0.0)
+    cause = find_lateness_cause(
+        evidence.tier.env, worst.late, worst.core.spread if worst.core else 0.0
+    )
     words = f"{100 * found / windows:.1f} % of the timed windows over a microsecond late"
     if len({result.benchmark for result in evidence.results}) > 1:
         words += f", most in {worst.benchmark}"
@@ -295,7 +297,7 @@ def grade_share_of_time(
     return Level.POOR if share > poor_above else Level.FAIR, share
 
 
-def check_steal_time(evidence: Evidence) -> Reason | None:
+def grade_steal_time(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if a hypervisor took the CPU away for much of the time."""
     found = grade_share_of_time(evidence, disturbance.STEAL_SECONDS, MUCH_STEAL, TOO_MUCH_STEAL)
     if found is None:
@@ -304,7 +306,7 @@ def check_steal_time(evidence: Evidence) -> Reason | None:
     return Reason(found[0], words, "a machine of your own", judged=True)
 
 
-def check_other_programs(evidence: Evidence) -> Reason | None:
+def grade_other_programs(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if other programs used the same CPU for much of the
     time."""
     found = grade_share_of_time(evidence, disturbance.OTHERS_SECONDS, MUCH_OTHER, TOO_MUCH_OTHER)
@@ -315,7 +317,7 @@ def check_other_programs(evidence: Evidence) -> Reason | None:
     return Reason(found[0], words, remedy, judged=True)
 
 
-def check_clone_differences(evidence: Evidence) -> Reason | None:
+def grade_clone_differences(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if two copies of the same code have different costs."""
     found = [clone.benchmark for clone in evidence.clones if clone.verdict in (SLOWER, FASTER)]
     if not found:
@@ -324,7 +326,7 @@ def check_clone_differences(evidence: Evidence) -> Reason | None:
     return Reason(Level.POOR, words, "run it again on a quieter machine")
 
 
-def check_noise_floor(evidence: Evidence) -> Reason | None:
+def grade_noise_floor(evidence: Evidence) -> Reason | None:
     """Return a reason for a lower grade if the noise of A/A clones exceeds the equivalence
     margin."""
     clones = evidence.clones
@@ -340,21 +342,21 @@ def check_noise_floor(evidence: Evidence) -> Reason | None:
 
 # The checks of measured times.
 TIMED_CHECKS: tuple[Check, ...] = (
-    check_quick_run,
-    check_emulation,
-    check_longer_loops_take_longer,
-    check_invariant_tsc,
-    check_clock_rate,
-    check_core_frequency,
-    check_flagged_windows,
-    check_late_windows,
-    check_steal_time,
-    check_other_programs,
-    check_clone_differences,
-    check_noise_floor,
-    check_debug_kernel,
-    check_governor,
-    check_hypervisor,
+    grade_quick_run,
+    grade_emulation,
+    grade_loop_durations,
+    grade_invariant_tsc,
+    grade_clock_rate,
+    grade_core_frequency,
+    grade_flagged_windows,
+    grade_late_windows,
+    grade_steal_time,
+    grade_other_programs,
+    grade_clone_differences,
+    grade_noise_floor,
+    grade_debug_kernel,
+    grade_governor,
+    grade_hypervisor,
 )
 # The checks of exact counts: none, because disturbances do not change counts.
 EXACT_CHECKS: tuple[Check, ...] = ()

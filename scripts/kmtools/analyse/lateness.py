@@ -175,7 +175,7 @@ def compute_interrupted_share(env: Mapping[str, str]) -> float | None:
     return None if found is None else found * LONGEST_WINDOW_SECONDS
 
 
-def find_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
+def find_lateness_cause(env: Mapping[str, str], found: Lateness, core_spread: float = 0.0) -> Cause:
     """Return the cause of the late windows `found` of a benchmark. `env` has the counters of the
     tier (measurement environment); `core_spread` is the range of the core's frequency over blocks,
     as a share of the frequency. Steal time and other programs are checked first, because a window
@@ -214,7 +214,7 @@ def describe_late_windows(env: Mapping[str, str], found: Lateness, core_spread: 
     the cause and a remedy; an empty text if at most the share MANY_LATE of the windows is late."""
     if found.share <= MANY_LATE:
         return ""
-    cause = find_cause(env, found, core_spread)
+    cause = find_lateness_cause(env, found, core_spread)
     return (
         f"{100 * found.share:.1f} % of the windows late, and the interval also holds the cost of"
         f" the other blocks: {cause.words}; next: {cause.remedy}"

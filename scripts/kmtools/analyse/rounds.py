@@ -47,7 +47,7 @@ class AddedTime:
     note: str
 
 
-def convert_to_percent(log: float) -> float:
+def convert_log_ratio_to_percent(log: float) -> float:
     """Return the percentage that the logarithm of a ratio adds."""
     return 100 * math.expm1(log)
 
@@ -67,8 +67,10 @@ def estimate_added_time(times: Sequence[CommandTime]) -> AddedTime:
     if found.interval == UNBOUNDED:
         notes.append(f"{FEWEST_ROUNDS} rounds in one boot are needed")
     else:
-        interval = Interval(*map(convert_to_percent, (found.interval.lo, found.interval.hi)))
-    percent = convert_to_percent(found.value)
+        interval = Interval(
+            *map(convert_log_ratio_to_percent, (found.interval.lo, found.interval.hi))
+        )
+    percent = convert_log_ratio_to_percent(found.value)
     return AddedTime(
         times[0].label,
         times[0].kernel,
@@ -82,7 +84,7 @@ def estimate_added_time(times: Sequence[CommandTime]) -> AddedTime:
     )
 
 
-def make_added_table(times: Sequence[CommandTime]) -> list[list[str]]:
+def make_added_time_table(times: Sequence[CommandTime]) -> list[list[str]]:
     """Return a table of the added times, as rows of cells: a row for each label and kernel that has
     rounds in `times`."""
     groups: dict[tuple[str, str], list[CommandTime]] = {}

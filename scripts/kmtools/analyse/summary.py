@@ -20,7 +20,7 @@ from kmtools.analyse.switching import SwitchPoint
 from kmtools.analyse.verdicts import VERDICTS, Result
 from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
-from kmtools.base.jsonfile import check_shape, read_json
+from kmtools.base.jsonfile import read_json, require_shape
 from kmtools.base.paths import COMMAND
 from kmtools.measure.rundir import (
     TIERS,
@@ -50,7 +50,7 @@ UNITS = {
     UNIT_ROUNDS: "rounds of synchronisation",
 }
 
-# The shapes of summary.json, as Documentation/data.md describes them; see check_shape().
+# The shapes of summary.json, as Documentation/data.md describes them; see require_shape().
 TEXT, NUMBER = (str, None), (float, None)
 # The names and types of fields that both an entry of `results` (the cost of a variant) and an entry
 # of `switching` (a SwitchPoint) have.
@@ -247,13 +247,13 @@ def read_summary(run: Path) -> dict[str, Any]:
         switching = [{"measured": None, **entry} for entry in both if "sites" in entry]
         summary = {"schema": 1, "results": results, "switching": switching}
         old = {"results": [RESULT], "switching": [{**POINT, "measured": None}]}
-        check_shape(summary, old, f"{path}: ")
+        require_shape(summary, old, f"{path}: ")
         return summary
-    check_shape(summary, {"schema": int}, f"{path}: ")
+    require_shape(summary, {"schema": int}, f"{path}: ")
     if summary["schema"] != SCHEMA:
         newer = "; a newer kmarkers wrote it" if summary["schema"] > SCHEMA else ""
         raise RunError(f"{path}: schema is {summary['schema']}, not {SCHEMA}{newer}")
-    check_shape(summary, SUMMARY, f"{path}: ")
+    require_shape(summary, SUMMARY, f"{path}: ")
     for kind in ("results", "switching"):
         for number, entry in enumerate(summary[kind]):
             if entry["unit"] not in summary["units"]:

@@ -130,7 +130,7 @@ def compute_switching_medians(
     ]
 
 
-def find_point(
+def find_switch_point(
     points: Iterable[SwitchPoint], benchmark: str, variant: str, sites: int
 ) -> SwitchPoint | None:
     """Return the point of a benchmark, variant and number of sites; None if there is none."""
@@ -161,7 +161,7 @@ def compute_time_per_further_site(
 ) -> float | None:
     """Return the time that one more site takes with the method `method`: the slope of the time of a
     switch between `fewer` and `more` sites."""
-    low, high = (find_point(points, SCALING, method, sites) for sites in (fewer, more))
+    low, high = (find_switch_point(points, SCALING, method, sites) for sites in (fewer, more))
     return (high.median - low.median) / (more - fewer) if low and high else None
 
 
@@ -187,7 +187,9 @@ def compute_batch_to_stores_ratio(points: Sequence[SwitchPoint]) -> float | None
 def compute_batch_to_manual_rounds_ratio(points: Sequence[SwitchPoint]) -> float | None:
     """Return the time of a batch of one site, divided by the time of the variant ROUNDS_BY_HAND,
     the work that no batch can avoid: mapping, three rounds of synchronisation and unmapping."""
-    ours, other = (find_point(points, SCALING, way, 1) for way in (OUR_METHOD, ROUNDS_BY_HAND))
+    ours, other = (
+        find_switch_point(points, SCALING, way, 1) for way in (OUR_METHOD, ROUNDS_BY_HAND)
+    )
     return divide_if_known(ours.median if ours else None, other.median if other else None)
 
 
@@ -208,7 +210,7 @@ def make_batch_ratio_function(method: str) -> Measure:
     multiple of the time to switch them in one batch."""
 
     def compute_ratio_to_batch(points: Sequence[SwitchPoint]) -> float | None:
-        own, ours = (find_point(points, SCALING, m, 10_000) for m in (method, OUR_METHOD))
+        own, ours = (find_switch_point(points, SCALING, m, 10_000) for m in (method, OUR_METHOD))
         return own.median / ours.median if own and ours and ours.median else None
 
     return compute_ratio_to_batch
@@ -219,7 +221,7 @@ def find_gap_points(points: Sequence[SwitchPoint]) -> tuple[SwitchPoint, SwitchP
     another CPU applies a batch. During the second gap, only the three interrupts of a batch are
     sent, and nothing is switched. Return None if a gap is missing."""
     ways = (OUR_METHOD, "interrupts")
-    own, interrupts = (find_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
+    own, interrupts = (find_switch_point(points, STALL, way + STALL_SUFFIX, 10_000) for way in ways)
     return (own, interrupts) if own and interrupts else None
 
 

@@ -12,12 +12,12 @@ import zlib
 ARCHIVE_ERRORS = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, KeyError, OSError)
 
 
-def check_rest_of_archive(archive: tarfile.TarFile, most: float = math.inf) -> None:
+def read_rest_of_archive(archive: tarfile.TarFile, max_bytes: float = math.inf) -> None:
     """Read the data after the last member of an archive, whose members were read: only at its end,
     the checksum is compared. Raise one of ARCHIVE_ERRORS if it is wrong, or if there are more than
-    `most` bytes."""
+    `max_bytes` bytes."""
     assert archive.fileobj is not None
     while rest := archive.fileobj.read(1 << 20):
-        most -= len(rest)
-        if most < 0:
+        max_bytes -= len(rest)
+        if max_bytes < 0:
             raise tarfile.ReadError("too much data after the last member")

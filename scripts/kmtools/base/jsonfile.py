@@ -19,14 +19,14 @@ TYPE_NAMES = {
 
 def read_json(path: Path, shape: Any = Any) -> Any:
     """Return the value in a JSON file. If the file cannot be read, or if the value differs from
-    `shape` (see check_shape), raise FailedError with the file and the wrong field."""
+    `shape` (see require_shape), raise FailedError with the file and the wrong field."""
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise FailedError(explain_error(error)) from error
     except ValueError as error:
         raise FailedError(f"{path}: {error}") from error
-    check_shape(value, shape, f"{path}: ")
+    require_shape(value, shape, f"{path}: ")
     return value
 
 
@@ -43,7 +43,7 @@ def has_type(value: object, kind: object) -> bool:
     return isinstance(value, int | float if kind is float else kind)  # type: ignore[arg-type]
 
 
-def check_shape(value: Any, shape: Any, where: str) -> None:
+def require_shape(value: Any, shape: Any, where: str) -> None:
     """Check a value against a shape; raise FailedError if the value does not match. A shape is one
     of four things: a type; a tuple of types or strings, of which one must match; a list with the
     shape of every item; a dictionary with the shape of each field. In a dictionary, a name that
@@ -62,9 +62,9 @@ def check_shape(value: Any, shape: Any, where: str) -> None:
             name = field if field in value else field.removesuffix("?")
             dot = "" if where.endswith(": ") else "."
             if name in value:
-                check_shape(value[name], inner, f"{where}{dot}{name}")
+                require_shape(value[name], inner, f"{where}{dot}{name}")
             elif name == field:
                 raise FailedError(f"{where}{dot}{name} is missing")
     elif isinstance(shape, list):
         for number, item in enumerate(value):
-            check_shape(item, shape[0], f"{where}[{number}]")
+            require_shape(item, shape[0], f"{where}[{number}]")

@@ -91,7 +91,7 @@ def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
         os.killpg(process.pid, number)
 
 
-def _handle_signal(number: int, _: object) -> NoReturn:
+def _terminate_programs(number: int, _: object) -> NoReturn:
     """Send SIGTERM to every running program, whichever thread started it; raise
     KeyboardInterrupt."""
     for process in list(_running):
@@ -103,7 +103,7 @@ def _handle_signal(number: int, _: object) -> NoReturn:
 def raise_interrupt_on_signals() -> Iterator[None]:
     """During the `with` block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the
     number of the signal."""
-    before = {n: signal.signal(n, _handle_signal) for n in (signal.SIGINT, signal.SIGTERM)}
+    before = {n: signal.signal(n, _terminate_programs) for n in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
     finally:

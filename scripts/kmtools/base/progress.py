@@ -130,7 +130,7 @@ class Progress:
             self._line.print_permanent(line)
 
     @contextmanager
-    def show_rows(self, render: Lines | None) -> Iterator[None]:
+    def show_full_screen(self, render: Lines | None) -> Iterator[None]:
         """During the `with` block, show the step and the lines that `render` returns in full-screen
         mode; if the terminal has no alternate screen, do nothing. The lines are redrawn when the
         progress of the step is updated, at most twice a second."""

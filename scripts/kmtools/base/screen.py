@@ -57,7 +57,10 @@ class Screen:
     def open(self) -> None:
         """Enter the alternate screen, and handle SIGWINCH and SIGTSTP until close(). The caller
         must call close() even if this function is interrupted."""
-        handlers = {signal.SIGWINCH: self._handle_resize, signal.SIGTSTP: self._handle_stop}
+        handlers = {
+            signal.SIGWINCH: self._redraw_after_resize,
+            signal.SIGTSTP: self._suspend_screen,
+        }
         for number, handler in handlers.items():
             self._before[number] = signal.signal(number, handler)
         self._stream.flush()
@@ -88,10 +91,10 @@ class Screen:
             signal.signal(number, handler)
         self._write_text(LEAVE)
 
-    def _handle_resize(self, *_: object) -> None:
+    def _redraw_after_resize(self, *_: object) -> None:
         self.draw()
 
-    def _handle_stop(self, *_: object) -> None:
+    def _suspend_screen(self, *_: object) -> None:
         """Leave the alternate screen while the job is stopped."""
         self._write_text(LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)

@@ -66,7 +66,7 @@ def wrap_line(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
     )
 
 
-def fit_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+def split_wide_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return the lines of a table whose columns after the first are numbers. Columns that do not
     fit into `width` are put into further tables below; each further table repeats the first
     column."""

@@ -98,9 +98,9 @@ def print_comparisons(times: Sequence[CommandTime]) -> None:
         print("\n".join(align_table(boots.make_ratio_table(kernels), range(1, 5))))
     if len(kernels) < len(times):
         # rounds.py needs numpy: import this module only for times of --on and --off.
-        from kmtools.analyse.rounds import MARGIN, make_added_table
+        from kmtools.analyse.rounds import MARGIN, make_added_time_table
 
-        print("\n".join(align_table(make_added_table(times), range(2, 6))))
+        print("\n".join(align_table(make_added_time_table(times), range(2, 6))))
         print(f"margin: {MARGIN:g} % of the time after the command of --off")
 
 

@@ -328,7 +328,7 @@ def require_matching_patterns(tiers: Sequence[str], options: Mapping[str, Any]) 
     if options["program"]:
         choice.select_matching_benchmarks(options["program"], patterns[0], patterns[1])
     elif not options["module"]:
-        benchmark_names.check_tier_patterns(tiers, *patterns)
+        benchmark_names.require_tier_patterns_match(tiers, *patterns)
 
 
 def create_or_resume_run(args: Namespace) -> benchrun.Run:
@@ -362,7 +362,7 @@ def run_bench(args: Namespace) -> int:
         if args.self_test:
             return run_self_test(args)
         events = Events(args.progress)
-        with benchrun.remove_leftovers(create_or_resume_run(args)) as run:
+        with benchrun.remove_partial_files_at_end(create_or_resume_run(args)) as run:
             code = BAD
             try:
                 code = measure_and_report(run, events)

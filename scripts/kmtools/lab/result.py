@@ -9,7 +9,7 @@ import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from kmtools.base.archives import ARCHIVE_ERRORS, check_rest_of_archive
+from kmtools.base.archives import ARCHIVE_ERRORS, read_rest_of_archive
 from kmtools.lab import logscan
 from kmtools.lab.look import Finding
 
@@ -103,7 +103,7 @@ def _unpack_results(archive: Path, target: Path) -> str:
                 elif content := tar.extractfile(member):
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_bytes(content.read())
-            check_rest_of_archive(tar)
+            read_rest_of_archive(tar)
     except ARCHIVE_ERRORS as error:
         return str(error)
     archive.unlink()

@@ -162,7 +162,7 @@ class Bench:
         self.real_guest = False
         self.own = self.modules.with_name(f"{run.plan.kernel}-own") if run.plan.module else None
 
-    def build_native(self) -> None:
+    def build_native_program(self) -> None:
         """Build the user-space programs from the modules' sources, unless the plan names a
         program."""
         if self.run.plan.program:
@@ -178,7 +178,7 @@ class Bench:
         program = Path(plan.program) if plan.program else native.KMBENCH
         processes, steer = self.begin_steering("native")
         rows = self.make_live_view("native")
-        with self.progress.show_rows(rows.render_terminal_lines if rows else None):
+        with self.progress.show_full_screen(rows.render_terminal_lines if rows else None):
             native.measure_processes(
                 self.run.get_raw_folder("native"),
                 blocks=plan.amounts["native"],
@@ -222,7 +222,7 @@ class Bench:
             run_measuring_step([ROOT / "scripts" / "setup", "--bench"], "installing packages")
         importlib.invalidate_caches()
 
-    def prepare_guest(self) -> None:
+    def fetch_kernel_and_build_modules(self) -> None:
         """Fetch the test kernel, and build the modules with the compiler of the kernel."""
         require_root("building for a test kernel")
         kernel = self.run.plan.kernel
@@ -246,11 +246,11 @@ class Bench:
         """Boot the test kernel of the plan, and measure the tier `tier` in it."""
         plan = self.run.plan
         self.progress.begin_step(
-            f"{tier}: booting {plan.kernel} and measuring in it", self.get_usual_time(tier)
+            f"{tier}: booting {plan.kernel} and measuring in it", self.describe_usual_time(tier)
         )
         if tier == "vm" and not self.real_guest:
-            self.check_chosen_macro_benchmarks()
-        if self.is_real_kernel(tier):
+            self.report_unmeasured_macro_benchmarks()
+        if self.is_kernel_on_real_cpu(tier):
             self.measure_kernel_clusters(tier, self.boot_and_measure)
             return
         rows = self.make_live_view(tier)
@@ -261,7 +261,7 @@ class Bench:
             self.progress.show_completed_share(done, total, benchmark)
 
         raw, patterns = self.run.get_raw_folder(tier), self.select_kernel_benchmark_patterns()
-        with self.progress.show_rows(rows.render_terminal_lines if rows else None):
+        with self.progress.show_full_screen(rows.render_terminal_lines if rows else None):
             self.boot_and_measure(tier, raw, plan.seed, patterns, show)
 
     def boot_and_measure(
@@ -285,9 +285,9 @@ class Bench:
             seed=seed,
             live=self.select_live_benchmarks(tier, benchmarks),
             benchmarks=benchmarks,
-            seconds=guest.TIMEOUT_SECONDS * (2 if self.is_real_kernel(tier) else 1),
+            seconds=guest.TIMEOUT_SECONDS * (2 if self.is_kernel_on_real_cpu(tier) else 1),
             memory=self.choose_memory(tier),
-            accelerator="kvm" if self.is_real_kernel(tier) else None,
+            accelerator="kvm" if self.is_kernel_on_real_cpu(tier) else None,
             external_modules=self.own,
             show=show,
             more_env_lines=more_env_lines,
@@ -298,7 +298,7 @@ class Bench:
         boots or module loads. Interim analyses decide how many."""
         plan = self.run.plan
         clusters, steer = self.begin_steering(tier)
-        if not self.is_real_kernel(tier):
+        if not self.is_kernel_on_real_cpu(tier):
             clusters, steer = min(clusters, EMULATED_MODULE_LOADS), None
         more = make_env_lines(min(clusters, plan.amounts["processes"]), steer is not None)
         rows = self.make_live_view(tier)
@@ -306,7 +306,7 @@ class Bench:
         def measure_cluster(part: Path, number: int, chosen: Sequence[str], show: Show) -> None:
             measure(tier, part, plan.seed + number - 1, chosen, show, more)
 
-        with self.progress.show_rows(rows.render_terminal_lines if rows else None):
+        with self.progress.show_full_screen(rows.render_terminal_lines if rows else None):
             measure_clusters(
                 self.run.get_raw_folder(tier),
                 measure_cluster,
@@ -328,25 +328,25 @@ class Bench:
         plan = self.run.plan
         if not plan.module:
             names = benchmark_names.read_benchmark_names({benchmark_names.KERNEL})
-            fit = benchmark_names.select_names(names, plan.benchmarks, plan.variants)
+            fit = benchmark_names.select_benchmark_names(names, plan.benchmarks, plan.variants)
             if not fit:
                 chosen = (plan.benchmarks, plan.variants)
-                benchmark_names.check_patterns_match(names, *chosen, "the kernel")
+                benchmark_names.require_patterns_match(names, *chosen, "the kernel")
             if plan.variants:
                 return fit
         quick = (*QUICK_GUEST_BENCHMARKS, *LIVE["metal"]) if plan.quick and not plan.module else ()
         return plan.benchmarks or quick
 
-    def get_usual_time(self, tier: str) -> str:
+    def describe_usual_time(self, tier: str) -> str:
         """Return the usual time of a tier in a test kernel as text; "" if the user chose the number
         of blocks or the time limit, on which the time depends."""
-        if self.run.plan.blocks or (self.run.plan.budget and self.is_real_kernel(tier)):
+        if self.run.plan.blocks or (self.run.plan.budget and self.is_kernel_on_real_cpu(tier)):
             return ""
         if tier != "vm" or self.run.plan.quick:
             return "half a minute"
         return "5 minutes" if self.real_guest else "1 to 2 minutes"
 
-    def is_real_kernel(self, tier: str) -> bool:
+    def is_kernel_on_real_cpu(self, tier: str) -> bool:
         """Return True if a tier (measurement environment) is a kernel on a real CPU: `vm` under
         KVM, or `metal`, unless this machine itself is emulated."""
         if tier == "metal":
@@ -357,7 +357,7 @@ class Bench:
     def choose_memory(self, tier: str) -> int:
         """Return the memory of a test kernel in MiB. Under KVM, the memory depends on the size of
         the last-level cache; under emulation, it is USUAL_MEMORY."""
-        real = self.is_real_kernel(tier)
+        real = self.is_kernel_on_real_cpu(tier)
         return caches.choose_guest_memory() if real else caches.USUAL_MEMORY
 
     def select_live_benchmarks(self, tier: str, patterns: Sequence[str]) -> guest.LiveBenchmarks:
@@ -366,13 +366,13 @@ class Bench:
         own code."""
         plan = self.run.plan
         blocks = plan.amounts.get(f"{tier} live", 0)
-        live = () if plan.module else LIVE["metal" if self.is_real_kernel(tier) else tier]
+        live = () if plan.module else LIVE["metal" if self.is_kernel_on_real_cpu(tier) else tier]
         wanted = [name for name in live if benchmark_names.matches_any_pattern(name, patterns)]
         return (
             guest.LiveBenchmarks(blocks, wanted) if blocks and wanted else guest.NO_LIVE_BENCHMARKS
         )
 
-    def check_chosen_macro_benchmarks(self) -> None:
+    def report_unmeasured_macro_benchmarks(self) -> None:
         """Print which of the chosen benchmarks an emulated test kernel does not measure: those of
         whole programs (MACRO). Raise UnableError if the user chose no other benchmark."""
         patterns = self.run.plan.benchmarks
@@ -442,7 +442,7 @@ class Bench:
         self.run.write_record()
         return False
 
-    def finish_tier(self, tier: str) -> None:
+    def validate_tier_samples(self, tier: str) -> None:
         """Check the samples of a measured tier. Print the table of the
         tier native at once, before the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
@@ -479,17 +479,17 @@ class Bench:
             return
         needing = [tier for tier in tiers if tier != "icount"]
         # Guests that measure an external module run no user-space program, so none is built.
-        if not self.run.plan.module and not self.try_step(needing, "build_native"):
+        if not self.run.plan.module and not self.try_step(needing, "build_native_program"):
             tiers = guests = [tier for tier in guests if tier == "icount"]
         for tier in (tier for tier in tiers if tier not in guests):
             if self.try_step([tier], f"measure_{tier}"):
-                self.finish_tier(tier)
+                self.validate_tier_samples(tier)
         if guests:
             self.install_guest_packages()
-        if guests and self.try_step(guests, "prepare_guest"):
+        if guests and self.try_step(guests, "fetch_kernel_and_build_modules"):
             for tier in guests:
                 if self.try_step([tier], "measure_guest", tier):
-                    self.finish_tier(tier)
+                    self.validate_tier_samples(tier)
 
 
 def copy_built_modules(target: Path) -> Path:

@@ -45,7 +45,9 @@ def matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatchcase(name, one) for one in patterns)
 
 
-def select_names(names: Names, benchmarks: Sequence[str], variants: Sequence[str]) -> list[str]:
+def select_benchmark_names(
+    names: Names, benchmarks: Sequence[str], variants: Sequence[str]
+) -> list[str]:
     """Return the benchmarks in `names` that match a pattern in `benchmarks` and have a variant that
     matches a pattern in `variants`."""
     return [
@@ -56,7 +58,7 @@ def select_names(names: Names, benchmarks: Sequence[str], variants: Sequence[str
     ]
 
 
-def check_patterns_match(
+def require_patterns_match(
     names: Names, benchmarks: Sequence[str], variants: Sequence[str], where: str
 ) -> None:
     """Check that each pattern in `benchmarks` and `variants` matches a name in `names`; otherwise
@@ -77,13 +79,13 @@ def check_patterns_match(
             raise UnableError(f"no variant{whose} matches {one!r}; the variants are {there}")
 
 
-def check_tier_patterns(
+def require_tier_patterns_match(
     tiers: Sequence[str], benchmarks: Sequence[str], variants: Sequence[str]
 ) -> None:
     """Raise UnableError if a pattern matches no name of a benchmark or variant of these tiers
     (measurement environments)."""
     where = "user space" if set(tiers) == {NATIVE} else ", ".join(tiers)
-    check_patterns_match(
+    require_patterns_match(
         read_benchmark_names({get_benchmark_space(tier) for tier in tiers}),
         benchmarks,
         variants,

@@ -110,7 +110,7 @@ class Run:
 
     def __init__(self, path: Path, plan: Plan, created: bool = False) -> None:
         """Store the folder and the plan of a run. `created` is True if this process created the
-        folder. remove_leftovers() removes a created folder without samples."""
+        folder. remove_partial_files_at_end() removes a created folder without samples."""
         self.path = path
         self.created = created
         self.plan = plan
@@ -219,7 +219,7 @@ def load_run(path: Path) -> Run:
 
 
 @contextmanager
-def remove_leftovers(run: Run) -> Iterator[Run]:
+def remove_partial_files_at_end(run: Run) -> Iterator[Run]:
     """At the end of the `with` block, remove the partial files of a run. Remove the whole folder if
     this process created it and it holds no sample."""
     try:

@@ -98,9 +98,9 @@ def select_matching_benchmarks(
         finally:
             process.kill()
     there = parse_benchmark_list("\n".join(lines))
-    chosen = benchmark_names.select_names(there, benchmarks, variants)
+    chosen = benchmark_names.select_benchmark_names(there, benchmarks, variants)
     if every or not chosen:
-        benchmark_names.check_patterns_match(there, benchmarks, variants, "user space")
+        benchmark_names.require_patterns_match(there, benchmarks, variants, "user space")
     return chosen
 
 

@@ -92,7 +92,7 @@ def require_same_environment(tiers: Sequence[rundir.Tier], parts: Sequence[Path]
                 raise RunError(f"{part}: {what} is {here}, but {there} in {parts[0].name}")
 
 
-def check_blocks_complete(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
+def require_complete_blocks(rows: Sequence[tuple[str, Sample]], path: Path) -> None:
     """Raise RunError if a block lacks a window that another block has, for example at the end
     of a truncated file. Also raise RunError if the windows of a block have several layouts."""
     windows: dict[int, Counter[tuple[str, int]]] = defaultdict(Counter)
@@ -130,7 +130,7 @@ def read_checked_samples(path: Path, tier: rundir.Tier, process: int = 1) -> lis
     rows = list(samples.read_raw_samples(path, tier, process))
     if not rows:
         raise RunError(f"{path}:2: the file holds no samples")
-    check_blocks_complete(rows, path)
+    require_complete_blocks(rows, path)
     return [sample for _, sample in rows]
 
 
@@ -185,7 +185,7 @@ def load_raw_folder(name: str, path: Path, most_processes: int | None = None) ->
     return Reader().load(name, path, most_processes)
 
 
-def check_tiers_distinct(raws: Sequence[RawDir]) -> None:
+def require_distinct_tiers(raws: Sequence[RawDir]) -> None:
     """Raise RunError for two raw directories of one tier and kernel,
     because statistics could not tell their samples apart."""
     seen: dict[tuple[str, str], Path] = {}
@@ -307,7 +307,7 @@ def merge_run(
         raws = [
             keep_chosen_variants(reader.load(tier, raw), run.plan.variants) for tier, raw in own
         ]
-    check_tiers_distinct(raws)
+    require_distinct_tiers(raws)
     env = describe_machine(raws, run)
     env["tiers"] = [make_tier_entry(raw) for raw in raws]
     if run is not None:

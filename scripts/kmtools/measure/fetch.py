@@ -21,7 +21,7 @@ from tempfile import TemporaryFile
 from typing import IO
 from urllib.parse import urlsplit
 
-from kmtools.base.archives import ARCHIVE_ERRORS, check_rest_of_archive
+from kmtools.base.archives import ARCHIVE_ERRORS, read_rest_of_archive
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.paths import ROOT
 from kmtools.base.text import escape_unprintable_chars
@@ -91,7 +91,7 @@ def unpack_archive(stream: IO[bytes], name: str, out: Path) -> None:
                 content = archive.extractfile(member)
                 assert content is not None
                 target.write_bytes(content.read())
-            check_rest_of_archive(archive, MOST_BYTES - size)
+            read_rest_of_archive(archive, MOST_BYTES - size)
     except ARCHIVE_ERRORS as error:
         raise RunError(f"{name}: {error} (truncated or damaged?)") from error
     if not (out.is_dir() and any(out.rglob("env"))):

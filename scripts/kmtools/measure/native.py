@@ -51,7 +51,7 @@ MAX_ATTEMPTS = 3
 
 
 @contextmanager
-def avoid_measuring_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
+def exclude_measured_cpu(cpu: int | None) -> Iterator[Callable[[int], None]]:
     """During the `with` block, exclude the CPU `cpu`, on which kmbench measures, from the affinity
     of this process. If `cpu` is None, exclude the last CPU. Never exclude the only CPU. The yielded
     function excludes another CPU instead. Start kmbench before the block, because a child process
@@ -141,7 +141,7 @@ def run_kmbench(
     command = [str(word) for word in (program or KMBENCH, "run", *arguments, *on, "--out", partial)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            with avoid_measuring_cpu(cpu) as exclude_cpu:
+            with exclude_measured_cpu(cpu) as exclude_cpu:
 
                 def report_and_exclude_cpu(reason: str, chosen: int) -> None:
                     say(f"native: {reason}")

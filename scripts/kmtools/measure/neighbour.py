@@ -61,12 +61,12 @@ def copy_memory(_seed: int) -> None:
         target[:] = source
 
 
-def spin(_seed: int) -> None:
+def spin_until_input_end(_seed: int) -> None:
     """Execute a busy loop until the standard input ends."""
     spin_for_seconds(math.inf)
 
 
-LOADS = {"bursts": alternate_load_and_sleep, "memory": copy_memory, "busy": spin}
+LOADS = {"bursts": alternate_load_and_sleep, "memory": copy_memory, "busy": spin_until_input_end}
 # Indices into the sorted list of the CPUs that this process may use.
 FIRST, LAST = 0, -1
 

@@ -134,7 +134,7 @@ def render_env(env: Mapping[str, Any]) -> str:
     return json.dumps(env, indent=2, sort_keys=True) + "\n"
 
 
-def check_worth_packing(run: Path, env: Mapping[str, Any]) -> None:
+def require_worth_packing(run: Path, env: Mapping[str, Any]) -> None:
     """Raise RunError if a run is quick, lacks a tier (measurement environment) or planned
     processes, or has no tier that ran on a real CPU."""
     if found := rundir.list_warnings(env):
@@ -201,7 +201,7 @@ def pack_run(run: Path) -> tuple[str, str, bytes]:
     """Return the name of a packed run, a text about its content, and the archive. RunError if the
     run is damaged, quick or incomplete, or was measured only on emulated CPUs."""
     env = rundir.read_env(run / "env.json")
-    check_worth_packing(run, env)
+    require_worth_packing(run, env)
     packed_env = remove_personal_details(env)
     samples = pack_samples(rundir.find_samples_file(run), env, packed_env)
     name = make_packed_name(packed_env)

@@ -33,7 +33,7 @@ from kmtools.measure.macro import (
 )
 
 
-def run_switch(state: str, command: str) -> None:
+def run_switch_command(state: str, command: str) -> None:
     """Run the shell command that switches to a state."""
     done = subprocess.run(
         ["sh", "-c", command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False
@@ -60,7 +60,7 @@ def switch_off_at_end(command: str) -> Iterator[None]:
         for number in before:
             signal.signal(number, signal.SIG_IGN)
         try:
-            run_switch(OFF, command)
+            run_switch_command(OFF, command)
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
@@ -110,7 +110,7 @@ def record_rounds(
     added: list[CommandTime] = []
 
     def time_command_in_state(number: int, state: str) -> CommandTime:
-        run_switch(state, switches[state])
+        run_switch_command(state, switches[state])
         seconds = time_command(command)
         return replace(new, seconds=seconds, round=number, state=state, switch=switches[state])
 

@@ -79,7 +79,7 @@ def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Res
         yield from ((result, there[result.key]) for result in first if result.key in there)
 
 
-def check_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
+def judge_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the added costs that differ between two runs; return False if the share of costs that
     differ exceeds MAX_FALSE_SHARE."""
     pairs = list(pair_results(runs))
@@ -101,7 +101,7 @@ def has_verdict(result: Result) -> bool:
     return result.verdict in TIMED_VERDICTS
 
 
-def check_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
+def judge_verdict_consistency(runs: Sequence[Sequence[Result]]) -> bool:
     """For each variant, print the verdicts that differ from the most frequent one in all runs;
     return False if the share of the printed verdicts exceeds MAX_FALSE_SHARE."""
     verdicts: dict[str, Counter[str]] = defaultdict(Counter)
@@ -134,7 +134,7 @@ def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
     return sum(map(has_verdict, hot)), len(hot)
 
 
-def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
+def judge_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the number of rows of hot loops that have a verdict; return False if too few of these
     rows have a verdict."""
     counts = [count_hot_rows(run) for run in runs]
@@ -147,7 +147,7 @@ def check_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
     return share >= MIN_RESOLVED_SHARE
 
 
-def check_clone_margins(clones: Sequence[Result]) -> bool:
+def judge_clone_margins(clones: Sequence[Result]) -> bool:
     """Print the A/A clones of hot loops whose differences exceed their margin; return False if
     there are any."""
     hot = [one for one in clones if is_hot_loop_result(one)]
@@ -205,9 +205,9 @@ def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
         print(f"{name}: A/A differences within {spread:.3f} core cycles{limit}")
     clones = [one for run in measured for one in run if one.is_clone]
     held = [
-        check_clone_margins(clones),
-        check_run_agreement(measured),
-        check_verdict_consistency(measured),
-        check_resolved_share(measured),
+        judge_clone_margins(clones),
+        judge_run_agreement(measured),
+        judge_verdict_consistency(measured),
+        judge_resolved_share(measured),
     ]
     return all(held) and share <= MAX_FALSE_SHARE and max(spreads.values(), default=0.0) <= most

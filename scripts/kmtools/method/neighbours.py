@@ -98,7 +98,7 @@ def make_findings(kind: str, results: Sequence[Result], cpus: Mapping[int, int])
     )
 
 
-def check_findings(kind: str, runs: Sequence[Findings]) -> bool:
+def judge_findings(kind: str, runs: Sequence[Findings]) -> bool:
     """Print the totals of the runs with the neighbour process `kind`; return False if the totals
     miss a limit."""
     hot, resolved = sum(run.hot for run in runs), sum(run.resolved for run in runs)
@@ -146,5 +146,5 @@ def judge_neighbours(kinds: Sequence[str], runs: int, plan: RunSettings, file: P
             )
             write_file_atomically(file, json.dumps([asdict(one) for one in found], indent=1))
     print(f"the findings of all runs are in {file}")
-    kept = [check_findings(kind, [one for one in found if one.kind == kind]) for kind in kinds]
+    kept = [judge_findings(kind, [one for one in found if one.kind == kind]) for kind in kinds]
     return all(kept)

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.stats import Interval
-from kmtools.base.text import fit_table, get_terminal_width, wrap_line
+from kmtools.base.text import get_terminal_width, split_wide_table, wrap_line
 from kmtools.report.table import format_amount
 
 HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
@@ -56,6 +56,6 @@ def render_site_tables(costs: Sequence[SiteCost]) -> str:
         own = list(group)
         title = f"{key[0]}, kernel {key[1]}: {make_site_table_title(own[0])}"
         lines += ["", *wrap_line(title, width)]
-        table = fit_table(HEADS, make_site_rows(own), width - 2)
+        table = split_wide_table(HEADS, make_site_rows(own), width - 2)
         lines += [f"  {line}" for line in table]
     return "\n".join(lines)

@@ -12,9 +12,9 @@ from kmtools.analyse.switching import (
     SCALING,
     STALL,
     SwitchPoint,
-    find_point,
+    find_switch_point,
 )
-from kmtools.base.text import fit_table, get_terminal_width, wrap_line
+from kmtools.base.text import get_terminal_width, split_wide_table, wrap_line
 from kmtools.report.table import format_amount, format_with_prefix
 
 
@@ -33,10 +33,10 @@ def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], lis
     heads += [f"times ours at {min(most, 10_000):,}"] if most else []
     rows = []
     for way, words in METHOD_NAMES.items():
-        cells = [find_point(times, SCALING, way, size) for size in sizes]
+        cells = [find_switch_point(times, SCALING, way, size) for size in sizes]
         if any(cells):
             own, ours = (
-                find_point(times, SCALING, w, min(most, 10_000)) for w in (way, OUR_METHOD)
+                find_switch_point(times, SCALING, w, min(most, 10_000)) for w in (way, OUR_METHOD)
             )
             ratio = format_amount(own.median / ours.median) if own and ours and ours.median else ""
             row = [words, *(format_with_prefix(c.median) if c else "" for c in cells)]
@@ -51,7 +51,7 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
     heads = ["of one batch, per site", *(f"{size:,}" for size in sizes)]
     rows = []
     for variant in (OUR_METHOD, *switching.BATCH_PARTS, switching.ROUND_COUNT) if sizes else ():
-        cells = [find_point(points, SCALING, variant, size) for size in sizes]
+        cells = [find_switch_point(points, SCALING, variant, size) for size in sizes]
         label = (
             "all" if variant == OUR_METHOD else variant.removeprefix("batched-").replace("-", " ")
         )
@@ -71,7 +71,7 @@ def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list
     stalls = [p for p in points if p.benchmark == STALL]
     rows = []
     for point in sorted(stalls, key=lambda p: list(METHOD_NAMES).index(p.method)):
-        stopped = find_point(stalls, STALL, "stop-machine-stall", point.sites)
+        stopped = find_switch_point(stalls, STALL, "stop-machine-stall", point.sites)
         share = f"{100 * point.median / stopped.median:.1f} %" if stopped and stopped.median else ""
         span = f"[{format_amount(point.ci.lo)}, {format_amount(point.ci.hi)}]"
         row = [
@@ -118,7 +118,7 @@ def make_switch_tables(points: Sequence[SwitchPoint]) -> list[str]:
             heads, rows = make(own)
             if rows:
                 said = f"{tier}, kernel {kernel}: {title}, {own[0].unit}"
-                lines = [f"  {line}" for line in fit_table(heads, rows, width - 2)]
+                lines = [f"  {line}" for line in split_wide_table(heads, rows, width - 2)]
                 missing = list_missing_blocks(own, benchmark)
                 texts.append("\n".join([*wrap_line(said, width), *lines, *missing]))
     return texts
