@@ -347,7 +347,7 @@ def test_clone_passes_up_to_and_including_its_margin(capsys: pytest.CaptureFixtu
     capsys.readouterr()
     assert not aa.judge_clone_margins([*rows, replace(rows[0], delta=-0.2501)])
     assert capsys.readouterr().out.splitlines() == [
-        "empty-loop none-clone: -0.250, margin 0.250",
+        "empty-loop none-clone: A/A difference -0.250 beyond margin 0.250",
         "1 of 3 A/A clones in hot loops are beyond their margin (allowed: 0)",
     ]
 

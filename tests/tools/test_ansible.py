@@ -134,7 +134,7 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     listed.write_text("\n".join(fleet.hosts))
     assert main(["fleet", str(fleet.runs), "--by", "cpu", "--machines", str(listed)]) == 1
     out = capsys.readouterr().out
-    assert "dead: dead: there is no run of it" in out
+    assert "dead: dead: this machine has no run" in out
     assert "refused: liar: Check every line of the samples: " in out
     assert "empty-loop.csv:9: unit is 'ns', not ticks or rounds" in out
     assert "refused: slow: Load modules, run benchmarks, unload: " in out

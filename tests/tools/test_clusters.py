@@ -69,7 +69,7 @@ def test_messages_call_a_cluster_process_boot_or_module_load(
         f"{noun} {number} of 9, loop" for number in range(1, done + 1)
     ]
     assert LiveVerdicts(tier).render_terminal_lines(80, 24)[1][0] == (
-        f"Rows come when the first {noun} has ended."
+        f"Rows appear when the first {noun} has ended."
     )
 
 

@@ -286,7 +286,7 @@ def test_terminal_shows_largest_changes_and_counts_missing_rows() -> None:
     lines = changetext.render_terminal(found).splitlines()
     assert len(lines) <= 40
     assert "native, kernel 6.1: 99 rows only in A" in lines
-    assert "and 22 more rows that changed less: --all" in lines
+    assert "and 22 more rows that changed less; --all shows them" in lines
     shown = [line.split()[0] for line in lines if line.startswith("  v")]
     assert shown == [f"v{n}" for n in range(23, 31)]
     assert len([x for x in changetext.render_terminal(found, True).splitlines() if "v0" in x]) == 9
@@ -299,13 +299,17 @@ LONG_TEXT = " ".join(["words"] * 16)
     ("texts", "most_lines", "lines"),
     [
         *(([], 3, []), (["a"], 0, ["a"]), (["a", "b"], 2, ["a", "b"])),
-        (["a", "b"], 1, ["a", "and 1 more: --all"]),
+        (["a", "b"], 1, ["a", "and 1 more; --all shows them"]),
         (["a", "b", "c"], 3, ["a", "b", "c"]),
-        (["a", "b", "c"], 2, ["a", "and 2 more: --all"]),
-        (["a", "b", "c", "d", "e"], 4, ["a", "b", "c", "and 2 more: --all"]),
+        (["a", "b", "c"], 2, ["a", "and 2 more; --all shows them"]),
+        (["a", "b", "c", "d", "e"], 4, ["a", "b", "c", "and 2 more; --all shows them"]),
         (["a", LONG_TEXT], 3, ["a", LONG_TEXT[:77], "words words words"]),
-        (["a", LONG_TEXT], 2, ["a", "and 1 more: --all"]),
-        ([LONG_TEXT, "b"], 1, [LONG_TEXT[:77], "words words words", "and 1 more: --all"]),
+        (["a", LONG_TEXT], 2, ["a", "and 1 more; --all shows them"]),
+        (
+            [LONG_TEXT, "b"],
+            1,
+            [LONG_TEXT[:77], "words words words", "and 1 more; --all shows them"],
+        ),
     ],
 )
 def test_texts_of_a_comparison_that_do_not_fit_are_counted(
@@ -944,7 +948,7 @@ def test_markdown_of_a_comparison_is_escaped() -> None:
     body = ["## b\\_1 against a", ""]
     body += [f"- {line}".replace("\\x07", "\\\\x07").replace("b_1", "b\\_1") for line in HINTS]
     body += [f"- {counts}", "", *heads]
-    end = ["", "no row is fewer", ""]
+    end = ["", "no row fails (fewer)", ""]
     found = Comparison([pair], 0.1, frozenset([FEWER]))
     assert changetext.render_markdown(found).split("\n") == [*body, *rows[:1], *rows[2:], *end]
     assert changetext.render_markdown(found, True).split("\n") == [*body, *rows, *end]
@@ -1015,11 +1019,11 @@ def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
     [
         (0, (), "no verdict counts as a failure, because --fail-on was not given"),
         (0, ("slower", "more"), "1 rows fail (more, slower)"),
-        (0, ("fewer",), "no row is fewer"),
+        (0, ("fewer",), "no row fails (fewer)"),
         (
             2,
             ("fewer",),
-            "no row is fewer; 2 rows are withheld, because the numbers of a run are poor",
+            "no row fails (fewer); 2 rows are withheld, because the numbers of a run are poor",
         ),
     ],
 )
@@ -1093,7 +1097,7 @@ def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
         6: ["v10", "and"], 0: ["v10", "and"],
     }  # fmt: skip
     assert changetext.render_rows_to_limit(rows, 6)[-1] == (
-        "and 9 more rows that changed less: --all"
+        "and 9 more rows that changed less; --all shows them"
     )
     assert len(changetext.render_rows_to_limit(rows[:2], 6)) == 6
     assert changetext.render_rows_to_limit([], 99) == []
@@ -1176,7 +1180,7 @@ def test_head_of_a_comparison_has_at_most_seven_remarks(count: int, shown: int) 
     for everything in (False, True):
         lines = changetext.make_pair_head(found, pair, everything)
         kept = count if everything else shown
-        more = [f"and {count - kept} more: --all"] * (kept < count)
+        more = [f"and {count - kept} more; --all shows them"] * (kept < count)
         assert [line for line in lines if ": grade " in line] == [
             f"a: {text}" for text in grades[:kept]
         ]

@@ -77,7 +77,7 @@ def test_run_with_a_poor_grade_has_no_verdicts(
 ) -> None:
     lines = run_report(make_tier_run(tmp_path, "native", POOR), columns, capsys)
     said = " ".join(" ".join(lines).split())
-    assert "native: poor numbers: " in said and "better: " in said
+    assert "native: poor numbers: " in said and "for better numbers: " in said
     # The cost is printed, but without a verdict.
     assert "A dormant marker costs" in said and "withheld" in said
     assert not {" costs ", "equivalent"} & {*said.partition("In hot code: ")[2].split(",")}
@@ -354,7 +354,7 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     assert len(lines) <= changetext.LINES and max(map(len, lines)) <= 80
     said = " ".join(" ".join(lines).split())
     assert "results/local/a: not measured: metal, because it is not there" in said
-    assert "icount, kernel 5.10: 1 row only in A" in said and "more: --all" in said
+    assert "icount, kernel 5.10: 1 row only in A" in said and "more; --all shows" in said
     if changed:
         # The row with the largest change is printed with both costs and its interval.
         assert f"terminal-{changed} 1.000 1.000 +{changed}.00 % [" in said
@@ -366,5 +366,5 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
 def test_texts_that_fit_are_not_truncated() -> None:
     texts = ["a", "b", "c"]
     assert changetext.wrap_texts_to_limit(texts, 3) == texts
-    assert changetext.wrap_texts_to_limit(texts, 2) == ["a", "and 2 more: --all"]
+    assert changetext.wrap_texts_to_limit(texts, 2) == ["a", "and 2 more; --all shows them"]
     assert changetext.wrap_texts_to_limit(["word " * 40], 1) != []

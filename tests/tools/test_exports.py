@@ -204,7 +204,7 @@ def test_message_about_a_parquet_file_names_this_file(tmp_path: Path) -> None:
     place = parquet.quote_sql_literal(str(path))
     with duckdb.connect() as engine:
         engine.execute(f"COPY (SELECT 5 AS value) TO {place} (FORMAT parquet)")
-    assert explain_refusal() == f"{path}: its columns are not {', '.join(SAMPLE_COLUMNS)}"
+    assert explain_refusal() == f"{path}: the columns are not {', '.join(SAMPLE_COLUMNS)}"
     path.write_text("none")
     said = explain_refusal()
     assert said.startswith(f"{path}: ") and "0.parquet" not in said and "\n" not in said

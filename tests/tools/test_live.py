@@ -113,7 +113,7 @@ def wait_for_patterns(terminal: Terminal, *patterns: str) -> None:
 def test_rows_of_the_live_table_are_updated_in_place(
     terminal: Terminal, fake_kmbench_folder: Path
 ) -> None:
-    wait_for_patterns(terminal, "Rows come when")
+    wait_for_patterns(terminal, "Rows appear when")
     assert terminal.other and not terminal.cursor
     release_process(fake_kmbench_folder)
     wait_for_patterns(terminal, "process 2 of 4", r"^empty-loop marker-generic .* slower$")
@@ -137,7 +137,7 @@ def test_rows_of_the_live_table_are_updated_in_place(
 def test_live_table_is_redrawn_after_a_resize(
     terminal: Terminal, fake_kmbench_folder: Path
 ) -> None:
-    terminal.read_until(lambda: "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: "Rows appear when" in terminal.screen)
     release_process(fake_kmbench_folder)
     terminal.read_until(lambda: "process 2 of 4" in terminal.screen)
     for width, height in ((40, 24), (132, 40), (24, 6)):
@@ -157,7 +157,7 @@ def test_live_table_is_redrawn_after_a_resize(
 
 @pytest.mark.parametrize("end", ["\x03", "SIGTERM"])
 def test_interrupted_live_table_restores_the_terminal(terminal: Terminal, end: str) -> None:
-    terminal.read_until(lambda: "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: "Rows appear when" in terminal.screen)
     if end == "SIGTERM":
         os.kill(terminal.pid, signal.SIGTERM)
     else:
@@ -167,13 +167,13 @@ def test_interrupted_live_table_restores_the_terminal(terminal: Terminal, end: s
 
 
 def test_live_table_restores_the_terminal_on_sigtstp(terminal: Terminal) -> None:
-    terminal.read_until(lambda: "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: "Rows appear when" in terminal.screen)
     os.kill(terminal.pid, signal.SIGTSTP)
     terminal.read_until(lambda: not terminal.other)
     assert terminal.cursor
     assert os.WIFSTOPPED(os.waitpid(terminal.pid, os.WUNTRACED)[1])
     os.kill(terminal.pid, signal.SIGCONT)
-    terminal.read_until(lambda: terminal.other and "Rows come when" in terminal.screen)
+    terminal.read_until(lambda: terminal.other and "Rows appear when" in terminal.screen)
 
 
 @pytest.mark.parametrize(

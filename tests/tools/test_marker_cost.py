@@ -297,10 +297,10 @@ def test_grades_have_their_two_worst_reasons_and_remedies() -> None:
     ]
     assert ending.format_grades(graded, 100) == [
         "vm (6.12, 5.10): poor numbers: why 1; noise; 2 more on the page",
-        "  better: do 0; do 1; be quiet",
+        "  for better numbers: do 0; do 1; be quiet",
         "native: good numbers",
         "vm: fair numbers: why 1; why 0",
-        "  better: do 0; do 1",
+        "  for better numbers: do 0; do 1",
     ]
     three = [(make_tier(), Grade(Level.FAIR, make_reasons(*[Level.FAIR] * 3)))]
     assert ending.format_grades(three, 100)[0].endswith("why 0; why 1; 1 more on the page")
@@ -404,7 +404,7 @@ def test_wrapped_lines_have_at_most_100_columns_and_keep_hyphens() -> None:
 def test_shortened_list_names_the_place_of_the_rest() -> None:
     lines = list("abc")
     assert ending.cut_lines(lines, 3, "x") == lines
-    assert ending.cut_lines(lines, 2, "x") == ["a", "  and more: x"]
+    assert ending.cut_lines(lines, 2, "x") == ["a", "  all lines: x"]
 
 
 def render_summary_parts(
@@ -442,8 +442,8 @@ def test_summary_leaves_five_lines_for_unmeasured_benchmarks(
     _, body, lines = render_summary_parts(grades, lacking)
     assert len(lines) == min(40, 4 + grades + lacking)
     told = [line for line in body if line.startswith("not measured")]
-    more = [n for n, line in enumerate(body) if line.startswith("  and more: ")]
-    assert {body[n] for n in more} <= {"  and more: scripts/kmarkers table 'a run'"}
+    more = [n for n, line in enumerate(body) if line.startswith("  all lines: ")]
+    assert {body[n] for n in more} <= {"  all lines: scripts/kmarkers table 'a run'"}
     assert [n + 1 for n in more] == (
         [shown[0]] * (shown[0] < grades) + [sum(shown)] * (shown[1] < lacking)
     )
@@ -466,7 +466,7 @@ def test_summary_names_the_page_and_the_command_for_the_tables() -> None:
         "", "tables: scripts/kmarkers table 'a run'", "page:   a run/report.html",
     ]  # fmt: skip
     _, body, _ = render_summary_parts(60, 0, page=Path("p"))
-    assert body[-1] == "  and more: p"
+    assert body[-1] == "  all lines: p"
     _, _, lines = render_summary_parts(1, 0, tier="vm")
     assert lines[-1] == "tables: scripts/kmarkers table 'a run' --tier vm"
 
@@ -640,8 +640,13 @@ def test_interval_with_an_infinite_end_is_printed_as_unbounded(
 
 def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> None:
     """An unmeasured cost has the reason. If no cost was measured, only the sentence is printed."""
-    words = {SLOWER: "costs", "faster": "gains", "equivalent": "equivalent to none",
-             "differs": "differs", UNRESOLVED: "unresolved"}  # fmt: skip
+    words = {
+        SLOWER: "slower with the marker",
+        "faster": "faster with the marker",
+        "equivalent": "equivalent to no marker",
+        "differs": "differs from no marker",
+        UNRESOLVED: "unresolved",
+    }
     for verdict, said in words.items():
         costs = [
             MarkerCost("In a", "in a", 1.0, Interval(0.5, 1.5), "x", verdict, "h", "once", "loud"),
@@ -650,7 +655,7 @@ def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> Non
         sentence = f"A dormant marker costs 1.0 x in a{' (unresolved)' * (verdict == UNRESOLVED)}."
         assert ending.format_marker_costs(costs, 80) == [
             sentence, "Caveat (in a): loud.", "",
-            f"  In a: 1.0 x (0.50 to 1.5), {said}", "    then: once",
+            f"  In a: 1.0 x (0.50 to 1.5), {said}", "    published: once",
             "  In b: not measured, because it is late",
         ]  # fmt: skip
     assert len(ending.format_marker_costs(costs[1:], 200)) == 1

@@ -143,7 +143,7 @@ def test_missing_core_cycles_are_reported(
 ) -> None:
     tier = Tier("native", "6.12", UNIT_TSC, False, {**ENV, "cycles": "none"}, {})
     assert run_simulated_self_test(monkeypatch, tier=tier) == UNABLE
-    assert "needs core cycles, and here they are neither counted nor" in capsys.readouterr().err
+    assert "needs core cycles, which are neither counted nor" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("word", ["--quick", "--tiers=native", "--budget=9s", "--blocks=9"])

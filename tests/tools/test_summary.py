@@ -89,7 +89,7 @@ def make_field_setter(list_name: str, field: str, value: object) -> Callable[[Js
 
 
 BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
-    "newer": (lambda w: w.update(schema=3), "schema is 3, not 2; a newer kmarkers wrote it"),
+    "newer": (lambda w: w.update(schema=3), "schema is 3, not 2; a newer kmarkers wrote the file"),
     "no schema": (lambda w: w.pop("schema"), "schema is missing"),
     "bool": (lambda w: w.update(schema=True), "schema is true, not a whole number"),
     "no results": (lambda w: w.pop("results"), "results is missing"),
@@ -164,7 +164,12 @@ def test_invalid_field_of_a_summary_is_reported(
 
 @pytest.mark.parametrize(
     ("value", "said"),
-    [("text", "schema"), (None, ""), ([3], "an entry is not an object"), ([{}], "results[0].tier")],
+    [
+        ("text", "schema"),
+        (None, ""),
+        ([3], "an entry of the list is not an"),
+        ([{}], "results[0].tier"),
+    ],
 )
 def test_invalid_summary_is_refused(value: object, said: str, tmp_path: Path) -> None:
     with pytest.raises(FailedError, match=re.escape("summary.json: ")) as caught:
@@ -233,7 +238,7 @@ def test_entry_of_a_result_has_each_number_in_its_field() -> None:
 
 
 @pytest.mark.parametrize(
-    ("schema", "said"), [(1, "schema is 1, not 2"), (3, "not 2; a newer kmarkers wrote it")]
+    ("schema", "said"), [(1, "schema is 1, not 2"), (3, "not 2; a newer kmarkers wrote the file")]
 )
 def test_summary_object_of_another_schema_is_refused(
     schema: int, said: str, tmp_path: Path, full_summary: Json

@@ -51,7 +51,7 @@ def load_parquet(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:
         try:
             heads = engine.execute(f"DESCRIBE SELECT * FROM {source}").fetchall()
             if {name: kind for name, kind, *_ in heads} != COLUMNS:
-                raise RunError(f"{path}: its columns are not {', '.join(COLUMNS)}")
+                raise RunError(f"{path}: the columns are not {', '.join(COLUMNS)}")
             columns = ", ".join(COLUMNS)
             engine.execute(
                 f"COPY (SELECT {columns} FROM {source}) TO {quote_sql_literal(str(plain))}"

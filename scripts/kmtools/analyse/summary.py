@@ -236,13 +236,13 @@ def read_summary(run: Path) -> dict[str, Any]:
     if not path.is_file():
         read_env(run / "env.json")
         raise UnableError(
-            f"{run}: there are no results yet: call {COMMAND} report {shlex.quote(str(run))}"
+            f"{path}: no such file; {COMMAND} report {shlex.quote(str(run))} writes this file"
         )
     summary = read_json(path)
     if isinstance(summary, list):
         both = [entry for entry in summary if isinstance(entry, dict)]
         if len(both) != len(summary):
-            raise RunError(f"{path}: an entry is not an object")
+            raise RunError(f"{path}: an entry of the list is not an object")
         results = [entry for entry in both if "sites" not in entry]
         switching = [{"measured": None, **entry} for entry in both if "sites" in entry]
         summary = {"schema": 1, "results": results, "switching": switching}
@@ -251,7 +251,7 @@ def read_summary(run: Path) -> dict[str, Any]:
         return summary
     require_shape(summary, {"schema": int}, f"{path}: ")
     if summary["schema"] != SCHEMA:
-        newer = "; a newer kmarkers wrote it" if summary["schema"] > SCHEMA else ""
+        newer = "; a newer kmarkers wrote the file" if summary["schema"] > SCHEMA else ""
         raise RunError(f"{path}: schema is {summary['schema']}, not {SCHEMA}{newer}")
     require_shape(summary, SUMMARY, f"{path}: ")
     for kind in ("results", "switching"):

@@ -89,7 +89,7 @@ def judge_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
     apart = [(one, other) for one, other in pairs if do_costs_differ(one, other)]
     for one, other in apart:
         name = f"{one.benchmark} {one.variant}"
-        print(f"{name}: {one.delta:+.3f} in one run, {other.delta:+.3f} in the next")
+        print(f"{name}: added cost {one.delta:+.3f} in one run, {other.delta:+.3f} in the next run")
     share = len(apart) / len(pairs)
     said = f"{len(apart)} of {len(pairs)} added costs differ from run to run"
     print(f"{said} ({share:.1%}, at most {MAX_FALSE_SHARE:.0%})")
@@ -153,7 +153,8 @@ def judge_clone_margins(clones: Sequence[Result]) -> bool:
     hot = [one for one in clones if is_hot_loop_result(one)]
     beyond = [one for one in hot if abs(one.delta or 0.0) > (one.margin or 0.0)]
     for one in beyond:
-        print(f"{one.benchmark} {one.variant}: {one.delta:+.3f}, margin {one.margin:.3f}")
+        name = f"{one.benchmark} {one.variant}"
+        print(f"{name}: A/A difference {one.delta:+.3f} beyond margin {one.margin:.3f}")
     print(
         f"{len(beyond)} of {len(hot)} A/A clones in hot loops are beyond their margin (allowed: 0)"
     )

@@ -256,7 +256,7 @@ def judge_estimator(kinds: Sequence[str], runs: int) -> bool:
     simulations: `runs`, or fewer for kinds that take long (see the divisors at the top of this
     file). Return False if a score misses a limit."""
     fewer = max(1, runs // FEWER_RUNS_DIVISOR)
-    print("widths are multiples of those of an oracle")
+    print("width: mean width of the intervals, divided by the width of the oracle's intervals")
     print(f"{'noise':22} simulations  covered  width  falsely slower or faster")
     bad = 0
     changing = [kind for kind in kinds if kind in frequency.CHANGES]

@@ -74,9 +74,10 @@ def judge_site_cost(plan: RunSettings, rounds: int = ROUNDS) -> bool:
             for name, cost in here.items():
                 apart = abs(cost - there[name])
                 agree |= {name} if apart <= MAX_COST_DIFFERENCE else set()
-                both = f"{cost:.4f} and {there[name]:.4f} core cycles a site"
+                costs = f"kmbench {cost:.4f}, nopcost {there[name]:.4f} core cycles a site"
                 print(
-                    f"{number} {name}: {both}, {apart:.4f} apart (at most {MAX_COST_DIFFERENCE})",
+                    f"try {number}, {name}: {costs}, {apart:.4f} apart"
+                    f" (at most {MAX_COST_DIFFERENCE})",
                     flush=True,
                 )
             if len(agree) == len(BENCHMARKS):

@@ -139,8 +139,8 @@ def judge_planted_row(planted: Planted, result: Result) -> JudgedRow:
     counted nor estimated."""
     if result.core is None:
         raise UnableError(
-            "the self-test needs core cycles, and here they are neither counted nor estimated: "
-            "instructions of an emulated CPU take no fixed time"
+            "the self-test needs core cycles, which are neither counted nor estimated here, "
+            "because instructions of an emulated CPU take no fixed time"
         )
     cost, interval = result.delta, result.delta_ci
     if cost is None or interval is None:
@@ -209,9 +209,9 @@ def run_self_test(seed: int) -> int:
     print("\n".join(row.line for row in rows))
     outcomes = [row.outcome for row in rows]
     if FAIL in outcomes:
-        print("self-test: costs measured on this machine are wrong, or its CPU has other costs")
+        print("self-test: costs measured on this machine are wrong, or its CPU differs")
         return BAD
     if UNCLEAR in outcomes:
-        print("self-test: this machine is too busy now; run it again when it is quieter")
+        print("self-test: this machine is too busy now; repeat it when the machine is idle")
         return UNABLE
     return DONE

@@ -133,7 +133,7 @@ def describe_outcome(comparison: Comparison) -> str:
         return f"no verdict counts as a failure, because --fail-on was not given{poor}"
     words = ", ".join(sorted(comparison.failing))
     failed = f"{comparison.failure_count} rows fail ({words})" if comparison.failure_count else ""
-    return (failed or f"no row is {words}") + poor
+    return (failed or f"no row fails ({words})") + poor
 
 
 def split_row_into_lines(name: str, numbers: Sequence[str], verdict: str) -> list[str]:
@@ -188,7 +188,7 @@ def wrap_texts_to_limit(texts: Sequence[str], most_lines: int) -> list[str]:
         own = wrap_line(text, WIDTH)
         last = number == len(texts) - 1
         if number and len(lines) + len(own) > most_lines - (not last):
-            return [*lines, f"and {len(texts) - number} more: --all"]
+            return [*lines, f"and {len(texts) - number} more; --all shows them"]
         lines += own
     return lines
 
@@ -220,7 +220,7 @@ def render_rows_to_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
             ),
         ]
         if most < len(rows):
-            lines.append(f"and {len(rows) - most} more rows that changed less: --all")
+            lines.append(f"and {len(rows) - most} more rows that changed less; --all shows them")
         if len(lines) <= most_lines or most == 1:
             return lines
     return []

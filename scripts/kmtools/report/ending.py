@@ -67,7 +67,7 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
         )
         lines += wrap_paragraph(head, width, "  ")
         if one.then:
-            lines += wrap_paragraph(f"then: {one.then}", width, "    ")
+            lines += wrap_paragraph(f"published: {one.then}", width, "    ")
     return lines
 
 
@@ -97,7 +97,7 @@ def format_grades(graded: Sequence[tuple[Tier, Grade]], width: int) -> list[str]
         lines += wrap_paragraph(text, width)
         remedies = dict.fromkeys(w for _, grade in members for w in grade.remedies[:2])
         if remedies:
-            lines += wrap_paragraph(f"better: {'; '.join(remedies)}", width, "  ")
+            lines += wrap_paragraph(f"for better numbers: {'; '.join(remedies)}", width, "  ")
     return lines
 
 
@@ -174,7 +174,7 @@ def cut_lines(lines: list[str], most: int, source: str) -> list[str]:
     file or command that shows all lines."""
     if len(lines) <= most:
         return lines
-    return [*lines[: most - 1], f"  and more: {source}"]
+    return [*lines[: most - 1], f"  all lines: {source}"]
 
 
 def render_run_summary(

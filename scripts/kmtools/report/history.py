@@ -69,7 +69,7 @@ def load_history(folder: Path, margin: float) -> History:
     refused.update(found.refused)
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
-        raise UnableError(f"{folder}: no run in it can be used{format_refusals(refused)}")
+        raise UnableError(f"{folder}: no run in this folder can be used{format_refusals(refused)}")
     left_out = comparison_key.find_incomparable_runs(
         found.entries, comparison_key.select_newest_rows(found.entries), "the newest run"
     )

@@ -81,7 +81,7 @@ class Fleet:
     @property
     def faults(self) -> list[str]:
         """A line for each machine that is dead, refused or slow."""
-        lines = [f"dead: {name}: there is no run of it" for name in self.dead]
+        lines = [f"dead: {name}: this machine has no run" for name in self.dead]
         lines += [f"refused: {name}: {why}" for name, why in sorted(self.found.refused.items())]
         return lines + [
             f"slow: {name}: its baselines cost {times:.2g} times the median of its group"
@@ -168,7 +168,7 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
             refused[name] = str(error)
     refused = {**runs.refusals, **refused}
     if not machines and not refused:
-        raise UnableError(f"{folder}: there is no run in it")
+        raise UnableError(f"{folder}: no run in this folder")
     found.refused.update(refused)
     wanted = comparison_key.select_rows_with_most_frequent_key(found.entries)
     found.refused.update(comparison_key.find_incomparable_runs(found.entries, wanted, "most runs"))
@@ -192,7 +192,7 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
         matches = [name for name in names if against in name]
         if len(matches) != 1:
             raise UnableError(
-                f"{len(matches)} groups have {against!r} in their names, not one:"
+                f"{against!r} is in the names of {len(matches)} groups, but must be in one name:"
                 f" {'; '.join(names)}"
             )
         names.sort(key=lambda name: name != matches[0])

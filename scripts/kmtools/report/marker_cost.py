@@ -333,13 +333,13 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     known = [a for a in marker_costs if a.value is not None and a.place != "Beside cold data"]
     if not marker_costs:
         return (
-            "This run has no cost of a dormant marker: it has no benchmark that measures one in"
-            " cycles of a real CPU."
+            "This run has no cost of a dormant marker: it has no benchmark that measures such a"
+            " cost in cycles of a real CPU."
         )
     if not known:
         return (
-            "This run has no headline: it ran no benchmark of kmarkers that measures a dormant"
-            " marker."
+            "This run has no cost of a dormant marker: it ran no benchmark of kmarkers that"
+            " measures such a cost."
         )
     doubts = [a.verdict if a.verdict in (UNRESOLVED, WITHHELD) else "" for a in known]
     common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
@@ -370,5 +370,10 @@ def describe_caveats(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]
 
 def describe_verdict(cost: MarkerCost) -> str:
     """Return the verdict of a cost as text."""
-    words = {SLOWER: "costs", FASTER: "gains", EQUIVALENT: "equivalent to none", DIFFERS: "differs"}
+    words = {
+        SLOWER: "slower with the marker",
+        FASTER: "faster with the marker",
+        EQUIVALENT: "equivalent to no marker",
+        DIFFERS: "differs from no marker",
+    }
     return words.get(cost.verdict, cost.verdict)

@@ -128,7 +128,7 @@ def render_first_screen_html(run: Page, graded: Sequence[tuple[Tier, Grade]]) ->
     ]
     parts += withheld
     old = next((one.then for one in found if one.place == "In hot code"), "")
-    parts += [f"<p class='then-line'>Then: {escape_html(old)}.</p>"] if old else []
+    parts += [f"<p class='then-line'>Published: {escape_html(old)}.</p>"] if old else []
     parts += [render_grade_html(tier, one, FIRST_REASONS) for tier, one in own]
     parts += [f"<p class='warning'>{escape_html(line)}</p>" for line in list_warnings(run.env)]
     if panel := cost_figure.make_dormant_cost_panel(run.results, run.sites):

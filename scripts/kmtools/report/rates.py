@@ -152,7 +152,7 @@ def check_event_rate(rate: float) -> None:
     """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
-            f"{rate:g} is no event rate from {LEAST_RATE:g} to {MOST_RATE:g} events/s"
+            f"event rate {rate:g} is not between {LEAST_RATE:g} and {MOST_RATE:g} events/s"
         )
 
 
@@ -218,12 +218,12 @@ def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return the meaning of the columns of the tables, as one paragraph."""
     text = (
         "An event is one execution of an instrumented place in the code. ns/event: CPU time that"
-        " the mechanism adds to it (median). events/s at 1 %: event rate at which this time is 1 %"
-        f" of one CPU. CPU share: share of one CPU at {format_number(rate)} events/s (--rate)."
+        " the mechanism adds to an event (median). events/s at 1 %: event rate at which this time is"
+        f" 1 % of one CPU. CPU share: share of one CPU at {format_number(rate)} events/s (--rate)."
         " State: dormant, no probe is connected; enabled, a probe runs."
     )
     if any(cost.is_upper_limit for cost in costs):
-        text += " < and > mark limits: the time may be zero."
+        text += " < and > mark limits of a time that may be zero."
     return text
 
 
@@ -232,7 +232,7 @@ def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
     mechanisms at the event rate `rate`. Raise FailedError if no tier was timed on a real CPU."""
     check_event_rate(rate)
     if not costs:
-        raise FailedError("no tier of this run has times of a real CPU")
+        raise FailedError("no tier of this run was timed on a real CPU")
     lines = [*wrap_line(explain_columns(costs, rate), get_terminal_width()), ""]
     for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in costs):
         own = [cost for cost in costs if (cost.tier, cost.kernel) == (tier, kernel)]

@@ -61,8 +61,11 @@ def report_run(
     print(f"tables: {COMMAND} table {shlex.quote(str(run))}")
     if not figures:
         return True
-    print(f"report: the page needs a package: apt-get install {NUMPY_PACKAGE}", file=sys.stderr)
-    print(f"report: then {COMMAND} report {shlex.quote(str(run))}", file=sys.stderr)
+    print(
+        f"report: report.html needs a package: run apt-get install {NUMPY_PACKAGE},"
+        f" then {COMMAND} report {shlex.quote(str(run))}",
+        file=sys.stderr,
+    )
     return False
 
 
@@ -78,7 +81,7 @@ def render_tables(
         chosen = [one for one in samples if _matches_any_pattern(one.benchmark, patterns)]
         if not chosen:
             raise UnableError(
-                _make_no_benchmark_message(run, tier, {one.benchmark for one in samples})
+                _make_no_benchmark_message(run, tier, patterns, {one.benchmark for one in samples})
             )
         return medians.render_medians(chosen, tiers)
     from kmtools.analyse.summary import read_summary  # noqa: PLC0415
@@ -100,7 +103,7 @@ def render_tables(
     points, costs = [p for p in switches if is_requested(p)], [c for c in sites if is_requested(c)]
     if not (rows or points or costs):
         names = {r.benchmark for r in results} | {p.benchmark for p in switches}
-        raise UnableError(_make_no_benchmark_message(run, tier, names))
+        raise UnableError(_make_no_benchmark_message(run, tier, patterns, names))
     env = rundir.read_env(run / "env.json")
     parts = (
         [table.render_result_table(rows, get_terminal_width(), uses_colour(sys.stdout))]
@@ -122,11 +125,15 @@ def _matches_any_pattern(name: str, patterns: Sequence[str]) -> bool:
     return not patterns or any(fnmatch(name, pattern) for pattern in patterns)
 
 
-def _make_no_benchmark_message(run: Path, tier: str | None, known_benchmarks: Iterable[str]) -> str:
-    """Return the error message for a run that has no matching benchmark."""
+def _make_no_benchmark_message(
+    run: Path, tier: str | None, patterns: Sequence[str], known_benchmarks: Iterable[str]
+) -> str:
+    """Return the error message for a run without a benchmark in the tier `tier` that matches
+    `patterns`."""
     where = f" in tier {tier}" if tier else ""
+    matches = f" matches {', '.join(patterns)}" if patterns else ""
     known = ", ".join(sorted(known_benchmarks)) or "none"
-    return f"{run}: no such benchmark{where}; the run has {known}"
+    return f"{run}: no benchmark{where}{matches}; the run has {known}"
 
 
 def _read_run(

@@ -131,7 +131,7 @@ class LiveVerdicts:
         the number of measured or resolved rows. The rows of dormant sites are first."""
         if not self.rows:
             noun = CLUSTER_NOUNS[self.tier][0]
-            return [("", ""), (f"Rows come when the first {noun} has ended.", "2")]
+            return [("", ""), (f"Rows appear when the first {noun} has ended.", "2")]
         order = sorted(
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.find_result_kind(*key))
         )

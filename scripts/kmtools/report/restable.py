@@ -226,7 +226,7 @@ def render_limits_html(points: Sequence[SwitchPoint]) -> str:
         for row, look in zip(rows, looks, strict=True)
     ]
     return (
-        render_table_html("What switching must reach", [*heads[:-1], "kept?"], cells, "tnnv")
+        render_table_html("Limits on switching", [*heads[:-1], "kept?"], cells, "tnnv")
         if rows
         else ""
     )

@@ -29,8 +29,8 @@ def make_switch_time_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], lis
     most = max(
         (p.sites for p in times if p.method != OUR_METHOD and p.method in METHOD_NAMES), default=0
     )
-    heads = ["way", *(f"{size:,}" for size in sizes)]
-    heads += [f"times ours at {min(most, 10_000):,}"] if most else []
+    heads = ["method", *(f"{size:,}" for size in sizes)]
+    heads += [f"ratio to one batch at {min(most, 10_000):,}"] if most else []
     rows = []
     for way, words in METHOD_NAMES.items():
         cells = [find_switch_point(times, SCALING, way, size) for size in sizes]
@@ -48,7 +48,7 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
     """Return the heads and the rows of a table: the ticks per site of one batch and of its parts,
     and the number of synchronisation rounds of the batch."""
     sizes = sorted({p.sites for p in points if p.variant == OUR_METHOD and p.benchmark == SCALING})
-    heads = ["of one batch, per site", *(f"{size:,}" for size in sizes)]
+    heads = ["part, per site", *(f"{size:,}" for size in sizes)]
     rows = []
     for variant in (OUR_METHOD, *switching.BATCH_PARTS, switching.ROUND_COUNT) if sizes else ():
         cells = [find_switch_point(points, SCALING, variant, size) for size in sizes]
@@ -67,7 +67,7 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
 def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
     """Return the heads and the rows of a table: for each method of switching sites, the longest
     interruption of another CPU, which executes none of the sites."""
-    heads = ["meanwhile", "sites", "median gap", "95 %", "switches", "of that of stop_machine"]
+    heads = ["method", "sites", "median gap", "95 %", "switches", "of stop_machine's gap"]
     stalls = [p for p in points if p.benchmark == STALL]
     rows = []
     for point in sorted(stalls, key=lambda p: list(METHOD_NAMES).index(p.method)):
@@ -95,9 +95,9 @@ def make_limit_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list
 # (title, benchmark whose blocks the table shows, function that makes heads and rows)
 TABLES = (
     ("time to switch sites", SCALING, make_switch_time_rows),
-    ("where the time goes", SCALING, make_batch_part_rows),
+    ("parts of the time of one batch", SCALING, make_batch_part_rows),
     ("longest gap of a CPU that executes no site", STALL, make_stall_rows),
-    ("what switching must reach", "", make_limit_rows),
+    ("limits on switching", "", make_limit_rows),
 )
 
 
