@@ -289,7 +289,7 @@ def test_aa_compares_runs_in_consecutive_pairs(
     runs = [make_aa_results(("b", "x", cost, "slower")) for cost in (1.0, 1.14, 3.0, 3.15, 9.0)]
     runs[0] += make_aa_results(("b", "y", 1.0, "slower"))
     runs[1] += make_aa_results(("b", "z", 5.0, "slower"))
-    pairs = [(one.delta, other.delta) for one, other in aa.pair_results(runs)]
+    pairs = [(one.delta, other.delta) for one, other in aa.pair_results_of_runs(runs)]
     assert pairs == [(1.0, 1.14), (3.0, 3.15)]
     assert not aa.judge_run_agreement(runs)
     said = "b x: +3.000 in one run, +3.150 in the next\n1 of 2 added costs differ from run to run"

@@ -356,12 +356,16 @@ def test_missing_tiers_have_a_reason_and_a_command(
         {"tier": "native", "failed": True, "why": "x"},
         {"tier": tiers[1], "failed": False, "why": "the run ended too early"},
     ]
-    assert benchrun.describe_run(run) == {"quick": True, "missing": missing, "resume": command}
+    assert benchrun.describe_bench_run(run) == {
+        "quick": True,
+        "missing": missing,
+        "resume": command,
+    }
     for tier in tiers:
         assert not run.is_measured(tier)
         run.get_raw_folder(tier).mkdir(parents=True)
     assert run.list_measured_tiers() == tiers and not run.has_samples()
-    assert benchrun.describe_run(run) == {"quick": True, "missing": []}
+    assert benchrun.describe_bench_run(run) == {"quick": True, "missing": []}
     kept = [run.get_raw_folder(f"native.refused-{number}") for number in (1, 2)]
     assert run.rename_refused_samples("native") == kept[0]
     run.get_raw_folder("native").mkdir()

@@ -11,7 +11,7 @@ from kmtools.analyse.clock import (
     compute_share_of_multiples,
     find_clock_step,
     find_integer_clock_step,
-    refine_step,
+    refine_clock_step,
     select_frequent_values,
 )
 
@@ -140,5 +140,5 @@ def test_clock_step_is_refined_by_least_squares() -> None:
     The gaps of 9 steps and of 17.5 ticks are left out. If no gap is near a multiple, the step is
     kept."""
     gaps = np.array([10.0, 21, 82, 93, 17.5])
-    assert refine_step(gaps, 10.3) == pytest.approx(708 / 69)
-    assert refine_step(np.array([16.0]), 10.3) == 10.3
+    assert refine_clock_step(gaps, 10.3) == pytest.approx(708 / 69)
+    assert refine_clock_step(np.array([16.0]), 10.3) == 10.3

@@ -380,7 +380,10 @@ def test_publish_calls_the_writer_of_each_document(monkeypatch: pytest.MonkeyPat
             return lambda: calls.append(f"{name}:{function}")
 
         own = {function: make_writer(function) for function in functions}
-        reference = {"make_reference": lambda *args: calls.append(args), "REFERENCE": Path("ref")}
+        reference = {
+            "write_reference_run": lambda *args: calls.append(args),
+            "REFERENCE": Path("ref"),
+        }
         return SimpleNamespace(**own, **reference)
 
     monkeypatch.setattr(publish, "import_module", make_module)
@@ -673,7 +676,7 @@ def test_exit_code_of_a_bench_is_that_of_its_worst_step(
 
     monkeypatch.setattr(run, "Bench", FakeBench)
     monkeypatch.setattr(reporting, "report_run", record_report)
-    monkeypatch.setattr(benchrun, "describe_run", lambda made: {"missing": missing})
+    monkeypatch.setattr(benchrun, "describe_bench_run", lambda made: {"missing": missing})
     obstacles = {"vm": {"failed": failed}, "icount": {"failed": False}}
     made: Any = SimpleNamespace(
         path=Path("x"), obstacles=obstacles, list_measured_tiers=lambda: measured
@@ -692,7 +695,7 @@ def test_missing_tiers_are_printed_with_the_command_that_measures_them(
 ) -> None:
     entries = [{"tier": tier, "why": "no disk"} for tier in missing]
     described = {"missing": entries, "resume": "kmarkers bench --resume x"}
-    monkeypatch.setattr(benchrun, "describe_run", lambda made: described)
+    monkeypatch.setattr(benchrun, "describe_bench_run", lambda made: described)
     run.print_missing_tiers(SimpleNamespace(has_samples=lambda: samples))  # type: ignore[arg-type]
     lines = ["bench: not measured: vm, because no disk"] * len(missing)
     lines += ["bench: to measure the missing tiers: kmarkers bench --resume x"] * (

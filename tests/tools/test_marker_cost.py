@@ -92,8 +92,8 @@ def test_without_density_rows_empty_loop_gives_the_cost() -> None:
     lacking = own["Cold in the instruction cache"]
     assert lacking.value is None and "cold-icache" in lacking.how
     assert (
-        marker_cost.format_value(lacking) == "not measured"
-        and marker_cost.format_interval(lacking) == ""
+        marker_cost.format_cost_value(lacking) == "not measured"
+        and marker_cost.format_cost_interval(lacking) == ""
     )
 
 
@@ -152,7 +152,7 @@ def test_long_names_fit_on_a_terminal(width: int) -> None:
 def test_unbounded_interval_is_printed_as_unbounded() -> None:
     row = make_result("empty-loop", "marker-jump", 0.0, delta_ci=UNBOUNDED, verdict=UNRESOLVED)
     assert (
-        marker_cost.format_interval(
+        marker_cost.format_cost_interval(
             index_costs_by_place(find_marker_costs([row], []))["In hot code"]
         )
         == "unbounded"
@@ -164,7 +164,7 @@ def test_unbounded_interval_is_printed_as_unbounded() -> None:
     [(0.0, "0.000"), (-0.0001, "0.000"), (0.265, "0.27"), (-2.34, "−2.3"), (417.6, "418")],
 )
 def test_numbers_of_the_sentence_are_short_and_zero_has_no_sign(value: float, text: str) -> None:
-    assert marker_cost.format_for_sentence(value) == text
+    assert marker_cost.format_number_for_sentence(value) == text
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -480,7 +480,7 @@ def test_summary_names_the_page_and_the_command_for_the_tables() -> None:
     ],
 )
 def test_numbers_in_a_sentence_have_about_two_digits(value: float, said: str) -> None:
-    assert marker_cost.format_for_sentence(value) == said
+    assert marker_cost.format_number_for_sentence(value) == said
 
 
 @pytest.mark.parametrize(
@@ -635,7 +635,7 @@ def test_interval_with_an_infinite_end_is_printed_as_unbounded(
     ci: Interval | None, said: str
 ) -> None:
     cost = MarkerCost("In a", "in a", 1.0, ci, "x", SLOWER, "", "")
-    assert marker_cost.format_interval(cost) == said
+    assert marker_cost.format_cost_interval(cost) == said
 
 
 def test_costs_on_the_terminal_have_interval_verdict_and_published_cost() -> None:

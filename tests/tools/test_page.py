@@ -114,7 +114,7 @@ def test_refused_reference_run_changes_nothing(
         (tmp_path / file).write_bytes(content)
     monkeypatch.setattr(keeping, name, value)
     with pytest.raises(RunError, match=said):
-        keeping.make_reference(reference_run, tmp_path)
+        keeping.write_reference_run(reference_run, tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
@@ -125,7 +125,7 @@ def test_reference_run_is_copied_completely(reference_run: Path, tmp_path: Path)
     out.mkdir(parents=True)
     for name in ("old.svg", "old.png"):
         (out / name).touch()
-    keeping.make_reference(reference_run, out)
+    keeping.write_reference_run(reference_run, out)
     assert {path.name for path in out.iterdir()} == {p.name for p in pages.REFERENCE.iterdir()}
     samples = gzip.decompress((out / "samples.csv.gz").read_bytes())
     assert samples == (reference_run / "samples.csv").read_bytes()

@@ -527,7 +527,7 @@ def test_notes_longer_than_24_characters_are_numbered_below_the_table() -> None:
     rows = [make_result("b", f"v{n}", note=note) for n, note in enumerate(notes)]
     numbers = table.number_long_notes(rows)
     assert numbers == {"y" * 25: 1, "z" * 26: 2}
-    assert [table.format_verdict(row, numbers) for row in rows] == [
+    assert [table.format_result_verdict(row, numbers) for row in rows] == [
         "equivalent", f"equivalent ({'x' * 24})", "equivalent [1]", "equivalent [2]",
         "equivalent [1]",
     ]  # fmt: skip
@@ -661,7 +661,7 @@ def test_results_on_the_page_have_numbered_notes_and_flags() -> None:
     ]  # fmt: skip
     assert page.endswith("<p class='soft'>[1] a note of more than 24 characters, −1</p>")
     assert restable.render_results_html([]) == ""
-    plain = restable.make_caption([make_result("b", "v", unit="x")])
+    plain = restable.make_results_caption([make_result("b", "v", unit="x")])
     assert plain == "native: x per operation; 8 blocks; no window flagged"
 
 

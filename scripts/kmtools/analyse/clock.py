@@ -51,17 +51,17 @@ def find_integer_clock_step(values: NDArray[np.int64]) -> float:
     return float(found)
 
 
-def count_steps(gaps: Floats, step: float) -> Floats:
+def count_clock_steps(gaps: Floats, step: float) -> Floats:
     """Return the number of clock steps in each of `gaps` (differences of neighbouring durations),
     rounded to a whole number of at least one."""
     return np.maximum(1.0, np.round(gaps / step))
 
 
-def refine_step(gaps: Floats, step: float) -> float:
+def refine_clock_step(gaps: Floats, step: float) -> float:
     """Return a more precise step: the least-squares fit to the gaps that are near multiples of
     `step`."""
     for _ in range(3):
-        count = count_steps(gaps, step)
+        count = count_clock_steps(gaps, step)
         near = (count <= LONGEST_GAP_IN_STEPS) & (
             np.abs(gaps - count * step) <= 2 * GAP_ROUNDING_ERROR
         )
@@ -78,7 +78,7 @@ def compute_share_of_multiples(gaps: Floats, step: float) -> float:
     few = gaps[gaps <= LONGEST_GAP_IN_STEPS * step]
     if len(few) < FEWEST_GAPS:
         return 0.0
-    return float(np.mean(np.abs(few - count_steps(few, step) * step) <= GAP_ROUNDING_ERROR))
+    return float(np.mean(np.abs(few - count_clock_steps(few, step) * step) <= GAP_ROUNDING_ERROR))
 
 
 def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -99,7 +99,7 @@ def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
     likely, counts = np.unique(gaps[gaps <= LONGEST_STEP], return_counts=True)
     found = 1.0
     for candidate in likely[(counts > 1) & (likely >= SHORTEST_FRACTIONAL_STEP)]:
-        step = refine_step(gaps, float(candidate))
+        step = refine_clock_step(gaps, float(candidate))
         if (
             step > found
             and step >= SHORTEST_FRACTIONAL_STEP

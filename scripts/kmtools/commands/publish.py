@@ -51,7 +51,7 @@ def add_publish_command(parser: ArgumentParser) -> Run:
             if args.run is None:
                 raise UnableError("reference needs RUN_DIR, the folder of a run in results/local")
             reference = import_module("kmtools.report.reference")
-            reference.make_reference(args.run, args.out or reference.REFERENCE)
+            reference.write_reference_run(args.run, args.out or reference.REFERENCE)
             return
         if args.run or args.out:
             raise UnableError(f"{args.document} accepts neither RUN_DIR nor --out")

@@ -336,7 +336,7 @@ def create_or_resume_run(args: Namespace) -> benchrun.Run:
     plan of that run differs from the other options."""
     if not args.resume:
         return benchrun.create_run(make_plan_from_options(args, None))
-    run = benchrun.load_run(benchrun.find_run_folder(args.resume))
+    run = benchrun.load_bench_run(benchrun.find_run_folder(args.resume))
     differs = benchrun.find_plan_difference(run.plan, make_plan_from_options(args, run.plan))
     if differs:
         raise UnableError(f"run {run.path.name} cannot be resumed: {differs}")
@@ -403,7 +403,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
         return 130
     if any(obstacle["failed"] for obstacle in run.obstacles.values()):
         return BAD
-    return DONE if whole and not benchrun.describe_run(run)["missing"] else UNABLE
+    return DONE if whole and not benchrun.describe_bench_run(run)["missing"] else UNABLE
 
 
 def make_duration_steering() -> measuring.Steering | None:
@@ -419,7 +419,7 @@ def make_duration_steering() -> measuring.Steering | None:
 
 def print_missing_tiers(run: benchrun.Run) -> None:
     """Print the missing tiers and the command that measures them."""
-    described = benchrun.describe_run(run)
+    described = benchrun.describe_bench_run(run)
     for line in rundir.describe_missing_tiers({"run": described}):
         print(f"bench: {line}", file=sys.stderr)
     if described["missing"] and run.has_samples():

@@ -205,7 +205,7 @@ def find_run_folder(name: str) -> Path:
     )
 
 
-def load_run(path: Path) -> Run:
+def load_bench_run(path: Path) -> Run:
     """Read the plan and the state of a run from its folder."""
     try:
         record = json.loads((path / RECORD).read_text(encoding="utf-8"))
@@ -232,7 +232,7 @@ def remove_partial_files_at_end(run: Run) -> Iterator[Run]:
             shutil.rmtree(run.path, ignore_errors=True)
 
 
-def describe_run(run: Run) -> dict[str, Any]:
+def describe_bench_run(run: Run) -> dict[str, Any]:
     """Return the part of env.json about the whole run: whether the run is quick, the missing tiers,
     and the command that resumes the run. Only bench-host measures the tier metal."""
     unknown = {"failed": False, "why": "the run ended too early"}

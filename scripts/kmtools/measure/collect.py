@@ -290,7 +290,7 @@ def merge_run(
     directories, and return these directories. `tier_folders` has pairs of a tier and a raw
     directory; if `tier_folders` is empty, read the raw directories of the run with `reader`, by
     default a new Reader."""
-    run = benchrun.load_run(path) if (path / benchrun.RECORD).exists() else None
+    run = benchrun.load_bench_run(path) if (path / benchrun.RECORD).exists() else None
     own = [(tier, run.get_raw_folder(tier)) for tier in run.list_measured_tiers()] if run else []
     if tier_folders and run is not None:
         raise RunError(
@@ -311,7 +311,7 @@ def merge_run(
     env = describe_machine(raws, run)
     env["tiers"] = [make_tier_entry(raw) for raw in raws]
     if run is not None:
-        env["run"] = benchrun.describe_run(run)
+        env["run"] = benchrun.describe_bench_run(run)
     write_run_files(path, raws, env)
     if run is None or not env["run"]["missing"]:
         update_latest_link(path.resolve())

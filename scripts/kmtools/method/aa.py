@@ -71,7 +71,7 @@ def do_costs_differ(first: Result, second: Result) -> bool:
     return abs(first.delta - second.delta) > within
 
 
-def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]:
+def pair_results_of_runs(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Result]]:
     """Pair the first run with the second, the third with the fourth and so on; yield the two
     results of each variant that both runs of a pair have."""
     for first, second in zip(runs[::2], runs[1::2], strict=False):
@@ -82,7 +82,7 @@ def pair_results(runs: Sequence[Sequence[Result]]) -> Iterator[tuple[Result, Res
 def judge_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the added costs that differ between two runs; return False if the share of costs that
     differ exceeds MAX_FALSE_SHARE."""
-    pairs = list(pair_results(runs))
+    pairs = list(pair_results_of_runs(runs))
     if not pairs:
         print("only one run was measured, so no costs are compared between runs")
         return True

@@ -11,7 +11,7 @@ from typing import Any
 from kmtools.analyse.changes import Change
 from kmtools.analyse.rows import Row
 from kmtools.analyse.summary import make_interval_fields, round_for_json
-from kmtools.report.changetext import format_interval, format_percent
+from kmtools.report.changetext import format_change_interval, format_percent
 from kmtools.report.comparison import Comparison, make_run_fields
 
 # Version of the JSON format.
@@ -101,7 +101,7 @@ def render_junit(comparison: Comparison) -> str:
             sites = f" {name.measured} {name.sites}" if name.sites else ""
             where = {"classname": f"{name.tier}.{name.benchmark}", "name": name.variant + sites}
             case = ElementTree.SubElement(suite, "testcase", where)
-            numbers = f"{format_percent(change.percent)} {format_interval(change)}"
+            numbers = f"{format_percent(change.percent)} {format_change_interval(change)}"
             said = f"{change.verdict}: {numbers} {change.note}"
             if comparison.is_failure(change):
                 ElementTree.SubElement(case, "failure", message=said.strip())

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from kmtools.analyse.changes import Change
 from kmtools.report.changetext import (
+    describe_compared_run,
     describe_outcome,
-    describe_run,
-    describe_verdict_counts,
+    describe_pair_verdict_counts,
     list_hints_for_reader,
     make_row_cells,
     select_shown_rows,
@@ -24,7 +24,7 @@ CSS = ("colours.css", "report.css")
 HEADS = ("variant", "A", "B", "change", "interval", "verdict")
 
 
-def render_row_html(change: Change) -> str:
+def render_change_row_html(change: Change) -> str:
     """Return the HTML of a compared row in the table."""
     _, _, variant, *numbers, verdict = (html.escape(cell) for cell in make_row_cells(change))
     a, b, _, percent, interval = numbers
@@ -34,7 +34,7 @@ def render_row_html(change: Change) -> str:
     return f'<tr><th scope="row">{variant}</th>{numeric}{verdict}</tr>'
 
 
-def render_table_html(changes: Sequence[Change]) -> str:
+def render_change_table_html(changes: Sequence[Change]) -> str:
     """Return the HTML table of compared rows, with a heading for each benchmark."""
     heads = "".join(
         f'<th scope="col"{kind}>{head}</th>'
@@ -44,7 +44,7 @@ def render_table_html(changes: Sequence[Change]) -> str:
     for key, several in groupby(changes, lambda c: (c.name.tier, c.name.benchmark, c.unit)):
         title = html.escape(f"{key[0]} {key[1]}, {key[2]}")
         body.append(f'<tr><th colspan="{len(HEADS)}"><div>{title}</div></th></tr>')
-        body += [render_row_html(change) for change in several]
+        body += [render_change_row_html(change) for change in several]
     rows = "\n".join(body)
     return (
         f'<div class="scroll" tabindex="0"><table><thead><tr>{heads}</tr></thead>\n'
@@ -55,19 +55,19 @@ def render_table_html(changes: Sequence[Change]) -> str:
 def render_pair_html(comparison: Comparison, pair: RunPair) -> str:
     """Return the section of the page about one pair of runs."""
     said = [
-        f"A: {describe_run(pair.a)}",
-        f"B: {describe_run(pair.b)}",
+        f"A: {describe_compared_run(pair.a)}",
+        f"B: {describe_compared_run(pair.b)}",
         *list_remarks(pair.a),
         *list_remarks(pair.b),
     ]
-    said += [*list_hints_for_reader(comparison, pair), describe_verdict_counts(pair)]
+    said += [*list_hints_for_reader(comparison, pair), describe_pair_verdict_counts(pair)]
     items = "".join(f"<li>{html.escape(text)}</li>" for text in said)
     changed = select_shown_rows(comparison, pair, everything=False)
-    shown = render_table_html(changed) if changed else "<p>No row changed.</p>"
+    shown = render_change_table_html(changed) if changed else "<p>No row changed.</p>"
     return (
         f"<h2>{html.escape(f'{pair.b.name} against {pair.a.name}')}</h2><ul>{items}</ul>{shown}"
         f"<details><summary>All {len(pair.changes)} rows</summary>"
-        f"{render_table_html(pair.changes)}</details>"
+        f"{render_change_table_html(pair.changes)}</details>"
     )
 
 

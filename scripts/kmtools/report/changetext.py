@@ -49,7 +49,7 @@ def format_percent(value: float | None) -> str:
     return f"{value:+.2f} %" if math.isfinite(value) else "?"
 
 
-def format_interval(change: Change) -> str:
+def format_change_interval(change: Change) -> str:
     """Return the interval of a change in percent as text; "?" stands for an unbounded end."""
     if change.percent is None:
         return "-"
@@ -69,7 +69,7 @@ def make_row_cells(change: Change) -> tuple[str, ...]:
         *costs,
         change.unit,
         format_percent(change.percent),
-        format_interval(change),
+        format_change_interval(change),
         verdict,
     )
 
@@ -83,7 +83,7 @@ def select_shown_rows(comparison: Comparison, pair: RunPair, everything: bool) -
     ]
 
 
-def describe_run(run: ComparedRun) -> str:
+def describe_compared_run(run: ComparedRun) -> str:
     """Return the name of a run and the CPU, microcode, kernel and date in its env.json."""
     told = make_run_fields(run)
     texts = (told["cpu"], told["microcode"], told["kernel"], told["date"])
@@ -91,7 +91,7 @@ def describe_run(run: ComparedRun) -> str:
     return ", ".join([run.name, *known])
 
 
-def describe_verdict_counts(pair: RunPair) -> str:
+def describe_pair_verdict_counts(pair: RunPair) -> str:
     """Return the number of rows with each verdict, as text."""
     counts = ", ".join(f"{count} {verdict}" for verdict, count in pair.verdict_counts.most_common())
     return f"{len(pair.changes)} rows: {counts}"
@@ -197,7 +197,10 @@ def make_pair_head(comparison: Comparison, pair: RunPair, everything: bool) -> l
     """Return the lines above the rows of a pair: the two runs, remarks on the runs, how to read the
     rows, and the rows that one run lacks."""
     parts = (
-        ([f"A: {describe_run(pair.a)}", f"B: {describe_run(pair.b)}"], HEAD_LINES),
+        (
+            [f"A: {describe_compared_run(pair.a)}", f"B: {describe_compared_run(pair.b)}"],
+            HEAD_LINES,
+        ),
         ([*list_remarks(pair.a), *list_remarks(pair.b)], HEAD_LINES),
         ([f"{line}." for line in list_hints_for_reader(comparison, pair)], HEAD_LINES),
         (describe_missing_rows(pair), LACKING_LINES),
@@ -233,7 +236,7 @@ def render_terminal(comparison: Comparison, everything: bool = False) -> str:
     end = wrap_line(describe_outcome(comparison), WIDTH)
     for pair in comparison.pairs:
         head = make_pair_head(comparison, pair, everything)
-        foot = ["", *wrap_line(describe_verdict_counts(pair), WIDTH), ""]
+        foot = ["", *wrap_line(describe_pair_verdict_counts(pair), WIDTH), ""]
         rows = select_shown_rows(comparison, pair, everything)
         if everything:
             body = (
@@ -270,12 +273,12 @@ def render_markdown(comparison: Comparison, everything: bool = False) -> str:
     for pair in comparison.pairs:
         lines += [f"## {escape_markdown(pair.b.name)} against {escape_markdown(pair.a.name)}", ""]
         said = [
-            f"A: {describe_run(pair.a)}",
-            f"B: {describe_run(pair.b)}",
+            f"A: {describe_compared_run(pair.a)}",
+            f"B: {describe_compared_run(pair.b)}",
             *list_remarks(pair.a),
             *list_remarks(pair.b),
         ]
-        said += [*list_hints_for_reader(comparison, pair), describe_verdict_counts(pair)]
+        said += [*list_hints_for_reader(comparison, pair), describe_pair_verdict_counts(pair)]
         lines += [f"- {escape_markdown(line)}" for line in said]
         rows = [
             make_row_cells(change) for change in select_shown_rows(comparison, pair, everything)

@@ -60,8 +60,8 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
         lines += wrap_paragraph(line, width)
     lines.append("")
     for one in marker_costs:
-        span = marker_cost.format_interval(one)
-        head = f"{one.place}: {marker_cost.format_value(one)}"
+        span = marker_cost.format_cost_interval(one)
+        head = f"{one.place}: {marker_cost.format_cost_value(one)}"
         head += (
             f" ({span}), {marker_cost.describe_verdict(one)}" if span else f", because {one.how}"
         )

@@ -69,7 +69,7 @@ class MarkerCost:
     why: str = ""
 
 
-def format_for_sentence(value: float) -> str:
+def format_number_for_sentence(value: float) -> str:
     """Return a number as it is written in a sentence: about two significant digits, never -0."""
     size = abs(value)
     text = f"{value:.{3 if size < 0.01 else 2 if size < 1 else 1 if size < 10 else 0}f}"
@@ -138,7 +138,7 @@ def describe_published_costs(
     known = [(words, row) for words, row in rows if row is not None]
     if not known:
         return ""
-    parts = [f"{format_for_sentence(row.delta or 0.0)} {words}" for words, row in known]
+    parts = [f"{format_number_for_sentence(row.delta or 0.0)} {words}" for words, row in known]
     return f"{describe_published_machine(known[0][1])}: {', '.join(parts)} (cycles)"
 
 
@@ -242,7 +242,7 @@ def find_cold_data_cost(results: Mapping[Key, Result], published: str) -> Marker
     how = "a branch that reads no data (cold-branch)"
     if memory is not None and has_added_cost(memory):
         value, _, unit = convert_added_cost_to_core_cycles(memory)
-        how += f"; on a variable in memory: {format_for_sentence(value)} {unit}"
+        how += f"; on a variable in memory: {format_number_for_sentence(value)} {unit}"
     added = convert_added_cost_to_core_cycles(result)
     return MarkerCost(place, words, *added, result.verdict, how, published, result.note)
 
@@ -305,19 +305,21 @@ def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> l
     ]
 
 
-def format_value(cost: MarkerCost) -> str:
+def format_cost_value(cost: MarkerCost) -> str:
     """Return the number of a cost with its unit."""
     return (
-        "not measured" if cost.value is None else f"{format_for_sentence(cost.value)} {cost.unit}"
+        "not measured"
+        if cost.value is None
+        else f"{format_number_for_sentence(cost.value)} {cost.unit}"
     )
 
 
-def format_interval(cost: MarkerCost) -> str:
+def format_cost_interval(cost: MarkerCost) -> str:
     """Return the interval of a cost as text; "" if the cost was not measured."""
     if cost.ci is None:
         return ""
     return (
-        f"{format_for_sentence(cost.ci.lo)} to {format_for_sentence(cost.ci.hi)}"
+        f"{format_number_for_sentence(cost.ci.lo)} to {format_number_for_sentence(cost.ci.hi)}"
         if is_bounded(cost.ci)
         else "unbounded"
     )
@@ -345,7 +347,11 @@ def describe_marker_costs(marker_costs: Sequence[MarkerCost]) -> str:
     common = doubts[0] if len(known) > 1 and len(set(doubts)) == 1 else ""
     parts, unit = [], ""
     for cost, doubt in zip(known, doubts, strict=True):
-        said = format_value(cost) if cost.unit != unit else format_for_sentence(cost.value or 0.0)
+        said = (
+            format_cost_value(cost)
+            if cost.unit != unit
+            else format_number_for_sentence(cost.value or 0.0)
+        )
         parts.append(f"{said} {cost.short}{f' ({doubt})' if doubt and not common else ''}")
         unit = cost.unit
     text = " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

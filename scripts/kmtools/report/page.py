@@ -97,8 +97,8 @@ def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]
     cells = [
         [
             escape_html(one.place),
-            escape_html(marker_cost.format_value(one)),
-            escape_html(marker_cost.format_interval(one)),
+            escape_html(marker_cost.format_cost_value(one)),
+            escape_html(marker_cost.format_cost_interval(one)),
             escape_html(one.then),
             escape_html(one.how),
             render_verdict_html(one.verdict) if one.verdict else "\N{EN DASH}",

@@ -148,7 +148,7 @@ def compute_mechanism_costs(
     return sorted(found, key=lambda cost: (cost.tier, cost.kernel, cost.state, cost.shown_ns))
 
 
-def check_event_rate(rate: float) -> None:
+def require_event_rate_in_range(rate: float) -> None:
     """Raise UnableError unless a rate is from LEAST_RATE to MOST_RATE."""
     if not LEAST_RATE <= rate <= MOST_RATE:
         raise UnableError(
@@ -162,7 +162,7 @@ def format_number(value: float) -> str:
     return f"{round(value, digits):,.{max(0, digits)}f}"
 
 
-def format_share(percent: float) -> str:
+def format_cpu_share(percent: float) -> str:
     """Return a share of a CPU in percent, with two significant digits."""
     return f"{float(f'{percent:.2g}'):g}"
 
@@ -184,7 +184,7 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
     least = min(own, key=lambda cost: cost.high)
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
     words = f"{state}, at {at}: {least.name} costs least, at most"
-    words += f" {format_share(compute_cpu_percent(least.high, rate))} % of a CPU"
+    words += f" {format_cpu_share(compute_cpu_percent(least.high, rate))} % of a CPU"
     return words + (f"; not measurably costlier: {', '.join(same)}" if same else "")
 
 
@@ -201,7 +201,7 @@ def format_cost_table(costs: Sequence[MechanismCost], rate: float) -> list[str]:
                 cost.name,
                 f"{less}{format_number(cost.shown_ns)}",
                 f"{more}{format_number(cost.events_per_second_at_one_percent)}",
-                f"{less}{format_share(share)} %" if share <= 100 else "over 100 %",
+                f"{less}{format_cpu_share(share)} %" if share <= 100 else "over 100 %",
             ]
         )
     # On a narrow terminal a row is two lines: the mechanism, then its numbers.
@@ -218,8 +218,9 @@ def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return the meaning of the columns of the tables, as one paragraph."""
     text = (
         "An event is one execution of an instrumented place in the code. ns/event: CPU time that"
-        " the mechanism adds to an event (median). events/s at 1 %: event rate at which this time is"
-        f" 1 % of one CPU. CPU share: share of one CPU at {format_number(rate)} events/s (--rate)."
+        " the mechanism adds to an event (median). events/s at 1 %: event rate at which this time"
+        f" is 1 % of one CPU. CPU share: share of one CPU at {format_number(rate)} events/s"
+        " (--rate)."
         " State: dormant, no probe is connected; enabled, a probe runs."
     )
     if any(cost.is_upper_limit for cost in costs):
@@ -230,7 +231,7 @@ def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
 def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return text: the meaning of the columns, then for each tier a table and the cheapest
     mechanisms at the event rate `rate`. Raise FailedError if no tier was timed on a real CPU."""
-    check_event_rate(rate)
+    require_event_rate_in_range(rate)
     if not costs:
         raise FailedError("no tier of this run was timed on a real CPU")
     lines = [*wrap_line(explain_columns(costs, rate), get_terminal_width()), ""]

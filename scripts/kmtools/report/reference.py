@@ -27,7 +27,7 @@ from kmtools.base.text import use_minus_signs
 from kmtools.measure import pack, rundir
 from kmtools.measure.rundir import RunError
 from kmtools.report import impact, kproberatio, marker_cost, summary_json
-from kmtools.report.table import format_amount, format_interval, format_value
+from kmtools.report.table import format_amount, format_result_interval, format_result_value
 
 REFERENCE = ROOT / "results" / "reference"
 # The name of the figure at the top of README.md.
@@ -66,7 +66,7 @@ def list_strings(value: object) -> Iterator[str]:
             yield from list_strings(item)
 
 
-def check_no_private_data(env: dict[str, Any]) -> None:
+def require_no_private_data(env: dict[str, Any]) -> None:
     """Raise RunError if the description of a run contains private data of the machine."""
     hide = pack.make_personal_detail_remover([*pack.list_personal_names()])
     for text in list_strings(env):
@@ -98,7 +98,9 @@ def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -
         row = f"{cost.tier} | {cost.benchmark} | {cost.flavour} | {added} | {cost.verdict}"
         yield use_minus_signs(f"| {row} |")
     for result in rows:
-        added = f"{format_value(result, result.delta, True)} | {format_added_interval(result)}"
+        added = (
+            f"{format_result_value(result, result.delta, True)} | {format_added_interval(result)}"
+        )
         added += f" | {result.unit}"
         row = f"{result.tier} | {result.benchmark} | {result.variant} | {added} | {result.verdict}"
         yield use_minus_signs(f"| {row} |")
@@ -107,7 +109,7 @@ def render_dormant_table(results: Sequence[Result], costs: Sequence[SiteCost]) -
 
 def format_added_interval(result: Result) -> str:
     """Return the interval of the added cost as text."""
-    return format_interval(result, result.delta_ci, signed=True)
+    return format_result_interval(result, result.delta_ci, signed=True)
 
 
 def render_count_table(results: Sequence[Result]) -> Iterator[str]:
@@ -129,8 +131,8 @@ def render_count_table(results: Sequence[Result]) -> Iterator[str]:
     kernels = list(dict.fromkeys(result.kernel for result in counted))
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for result in counted:
-        rows.setdefault((result.benchmark, result.variant), {})[result.kernel] = format_value(
-            result, result.delta, True
+        rows.setdefault((result.benchmark, result.variant), {})[result.kernel] = (
+            format_result_value(result, result.delta, True)
         )
     yield "## Exact instructions added, inside the kernel (icount)"
     yield ""
@@ -205,11 +207,11 @@ def copy_figures(run: Path, out: Path) -> list[str]:
     return kept
 
 
-def make_reference(run: Path, out: Path) -> None:
+def write_reference_run(run: Path, out: Path) -> None:
     """Check a run, and copy it to `out` only if all checks pass."""
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
-    check_no_private_data(env)
+    require_no_private_data(env)
     for why in rundir.list_warnings(env):
         raise RunError(f"{run} cannot be the reference run: {why}")
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):

@@ -27,8 +27,8 @@ from kmtools.report.markup import (
 from kmtools.report.table import (
     format_amount,
     format_core_cycles,
-    format_interval,
-    format_value,
+    format_result_interval,
+    format_result_value,
     make_group_header,
     number_long_notes,
 )
@@ -53,8 +53,8 @@ def format_flagged_windows(result: Result) -> str:
 def format_emulated_cost(result: Result) -> str:
     """Return one table cell with an added cost and its interval, in ticks of an emulator. Only
     rough ratios of such costs are meaningful."""
-    words = format_value(result, result.delta, True)
-    words += f" {format_interval(result, result.delta_ci, True)}"
+    words = format_result_value(result, result.delta, True)
+    words += f" {format_result_interval(result, result.delta_ci, True)}"
     return format_number_html("-" if result.delta is None else words)
 
 
@@ -63,13 +63,13 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
     exact, timed = rows[0].unit == UNIT_INSTRUCTIONS, rows[0].unit in (UNIT_TSC, UNIT_GUEST)
     columns: list[Column] = [
         ("variant", "t", lambda r: escape_html(r.variant + (" (A/A)" if r.is_clone else ""))),
-        ("added", "n", lambda r: format_number_html(format_value(r, r.delta, True))),
+        ("added", "n", lambda r: format_number_html(format_result_value(r, r.delta, True))),
     ]
     if not timed and not exact:
         columns[1] = ("added, 95 %", "n", format_emulated_cost)
     if timed:
         columns.append(
-            ("95 %", "n", lambda r: format_number_html(format_interval(r, r.delta_ci, True)))
+            ("95 %", "n", lambda r: format_number_html(format_result_interval(r, r.delta_ci, True)))
         )
     if core := next((r.core for r in rows if r.core), None):
         head = f"added, core cycles ({core.source})"
@@ -78,11 +78,11 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
         (
             "in all" if exact else "median",
             "n",
-            lambda r: format_number_html(format_value(r, r.median)),
+            lambda r: format_number_html(format_result_value(r, r.median)),
         )
     )
     if timed:
-        columns.append(("95 %", "n", lambda r: format_number_html(format_interval(r, r.ci))))
+        columns.append(("95 %", "n", lambda r: format_number_html(format_result_interval(r, r.ci))))
     if len({r.n for r in rows}) > 1:
         columns.append(("blocks", "n", lambda r: str(r.n)))
     if any(r.flagged for r in rows):
@@ -90,7 +90,7 @@ def choose_columns(rows: Sequence[Result]) -> list[Column]:
     return columns
 
 
-def make_caption(rows: Sequence[Result]) -> str:
+def make_results_caption(rows: Sequence[Result]) -> str:
     """Return the caption of a table: tier (measurement environment), unit, and the values that all
     rows share."""
     same = f"; {rows[0].n} blocks" if len({r.n for r in rows}) == 1 else ""
@@ -98,7 +98,7 @@ def make_caption(rows: Sequence[Result]) -> str:
     return f"{rows[0].tier}: {rows[0].unit} per operation{same}{flags}"
 
 
-def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
+def render_result_verdict_html(result: Result, note_numbers: Mapping[str, int]) -> str:
     """Return a verdict with its note; `note_numbers` has the long notes, which are replaced by
     their numbers."""
     if result.verdict in (MORE, FEWER):
@@ -116,7 +116,10 @@ def render_results_html(rows: Sequence[Result]) -> str:
     groups = [
         (
             make_group_header(group[0]),
-            [[*(cell(r) for _, _, cell in columns), format_verdict(r, notes)] for r in group],
+            [
+                [*(cell(r) for _, _, cell in columns), render_result_verdict_html(r, notes)]
+                for r in group
+            ],
         )
         for group in result_kinds.group_results_by_benchmark(rows)
     ]
@@ -126,7 +129,12 @@ def render_results_html(rows: Sequence[Result]) -> str:
         for note, n in notes.items()
     ]
     return "\n".join(
-        [render_grouped_table_html(make_caption(rows), heads, groups, "".join(kind) + "v"), *below]
+        [
+            render_grouped_table_html(
+                make_results_caption(rows), heads, groups, "".join(kind) + "v"
+            ),
+            *below,
+        ]
     )
 
 

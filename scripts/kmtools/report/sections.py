@@ -120,7 +120,7 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
         f'<div id="{name}" data-tier="{escape_html(tier.tier)}">',
         f"<h3>{escape_html(tier.tier)}, kernel {escape_html(tier.kernel)}</h3>",
         f"<p class='soft'>{escape_html(describe_tier(tier))}"
-        f" {escape_html(describe_verdict_counts(plain))}</p>",
+        f" {escape_html(describe_variant_verdict_counts(plain))}</p>",
         *(
             render_panel_html(page, one)
             for one in ([] if tier.exact else page.make_panels(kind, tier))
@@ -131,7 +131,7 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
     return "\n".join(parts)
 
 
-def describe_verdict_counts(results: Sequence[Result]) -> str:
+def describe_variant_verdict_counts(results: Sequence[Result]) -> str:
     """Return a sentence with the number of variants that have each verdict; "" without variants.
     Benchmarks that give the cost of one more site are left out."""
     words = panels.describe_verdict_counts(drop_site_benchmarks(results))

@@ -14,7 +14,7 @@ from kmtools.report.table import format_amount
 HEADS = ("flavour", "a site", "95 %", "core cycles", "ns", "% of the pass", "95 %", "blocks")
 
 
-def format_interval(interval: Interval, scale: float | None = 1.0) -> str:
+def format_scaled_interval(interval: Interval, scale: float | None = 1.0) -> str:
     """Return an interval as text [lo, hi], multiplied by `scale`; "-" if `scale` is None."""
     if scale is None:
         return "-"
@@ -29,11 +29,11 @@ def make_site_rows(costs: Sequence[SiteCost]) -> list[list[str]]:
         [
             cost.flavour,
             format_amount(cost.cost, True),
-            format_interval(cost.ci),
+            format_scaled_interval(cost.ci),
             format_amount(cost.core.convert_ticks(cost.cost), True) if cost.core else "-",
             format_amount(cost.nanoseconds, True),
             format_amount(cost.percent_of_pass, True),
-            format_interval(cost.ci, cost.percent_per_unit),
+            format_scaled_interval(cost.ci, cost.percent_per_unit),
             str(cost.n),
         ]
         for cost in costs

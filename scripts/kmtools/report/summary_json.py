@@ -115,9 +115,9 @@ def render_marker_cost_table(marker_costs: Sequence[marker_cost.MarkerCost]) -> 
     yield "| one dormant marker | costs | 95 % | verdict | then |"
     yield "|---|---:|---|---|---|"
     for one in marker_costs:
-        span = marker_cost.format_interval(one) or "\N{EN DASH}"
-        verdict = one.verdict or "\N{EN DASH}"
-        yield f"| {one.place} | {marker_cost.format_value(one)} | {span} | {verdict} | {one.then} |"
+        span = marker_cost.format_cost_interval(one) or "\N{EN DASH}"
+        verdict, value = one.verdict or "\N{EN DASH}", marker_cost.format_cost_value(one)
+        yield f"| {one.place} | {value} | {span} | {verdict} | {one.then} |"
 
 
 def render_readme_lines(summary: Entry) -> list[str]:

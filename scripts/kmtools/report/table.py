@@ -55,18 +55,18 @@ def format_with_prefix(value: float) -> str:
     return f"{value:.{digits}f}{prefixes[power]}"
 
 
-def format_value(result: Result, value: float | None, signed: bool = False) -> str:
+def format_result_value(result: Result, value: float | None, signed: bool = False) -> str:
     """Return a number of a result as text, formatted by its unit."""
     if result.unit == UNIT_INSTRUCTIONS and value is not None:
         return format_count(value, signed)
     return format_amount(value, signed)
 
 
-def format_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:
+def format_result_interval(result: Result, interval: Interval | None, signed: bool = False) -> str:
     """Return an interval as [lo, hi], in the unit of the result; "-" for None."""
     if interval is None:
         return "-"
-    ends = (format_value(result, end, signed) for end in (interval.lo, interval.hi))
+    ends = (format_result_value(result, end, signed) for end in (interval.lo, interval.hi))
     return f"[{', '.join(ends)}]"
 
 
@@ -85,7 +85,7 @@ def number_long_notes(results: Sequence[Result]) -> dict[str, int]:
     return {note: number for number, note in enumerate(found, 1)}
 
 
-def format_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
+def format_result_verdict(result: Result, note_numbers: Mapping[str, int]) -> str:
     """Return the verdict with its note; `note_numbers` has the long notes, which are replaced by
     their numbers."""
     note = f"[{note_numbers[result.note]}]" if result.note in note_numbers else f"({result.note})"
@@ -98,10 +98,10 @@ Column = tuple[str, bool, Callable[[Result], str]]
 # DROPPED_COLUMNS are omitted one after the other.
 COLUMNS: tuple[Column, ...] = (
     ("variant", False, lambda r: r.variant),
-    ("median", True, lambda r: format_value(r, r.median)),
-    ("95 % interval", True, lambda r: format_interval(r, r.ci)),
-    ("added", True, lambda r: format_value(r, r.delta, signed=True)),
-    ("95 % interval ", True, lambda r: format_interval(r, r.delta_ci, signed=True)),
+    ("median", True, lambda r: format_result_value(r, r.median)),
+    ("95 % interval", True, lambda r: format_result_interval(r, r.ci)),
+    ("added", True, lambda r: format_result_value(r, r.delta, signed=True)),
+    ("95 % interval ", True, lambda r: format_result_interval(r, r.delta_ci, signed=True)),
     ("added, core", True, format_core_cycles),
     ("n", True, lambda r: str(r.n)),
     ("flagged", True, lambda r: f"{r.flagged}/{r.windows}"),
@@ -119,7 +119,7 @@ def format_result_lines(
     for dropped in (*DROPPED_COLUMNS, None):
         heads = [*(title.strip() for title, _, _ in columns), "verdict"]
         rows = [
-            [*(cell(result) for _, _, cell in columns), format_verdict(result, note_numbers)]
+            [*(cell(result) for _, _, cell in columns), format_result_verdict(result, note_numbers)]
             for result in results
         ]
         right = [n for n, (_, right, _) in enumerate(columns) if right]

@@ -125,7 +125,7 @@ def measure_label_width(axes: Axes) -> float:
     return left if left >= NAMES[0] else NAMES[1] - 12
 
 
-def set_axes_frame(axes: Axes, panel: Panel, bottom: float) -> None:
+def set_cost_axes_frame(axes: Axes, panel: Panel, bottom: float) -> None:
     """Set the range of both axes, and hide all lines of the frame except the lower one."""
     axes.set_ylim(bottom, 0)
     axes.yaxis.set_major_locator(NullLocator())
@@ -263,7 +263,7 @@ def draw_costs(
     assert isinstance(figure, Figure)
     labels_above, room = look.is_narrow(figure), measure_label_width(axes)
     rows = compute_row_positions(panel, labels_above, room, show_names)
-    set_axes_frame(axes, panel, rows[-1].bottom if rows else 1.0)
+    set_cost_axes_frame(axes, panel, rows[-1].bottom if rows else 1.0)
     draw_row_background(axes, panel, rows)
     for row, place in zip(panel.rows, rows, strict=True):
         draw_row(axes, panel, row, place)

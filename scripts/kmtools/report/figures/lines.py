@@ -57,7 +57,7 @@ def make_axis_scales(chart: Chart) -> tuple[Scale, Scale]:
     )
 
 
-def set_axes_frame(axes: Axes, chart: Chart, narrow: bool) -> None:
+def set_chart_axes_frame(axes: Axes, chart: Chart, narrow: bool) -> None:
     """Set the range of both axes, and draw ticks with labels and grid lines."""
     x_scale, y_scale = make_axis_scales(chart)
     axes.set_xscale("log")
@@ -155,7 +155,7 @@ def draw_chart(axes: Axes, chart: Chart) -> None:
     assert isinstance(figure, Figure)
     narrow, box = look.is_narrow(figure), axes.get_position()
     tall = box.height * figure.get_figheight() * 72 / unit
-    set_axes_frame(axes, chart, narrow)
+    set_chart_axes_frame(axes, chart, narrow)
     for curve in chart.curves:
         draw_curve(axes, curve)
     wide = box.width * look.get_figure_width(figure)

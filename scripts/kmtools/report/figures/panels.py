@@ -16,7 +16,7 @@ from kmtools.analyse.density import SiteCost
 from kmtools.analyse.verdicts import BASELINE, EQUIVALENT, IDENTICAL, NO_BASELINE, WITHHELD, Result
 from kmtools.report.figures.rows import Panel, Row
 from kmtools.report.figures.scales import Scale, make_signed_scale
-from kmtools.report.table import format_amount, format_value
+from kmtools.report.table import format_amount, format_result_value
 
 # The verdicts whose rows are not drawn.
 NOT_DRAWN = (EQUIVALENT, IDENTICAL)
@@ -71,7 +71,7 @@ def make_result_row(result: Result) -> Row:
         result.delta_ci.lo,
         result.delta_ci.hi,
         result.verdict,
-        f"{format_value(result, result.delta, True)} {result.verdict}",
+        f"{format_result_value(result, result.delta, True)} {result.verdict}",
         inner,
         result.distribution,
         result.note,
@@ -147,9 +147,10 @@ def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
         none = next((c for c in group if c.flavour == "none"), None)
         remark = notes
         if none:
+            span = format_interval_ends(none.ci.lo * scale, none.ci.hi * scale)
             remark += (
                 f" The same variants without sites cost {format_amount(none.cost * scale, True)}"
-                f" ({format_interval(none.ci.lo * scale, none.ci.hi * scale)}), which is noise."
+                f" ({span}), which is noise."
             )
         ends = [end for row in rows for end in (row.value, row.lo, row.hi)]
         axis = make_signed_scale(ends, max(floor, max(map(abs, ends), default=1.0) / 20))
@@ -159,7 +160,7 @@ def make_site_panels(costs: Sequence[SiteCost]) -> list[Panel]:
     return panels
 
 
-def format_interval(lo: float, hi: float) -> str:
+def format_interval_ends(lo: float, hi: float) -> str:
     """Return an interval as text."""
     return f"{format_amount(lo, True)} to {format_amount(hi, True)}"
 
@@ -185,7 +186,8 @@ def make_count_panels(results: Sequence[Result]) -> list[Panel]:
         known = [r for r in result_kinds.select_judged_results(rows) if r.delta is not None]
         drawn = [
             Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
-                f"{format_value(r, r.delta, True)} ({format_value(r, r.median)} in all)", bar=True)
+                f"{format_result_value(r, r.delta, True)}"
+                f" ({format_result_value(r, r.median)} in all)", bar=True)
             for r in known if r.verdict not in NOT_DRAWN
         ]  # fmt: skip
         if not known:
