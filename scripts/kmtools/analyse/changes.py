@@ -4,9 +4,10 @@
 A row is a variant of a benchmark (see rows.py). The change of a row is the relative difference of
 the costs in runs A and B, in percent. The interval of a change is a t interval over the clusters of
 both runs. All intervals of judged rows contain the true changes with a confidence of 99 %: the
-error probability of each interval is 1 % divided by the number of judged rows and of comparisons
-(Bonferroni). If either run has a single process, the interval is extended to contain the 95 %
-interval over code layouts. Finally the interval is widened by one step of the clock of each run.
+error probability of each interval is 1 % divided by the number of judged rows and by the number of
+comparisons (Bonferroni). If either run has a single process, the interval is extended to contain
+the 95 % interval over code layouts. Finally the interval is widened by one step of the clock of
+each run.
 
 Verdicts follow the rule of verdicts.py, with a margin in percent. The noise floor of a benchmark is
 the absolute change of its A/A clone. If a run has a single process, the noise floor is the larger
@@ -75,8 +76,8 @@ class Change:
 
 
 def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
-    """Return the first of `rows` (results of variants) that was measured in `kernel`. If there is
-    none, but `rows` has a single row, return this row; else return None."""
+    """Return the first of `rows` (results of variants) that was measured in `kernel`. Without such
+    a row, return the only row of `rows`, or None if `rows` has several rows or none."""
     same = [row for row in rows if row.kernel == kernel]
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
@@ -265,9 +266,9 @@ def compare_rows(
     wholes: bool = False,
     comparisons: int = 1,
 ) -> list[Change]:
-    """Return the change of every row from run A to run B: first the rows of A, then those that only
-    B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged, too.
-    `comparisons` is the number of pairs of runs that share the error probability
+    """Return the change of every row from run A to run B: first the rows of A, then the rows that
+    only B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged,
+    too. `comparisons` is the number of pairs of runs that share the error probability
     FAMILY_WISE_ERROR."""
     pairs = pair_rows(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]

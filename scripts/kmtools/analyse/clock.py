@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Finds the step by which a clock advances, from the durations of windows (timed loops).
 
-A clock that a hypervisor or the CPU derives from a slower one advances by many ticks at a time. The
+A clock that a hypervisor or the CPU derives from a slower clock advances by many ticks at once. The
 step need not be a whole number of ticks: readings that are 24.45 ticks apart are rounded, and have
 no common divisor. Some readings are outliers, so a step is accepted if nearly all windows agree
 with it.
@@ -91,7 +91,7 @@ def select_frequent_values(values: NDArray[np.int64]) -> NDArray[np.int64]:
 
 def find_fractional_clock_step(values: NDArray[np.int64]) -> float:
     """Return the largest step such that most gaps between neighbouring `values` are multiples of
-    the step, within the rounding error; 1 if there is none. Gaps of one tick are ignored as
+    the step, within the rounding error; 1 if no step is found. Gaps of one tick are ignored as
     rounding errors. A gap that occurs only once is not tried as a step, because a few random
     durations often have a step by chance."""
     gaps = np.diff(select_frequent_values(values)).astype(np.float64)

@@ -110,8 +110,8 @@ def find_incomparable_runs(
     entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
 ) -> dict[str, str]:
     """Return the runs that have a row which cannot be compared with the row of the same identity in
-    `references`, each run with the reason in words. `reference_name` is how the reason calls the
-    runs of `references`."""
+    `references`, each run with the reason in words. `reference_name` is the name of the runs of
+    `references` in a reason."""
     found: dict[str, str] = {}
     for run, row in select_timed_entries(entries):
         like = references[make_row_key((run, row))]

@@ -226,9 +226,9 @@ def read_stored_estimates(run: Path, samples_file: Path, tiers: Sequence[Tier]) 
 
 
 def load_estimates(run: Path) -> Estimates:
-    """Return the estimates of a run: the stored ones or, if there are none, newly computed ones,
-    which are stored if the folder of the run is writable. If the samples are invalid, raise
-    RunError, which names the file and the line."""
+    """Return the estimates of a run. If no valid estimates are stored, compute the estimates, and
+    store them if the folder of the run is writable. If the samples are invalid, raise RunError,
+    which names the file and the line."""
     path = find_samples_file(run)
     env = read_env(run / "env.json")
     tiers = make_tiers(env)

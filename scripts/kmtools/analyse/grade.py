@@ -42,8 +42,8 @@ MANY_FLAGS, TOO_MANY_FLAGS = 0.01, 0.05
 # Shares of the measuring time above which the grade is poor: steal time, and the time that other
 # programs used the same CPU. lateness.py has the limits of a fair grade.
 TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
-# The grade is poor if a larger share of the windows is late, and most late windows are in blocks
-# whose windows are mostly late.
+# The grade is poor if two conditions hold: a larger share of the windows is late, and most late
+# windows are in blocks in which most windows are late.
 TOO_MANY_LATE = 0.3
 # If the noise exceeds the equivalence margin in more than this share of the benchmarks, the grade
 # is poor.
@@ -51,7 +51,7 @@ MANY_NOISY_CLONES = 1 / 3
 # Largest permitted difference of the clock's rate between processes, as a share of the rate. The
 # rate is measured to a few parts per million.
 STEADY_RATE = 0.01
-# The values of the env key "hypervisor" on a machine without one.
+# The values of the env key "hypervisor" on a machine without a hypervisor.
 NO_HYPERVISOR = ("", "0", "no", "none")
 # Remedies for the numbers of a test kernel.
 REAL_KERNEL = "make bench-host measures in the kernel of a real machine"
@@ -124,7 +124,7 @@ Check = Callable[[Evidence], Reason | None]
 
 
 def grade_quick_run(evidence: Evidence) -> Reason | None:
-    """Return a reason for a lower grade if the run is a quick one, of few blocks."""
+    """Return a reason for a lower grade if the run is quick, so that it has few blocks."""
     if not rundir.is_quick_run(evidence.env):
         return None
     return Reason(Level.POOR, "a quick run of few blocks", "measure without --quick or QUICK=1")

@@ -5,10 +5,10 @@ A window is late if it took longer than usual by more than a microsecond and mor
 windows are used like all others, because whether a window is used must not depend on its time.
 Instead late windows widen the interval of a cost, which becomes the hull of two intervals. The
 interval of all blocks covers the usual cost on the machine as it was. The interval of the blocks
-without a late window covers the cost without the disturbance. Each of the two has the error
-probability of the run, so the true cost is outside the hull as rarely as without late windows. If
-few windows are late, the two intervals are nearly the same. If nearly all windows are late, the
-interval of the blocks without a late window is wide, and the verdict is unresolved.
+without a late window covers the cost without the disturbance. Each of the two intervals has the
+error probability of the run, so the true cost is outside the hull as rarely as without late
+windows. If few windows are late, the two intervals are nearly the same. If nearly all windows are
+late, the interval of the blocks without a late window is wide, and the verdict is unresolved.
 """
 
 from __future__ import annotations
@@ -97,10 +97,9 @@ def compute_group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
 
 def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
     """Return the usual time of each window, in clock ticks: the median of the windows of the same
-    variant, loop count, layout and process. A disturbance may last for most of a process. So a
-    process is compared with the median process: if the process takes more than 1.1 times as long
-    for most variants, its usual times are divided by the ratio of the times of the two
-    processes."""
+    variant, loop count, layout and process. A disturbance may last for most of a process. So the
+    times of a process are divided by the times of the median process: if this ratio is above 1.1
+    for most variants, the usual times of the process are divided by the ratio."""
     names = {name: number for number, name in enumerate({one.variant for one in windows})}
     variant = np.array([names[one.variant] for one in windows])
     process, layout, size = np.array(

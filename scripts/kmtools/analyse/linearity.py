@@ -5,10 +5,10 @@ counts.
 The slope is the cost of an operation only if the windows lie on a line. In each block with three
 windows, the bend is the slope over the two larger loop counts minus the slope over the two smaller
 loop counts. If a variant has a baseline, the bend of the baseline in the same block is subtracted:
-a change of the core's frequency bends both alike, and the difference of their costs stays on a
-line. location.py estimates the location of the bends of all blocks. The windows are not on a line
-if the whole interval of this location lies beyond two limits: the equivalence margin, and
-LARGEST_BEND_SHARE of the cost.
+a change of the core's frequency bends the variant and the baseline alike, so that the difference of
+their costs stays on a line. location.py estimates the location of the bends of all blocks. The
+windows are not on a line if the whole interval of this location lies beyond two limits: the
+equivalence margin, and LARGEST_BEND_SHARE of the cost.
 
 The slope over all three loop counts lies between the slopes over the two halves. So the interval of
 a difference that is not on a line is widened by the bend, and then contains the differences in

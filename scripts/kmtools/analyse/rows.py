@@ -133,8 +133,8 @@ def make_timed_row(
 
 
 def divide_by_baseline(series: Sequence[Slope], baseline: Mapping[int, Slope]) -> list[Slope]:
-    """Return the cost of a variant divided by the cost of the baseline, in each block that has
-    both. `baseline` has the slope of the baseline by the number of the block."""
+    """Return the cost of a variant divided by the cost of the baseline, in each block that has both
+    costs. `baseline` has the slope of the baseline by the number of the block."""
     found = []
     for one in series:
         own = baseline.get(one.block)

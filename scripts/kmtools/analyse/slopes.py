@@ -21,8 +21,9 @@ ONE = Fraction(1)
 
 
 class Slope(NamedTuple):
-    """The cost per operation of one variant in one block, as an exact quotient of whole numbers
-    with a sign. A report has a million slopes, so quotients are not reduced, to save time."""
+    """The cost per operation of one variant in one block, as an exact fraction of two integers,
+    `top` and `bottom`. A report has a million slopes, so fractions are not reduced, to save
+    time."""
 
     block: int
     layout: int
@@ -105,7 +106,8 @@ def find_baseline_variant(variants: Iterable[str]) -> str | None:
 
 
 def subtract_baseline(variant: Sequence[Slope], baseline: Sequence[Slope]) -> list[Slope]:
-    """Return the difference of variant and baseline in every block that has both."""
+    """Return the cost of the variant minus the cost of the baseline in every block that has both
+    costs."""
     reference = {(slope.block, slope.layout): slope for slope in baseline}
     deltas = []
     for block, layout, top, bottom, process in variant:

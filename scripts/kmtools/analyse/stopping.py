@@ -4,7 +4,7 @@ analysis.
 
 If each look (interim analysis) had an error of 5 %, a run that ends as soon as its rows are
 resolved would be wrong more often. So each look spends a part of the 5 % (alpha spending: Lan and
-DeMets 1983), and its intervals have that error probability. The parts add up to 5 %. So the error
+DeMets 1983), which is the error probability of its intervals. The parts add up to 5 %. So the error
 probability of all looks together is at most 5 %, even if their errors depend on each other
 (Bonferroni). Confidence sequences that hold at every time (Howard, Ramdas, McAuliffe and Sekhon
 2021) are wider at each of so few looks.

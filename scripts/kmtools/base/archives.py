@@ -13,9 +13,9 @@ ARCHIVE_ERRORS = (tarfile.TarError, zlib.error, lzma.LZMAError, EOFError, KeyErr
 
 
 def read_rest_of_archive(archive: tarfile.TarFile, max_bytes: float = math.inf) -> None:
-    """Read the data after the last member of an archive, whose members were read: only at its end,
-    the checksum is compared. Raise one of ARCHIVE_ERRORS if it is wrong, or if there are more than
-    `max_bytes` bytes."""
+    """Read an archive from its last member to its end, where the decompressor compares the
+    checksum. Raise one of ARCHIVE_ERRORS if the checksum is wrong, or if more than `max_bytes`
+    bytes follow the last member."""
     assert archive.fileobj is not None
     while rest := archive.fileobj.read(1 << 20):
         max_bytes -= len(rest)

@@ -17,7 +17,7 @@ from kmtools.base.paths import ROOT
 
 # The time between SIGTERM and SIGKILL, in which a program can end by itself.
 GRACE_SECONDS = 3.0
-# The programs that run now.
+# The programs that run_program() has started and that have not ended.
 _running: set[subprocess.Popen[bytes]] = set()
 
 
@@ -30,10 +30,10 @@ def run_program(
 ) -> int:
     """Run a program to its end; return its exit code. Raises TimeoutExpired after `seconds`.
 
-    The output is appended to `log`, by default written to the output of this process. If
-    `read_line` is given, it is called with each line of the output instead; then there is no limit
-    of time. `env` is added to the environment. The program runs in a session of its own. When the
-    program has ended, all processes that are left in this session are ended.
+    The output is appended to the file `log`; without `log`, it goes to the output of this process.
+    If `read_line` is given, it is called with each line of the output instead; `seconds` then does
+    not limit the time until the program closes its output. `env` is added to the environment. The
+    program runs in a session of its own; all processes that it leaves in this session are ended.
     """
     with contextlib.ExitStack() as stack:
         out: Any = stack.enter_context(log.open("a")) if log else None

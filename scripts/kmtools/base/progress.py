@@ -21,8 +21,8 @@ from kmtools.base.screen import Lines, Screen, can_overwrite_text, has_alternate
 
 # Indents the progress of a step below the text of the step.
 INDENT = " " * 11
-# Seconds between two lines of progress: on a terminal, where each line overwrites the one before,
-# and in a log.
+# Seconds between two lines of progress: on a terminal, where each line overwrites the previous
+# line, and in a log.
 TERMINAL_SECONDS, LOG_SECONDS = 0.5, 15.0
 
 

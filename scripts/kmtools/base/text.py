@@ -22,7 +22,7 @@ def get_terminal_width() -> int:
 
 
 def escape_unprintable_chars(text: str) -> str:
-    """Replace control characters and other unprintable ones by escape sequences."""
+    """Replace unprintable characters, such as control characters, by escape sequences."""
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
@@ -68,8 +68,7 @@ def wrap_line(text: str, width: int, indent: str = "", hanging: str = "  ") -> l
 
 def split_wide_table(heads: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
     """Return the lines of a table whose columns after the first are numbers. Columns that do not
-    fit into `width` are put into further tables below; each further table repeats the first
-    column."""
+    fit into `width` are moved to further tables below, which repeat the first column."""
     lines: list[str] = []
     first, last = 1, len(heads)
     while first < len(heads):

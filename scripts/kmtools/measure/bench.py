@@ -44,23 +44,22 @@ FULL = {
     "native": 128, "processes": 16, "vm": 24, "vm live": 8, "icount": 4,
     "icount live": 4, "metal": 24, "metal live": 8,
 }  # fmt: skip
-# The number of module loads that the tier metal measures in an emulated machine, where more would
-# give no better numbers.
+# The number of module loads that the tier metal measures in an emulated machine, where further
+# module loads would not improve the numbers.
 EMULATED_MODULE_LOADS = 2
-# The numbers of blocks of a run with --quick, which measures for at most 90 seconds. In a test
-# kernel, a quick run measures only QUICK_GUEST_BENCHMARKS, none of which is slow, and the live
-# benchmarks; in the running kernel, too.
+# The numbers of blocks of a run with --quick, which measures for at most 90 seconds. In a kernel, a
+# quick run measures only the live benchmarks and QUICK_GUEST_BENCHMARKS, none of which is slow.
 QUICK = FULL | {
     "native": 40, "processes": 2, "vm": 8, "vm live": 4, "icount": 2, "icount live": 0,
     "metal": 8, "metal live": 4,
 }  # fmt: skip
-# The default time limits of the measurement in user space, and in a kernel on a real CPU. With the
-# first, make bench takes five minutes if the test kernel is emulated.
+# The default time limits of the measurement in user space, and in a kernel on a real CPU. With
+# BUDGET_SECONDS, make bench takes five minutes if the test kernel is emulated.
 BUDGET_SECONDS, KERNEL_BUDGET_SECONDS, QUICK_KERNEL_BUDGET_SECONDS = 150, 300, 45
 # The live benchmarks of each tier. An emulated `vm` has no whole programs (MACRO), because emulated
 # times could not be compared with published times; under KVM, `vm` has the live benchmarks of the
-# tier metal. `icount` has no GETPPID, because getppid-pressure
-# walks through memory, which takes too many instructions to count.
+# tier metal. `icount` has no GETPPID, because getppid-pressure walks through memory, which takes
+# too many instructions to count.
 GETPPID, MACRO = ("getppid-quiet", "getppid-pressure"), ("macro-ping", "macro-hackbench")
 LIVE = {"vm": GETPPID, "icount": MACRO, "metal": (*GETPPID, *MACRO)}
 QUICK_GUEST_BENCHMARKS = (
@@ -107,8 +106,7 @@ def ignore_line(_: str) -> None:
 
 
 class LiveView(Protocol):
-    """The live view, on a terminal, of the tier that is being measured;
-    see resolving.py."""
+    """The live view of the tier that is being measured, on a terminal; see resolving.py."""
 
     def set_current_benchmark(self, benchmark: str) -> None:
         """Store the name of the benchmark that a guest is measuring, which the live view shows."""
@@ -197,8 +195,9 @@ class Bench:
             )
 
     def begin_steering(self, tier: str) -> tuple[int, Steer | None]:
-        """Return the largest number of clusters of a tier on a real CPU, and the function that
-        decides after each cluster what the next one measures; None if the number is fixed."""
+        """Return two values for a tier on a real CPU: the largest number of clusters, and the
+        function that chooses the benchmarks of the next cluster after each cluster. The function is
+        None if the number of clusters is fixed."""
         planned = self.run.plan.amounts["processes"]
         if self.steering is None or self.run.plan.quick:
             return planned, None
@@ -295,7 +294,7 @@ class Bench:
 
     def measure_kernel_clusters(self, tier: str, measure: MeasureKernel) -> None:
         """Measure the tier `tier` in a kernel on a real CPU with the function `measure`, in several
-        boots or module loads. Interim analyses decide how many."""
+        boots or module loads. Interim analyses decide the number of boots or module loads."""
         plan = self.run.plan
         clusters, steer = self.begin_steering(tier)
         if not self.is_kernel_on_real_cpu(tier):
@@ -322,9 +321,9 @@ class Bench:
             )
 
     def select_kernel_benchmark_patterns(self) -> Sequence[str]:
-        """Return the patterns of the benchmarks to measure in a kernel; an empty list selects
-        all. If the user chose variants, return the names of the benchmarks that have one. Raise
-        UnableError if no benchmark in kernels was chosen."""
+        """Return the patterns of the benchmarks to measure in a kernel; an empty list selects all
+        benchmarks. If the user chose variants, return the names of the benchmarks that have a
+        chosen variant. Raise UnableError if no benchmark in kernels was chosen."""
         plan = self.run.plan
         if not plan.module:
             names = benchmark_names.read_benchmark_names({benchmark_names.KERNEL})
@@ -350,7 +349,8 @@ class Bench:
         """Return True if a tier (measurement environment) is a kernel on a real CPU: `vm` under
         KVM, or `metal`, unless this machine itself is emulated."""
         if tier == "metal":
-            # The kernel's env file, not this result, decides whether ticks are called cycles.
+            # This result does not decide whether ticks are called cycles: the env file that the
+            # measured kernel writes does.
             return not accel.is_machine_emulated(unknown=False)
         return tier == "vm" and self.real_guest
 
@@ -443,8 +443,8 @@ class Bench:
         return False
 
     def validate_tier_samples(self, tier: str) -> None:
-        """Check the samples of a measured tier. Print the table of the
-        tier native at once, before the other tiers are measured."""
+        """Check the samples of a measured tier. Print the table of the tier native at once, before
+        the other tiers are measured."""
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
         try:
@@ -469,8 +469,7 @@ class Bench:
         collect.print_window_totals(self.run.path, self.cache.raws)
 
     def measure_missing_tiers(self) -> None:
-        """Measure the missing tiers: first in user space, before test
-        kernels are downloaded."""
+        """Measure the missing tiers: first in user space, before test kernels are downloaded."""
         tiers, guests = self.missing_tiers, self.guests
         in_kernel = [tier for tier in tiers if tier != "native"]
         if in_kernel and not self.try_step(in_kernel, "select_kernel_benchmark_patterns"):

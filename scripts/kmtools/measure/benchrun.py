@@ -89,8 +89,8 @@ def identify_machine() -> dict[str, Any]:
 
 
 def find_plan_difference(was: Plan, now: Plan) -> str:
-    """Return the difference between two plans that prevents resuming a run, as a sentence; empty if
-    there is none."""
+    """Return the first difference between two plans that prevents resuming a run, as a sentence; an
+    empty text if nothing prevents resuming."""
     for name in ("tiers", "kernel", "seed", "quick", "amounts", *USER_FIELDS):
         before, here = getattr(was, name), getattr(now, name)
         if before != here:
@@ -115,8 +115,8 @@ class Run:
         self.created = created
         self.plan = plan
         self.release = ""
-        # For each tier that could not be measured: `failed`, true if a
-        # step failed, and `why`, the reason.
+        # For each tier that could not be measured: `failed`, true if a step failed, and `why`, the
+        # reason.
         self.obstacles: dict[str, dict[str, Any]] = {}
 
     def get_raw_folder(self, tier: str) -> Path:
@@ -124,19 +124,18 @@ class Run:
         return self.path / "raw" / tier
 
     def is_measured(self, tier: str) -> bool:
-        """Return True if a tier was measured to the end, so that none of
-        its samples is missing."""
+        """Return True if a tier was measured to the end, so that all of its samples exist."""
         return self.get_raw_folder(tier).is_dir()
 
     def has_samples_of_tier(self, tier: str) -> bool:
-        """Return True if a tier was measured to the end, or if at least one of its clusters
-        (processes, boots or module loads) was."""
+        """Return True if at least one cluster (process, boot or module load) of a tier was measured
+        to the end."""
         parts = self.get_raw_folder(f"{tier}.parts")
         return self.is_measured(tier) or any(parts.glob("process-*/env"))
 
     def rename_refused_samples(self, tier: str) -> Path:
-        """Rename the folder of a tier whose samples cannot be used, so
-        that the tier is measured again; return the new path."""
+        """Rename the folder of a tier whose samples cannot be used, so that the tier is measured
+        again; return the new path."""
         names = (self.get_raw_folder(f"{tier}.refused-{number}") for number in itertools.count(1))
         return self.get_raw_folder(tier).rename(next(path for path in names if not path.exists()))
 
@@ -150,8 +149,7 @@ class Run:
         return any(path.parent.suffix != ".partial" for path in found)
 
     def write_record(self) -> None:
-        """Write the plan and the reasons for missing tiers to
-        run.json."""
+        """Write the plan and the reasons for missing tiers to run.json."""
         plan = asdict(self.plan)
         record = {"schema": 1, **plan, "release": self.release, "obstacles": self.obstacles}
         write_file_atomically(

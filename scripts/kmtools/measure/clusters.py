@@ -3,10 +3,10 @@
 would resolve no row, or until the time limit.
 
 The pages of the measured code are chosen when a process starts, when a kernel boots or when modules
-are loaded. They can make two pieces of code differ by a few cycles until the next start. So the
-blocks after one start are a cluster in the statistical sense: a single cluster would show such a
-difference with a narrow interval, and several clusters show how much it varies. The column
-`process` of samples.csv is the number of the cluster.
+are loaded. The choice of pages can make two pieces of code differ by a few cycles until the next
+start. So the blocks after one start are a cluster in the statistical sense: a single cluster would
+show such a difference with a narrow interval, and several clusters show how much this difference
+varies. The column `process` of samples.csv is the number of the cluster.
 
 Each cluster writes its samples to a folder; collect.py joins the blocks of all clusters to one
 series. The samples of completed clusters are kept, so that an interrupted run resumes with the next
@@ -72,15 +72,15 @@ def measure_clusters(
     cluster has a folder in `raw`.
 
     Clusters that an earlier call completed are not measured again. The first cluster is always
-    measured. A later cluster is not started if all clusters would take more than `budget` seconds;
-    the estimate for a cluster is the time of the cluster before it. After each cluster, `ended` is
+    measured. A later cluster is not started if all clusters would then take more than `budget`
+    seconds, supposing that it takes as long as the previous cluster. After each cluster, `ended` is
     called with the folder and the number of the cluster, then `steer`. `show` shows the progress,
     and `say` prints a line. Return the number of completed clusters.
     """
     noun, plural = rundir.CLUSTER_NOUNS[tier]
     directory = raw.with_name(f"{raw.name}.parts")
     directory.mkdir(parents=True, exist_ok=True)
-    # If the kernel crashed while it was measured, a partial folder is left.
+    # A crash of the kernel during an earlier measurement leaves a partial folder.
     for stale in directory.glob("*.partial"):
         shutil.rmtree(stale, ignore_errors=True)
     began = last = now()

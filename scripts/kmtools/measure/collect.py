@@ -82,7 +82,7 @@ def read_raw_tier(tier: str, path: Path) -> rundir.Tier:
 
 def require_same_environment(tiers: Sequence[rundir.Tier], parts: Sequence[Path]) -> None:
     """Raise RunError if a folder in `parts` was measured in another kernel than the first folder,
-    or if only one of both was emulated. `tiers` has the description in each folder."""
+    or if only one of the two was emulated. `tiers` has the description in each folder."""
     for part, tier in zip(parts, tiers, strict=True):
         for what, here, there in (
             ("kernel", tier.kernel, tiers[0].kernel),
@@ -186,8 +186,8 @@ def load_raw_folder(name: str, path: Path, most_processes: int | None = None) ->
 
 
 def require_distinct_tiers(raws: Sequence[RawDir]) -> None:
-    """Raise RunError for two raw directories of one tier and kernel,
-    because statistics could not tell their samples apart."""
+    """Raise RunError for two raw directories of one tier and kernel, because statistics could not
+    tell their samples apart."""
     seen: dict[tuple[str, str], Path] = {}
     for raw in raws:
         key = (raw.tier.tier, raw.tier.kernel)
@@ -319,8 +319,7 @@ def merge_run(
 
 
 def print_window_totals(path: Path, raws: Sequence[RawDir]) -> None:
-    """Print the numbers of windows, of tiers and of dropped cycle counts
-    of the run `path`."""
+    """Print the numbers of windows, of tiers and of dropped cycle counts of the run `path`."""
     for raw in raws:
         if raw.dropped_cycles:
             dropped = f"{raw.dropped_cycles} cycle counts of an emulated CPU dropped"

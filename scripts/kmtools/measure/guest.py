@@ -28,9 +28,9 @@ TIMEOUT_SECONDS = 900.0
 EXTERNAL_MODULES_DIR = "/own"
 # The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
-# The number of last lines of the job in the running kernel that are printed after a failure.
+# The number of the job's last lines that are printed if measuring in the running kernel fails.
 PRINTED_LINES = 20
-# The word in a line of the job about something that is not measured.
+# The word that marks a line of the job about a benchmark or variant that is not measured.
 SKIP = "SKIP "
 # The line with the reason that the guest prints if it measures nothing.
 REFUSED = re.compile(r"bench: not measured: (.+)")
@@ -113,7 +113,7 @@ def measure_in_test_kernel(
     program does not exist, live benchmarks are not measured. If `external_modules` is given, only
     the benchmarks of the modules in this folder are measured. `seconds` is the time limit for
     booting and measuring, `memory` the size of the guest's memory in MiB, `accelerator` the
-    accelerator; by default the best usable one. `show` is called with the windows done, the windows
+    accelerator, None for the best usable one. `show` is called with the windows done, the windows
     planned, and the benchmark. `more_env_lines` are appended to the file env. After a panic, a hang
     or a warning in the kernel log, keep no samples and raise FailedError. Each call writes logs to
     its own folder, so that several calls can run at the same time; the folder is kept only after a

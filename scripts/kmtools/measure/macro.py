@@ -6,7 +6,8 @@ function entries or changed LOCK prefixes. Each kernel is booted several times. 
 command is timed several times, and the times are added to one file. In the analysis, each boot is a
 cluster, because times in one boot are not independent.
 
-rounds.py measures a command in two states of one boot, and stores its times in the same file.
+rounds.py measures a command in two states of one boot, and stores its times in a file of the same
+format.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class CommandTime:
 
 
 def parse_time(cells: Sequence[str]) -> CommandTime:
-    """Return the time that a line of a file has; raise ValueError if a cell is invalid."""
+    """Parse a line of a file of times; raise ValueError if a cell is invalid."""
     label, boot, kernel, seconds, *paired = cells
     if len(paired) not in (0, len(COLUMNS) - len(OLD_COLUMNS)):
         raise ValueError

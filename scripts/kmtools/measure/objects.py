@@ -6,7 +6,7 @@ Two objects are compiled: one with a single function, which contains only a site
 COPIES further copies of this function. The size of the site is the growth of the object per copy,
 minus the growth per copy of a function without a site. Text before the first return counts as
 likely to be executed, the rest as unlikely. The heads of tables do not count, because a file has
-only one of each.
+only one head of each table.
 """
 
 from __future__ import annotations

@@ -67,8 +67,8 @@ def switch_off_at_end(command: str) -> Iterator[None]:
 
 
 def choose_orders(rounds: int) -> list[tuple[str, str]]:
-    """Return the order of the two states in each round. Of each two rounds, one begins with OFF and
-    the other with ON, in random order, so that an extra cost of the first state cancels."""
+    """Return the order of the two states in each round. In each pair of rounds, one round begins
+    with OFF and one with ON, in random order, so that an extra cost of the first state cancels."""
     orders: list[tuple[str, str]] = []
     while len(orders) < rounds:
         orders += random.sample([(OFF, ON), (ON, OFF)], 2)
@@ -79,8 +79,8 @@ def find_last_round(
     path: Path, times: Sequence[CommandTime], new: CommandTime, switches: Mapping[str, str]
 ) -> int:
     """Return the number of the last round in the file `path` that has the label and the boot of
-    `new`; 0 if no round does. Raise UnableError if a round with this label measured another
-    command, or used other commands to switch."""
+    `new`; 0 if there is no such round. Raise UnableError if a round with this label measured
+    another command, or used other commands to switch."""
     label, boot = new.label, new.boot
     own = [one for one in times if one.round and one.label == label]
     if other := next((one for one in own if one.switch != switches[one.state]), None):

@@ -11,8 +11,8 @@ variant's code, the original. A verdict is false if it contradicts one of these 
 - A variant adds the same cost in two runs, even if the state of the machine has changed between the
   runs. The first run is compared with the second, the third with the fourth and so on. At most one
   in twenty added costs may differ between two runs by more than the intervals explain.
-- A variant has one cost. Of the verdicts on the variant in all runs, all but the most frequent one
-  are false. At most one verdict in twenty may be false.
+- A variant has one cost. Verdicts on the variant that differ from its most frequent verdict in all
+  runs are false. At most one verdict in twenty may be false.
 
 A tool that gives no verdicts would pass these checks. So at least the share MIN_RESOLVED_SHARE of
 the rows of hot loops (verdicts.HOT_LOOPS) must have a verdict.

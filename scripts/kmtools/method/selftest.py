@@ -8,11 +8,11 @@ of them shows here. Costs are in core cycles. Where core cycles are not counted,
 time of an addition in a chain that is timed in the same block. Each cost is then a ratio inside one
 run, which does not depend on the frequency of the core.
 
-In one try, a row passes if both ends of its interval are within a tolerance of the known cost, if
-the known cost is in or very near the interval, and if the verdict is right. The row fails if the
-known cost is far outside the interval, or if the verdict is wrong. Otherwise the interval is too
-wide to tell. While a row has not passed, all rows are measured again, because a neighbour process
-may disturb a try, but an error of the tools shows in every try.
+In one try, a row passes under three conditions: both ends of its interval are within a tolerance of
+the known cost; the known cost is in or very near the interval; and the verdict is right. The row
+fails if the known cost is far outside the interval, or if the verdict is wrong. Otherwise the
+interval is too wide to decide. While a row has not passed, all rows are measured again, because a
+neighbour process may disturb a try, but an error of the tools shows in every try.
 """
 
 from __future__ import annotations
@@ -173,10 +173,10 @@ def measure_planted_results(seed: int) -> list[Result]:
 
 
 def choose_decisive_try(tries: Sequence[JudgedRow]) -> JudgedRow:
-    """Return the try that decides about a row: the first passed try; if there is none, the last
-    failed try if more than half of the tries failed, else the last unclear try. A minority of
-    failed tries is ignored, because one interval in twenty misses the cost by chance. `tries` has
-    the row in each try, in order."""
+    """Return the try that decides about a row. `tries` has the row in each try, in order. The first
+    passed try decides. If no try passed, the last failed try decides if more than half of the tries
+    failed, else the last unclear try. A minority of failed tries is ignored, because one interval
+    in twenty misses the cost by chance."""
     for one in tries:
         if one.outcome == PASS:
             return one

@@ -47,14 +47,14 @@ MOST_ELEMENTS, MOST_BYTES = 16_000, 1_500_000
 
 HOW_TO_READ = """
 <p>Every variant ran next to its baseline in the same block, in random order, at two or more loop
-counts; the slope over loop counts is the cost of one operation without that of starting the clock.
-Differences from the baseline are taken inside a block, and their location is the added cost. A
-difference may be negative, and is shown so.</p>
-<p>A point is that location. The thick line is its interval over time, with each process taken as
-one observation; the thin one also allows for other code placement, and the verdict rests on it.
-Where the machine was in one of two states, and changed too rarely to tell how often, the interval
-holds the costs in both, and a note says so. The noise floor is how far that interval reaches for
-the A/A clone, a second copy of the baseline's own code: a difference
+counts; the slope over loop counts is the cost of one operation without the cost of reading the
+clock. Differences from the baseline are computed inside each block, and their location (a trimmed
+mean) is the added cost, which may be negative.</p>
+<p>A point is an added cost. The thick line is its interval from the variation over time, with each
+process taken as one observation; the thin line also allows for other code placement, and decides
+the verdict. If the machine changed between two states too rarely to tell how often, the interval
+contains the costs in both states, and a note says so. The noise floor is the largest distance from
+zero in the interval of the A/A clone, a second copy of the baseline's own code: a difference
 smaller than the noise floor says nothing about a variant.</p>
 <ul>
 <li><b>slower</b> or <b>faster</b>: the whole interval lies beyond the equivalence margin, and the
@@ -64,10 +64,9 @@ all runs (MARGINS in scripts/kmtools/analyse/verdicts.py, with its history), and
 floor.</li>
 <li><b>differs</b>: the interval excludes zero and straddles the margin: the cost is about as large
 as the margin.</li>
-<li><b>unresolved</b>: nothing can be said. Finding no difference is not finding that there is none.
-If the note
-names code layouts, the variant costs more in some of the layouts than in others, and a longer
-run would not tell what it costs at all other offsets in a cache line.</li>
+<li><b>unresolved</b>: the data show neither a difference nor equivalence. If the note names code
+layouts, the variant costs more in some layouts than in others, and a longer run would not show what
+the variant costs at all other offsets in a cache line.</li>
 <li><b>withheld</b>: the numbers of this benchmark are poor, the windows of this row are not on a
 straight line over their loop counts, or nothing was measured; the note says which.</li>
 <li><b>identical</b>: exact counts that do not differ by one instruction.</li>
@@ -80,7 +79,7 @@ def render_grade_html(tier: Tier, tier_grade: Grade, most: int | None = None) ->
     more than `most` + 1 reasons, the paragraph has only the first `most`, and a link to all."""
     told = [reason.words for reason in tier_grade.reasons]
     kept = told if most is None or len(told) <= most + 1 else told[:most]
-    reasons = "; ".join(kept) or "nothing speaks against them"
+    reasons = "; ".join(kept) or "no check found a fault"
     look = {"good": "equivalent", "fair": "ink", "poor": "slower"}[tier_grade.level_name]
     more = len(told) - len(kept)
     rest = f'; and <a href="#conditions">{more} more reasons</a>' if more else ""
@@ -105,9 +104,9 @@ def render_marker_cost_table_html(marker_costs: Sequence[marker_cost.MarkerCost]
         ]
         for one in marker_costs
     ]
-    heads = ["one dormant marker", "costs", "95 %", "then", "measured as", "verdict"]
+    heads = ["one dormant marker", "costs", "95 %", "published", "measured as", "verdict"]
     return (
-        render_table_html("The answer, and its predecessors", heads, cells, "tnnttv")
+        render_table_html("Costs of a dormant marker, now and published", heads, cells, "tnnttv")
         if cells
         else ""
     )
@@ -151,9 +150,9 @@ def render_unrepeated_numbers_html() -> str:
         if row["reason"]
     ]
     listed = render_table_html(
-        "Published numbers without a successor", ["row", "source", "why"], cells, "ttt"
+        "Published numbers that no benchmark repeats", ["row", "source", "why"], cells, "ttt"
     )
-    return render_folded_html(f"{len(cells)} published numbers have no successor", listed)
+    return render_folded_html(f"No benchmark repeats {len(cells)} published numbers", listed)
 
 
 def render_excluded_section_html(env: Mapping[str, Any], results: Sequence[Result]) -> str:

@@ -172,7 +172,7 @@ def render_blocks_html(rows: Sequence[Result]) -> str:
     if not known:
         return ""
     heads = ["variant", "5 %, 50 %, 95 % of the blocks, and the slowest"]
-    heads.append("added where the loop begins in a cache line")
+    heads.append("added cost by the offset of the loop in a cache line")
     groups = [
         (group[0].benchmark, [make_block_row(row) for row in group])
         for group in result_kinds.group_results_by_benchmark(known)

@@ -194,7 +194,7 @@ def make_published_cells(machine: thenandnow.Machine, row: thenandnow.MatchedCos
     then = row.then
     spread = f" ± {format_amount(then.stddev)}" if then.stddev else ""
     stated = "" if then.delta_stated is None else f"{then.delta_stated:+}"
-    wrong = " (not what its numbers give)" if then.is_stated_delta_wrong else ""
+    wrong = " (differs from the published totals)" if then.is_stated_delta_wrong else ""
     now = "; ".join(
         f"{use_minus_signs(format_amount(o.delta, True))} {o.unit} ({o.tier})" for o in row.now
     )
@@ -217,9 +217,9 @@ def render_published_section_html(page: Page) -> str:
     if not found:
         return ""
     parts = [
-        "<p>Published costs and the same comparison here. Each machine has axes of its own: a cycle"
-        " of one is not a cycle of another, and there is no common ratio. Bars are the published"
-        " spread, where there is one, and our 95 % intervals.</p>"
+        "<p>Published costs and the costs of the same variants in this run. Each machine has axes"
+        " of its own, because cycles of two machines cannot be compared. Bars show the published"
+        " standard deviation, if one was published, and the 95 % intervals of this run.</p>"
     ]
     for pair in page.make_published_pairs():
         parts.append(f"<h3>{escape_html(pair.title)}</h3>")
