@@ -94,7 +94,7 @@ def test_progress_is_the_larger_share_of_clusters_or_of_time(
 def test_steering_chooses_next_benchmarks_and_ends_the_run(
     tmp_path: Path, clock: FakeClock
 ) -> None:
-    """Clusters that were complete before are not measured again, but the steering function is
+    """Clusters that were complete before are not measured again, but choose_benchmarks() is
     called for them."""
     ended: list[tuple[str, int]] = []
     answers: dict[int, list[str] | None] = {2: ["b"], 4: []}
@@ -108,7 +108,7 @@ def test_steering_chooses_next_benchmarks_and_ends_the_run(
         clusters=9,
         benchmarks=["a", "b"],
         ended=lambda part, number: ended.append((part.name, number)),
-        steer=lambda folder, number: answers.get(number) if folder == directory else [],
+        choose_benchmarks=lambda folder, number: answers.get(number) if folder == directory else [],
     )
     assert done == 4
     assert clock.calls == [(2, ["a", "b"]), (3, ["b"]), (4, ["b"])]

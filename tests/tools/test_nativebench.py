@@ -293,7 +293,7 @@ def test_message_says_that_the_time_limit_was_reached(
     shown: list[tuple[float, float, str]] = []
 
     def run_process(part: Path, words: list[object], show: Any, more: str, *rest: Any) -> None:
-        assert more == f"planned_processes=3\n{clusters.STEERED_ENV_LINE}"
+        assert more == f"planned_processes=3\n{clusters.INTERIM_ENV_LINE}"
         assert words == ["--blocks", 4, "--seed", 5 + int(part.name[-1]) - 1, "b"]
         assert rest[1] == 640.0
         show(0, 4, "b")
@@ -307,7 +307,7 @@ def test_message_says_that_the_time_limit_was_reached(
         clock[0] = 0
         done = native.measure_processes(
             kmbench / name, blocks=4, processes=4, seed=5, benchmarks=["b"], budget=budget,
-            planned=3, steer=lambda *_: None, say=said.append,
+            planned=3, choose_benchmarks=lambda *_: None, say=said.append,
             show=lambda *words: shown.append(words),
         )  # fmt: skip
         assert done == {"a": 1, "b": 2}[name]
@@ -345,7 +345,7 @@ def test_steering_selects_the_benchmarks_of_later_processes(
     monkeypatch.setattr(native, "run_kmbench", run_process)
     done = native.measure_processes(
         tmp_path / "raw", blocks=1, processes=3, seed=1, benchmarks=["a", "b"],
-        steer=record_and_steer,
+        choose_benchmarks=record_and_steer,
         ended=lambda part, number: called.append((part.name, number)),
     )  # fmt: skip
     assert ran == wanted and done == len(wanted)

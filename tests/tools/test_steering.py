@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kmtools.analyse import location, steering, stopping, verdicts
+from kmtools.analyse import interim, location, stopping, verdicts
+from kmtools.analyse.interim import BenchmarkChooser
 from kmtools.analyse.stats import UNBOUNDED, Interval
-from kmtools.analyse.steering import Steering
 from kmtools.measure import collect, native
-from kmtools.measure.clusters import STEERED_ENV_LINE, Steer
+from kmtools.measure.clusters import INTERIM_ENV_LINE, ChooseBenchmarks
 from kmtools.measure.run_cache import RunCache
 from kmtools.measure.samples import RAW_COLUMNS, Sample
 from kmtools.method import estimators, noises
@@ -64,8 +64,8 @@ def make_event_list() -> list[tuple[str, dict[str, Any]]]:
 @pytest.fixture(name="steer")
 def make_steering_with_events(
     monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]
-) -> Steer:
-    """Return a Steer for a measurement whose processes are simulated."""
+) -> ChooseBenchmarks:
+    """Return a ChooseBenchmarks for a measurement whose processes are simulated."""
 
     def simulate_process(
         part: Path, words: list[object], _: object, more: str, *__: object
@@ -75,14 +75,14 @@ def make_steering_with_events(
     monkeypatch.setattr(native, "run_kmbench", simulate_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
-    return Steering("native", 16, RunCache(), tell, said.append)
+    return BenchmarkChooser("native", 16, RunCache(), tell, said.append)
 
 
 def test_a_benchmark_ends_when_its_rows_are_resolved(
-    tmp_path: Path, steer: Steer, events: list[tuple[str, dict[str, Any]]]
+    tmp_path: Path, steer: ChooseBenchmarks, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     raw = tmp_path / "native"
-    done = native.measure_processes(raw, blocks=16, processes=40, seed=1, steer=steer)
+    done = native.measure_processes(raw, blocks=16, processes=40, seed=1, choose_benchmarks=steer)
     assert done == 40
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 40}
@@ -99,28 +99,28 @@ def test_a_benchmark_ends_when_its_rows_are_resolved(
     assert (found["plain", "x"].outside, found["close", "y"].outside) == (0.03, 0.01)
 
 
-def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: Steer) -> None:
+def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: ChooseBenchmarks) -> None:
     raw = tmp_path / "native"
-    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
+    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "choose_benchmarks": steer}
     assert native.measure_processes(raw, benchmarks=["margin"], **words) == 16
     data = collect.load_raw_folder("native", raw)
     found = {r.variant: r for r in verdicts.compute_results(data.rows, [data.tier])}
     assert found["w"].verdict == verdicts.DIFFERS
 
 
-def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: Steer) -> None:
+def test_run_ends_when_all_rows_are_resolved(tmp_path: Path, steer: ChooseBenchmarks) -> None:
     raw = tmp_path / "native"
-    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
+    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "choose_benchmarks": steer}
     assert native.measure_processes(raw, benchmarks=["plain"], **words) == 16
 
 
 def test_layout_effects_do_not_prolong_a_benchmark(
-    tmp_path: Path, steer: Steer, events: list[tuple[str, dict[str, Any]]]
+    tmp_path: Path, steer: ChooseBenchmarks, events: list[tuple[str, dict[str, Any]]]
 ) -> None:
     """If only more code layouts could resolve a row, more processes are useless, and the run ends.
     The row is unresolved, with a note."""
     raw = tmp_path / "native"
-    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "steer": steer}
+    words: dict[str, Any] = {"blocks": 16, "processes": 64, "seed": 1, "choose_benchmarks": steer}
     assert native.measure_processes(raw, benchmarks=["plain", "placed"], **words) == 16
     assert (events[1][1]["rows"], events[1][1]["resolved"]) == (2, 1)
     data = collect.load_raw_folder("native", raw)
@@ -142,15 +142,20 @@ def test_noisy_row_may_be_resolved_by_more_time() -> None:
         assert (location.estimate_location(x, process, layout).endless is not None) == known
 
 
-def test_resumed_run_repeats_the_same_interim_evaluations(tmp_path: Path, steer: Steer) -> None:
+def test_resumed_run_repeats_the_same_interim_evaluations(
+    tmp_path: Path, steer: ChooseBenchmarks
+) -> None:
     """A resumed run evaluates its rows after the same numbers of processes as before the
     interruption."""
     raw = tmp_path / "native"
     parts = raw.with_name("native.parts")
     for number in range(18):
         name = ["plain", "close"] if number < 16 else ["close"]
-        write_simulated_process(parts / f"process-{number + 1}", number + 1, name, STEERED_ENV_LINE)
-    assert native.measure_processes(raw, blocks=16, processes=20, seed=1, steer=steer) == 20
+        write_simulated_process(parts / f"process-{number + 1}", number + 1, name, INTERIM_ENV_LINE)
+    assert (
+        native.measure_processes(raw, blocks=16, processes=20, seed=1, choose_benchmarks=steer)
+        == 20
+    )
     counts = {name: len(list(raw.glob(f"process-*/{name}.csv"))) for name in COSTS}
     assert counts == {"plain": 16, "close": 20}
 
@@ -168,7 +173,7 @@ def test_run_without_interim_looks_has_the_total_error_probability() -> None:
 
 def test_predicted_detectable_difference_shrinks_with_processes() -> None:
     clone = make_result("b", "none-clone")
-    at_16, at_64 = (steering.forecast_detectable_difference(clone, n) or 0 for n in (16, 64))
+    at_16, at_64 = (interim.forecast_detectable_difference(clone, n) or 0 for n in (16, 64))
     assert clone.margin is not None and at_16 > at_64 > clone.margin
     alone = replace(clone, layout_ci=None)
     half = 0.1 * (stopping.PILOT_CLUSTERS / 16) ** 0.5
@@ -176,7 +181,7 @@ def test_predicted_detectable_difference_shrinks_with_processes() -> None:
     wanted = verdicts.compute_smallest_detectable_difference(
         Interval(-half, half), clone.margin, outside
     )
-    assert steering.forecast_detectable_difference(alone, 16) == pytest.approx(wanted)
+    assert interim.forecast_detectable_difference(alone, 16) == pytest.approx(wanted)
 
 
 @pytest.mark.parametrize("lacking", [{"time_ci": None}, {"time_ci": UNBOUNDED}, {"margin": None}])
@@ -186,9 +191,9 @@ def test_no_difference_is_forecast_from_a_pilot_that_is_too_short(lacking: dict[
     events: list[tuple[str, dict[str, Any]]] = []
     lines: list[str] = []
     clone, short = make_result("b", "none-clone"), make_result("c", "none-clone", **lacking)
-    assert steering.forecast_detectable_difference(short, 16) is None
+    assert interim.forecast_detectable_difference(short, 16) is None
     for results in ([clone, short], [short]):
-        steering.report_detectable_differences(
+        interim.report_detectable_differences(
             results, "vm", 16, lambda event, **parts: events.append((event, parts)), lines.append
         )
     assert [(event, [*parts["detectable"]]) for event, parts in events] == [
@@ -232,7 +237,7 @@ BENT = "not on a line: the difference is +1 in long windows"
 def test_benchmarks_are_measured_further_if_time_may_resolve_a_row(
     results: list[verdicts.Result], look: tuple[list[str], int, int, int]
 ) -> None:
-    assert steering.make_interim_look(results) == steering.InterimLook(*look)
+    assert interim.make_interim_look(results) == interim.InterimLook(*look)
 
 
 @pytest.mark.parametrize(
@@ -257,8 +262,8 @@ def test_look_prints_how_many_rows_are_resolved(
     """A line and an event are written after 32 processes, and nothing after 31 or 33."""
     events: list[tuple[str, dict[str, Any]]] = []
     lines: list[str] = []
-    monkeypatch.setattr(steering, "compute_results_of_first_clusters", lambda *_: results)
-    steer = Steering(
+    monkeypatch.setattr(interim, "compute_results_of_first_clusters", lambda *_: results)
+    steer = BenchmarkChooser(
         "native", 64, RunCache(), lambda event, **parts: events.append((event, parts)), lines.append
     )
     assert [steer(Path("x"), processes) for processes in (31, 32, 33)] == [None, ["d"], None]
@@ -290,7 +295,7 @@ def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> No
         events: list[dict[str, Any]] = []
         lines: list[str] = []
         given = [make_result("e", "x"), *(one for one in clones[:3] + clones[3:][: count - 3])]
-        steering.report_detectable_differences(
+        interim.report_detectable_differences(
             given, "metal", 16, lambda _, events=events, **parts: events.append(parts), lines.append
         )
         assert lines == [

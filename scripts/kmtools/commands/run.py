@@ -383,7 +383,7 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
         if len(run.plan.tiers) > 1:
             reporting.report_run(run.path, tier, cache=cache)
 
-    bench = Bench(run, report_tier, events, make_duration_steering(), reporting.make_live_view)
+    bench = Bench(run, report_tier, events, make_interim_analyses(), reporting.make_live_view)
     interrupted = False
     try:
         bench.measure_missing_tiers()
@@ -406,15 +406,15 @@ def measure_and_report(run: benchrun.Run, events: Events) -> int:
     return DONE if whole and not benchrun.describe_bench_run(run)["missing"] else UNABLE
 
 
-def make_duration_steering() -> measuring.Steering | None:
+def make_interim_analyses() -> measuring.InterimAnalyses | None:
     """Return the object that decides how long to measure on a real CPU; None if numpy is not
     installed."""
     if not reporting.has_package("numpy"):
         return None
     from kmtools.analyse import stopping
-    from kmtools.analyse.steering import Steering
+    from kmtools.analyse.interim import BenchmarkChooser
 
-    return measuring.Steering(Steering, stopping.MOST_CLUSTERS)
+    return measuring.InterimAnalyses(BenchmarkChooser, stopping.MOST_CLUSTERS)
 
 
 def print_missing_tiers(run: benchrun.Run) -> None:

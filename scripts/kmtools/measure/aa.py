@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.measure import choice, collect, native, neighbour
-from kmtools.measure.bench import FULL, Steering
+from kmtools.measure.bench import FULL, InterimAnalyses
 from kmtools.measure.run_cache import RunCache
 
 
@@ -32,10 +32,12 @@ def ignore_progress(*_words: object, **_more: Any) -> None:
     """Ignore all arguments. This function replaces functions that report progress."""
 
 
-def measure_run(run_number: int, plan: RunSettings, steering: Steering) -> collect.RawDir:
+def measure_run(
+    run_number: int, plan: RunSettings, interim_analyses: InterimAnalyses
+) -> collect.RawDir:
     """Measure a run and return its samples. Runs with different values of `run_number` share no
     seed."""
-    seed = run_number * steering.most
+    seed = run_number * interim_analyses.most
     cache = RunCache()
     with contextlib.ExitStack() as stack:
         scratch = stack.enter_context(tempfile.TemporaryDirectory())
@@ -45,14 +47,14 @@ def measure_run(run_number: int, plan: RunSettings, steering: Steering) -> colle
         native.measure_processes(
             raw,
             blocks=plan.blocks,
-            processes=steering.most,
+            processes=interim_analyses.most,
             seed=seed,
             benchmarks=[
                 *choice.select_matching_benchmarks(native.KMBENCH, plan.benchmarks, ()),
                 *plan.unlisted,
             ],
             budget=plan.budget,
-            steer=steering.begin(
+            choose_benchmarks=interim_analyses.begin(
                 "native", FULL["processes"], cache, ignore_progress, ignore_progress
             ),
             say=ignore_progress,

@@ -23,7 +23,7 @@ from kmtools.lab.build import build_modules
 from kmtools.lab.machine import find_usable_accel
 from kmtools.measure import benchmark_names, benchrun, caches, choice, collect, guest, native
 from kmtools.measure.benchrun import Plan, Run
-from kmtools.measure.clusters import Show, Steer, make_env_lines, measure_clusters
+from kmtools.measure.clusters import ChooseBenchmarks, Show, make_env_lines, measure_clusters
 from kmtools.measure.progress_json import Events, JsonProgress
 from kmtools.measure.run_cache import RunCache
 
@@ -120,7 +120,7 @@ class LiveView(Protocol):
 
 
 @dataclass(frozen=True)
-class Steering:
+class InterimAnalyses:
     """The interim analyses of a run on a real CPU, which measures at most `most` clusters
     (processes, boots or module loads, see clusters.py) of each tier.
 
@@ -128,7 +128,9 @@ class Steering:
     that writes an event, and a function that writes a line.
     """
 
-    begin: Callable[[str, int, RunCache, Callable[..., None], Callable[[str], None]], Steer]
+    begin: Callable[
+        [str, int, RunCache, Callable[..., None], Callable[[str], None]], ChooseBenchmarks
+    ]
     most: int
 
 
@@ -140,12 +142,12 @@ class Bench:
         run: Run,
         show: Callable[[str, RunCache], None],
         events: Events,
-        steering: Steering | None,
+        interim_analyses: InterimAnalyses | None,
         make_live_view: Callable[[str], LiveView | None],
     ) -> None:
-        """Store the arguments. `show` prints the table of a measured tier. If `steering` is None,
-        the number of clusters is fixed. `make_live_view` returns the live view of a tier for a
-        terminal, or None to show only a line of progress."""
+        """Store the arguments. `show` prints the table of a measured tier. If `interim_analyses` is
+        None, the number of clusters is fixed. `make_live_view` returns the live view of a tier for
+        a terminal, or None to show only a line of progress."""
         self.run = run
         self.cache = RunCache()
         self.show = show
@@ -154,7 +156,7 @@ class Bench:
         self.guests = [tier for tier in self.missing_tiers if tier in GUEST_TIERS]
         steps = len(self.missing_tiers) + bool(self.missing_tiers) + 3 * bool(self.guests)
         self.events = events
-        self.steering = steering
+        self.interim_analyses = interim_analyses
         self.progress = JsonProgress(steps + 1, events)
         self.modules = ROOT / "build" / "modules" / run.plan.kernel
         self.real_guest = False
@@ -174,7 +176,7 @@ class Bench:
         self.progress.begin_step("native: measuring on the real CPU")
         plan = self.run.plan
         program = Path(plan.program) if plan.program else native.KMBENCH
-        processes, steer = self.begin_steering("native")
+        processes, choose_benchmarks = self.begin_interim_analyses("native")
         rows = self.make_live_view("native")
         with self.progress.show_full_screen(rows.render_terminal_lines if rows else None):
             native.measure_processes(
@@ -186,7 +188,7 @@ class Bench:
                     program, plan.benchmarks, plan.variants, every=False
                 ),
                 budget=plan.budget or BUDGET_SECONDS,
-                steer=steer,
+                choose_benchmarks=choose_benchmarks,
                 program=program,
                 planned=plan.amounts["processes"],
                 show=self.progress.show_completed_share,
@@ -194,17 +196,17 @@ class Bench:
                 say=self.print_step_line,
             )
 
-    def begin_steering(self, tier: str) -> tuple[int, Steer | None]:
+    def begin_interim_analyses(self, tier: str) -> tuple[int, ChooseBenchmarks | None]:
         """Return two values for a tier on a real CPU: the largest number of clusters, and the
         function that chooses the benchmarks of the next cluster after each cluster. The function is
         None if the number of clusters is fixed."""
         planned = self.run.plan.amounts["processes"]
-        if self.steering is None or self.run.plan.quick:
+        if self.interim_analyses is None or self.run.plan.quick:
             return planned, None
-        steer = self.steering.begin(
+        choose_benchmarks = self.interim_analyses.begin(
             tier, planned, self.cache, self.events.write_event, self.print_step_line
         )
-        return self.steering.most, steer
+        return self.interim_analyses.most, choose_benchmarks
 
     def print_step_line(self, text: str) -> None:
         """Print a line about the current step."""
@@ -296,10 +298,12 @@ class Bench:
         """Measure the tier `tier` in a kernel on a real CPU with the function `measure`, in several
         boots or module loads. Interim analyses decide the number of boots or module loads."""
         plan = self.run.plan
-        clusters, steer = self.begin_steering(tier)
+        clusters, choose_benchmarks = self.begin_interim_analyses(tier)
         if not self.is_kernel_on_real_cpu(tier):
-            clusters, steer = min(clusters, EMULATED_MODULE_LOADS), None
-        more = make_env_lines(min(clusters, plan.amounts["processes"]), steer is not None)
+            clusters, choose_benchmarks = min(clusters, EMULATED_MODULE_LOADS), None
+        more = make_env_lines(
+            min(clusters, plan.amounts["processes"]), choose_benchmarks is not None
+        )
         rows = self.make_live_view(tier)
 
         def measure_cluster(part: Path, number: int, chosen: Sequence[str], show: Show) -> None:
@@ -316,7 +320,7 @@ class Bench:
                 or (QUICK_KERNEL_BUDGET_SECONDS if plan.quick else KERNEL_BUDGET_SECONDS),
                 show=self.progress.show_completed_share,
                 ended=rows.add_process_samples if rows else None,
-                steer=steer,
+                choose_benchmarks=choose_benchmarks,
                 say=self.print_step_line,
             )
 

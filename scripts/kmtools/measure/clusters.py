@@ -34,15 +34,15 @@ Measure = Callable[[Path, int, Sequence[str], Show], None]
 # A function that receives the folder of the clusters and the number of completed clusters. It
 # returns the benchmarks that the next cluster measures: None for the same as the last cluster, or
 # an empty sequence to end the run.
-Steer = Callable[[Path, int], Sequence[str] | None]
+ChooseBenchmarks = Callable[[Path, int], Sequence[str] | None]
 # The line in env which says that interim analyses (looks) decided when the run ended.
-STEERED_ENV_LINE = "looks=1\n"
+INTERIM_ENV_LINE = "looks=1\n"
 
 
-def make_env_lines(planned: int, steered: bool) -> str:
+def make_env_lines(planned: int, has_interim_analyses: bool) -> str:
     """Return the lines that are appended to the env file of each cluster: the planned number of
     clusters, and whether interim analyses (looks) decide when the run ends."""
-    return f"{rundir.PROCESSES}={planned}\n{STEERED_ENV_LINE if steered else ''}"
+    return f"{rundir.PROCESSES}={planned}\n{INTERIM_ENV_LINE if has_interim_analyses else ''}"
 
 
 def get_cluster_folder(directory: Path, number: int) -> Path:
@@ -65,7 +65,7 @@ def measure_clusters(
     budget: float = math.inf,
     show: Show | None = None,
     ended: Callable[[Path, int], None] | None = None,
-    steer: Steer | None = None,
+    choose_benchmarks: ChooseBenchmarks | None = None,
     say: Callable[[str], None] = print_to_stderr,
 ) -> int:
     """Measure at most `clusters` clusters of the tier `tier` with the function `measure`. Each
@@ -74,8 +74,8 @@ def measure_clusters(
     Clusters that an earlier call completed are not measured again. The first cluster is always
     measured. A later cluster is not started if all clusters would then take more than `budget`
     seconds, supposing that it takes as long as the previous cluster. After each cluster, `ended` is
-    called with the folder and the number of the cluster, then `steer`. `show` shows the progress,
-    and `say` prints a line. Return the number of completed clusters.
+    called with the folder and the number of the cluster, then `choose_benchmarks`. `show` shows the
+    progress, and `say` prints a line. Return the number of completed clusters.
     """
     noun, plural = rundir.CLUSTER_NOUNS[tier]
     directory = raw.with_name(f"{raw.name}.parts")
@@ -103,7 +103,7 @@ def measure_clusters(
         if ended is not None:
             ended(part, number)
         done = number
-        following = steer(directory, done) if steer is not None else None
+        following = choose_benchmarks(directory, done) if choose_benchmarks is not None else None
         if following is not None:
             benchmarks = following
             if not benchmarks:

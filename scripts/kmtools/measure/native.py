@@ -24,7 +24,7 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.files import sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.measure import clusters, disturbance
-from kmtools.measure.clusters import Show, Steer, measure_clusters
+from kmtools.measure.clusters import ChooseBenchmarks, Show, measure_clusters
 
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 # The exit code of kmbench if no benchmark can be measured on this machine.
@@ -221,7 +221,7 @@ def measure_processes(
     budget: float = math.inf,
     show: Show | None = None,
     ended: Callable[[Path, int], None] | None = None,
-    steer: Steer | None = None,
+    choose_benchmarks: ChooseBenchmarks | None = None,
     say: Callable[[str], None] = clusters.print_to_stderr,
     program: Path | None = None,
     planned: int | None = None,
@@ -237,7 +237,7 @@ def measure_processes(
     number of completed processes. Raise FailedError if a process fails, UnableError if no benchmark
     can be measured on this machine.
     """
-    more = clusters.make_env_lines(planned or processes, steer is not None)
+    more = clusters.make_env_lines(planned or processes, choose_benchmarks is not None)
     hangs = HANG_SECONDS + HANG_SECONDS_PER_BLOCK * blocks
 
     def measure_process(part: Path, number: int, chosen: Sequence[str], show_part: Show) -> None:
@@ -255,6 +255,6 @@ def measure_processes(
         budget=budget,
         show=show,
         ended=ended,
-        steer=steer,
+        choose_benchmarks=choose_benchmarks,
         say=say,
     )

@@ -5,8 +5,8 @@ Every object has `event` and `seconds`, the time since the start. Events:
 - step: a step begins; `text` describes it, `number` is its number, `of` the number of all steps;
 - share: a part of a step is completed: `done` of `of`; `text` describes it;
 - tier: `measured` is true if a tier was measured; if not, `why` is the reason;
-- pilot: the differences that the benchmarks of the tier `tier` can detect; see steering.py;
-- look: an interim analysis of the tier `tier`: the rows that are resolved so far; see steering.py;
+- pilot: the differences that the benchmarks of the tier `tier` can detect; see interim.py;
+- look: an interim analysis of the tier `tier`: the rows that are resolved so far; see interim.py;
 - end: `code` is the exit code, `run` the folder of the run.
 """
 

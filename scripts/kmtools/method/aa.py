@@ -25,7 +25,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from kmtools.analyse import grade, stopping
-from kmtools.analyse.steering import Steering
+from kmtools.analyse.interim import BenchmarkChooser
 from kmtools.analyse.verdicts import (
     DIFFERS,
     FASTER,
@@ -50,7 +50,9 @@ def measure_run_with_verdicts(
 ) -> tuple[collect.RawDir, list[Result]]:
     """Measure a run; `number` sets the seeds. Return the samples of the run, and the results with
     the verdicts that a report shows."""
-    loaded = aa.measure_run(number, plan, bench.Steering(Steering, stopping.MOST_CLUSTERS))
+    loaded = aa.measure_run(
+        number, plan, bench.InterimAnalyses(BenchmarkChooser, stopping.MOST_CLUSTERS)
+    )
     results = compute_results(loaded.rows, [loaded.tier])
     return loaded, grade.withhold_verdicts({}, [loaded.tier], results)
 

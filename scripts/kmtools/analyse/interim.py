@@ -97,7 +97,7 @@ def report_detectable_differences(
     )
 
 
-class Steering:
+class BenchmarkChooser:
     """Chooses the benchmarks of the next cluster after each cluster of a tier."""
 
     def __init__(
