@@ -45,8 +45,8 @@ TOO_MUCH_STEAL, TOO_MUCH_OTHER = 0.05, 0.25
 # The grade is poor if two conditions hold: a larger share of the windows is late, and most late
 # windows are in blocks in which most windows are late.
 TOO_MANY_LATE = 0.3
-# If the noise exceeds the equivalence margin in more than this share of the benchmarks, the grade
-# is poor.
+# The grade is poor if the noise exceeds the equivalence margin in more than this share of the
+# benchmarks.
 MANY_NOISY_CLONES = 1 / 3
 # Largest permitted difference of the clock's rate between processes, as a share of the rate. The
 # rate is measured to a few parts per million.

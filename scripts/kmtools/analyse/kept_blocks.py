@@ -20,7 +20,7 @@ from kmtools.measure.samples import Sample
 # benchmark should measure, and the time limit of the benchmark.
 PLAN_PATTERN = re.compile(r"(\d+) blocks in (\d+) s")
 
-# If at most this share of the planned blocks was kept, a note gives the number of kept blocks. A
+# A note gives the number of kept blocks if at most this share of the planned blocks was kept. A
 # smaller loss of blocks hardly widens an interval, and is visible in the column n.
 NOTED_SHARE = 0.9
 

@@ -73,12 +73,10 @@ LARGEST_AUTOCORRELATION = 0.9
 # The share of the values that a midmean leaves out at either end.
 TRIMMED_SHARE = 0.25
 # Limits for find_two_machine_states(), which compares the midmeans of parts of the blocks:
-# TOGETHER: the number of blocks in a part.
-# EXPLAINED: the smallest share of the variance of the midmeans that two states must explain.
-# FEW_CHANGES: the largest number of changes between the states; with more changes, the estimated
-# variance suffices.
-# BRIEF: a state that lasts for a smaller share of the time is a disturbance, which hardly moves the
-# mean.
+# TOGETHER: the number of blocks in a part. EXPLAINED: the smallest share of the variance of the
+# midmeans that two states must explain. FEW_CHANGES: the largest number of changes between the
+# states; with more changes, the estimated variance suffices. BRIEF: a state that lasts for less
+# than this share of the time is a disturbance, which hardly moves the mean.
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
 # Notes that say why the interval of a location is wide.

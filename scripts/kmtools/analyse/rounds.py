@@ -24,7 +24,7 @@ from kmtools.measure.macro import OFF, ON, CommandTime
 MARGIN = 100 * WHOLE_OPERATION_SHARE
 # The fewest rounds in one boot for an interval.
 FEWEST_ROUNDS = location.FEWEST_BATCHES * location.FEWEST_BLOCKS
-# A note: the interval is wide, because it also covers the differences between a few boots.
+# The note on an interval that is wide because it also covers the differences between a few boots.
 FEW_BOOTS = "few boots"
 # The longest label in a table.
 LONGEST_LABEL = 40

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from kmtools.measure.samples import Sample
 
-# The end of the name of an A/A clone; the name of its baseline precedes it.
+# The suffix of the name of an A/A clone, after the name of its baseline.
 CLONE_SUFFIX = "-clone"
 ONE = Fraction(1)
 

@@ -26,7 +26,7 @@ from kmtools.measure.samples import LOOP, ROUNDS, SWITCH, Sample
 # SCALING: the benchmark that measures how long switching takes. STALL: the benchmark that measures
 # how long switching interrupts another CPU.
 SCALING, STALL = "arm-scaling", "arm-stall"
-# The end of the names of the variants of STALL: a method of switching precedes it.
+# The suffix of each variant of STALL, after the name of a method of switching.
 STALL_SUFFIX = "-stall"
 # Variants of SCALING:
 # ROUND_COUNT: the number of rounds of synchronisation in a batch.

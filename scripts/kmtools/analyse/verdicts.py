@@ -72,9 +72,10 @@ VERDICTS = (
     NO_BASELINE,
 )
 
-# A note: longer loops took no longer than short ones.
+# The note on a row whose longer loops took no longer than its shorter loops.
 UNMEASURED = "nothing was measured: longer loops take no longer on this clock"
-# A note: the variance over code layouts limits the interval, and more time does not reduce it.
+# The note on a row whose interval is wide because of the variance over code layouts, which more
+# time does not reduce.
 LIMITED_BY_LAYOUTS = "code layouts differ, and more time does not help"
 
 # The first words of the note on a row whose mean over time differs from its usual cost; see

@@ -22,7 +22,7 @@ MAX_BUFFER_BYTES = 512 * MIB
 # The size of the last-level cache if the kernel does not report it; the same number is in
 # bench_modules/caches.c.
 ASSUMED_CACHE_BYTES = 32 * MIB
-# The variants of cold-branch* that read the buffer.
+# The variants of cold-branch* that read the buffer of cold data.
 BUFFER_VARIANTS = ("memory", "variable-compare", "memory-4k", "memory-2m")
 # The memory of a test kernel that has no buffer of cold data, in MiB.
 USUAL_MEMORY = 1024

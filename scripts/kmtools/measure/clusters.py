@@ -25,7 +25,7 @@ from time import monotonic as now
 from kmtools.base.files import sync_and_rename_directory
 from kmtools.measure import rundir
 
-# A function that shows progress: the done part, the total, and the text to show.
+# A function that shows progress. Its arguments are the done part, the total, and the text to show.
 Show = Callable[[float, float, str], None]
 # A function that measures a cluster. Its arguments are the folder for the samples, the number of
 # the cluster (counted from 1), the benchmarks (all if empty), and a function that shows the

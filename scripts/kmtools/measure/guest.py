@@ -26,13 +26,14 @@ KMLIVE = ROOT / "build" / "native" / "kmlive"
 TIMEOUT_SECONDS = 900.0
 # The folder in the guest with the files of an external module.
 EXTERNAL_MODULES_DIR = "/own"
-# The line that the guest prints every two seconds: the benchmark, and the windows done and planned.
+# Matches the line that the guest prints every two seconds: the benchmark, and the numbers of
+# windows done and planned.
 RUNNING = re.compile(r"bench: running ([\w-]+) (\d+)/(\d+)")
 # The number of the job's last lines that are printed if measuring in the running kernel fails.
 PRINTED_LINES = 20
 # The word that marks a line of the job about a benchmark or variant that is not measured.
 SKIP = "SKIP "
-# The line with the reason that the guest prints if it measures nothing.
+# Matches the line that the guest prints if it measures nothing; the group is the reason.
 REFUSED = re.compile(r"bench: not measured: (.+)")
 
 

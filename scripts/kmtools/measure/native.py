@@ -29,11 +29,11 @@ from kmtools.measure.clusters import ChooseBenchmarks, Show, measure_clusters
 KMBENCH = ROOT / "build" / "native" / "kmbench"
 # The exit code of kmbench if no benchmark can be measured on this machine.
 NOTHING_TO_MEASURE_CODE = 4
-# The line that kmbench prints when a benchmark is complete.
+# Matches the line that kmbench prints when a benchmark is complete.
 BENCHMARK = re.compile(r"kmbench: \[(\d+)/(\d+)\] ([\w-]+): ")
-# The line that kmbench prints when it chooses the CPU on which it measures.
+# Matches the line that kmbench prints when it chooses the CPU on which it measures.
 CHOICE = re.compile(r"kmbench: (measuring on CPU (\d+), .*)")
-# The line in the env of kmbench with the CPU on which it measured.
+# Matches the line of kmbench's env file with the CPU on which kmbench measured.
 CPU = re.compile(r"^cpu=(\d+)$", re.MULTILINE)
 NO_CPU = -1
 
@@ -41,8 +41,7 @@ NO_CPU = -1
 # HANG_SECONDS_PER_BLOCK times the number of blocks.
 HANG_SECONDS = 600.0
 HANG_SECONDS_PER_BLOCK = 10.0
-# The number of a program's last output lines, without lines of progress, that are kept for an error
-# message.
+# The number of output lines, other than lines of progress, that are kept for an error message.
 KEPT_LINES = 20
 
 # The largest number of times that a process is measured. The process is measured again if the

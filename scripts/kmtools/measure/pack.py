@@ -64,8 +64,8 @@ KEPT: dict[str, Any] = {
     "run": {"quick": COPY},
 }  # fmt: skip
 REMOVED = "(removed)"
-# A path in a personal folder: home/NAME or Users/NAME below any folder, or a path below one of the
-# listed folders.
+# Matches a path in a personal folder: home/NAME or Users/NAME below any folder, or a path below one
+# of the listed folders.
 PERSONAL_PATH = re.compile(
     r"[^\s,;:=]*(?<![\w.-])(?:home|Users)/[^\s,;:]+"
     r"|(?<![\w.])/(?:home|root|work|tmp|srv|mnt|media|Users)\b[^\s,;:]*"

@@ -126,7 +126,7 @@ def record_rounds(
     finally:
         if added:
             write_times(path, [*times, *added])
-        # After a hangup, the terminal cannot be written.
+        # Writing to the terminal fails after a hangup.
         with contextlib.suppress(OSError):
             progress.close()
             if len(added) < 2 * rounds:

@@ -50,7 +50,7 @@ WINDOWS_DIVISOR, LATE_WINDOWS_DIVISOR, FEWER_RUNS_DIVISOR = 10, 25, 5
 MIN_COVERAGE, MAX_WIDTH, MAX_FALSE_SHARE = 0.93, 1.5, 0.05
 # The equivalence margin, in units of the noise of a single block.
 MARGIN = 0.25
-# For runs that end early, this suffix is added to the kind of noise in the output.
+# The suffix of the kind of noise in the output for runs that end early.
 STOPPED = " stopped"
 # Score.width if the width is not judged: NaN is never larger than the limit.
 NO_WIDTH = math.nan

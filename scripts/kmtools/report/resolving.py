@@ -136,7 +136,7 @@ class LiveVerdicts:
             self.rows, key=lambda key: result_kinds.KINDS.index(result_kinds.find_result_kind(*key))
         )
         room = max(0, height - 3)
-        # If not all rows fit on the screen, show the unresolved rows first.
+        # Prefer unresolved rows if not all rows fit on the screen.
         first = set(sorted(order, key=lambda key: self.rows[key].verdict != RESOLVING)[:room])
         keys = [key for key in order if key in first]
         shown = [

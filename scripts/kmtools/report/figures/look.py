@@ -25,7 +25,7 @@ PARAMETERS: Any = matplotlib.rcParams
 # Font sizes of titles and labels, and the height of a line, in units of font.size / 13.
 SIZE, SMALL = 13.0, 12.0
 LINE = 1.4 * SMALL
-# In figures narrower than this, labels are above their rows, not next to them.
+# Labels are above their rows in figures narrower than this width, else beside their rows.
 NARROW_BELOW = 500.0
 # Widths of a letter and of a digit relative to the font size, in the widest of the usual fonts.
 LETTER, DIGIT = 0.58, 0.67
