@@ -114,7 +114,7 @@ def test_first_handbook_page_links_to_every_document(handbook_folder: Path) -> N
 
 
 def test_first_handbook_page_names_the_commit(handbook_folder: Path) -> None:
-    commit = handbook.describe_commit()
+    commit = handbook.describe_tree_commit()
     assert len(commit) >= 7
     assert f"commit {commit}" in (handbook_folder / "index.html").read_text(encoding="utf-8")
 

@@ -297,11 +297,11 @@ def test_aa_compares_runs_in_consecutive_pairs(
     assert aa.judge_run_agreement(runs[:1])
     assert "only one run was measured" in capsys.readouterr().out
     wide = replace(runs[1][0], delta_ci=Interval(-math.inf, math.inf))
-    assert not aa.do_costs_differ(runs[2][0], wide)
+    assert not aa.have_different_costs(runs[2][0], wide)
     other = replace(runs[1][0], delta=1.5, delta_ci=Interval(1.1, 1.9))
-    assert not aa.do_costs_differ(runs[0][0], replace(other, delta=1.41))
-    assert aa.do_costs_differ(runs[0][0], replace(other, delta=1.42))
-    assert aa.do_costs_differ(replace(other, delta=1.42), runs[0][0])
+    assert not aa.have_different_costs(runs[0][0], replace(other, delta=1.41))
+    assert aa.have_different_costs(runs[0][0], replace(other, delta=1.42))
+    assert aa.have_different_costs(replace(other, delta=1.42), runs[0][0])
 
 
 def test_false_verdicts_are_printed_with_the_most_frequent_verdict(
@@ -329,7 +329,7 @@ def test_share_of_resolved_rows_counts_variants_in_hot_loops_only(
         ("empty-loop", "x", 1.0, "slower"), ("empty-loop", "y", 1.0, "unresolved"),
         ("empty-loop", "none-clone", 0.0, "slower"), ("getppid-quiet", "x", 1.0, "slower"),
     )  # fmt: skip
-    assert aa.count_hot_rows(rows) == (1, 2)
+    assert aa.count_hot_loop_rows(rows) == (1, 2)
     assert aa.judge_resolved_share([rows[3:]]) and capsys.readouterr().out == ""
     assert not aa.judge_resolved_share([rows, rows[:1]])
     assert (

@@ -329,7 +329,7 @@ def test_macro_measures_20_runs_or_40_rounds(
 
     monkeypatch.setattr(macro, "record_times", record_macro_arguments)
     monkeypatch.setattr(rounds, "record_rounds", record_macro_arguments)
-    monkeypatch.setattr(macro, "load_times", lambda path: make_command_times("a 1", "b 2"))
+    monkeypatch.setattr(macro, "load_command_times", lambda path: make_command_times("a 1", "b 2"))
     assert main(["macro", "--times", "t", *words]) == DONE
     assert asked == calls
     lines = capsys.readouterr().out.splitlines()

@@ -40,7 +40,7 @@ def make_figure_row(name: str, caveat: str = "", **more: object) -> Row:
 
 def draw_texts(panel: Panel, width: int) -> list[tuple[float, str]]:
     """Draw `panel` with this width; return pairs of vertical position and text, sorted."""
-    found = drawnsvg.parse_svg_texts(canvas.render_inline_svg(panel, width, "words"))
+    found = drawnsvg.parse_svg_texts(canvas.render_part_as_inline_svg(panel, width, "words"))
     return sorted((part.y, part.text) for part in found)
 
 
@@ -66,7 +66,7 @@ def test_reference_lines_do_not_cross_text_in_narrow_figures() -> None:
         [make_figure_row("first", LONG), make_figure_row("second")],
         margin=0.5,
     )
-    drawn = canvas.render_inline_svg(one, NARROW, "words")
+    drawn = canvas.render_part_as_inline_svg(one, NARROW, "words")
     dots = next(path for path in re.findall(r"<path [^>]*>", drawn) if "dots" in path)
     spans = [(float(a), float(b)) for a, b in re.findall(r"M\S+ (\S+?)V([0-9.]+)", dots)]
     assert spans
@@ -80,7 +80,7 @@ def test_long_name_of_wide_letters_is_shortened_to_fit(width: int) -> None:
     """A long name of wide letters, such as m, is shortened to the available width."""
     for name in ("memory-2m", "m" * 99):
         one = Panel("b", "cycles", Scale(0.0, 2.0), [make_figure_row(name)])
-        drawn = drawnsvg.parse_svg_texts(canvas.render_inline_svg(one, width, "words"))
+        drawn = drawnsvg.parse_svg_texts(canvas.render_part_as_inline_svg(one, width, "words"))
         (told,) = [part for part in drawn if part.text.startswith("m")]
         assert told.text == name or "…" in told.text
         wide = sum(11.7 if letter == "m" else 7 for letter in told.text)
@@ -133,7 +133,7 @@ def test_chart_omits_tick_labels_that_are_too_close(width: int, labels: list[str
     to "100", which ends at 40."""
     points = [(1.0, 7.0, 6.0, 8.0), (1e6, 7.0, 6.0, 8.0)]
     chart = Chart("", "sites", "ticks", [Curve("a", 0, points)])
-    drawn = drawnsvg.parse_svg_texts(canvas.render_inline_svg(chart, width, "words"))
+    drawn = drawnsvg.parse_svg_texts(canvas.render_part_as_inline_svg(chart, width, "words"))
     assert [part.text for part in drawn if ("text-anchor", "middle") in part.look] == labels
 
 
@@ -252,7 +252,7 @@ def test_texts_of_a_chart_are_around_its_axes(
     name is 52 units below the axes, and the next 20 below that."""
     points = [(1.0, 7.0, 7.0, 7.0), (1e6, 7.0, 7.0, 7.0)]
     chart = Chart("", "sites", "ticks", [Curve(name, n, points) for n, name in enumerate("ab")])
-    drawn = drawnsvg.parse_svg_texts(canvas.render_inline_svg(chart, width, "words"))
+    drawn = drawnsvg.parse_svg_texts(canvas.render_part_as_inline_svg(chart, width, "words"))
     places = {part.text: part.places for part in drawn}
     for text, place in {"ticks": (0, 12), "sites": (48, 266), **names}.items():
         assert places[text] == pytest.approx(place, abs=0.2)
@@ -275,7 +275,7 @@ def test_outline_of_a_distribution_ends_at_its_base_line(width: int) -> None:
     its last value. The peak is 30 units above the point."""
     row = make_figure_row("first", density=[(0.5, 0.2), (1.0, 1.0), (1.5, 0.6), (1.75, 0.1)])
     one = Panel("b", "cycles", Scale(0.0, 2.0), [row])
-    drawn = canvas.render_inline_svg(one, width, "words")
+    drawn = canvas.render_part_as_inline_svg(one, width, "words")
     (outline,) = re.findall(r'<path d="([^"]*)" class="fill slower pale"', drawn)
     places, x, y = [], 0.0, 0.0
     for letter, numbers in re.findall(r"([MLHV])([-\d. ]+)", outline):

@@ -523,7 +523,7 @@ def test_refused_machine_has_first_and_last_line_of_its_reason(
 ) -> None:
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "refused").write_text(text)
-    found = machines.find_runs(tmp_path)
+    found = machines.find_run_folders(tmp_path)
     assert (found.paths, found.refusals, found.unreadable) == ({}, {"m": reason}, {})
 
 
@@ -532,14 +532,14 @@ def test_unreadable_reason_of_a_refused_machine_is_named(tmp_path: Path) -> None
     link.parent.mkdir()
     link.symlink_to("none")
     reason = f"{link}: No such file or directory"
-    assert machines.find_runs(tmp_path).refusals == {"m": reason}
+    assert machines.find_run_folders(tmp_path).refusals == {"m": reason}
 
 
 def test_machine_without_a_description_has_unknown_properties() -> None:
-    assert machines.read_machine("m", {}) == machines.Machine("m", *["unknown"] * 3)
+    assert machines.make_machine("m", {}) == machines.Machine("m", *["unknown"] * 3)
     cpu = {"model_name": "x\x07", "microcode": "0x1"}
     env = {"machine": {"cpu": cpu}, "kernel": {"release": "6.1"}}
-    found = machines.read_machine("m", env)
+    found = machines.make_machine("m", env)
     assert found == machines.Machine("m", "x\\x07", "0x1", "6.1")
     assert found.make_group_name(["kernel", "cpu"]) == "6.1, x\\x07"
 

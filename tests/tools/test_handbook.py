@@ -29,7 +29,7 @@ def source_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pat
 def test_handbook_of_an_archive_has_no_built_or_hidden_files(source_tree: Path) -> None:
     assert handbook.find_tracked_files("**/*.md") == [Path("Documentation/one.md")]
     (source_tree / "COMMIT").write_text("0123456789ab\n")
-    assert handbook.describe_commit() == "0123456789ab"
+    assert handbook.describe_tree_commit() == "0123456789ab"
 
 
 @pytest.mark.parametrize("old", [True, False])
@@ -66,10 +66,10 @@ def test_handbook_of_a_checkout_has_only_tracked_files(source_tree: Path) -> Non
     run_git(source_tree, "commit", "-qm", "text")
     (source_tree / "Documentation/untracked.md").write_text("text\n")
     assert handbook.find_tracked_files("Documentation/*.md") == [Path("Documentation/one.md")]
-    commit = handbook.describe_commit()
+    commit = handbook.describe_tree_commit()
     assert len(commit) == 12
     (source_tree / "Documentation/one.md").write_text("other text\n")
-    assert handbook.describe_commit() == f"{commit}-dirty"
+    assert handbook.describe_tree_commit() == f"{commit}-dirty"
 
 
 def test_links_of_the_handbook_lead_to_its_pages(source_tree: Path) -> None:

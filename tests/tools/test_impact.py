@@ -53,9 +53,9 @@ def test_error_of_an_estimate_is_the_longer_side_of_its_interval() -> None:
     """The two ends of an interval may have different distances from the estimate; the error is the
     longer distance."""
     entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "delta_ci_hi": 12.0}
-    assert impact.read_added_cost(entry) == Estimate(2, 10)
+    assert impact.parse_added_cost(entry) == Estimate(2, 10)
     entry = {**make_summary_entry("getppid-pressure", "generic", 1050, 2), "ci_lo": 1000}
-    assert impact.read_median(entry) == Estimate(1050, 50)
+    assert impact.parse_median(entry) == Estimate(1050, 50)
 
 
 def test_impact_table_has_computed_and_measured_shares() -> None:

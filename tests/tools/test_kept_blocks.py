@@ -14,7 +14,7 @@ from kmtools.analyse.kept_blocks import (
     KeptBlocks,
     count_kept_blocks,
     make_blocks_field,
-    read_blocks_field,
+    parse_blocks_field,
 )
 from kmtools.cli import main
 from kmtools.measure import rundir
@@ -130,7 +130,7 @@ def test_blocks_of_two_processes_are_counted(
 def test_numbers_of_blocks_are_stored_if_blocks_are_missing() -> None:
     one, all_kept = KeptBlocks(7, 7, 8, 40), KeptBlocks(8, 8, 8, 40)
     assert make_blocks_field(all_kept) == make_blocks_field(None) == {}
-    assert read_blocks_field(make_blocks_field(one)) == one and read_blocks_field({}) is None
+    assert parse_blocks_field(make_blocks_field(one)) == one and parse_blocks_field({}) is None
     assert make_blocks_field(KeptBlocks(7, 8, 8))["blocks"]["seconds"] == 0
 
 

@@ -108,7 +108,7 @@ def test_interval_of_equal_boots_has_zero_width() -> None:
 def test_one_boot_per_kernel_gives_no_interval(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    macro.write_times(
+    macro.write_command_times(
         tmp_path / "t", [CommandTime("a", "1", "6.1", 2.0), CommandTime("b", "2", "6.1", 3.0)]
     )
     assert main(["macro", "--times", str(tmp_path / "t")]) == 0
@@ -128,7 +128,7 @@ def test_second_label_is_refused_within_a_boot(
     monkeypatch.setattr(macro, "BOOT_ID", boot)
     words = ["--runs", "3", "--", "sh", "-c", f"echo >>{ran}"]
     assert main(["macro", "--times", str(file), "--label", "lock", *words]) == 0
-    assert len(macro.load_times(file)) == 3 and len(ran.read_text()) == 4
+    assert len(macro.load_command_times(file)) == 3 and len(ran.read_text()) == 4
     assert "boot next: lock" in capsys.readouterr().out
     before = file.read_bytes()
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 2
@@ -136,7 +136,7 @@ def test_second_label_is_refused_within_a_boot(
     assert file.read_bytes() == before
     boot.write_text("two\n")
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
-    assert [one.label for one in macro.load_times(file)] == ["lock"] * 3 + ["nop"] * 3
+    assert [one.label for one in macro.load_command_times(file)] == ["lock"] * 3 + ["nop"] * 3
     boot.write_text("three\n")
     assert main(["macro", "--times", str(file), "--label", "nop", *words]) == 0
     assert "boot next: lock" in capsys.readouterr().out.splitlines()[-1]

@@ -197,7 +197,7 @@ def test_rounds_are_recorded_and_get_a_verdict(
     assert (command_dir / "state").read_text() == "off\n"
     ran = (command_dir / "ran").read_text().split()
     assert ran[:2] == [OFF, ON]
-    assert [one.state for one in macro.load_times(command_dir / "t")] == ran[2:]
+    assert [one.state for one in macro.load_command_times(command_dir / "t")] == ran[2:]
     assert Counter(zip(ran[2::2], ran[3::2], strict=True)) == {(OFF, ON): 20, (ON, OFF): 20}
     # A second measurement adds times to the file. Without COMMAND, all times in the file are
     # judged.
@@ -256,7 +256,7 @@ def test_rounds_are_kept_if_the_terminal_is_gone(
     monkeypatch.setattr("kmtools.measure.rounds.Progress.close", fail_to_close)
     off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
     assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
-    assert [one.round for one in macro.load_times(command_dir / "t")] == [1, 1]
+    assert [one.round for one in macro.load_command_times(command_dir / "t")] == [1, 1]
 
 
 def test_one_file_holds_times_of_kernels_and_of_rounds(
@@ -282,7 +282,7 @@ def test_one_file_holds_times_of_kernels_and_of_rounds(
     ]
     assert main(words) == 0
     assert "boot next: " in capsys.readouterr().out
-    assert [one.label for one in macro.load_times(command_dir / "t")] == [
+    assert [one.label for one in macro.load_command_times(command_dir / "t")] == [
         "lock",
         "true",
         "true",
@@ -369,7 +369,7 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
         )
     )
     assert "3 complete rounds were added" in capsys.readouterr().err
-    assert [one.round for one in macro.load_times(tmp_path / "t")] == [1, 1, 2, 2, 3, 3]
+    assert [one.round for one in macro.load_command_times(tmp_path / "t")] == [1, 1, 2, 2, 3, 3]
     assert (tmp_path / "state").read_text() == "off\n"
 
 
@@ -433,7 +433,7 @@ def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals)
 def test_invalid_line_of_a_round_is_reported(line: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "t").write_text(f"{','.join(macro.COLUMNS)}\n{line}\n")
     with pytest.raises(FailedError, match=said):
-        macro.load_times(tmp_path / "t")
+        macro.load_command_times(tmp_path / "t")
 
 
 def test_rounds_are_numbered_per_boot_and_label() -> None:
@@ -471,21 +471,21 @@ def test_times_are_written_in_microseconds_and_read_again(tmp_path: Path) -> Non
         CommandTime("x", "1", "6.1", 0.5, 1, OFF, "stop", "make 'x y'"),
         CommandTime("x", "1", "6.1", 2.0, 1, ON, 'say "go"', "make 'x y'"),
     ]
-    macro.write_times(file, times)
+    macro.write_command_times(file, times)
     lines = file.read_text().splitlines()
     assert lines[0] == "label,boot,kernel,seconds,round,state,switch,command"
     assert lines[1] == '"a, b",1,6.1,1.234568,,,,'
     assert lines[2] == "x,1,6.1,0.500000,1,off,stop,make 'x y'"
-    assert macro.load_times(file) == [replace(times[0], seconds=1.234568), *times[1:]]
-    assert macro.load_times(tmp_path / "none") == []
+    assert macro.load_command_times(file) == [replace(times[0], seconds=1.234568), *times[1:]]
+    assert macro.load_command_times(tmp_path / "none") == []
     for text in ("", "label,boot\n"):
         file.write_text(text)
         with pytest.raises(FailedError, match="t:1: not a file of times"):
-            macro.load_times(file)
+            macro.load_command_times(file)
     file.write_text(f"{','.join(macro.COLUMNS)}\n{lines[2]}\n{lines[2]}\n")
     with pytest.raises(FailedError, match="round 1 of x must have one time in each state"):
-        macro.load_times(file)
+        macro.load_command_times(file)
     for seconds in ("0", "-1", "nan"):
         file.write_text(f"{lines[0]}\n{lines[1]}\nc,1,6.1,{seconds},,,,\n")
         with pytest.raises(FailedError, match="t:3: seconds is not above 0"):
-            macro.load_times(file)
+            macro.load_command_times(file)

@@ -403,8 +403,8 @@ def test_wrapped_lines_have_at_most_100_columns_and_keep_hyphens() -> None:
 
 def test_shortened_list_names_the_place_of_the_rest() -> None:
     lines = list("abc")
-    assert ending.cut_lines(lines, 3, "x") == lines
-    assert ending.cut_lines(lines, 2, "x") == ["a", "  all lines: x"]
+    assert ending.limit_line_count(lines, 3, "x") == lines
+    assert ending.limit_line_count(lines, 2, "x") == ["a", "  all lines: x"]
 
 
 def render_summary_parts(

@@ -175,7 +175,7 @@ def test_matplotlib_text_keeps_position_and_nondefault_style(
     size and font are written only if they differ from the defaults. matplotlib positions the lines
     of a text of several lines by translations."""
     text = f'<text {place} style="fill: #24292f; {style}">a &lt; b</text>'
-    drawing = svgfile.read_drawing(
+    drawing = svgfile.parse_matplotlib_svg(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 90 60"><g>{text}</g></svg>'
     )
     assert (drawing.width, drawing.height) == (120, 80)

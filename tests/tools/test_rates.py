@@ -269,7 +269,7 @@ def test_duration_of_a_tick_is_known_only_on_real_cpus(
 ) -> None:
     tier = {"tier": "t", "kernel": "k", "unit": unit, "env": {"tsc_khz": khz}}
     others = [{"tier": "u", "kernel": "k", "unit": unit, "env": None}]
-    found = rates.read_ns_per_tick({"tiers": [*others, tier]})
+    found = rates.compute_ns_per_tick({"tiers": [*others, tier]})
     assert found == ({} if ns is None else {("t", "k"): ns})
 
 

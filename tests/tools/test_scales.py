@@ -322,21 +322,21 @@ def test_published_cost_is_beside_the_cost_of_the_best_tier() -> None:
     ours = [make_our_cost(tier, n, 0.5) for n, tier in enumerate(("vm", "native", "metal"), 1)]
     row = make_matched_cost(2.0, ours, stddev=0.25)
     assert row.short_label == "b: v" and row.label == "marker-b: v"
-    then, now = thenandnow.make_published_row(row), thenandnow.make_our_row(row)
+    then, now = thenandnow.make_published_row(row), thenandnow.make_measured_row(row)
     assert (then.value, then.lo, then.hi) == (2.0, 1.75, 2.25)
     assert (then.words, then.look, then.odd) == ("+2.000 ± 0.250", "then", None)
     assert (now.value, now.lo, now.hi, now.words) == (3.0, 2.5, 3.5, "+3.000 ± 0.500")
-    alone = thenandnow.make_our_row(make_matched_cost(2.0, ours[:1]))
+    alone = thenandnow.make_measured_row(make_matched_cost(2.0, ours[:1]))
     assert alone.value == 1.0
     unknown = replace(ours[0], interval=UNBOUNDED)
-    assert thenandnow.make_our_row(make_matched_cost(2.0, [unknown])).words == "+1.000"
+    assert thenandnow.make_measured_row(make_matched_cost(2.0, [unknown])).words == "+1.000"
     bare = thenandnow.make_published_row(make_matched_cost(2.0, ours))
     assert (bare.lo, bare.hi, bare.words) == (2.0, 2.0, "+2.000")
 
 
 def test_wrong_published_difference_is_marked_with_a_cross() -> None:
     row = make_matched_cost(2.0, [make_our_cost("vm", 1.0, 0.5)], stated="-7.5")
-    then, now = thenandnow.make_published_row(row), thenandnow.make_our_row(row)
+    then, now = thenandnow.make_published_row(row), thenandnow.make_measured_row(row)
     assert (then.odd, then.caveat) == (-7.5, "stated: -7.5, against its totals")
     assert (now.caveat, now.blank) == ("", then.caveat)
     pair = thenandnow.make_pair(("s", "m", "k"), [row])
@@ -442,7 +442,7 @@ def test_matplotlib_that_cannot_draw_is_reported(
             raise version
         return SimpleNamespace(__version__=version)
 
-    canvas = SimpleNamespace(render_inline_svg=lambda *words: "")
+    canvas = SimpleNamespace(render_part_as_inline_svg=lambda *words: "")
     monkeypatch.setattr("importlib.import_module", return_fake_matplotlib)
     monkeypatch.setattr(library, "import_canvas", lambda: canvas)
     monkeypatch.setattr(library, "make_trial_panel", lambda: None)

@@ -311,8 +311,8 @@ def test_each_try_has_different_seeds(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setattr(native, "measure_processes", record_seed)
     monkeypatch.setattr(collect, "load_raw_folder", lambda *_: SimpleNamespace(rows=[], tier=None))
     monkeypatch.setattr(selftest, "compute_results", lambda *_: made)
-    assert selftest.run_self_test(40) == DONE and seeds == [40]
+    assert selftest.judge_self_test(40) == DONE and seeds == [40]
     monkeypatch.setattr(selftest, "choose_outcome", lambda *_: UNCLEAR)
-    assert selftest.run_self_test(40) == UNABLE and seeds == [40, 40, 46, 52, 58, 64]
+    assert selftest.judge_self_test(40) == UNABLE and seeds == [40, 40, 46, 52, 58, 64]
     monkeypatch.setattr(selftest, "choose_outcome", lambda *_: FAIL)
-    assert selftest.run_self_test(0) == BAD and len(seeds) == 11
+    assert selftest.judge_self_test(0) == BAD and len(seeds) == 11

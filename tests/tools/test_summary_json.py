@@ -24,7 +24,7 @@ def test_readme_matches_the_reference_run() -> None:
 
 def draw_headline_figure(summary: dict[str, Any]) -> str:
     """Return the SVG of the headline figure for a summary."""
-    panel = cost_figure.make_dormant_cost_panel(*summary_json.read_results(summary))
+    panel = cost_figure.make_dormant_cost_panel(*summary_json.parse_results(summary))
     assert panel is not None
     return canvas.render_figure_file([panel], cost_figure.describe_panel(panel)).decode()
 

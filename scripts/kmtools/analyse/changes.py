@@ -82,7 +82,7 @@ def choose_row_of_kernel(rows: Sequence[Row], kernel: str) -> Row | None:
     return same[0] if same else rows[0] if len(rows) == 1 else None
 
 
-def pair_rows(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
+def pair_rows_of_runs(a: Sequence[Row], b: Sequence[Row]) -> list[tuple[Row | None, Row | None]]:
     """Pair each row (variant) of run A with the same row of run B; None stands for a row that a run
     lacks."""
     pairs: list[tuple[Row | None, Row | None]] = []
@@ -270,7 +270,7 @@ def compare_rows(
     only B has. `margin` is in percent. If `wholes` is true, whole rows (see rows.py) are judged,
     too. `comparisons` is the number of pairs of runs that share the error probability
     FAMILY_WISE_ERROR."""
-    pairs = pair_rows(a, b)
+    pairs = pair_rows_of_runs(a, b)
     both = [(x, y) for x, y in pairs if x and y and make_incomparable_change(x, y, margin) is None]
     kinds = (SHARE, WHOLE) if wholes else (SHARE,)
     count = comparisons * sum(1 for x, _ in both if x.kind in kinds)

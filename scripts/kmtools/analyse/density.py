@@ -114,7 +114,7 @@ class SiteCost:
         return {**{k: getattr(self, k) for k in names}, "sites": [*self.sites], **rounded, **words}
 
 
-def do_variants_differ_in_site_count(benchmark: str) -> bool:
+def has_variants_by_site_count(benchmark: str) -> bool:
     """Return True if the variants of a benchmark differ in the number of their sites."""
     return any(fnmatchcase(benchmark, pattern) for pattern in BENCHMARKS)
 
@@ -243,7 +243,7 @@ def compute_all_site_costs(
         baseline = next((r for r in own if r.verdict == BASELINE), None)
         if (
             baseline is None
-            or not do_variants_differ_in_site_count(key[2])
+            or not has_variants_by_site_count(key[2])
             or (tier.emulated and not tier.exact)
         ):
             continue

@@ -139,12 +139,12 @@ def grade_emulation(evidence: Evidence) -> Reason | None:
     remedy = REAL_KERNEL
     if evidence.tier.tier == "vm":
         remedy += f"; {UNDER_KVM}"
-    if is_machine_emulated(evidence):
+    if is_host_emulated(evidence):
         remedy = "another machine, which is not itself emulated"
     return Reason(Level.POOR, words, remedy)
 
 
-def is_machine_emulated(evidence: Evidence) -> bool:
+def is_host_emulated(evidence: Evidence) -> bool:
     """Return True if the machine on which the run was started is emulated: a tier that was measured
     on this machine, or in a guest under KVM, has an emulated CPU."""
     entries = evidence.env.get("tiers", [])
@@ -211,7 +211,7 @@ def grade_hypervisor(evidence: Evidence) -> Reason | None:
     if evidence.tier.emulated or not is_virtual(evidence.tier):
         return None
     words = "a virtual machine, whose cores and caches others may use, too"
-    if evidence.tier.tier == "vm" and not is_machine_virtual(evidence):
+    if evidence.tier.tier == "vm" and not is_host_virtual(evidence):
         words = (
             "a test kernel under KVM, which shares cores and caches with this machine's programs"
         )
@@ -219,7 +219,7 @@ def grade_hypervisor(evidence: Evidence) -> Reason | None:
     return Reason(Level.FAIR, words, "a machine of your own")
 
 
-def is_machine_virtual(evidence: Evidence) -> bool:
+def is_host_virtual(evidence: Evidence) -> bool:
     """Return True if the machine on which the run was started is virtual, according to the flags of
     its CPU or to a tier that was measured on it."""
     cpu = (evidence.env.get("machine") or {}).get("cpu") or {}

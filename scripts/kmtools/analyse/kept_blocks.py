@@ -80,7 +80,7 @@ def make_blocks_field(blocks: KeptBlocks | None) -> dict[str, Any]:
     return {"blocks": dict(vars(blocks))}
 
 
-def read_blocks_field(entry: Any) -> KeptBlocks | None:
+def parse_blocks_field(entry: Any) -> KeptBlocks | None:
     """Return the content of the field `blocks` of an entry in summary.json; None if the entry has
     no such field."""
     return KeptBlocks(**entry["blocks"]) if "blocks" in entry else None

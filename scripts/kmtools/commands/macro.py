@@ -15,7 +15,7 @@ from kmtools.base.errors import UnableError
 from kmtools.base.text import align_table
 from kmtools.commands import Run
 from kmtools.measure import rounds
-from kmtools.measure.macro import OFF, ON, CommandTime, load_times, record_times
+from kmtools.measure.macro import OFF, ON, CommandTime, load_command_times, record_times
 from kmtools.report import report as reporting
 
 # How often the command is run in a boot, and the number of rounds of --on and --off, by default.
@@ -88,7 +88,7 @@ def require_numpy_for_comparison(args: Namespace) -> None:
     runs needs numpy."""
     if not args.command or reporting.has_package("numpy"):
         return
-    if args.on or any(one.round for one in load_times(args.times)):
+    if args.on or any(one.round for one in load_command_times(args.times)):
         raise ModuleNotFoundError(name="numpy")
 
 
@@ -121,7 +121,7 @@ def run_macro(args: Namespace) -> None:
     elif args.label:
         times = record_times(args.times, args.label, args.runs or RUNS, args.command)
     else:
-        times = load_times(args.times)
+        times = load_command_times(args.times)
     if not times:
         raise UnableError(
             f"{args.times} has no times; --label NAME -- COMMAND... measures times and stores them"

@@ -352,7 +352,7 @@ def run_self_test(args: Namespace) -> int:
     from kmtools.method import selftest
 
     measuring.build_kmbench()
-    return selftest.run_self_test(1 if args.seed is None else args.seed)
+    return selftest.judge_self_test(1 if args.seed is None else args.seed)
 
 
 def run_bench(args: Namespace) -> int:

@@ -49,7 +49,7 @@ class CommandTime:
     command: str = ""
 
 
-def parse_time(cells: Sequence[str]) -> CommandTime:
+def parse_time_line(cells: Sequence[str]) -> CommandTime:
     """Parse a line of a file of times; raise ValueError if a cell is invalid."""
     label, boot, kernel, seconds, *paired = cells
     if len(paired) not in (0, len(COLUMNS) - len(OLD_COLUMNS)):
@@ -62,7 +62,7 @@ def parse_time(cells: Sequence[str]) -> CommandTime:
     return CommandTime(label, boot, kernel, float(seconds), int(number), state, switch, command)
 
 
-def load_times(path: Path) -> list[CommandTime]:
+def load_command_times(path: Path) -> list[CommandTime]:
     """Return the times in a file; none if there is no such file."""
     if not path.exists():
         return []
@@ -73,7 +73,7 @@ def load_times(path: Path) -> list[CommandTime]:
     times = []
     for number, line in enumerate(lines[1:], 2):
         try:
-            times.append(parse_time(line))
+            times.append(parse_time_line(line))
         except ValueError as error:
             raise FailedError(
                 f"{path}:{number}: invalid value for the columns {','.join(lines[0])}"
@@ -92,7 +92,7 @@ def load_times(path: Path) -> list[CommandTime]:
     return times
 
 
-def write_times(path: Path, times: Sequence[CommandTime]) -> None:
+def write_command_times(path: Path, times: Sequence[CommandTime]) -> None:
     """Write all times to a file."""
     text = StringIO()
     rows = csv.writer(text, lineterminator="\n")
@@ -131,7 +131,7 @@ def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> l
     """Time the command `runs` times in this boot, and add the times to the file `path`. The
     command is first run once without being timed, to fill the caches. Return all times in the
     file."""
-    times, boot = load_times(path), read_boot_id()
+    times, boot = load_command_times(path), read_boot_id()
     others = (one.label for one in times if one.boot == boot and not one.round)
     if other := next((other for other in others if other != label), ""):
         raise UnableError(
@@ -140,5 +140,5 @@ def record_times(path: Path, label: str, runs: int, command: Sequence[str]) -> l
     time_command(command)
     kernel = os.uname().release
     times += [CommandTime(label, boot, kernel, time_command(command)) for _ in range(runs)]
-    write_times(path, times)
+    write_command_times(path, times)
     return times

@@ -26,10 +26,10 @@ from kmtools.measure.macro import (
     OFF,
     ON,
     CommandTime,
-    load_times,
+    load_command_times,
     read_boot_id,
     time_command,
-    write_times,
+    write_command_times,
 )
 
 
@@ -104,7 +104,7 @@ def record_rounds(
     also after an error or a signal. `switches` has the shell command that switches to each state.
     The command is first run once in each state without being timed, to fill the caches. Return all
     times in the file."""
-    times, boot, kernel = load_times(path), read_boot_id(), os.uname().release
+    times, boot, kernel = load_command_times(path), read_boot_id(), os.uname().release
     new = CommandTime(label, boot, kernel, 0.0, command=shlex.join(command))
     last = find_last_round(path, times, new, switches)
     added: list[CommandTime] = []
@@ -125,7 +125,7 @@ def record_rounds(
                 added += [time_command_in_state(last + done + 1, state) for state in order]
     finally:
         if added:
-            write_times(path, [*times, *added])
+            write_command_times(path, [*times, *added])
         # Writing to the terminal fails after a hangup.
         with contextlib.suppress(OSError):
             progress.close()

@@ -64,7 +64,7 @@ def measure_results(number: int, plan: aa.RunSettings) -> list[Result]:
     ]
 
 
-def do_costs_differ(first: Result, second: Result) -> bool:
+def have_different_costs(first: Result, second: Result) -> bool:
     """Return True if the added costs of a variant in two runs differ by more than their two
     intervals explain; False if an interval is unbounded."""
     assert first.delta is not None and second.delta is not None
@@ -88,7 +88,7 @@ def judge_run_agreement(runs: Sequence[Sequence[Result]]) -> bool:
     if not pairs:
         print("only one run was measured, so no costs are compared between runs")
         return True
-    apart = [(one, other) for one, other in pairs if do_costs_differ(one, other)]
+    apart = [(one, other) for one, other in pairs if have_different_costs(one, other)]
     for one, other in apart:
         name = f"{one.benchmark} {one.variant}"
         print(f"{name}: added cost {one.delta:+.3f} in one run, {other.delta:+.3f} in the next run")
@@ -129,7 +129,7 @@ def is_hot_loop_result(result: Result) -> bool:
     return benchmark_names.matches_any_pattern(result.benchmark, HOT_LOOPS)
 
 
-def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
+def count_hot_loop_rows(run: Sequence[Result]) -> tuple[int, int]:
     """Return the number of variants of hot loops that have a verdict, and the number of all
     variants of hot loops."""
     hot = [one for one in run if is_hot_loop_result(one) and not one.is_clone]
@@ -139,7 +139,7 @@ def count_hot_rows(run: Sequence[Result]) -> tuple[int, int]:
 def judge_resolved_share(runs: Sequence[Sequence[Result]]) -> bool:
     """Print the number of rows of hot loops that have a verdict; return False if too few of these
     rows have a verdict."""
-    counts = [count_hot_rows(run) for run in runs]
+    counts = [count_hot_loop_rows(run) for run in runs]
     resolved, every = sum(some for some, _ in counts), sum(every for _, every in counts)
     if not every:
         return True
@@ -184,7 +184,7 @@ def judge_clone_runs(runs: int, plan: aa.RunSettings) -> bool:
     found: dict[str, list[float]] = defaultdict(list)
     for number in range(1, runs + 1):
         measured.append(measure_results(number, plan))
-        resolved, hot = count_hot_rows(measured[-1])
+        resolved, hot = count_hot_loop_rows(measured[-1])
         print(f"{number:3} {resolved} of {hot} rows of hot loops resolved", flush=True)
         for result in [row for row in measured[-1] if row.is_clone]:
             judged += 1

@@ -78,7 +78,7 @@ def make_findings(kind: str, results: Sequence[Result], cpus: Mapping[int, int])
         and not selftest.is_verdict_right(row.planted, row.interval, row.verdict)
     ]
     clones = [row for row in results if row.is_clone and row.verdict in TIMED_VERDICTS]
-    resolved, hot = aa.count_hot_rows([row for row in results if row.delta is not None])
+    resolved, hot = aa.count_hot_loop_rows([row for row in results if row.delta is not None])
     withheld, unexplained = explain_withheld_rows(results)
     return Findings(
         kind,

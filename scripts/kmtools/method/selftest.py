@@ -187,7 +187,7 @@ def choose_decisive_try(tries: Sequence[JudgedRow]) -> JudgedRow:
     return unclear[-1]
 
 
-def run_self_test(seed: int) -> int:
+def judge_self_test(seed: int) -> int:
     """Measure the known costs, up to TRIES times while a row has not passed, and print a line for
     each row. Return the exit code: DONE if all rows passed, BAD if one failed, UNABLE if the
     machine was too busy to tell."""

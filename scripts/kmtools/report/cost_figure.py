@@ -88,7 +88,7 @@ def make_dormant_cost_panel(results: Sequence[Result], costs: Sequence[SiteCost]
     tier = marker_cost.find_best_tier(results)
     if tier is None:
         return None
-    own = marker_cost.index_results(r for r in results if (r.tier, r.kernel) == tier)
+    own = marker_cost.index_results_by_variant(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
     rows, unit = make_dormant_cost_rows(own, sites)
     if not rows:

@@ -63,7 +63,9 @@ def format_marker_costs(marker_costs: Sequence[MarkerCost], width: int) -> list[
         span = marker_cost.format_cost_interval(one)
         head = f"{one.place}: {marker_cost.format_cost_value(one)}"
         head += (
-            f" ({span}), {marker_cost.describe_verdict(one)}" if span else f", because {one.how}"
+            f" ({span}), {marker_cost.describe_marker_verdict(one)}"
+            if span
+            else f", because {one.how}"
         )
         lines += wrap_paragraph(head, width, "  ")
         if one.then:
@@ -169,7 +171,7 @@ def format_missing_blocks(
     return wrap_paragraph(f"fewer blocks were kept than planned: {'; '.join(parts)}", width)
 
 
-def cut_lines(lines: list[str], most: int, source: str) -> list[str]:
+def limit_line_count(lines: list[str], most: int, source: str) -> list[str]:
     """Return at most `most` lines. If `lines` has more, the last returned line names `source`, the
     file or command that shows all lines."""
     if len(lines) <= most:
@@ -203,6 +205,6 @@ def render_run_summary(
     grades = format_grades(graded, width)
     lacking = format_unmeasured_benchmarks([one for one, _ in graded], width)
     room = LINES - len(head) - len(tail)
-    grades = cut_lines(grades, max(4, room - min(len(lacking), LACKING_LINES)), source)
-    lacking = cut_lines(lacking, max(2, room - len(grades)), source)
+    grades = limit_line_count(grades, max(4, room - min(len(lacking), LACKING_LINES)), source)
+    lacking = limit_line_count(lacking, max(2, room - len(grades)), source)
     return "\n".join([*head, *grades, *lacking, *tail])

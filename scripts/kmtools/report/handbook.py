@@ -102,7 +102,7 @@ class Handbook:
         self.documents = set(find_tracked_files(*DOCUMENTS))
         self.files: set[Path] = set()
 
-    def write_page(self, path: Path, text: str) -> None:
+    def write_site_page(self, path: Path, text: str) -> None:
         """Write a page with the text `text` to the path `path` in the folder that Sphinx reads."""
         (self.folder / path).parent.mkdir(parents=True, exist_ok=True)
         (self.folder / path).write_text(text, encoding="utf-8")
@@ -152,7 +152,7 @@ class Handbook:
             text = self.adapt_links(path, (ROOT / path).read_text(encoding="utf-8"))
             if path == HOME:
                 text += "".join(make_tables_of_contents(text, generated))
-            self.write_page(get_document_page(path), text)
+            self.write_site_page(get_document_page(path), text)
 
     def write_file_pages(self) -> None:
         """Write the pages of source files and folders, until each file and folder to which a page
@@ -166,7 +166,7 @@ class Handbook:
                     else self.make_file_page_body
                 )
                 head = f"---\norphan: true\n---\n\n# {path}\n\n"
-                self.write_page(get_file_page(path), head + show(path))
+                self.write_site_page(get_file_page(path), head + show(path))
             written |= todo
 
     def make_file_page_body(self, path: Path) -> str:
@@ -217,7 +217,7 @@ class Handbook:
             text = f"{quote_header_manual(ROOT / paths[0])}\n\n{text}"
         page = Path("reference") / f"{name}.rst"
         line = "=" * len(title)
-        self.write_page(page, f"{line}\n{title}\n{line}\n\n{text}\n")
+        self.write_site_page(page, f"{line}\n{title}\n{line}\n\n{text}\n")
         return [page]
 
     def write_command_page(self) -> Path:
@@ -226,7 +226,7 @@ class Handbook:
         text = "# Commands\n\nEach command of `kmarkers`, as its `--help` prints it.\n"
         for name in COMMAND.findall(read_command_help()):
             text += f"\n## {name}\n\n```none\n{read_command_help(*name.split())}\n```\n"
-        self.write_page(page, text)
+        self.write_site_page(page, text)
         return page
 
 
@@ -282,7 +282,7 @@ def find_sphinx() -> str:
     raise UnableError("Sphinx is missing: run scripts/setup --html")
 
 
-def describe_commit() -> str:
+def describe_tree_commit() -> str:
     """Return the commit of the tree, with the suffix "-dirty" if files were changed since the
     commit. In an unpacked archive, the commit is in the file COMMIT, which scripts/package has
     written."""
@@ -322,7 +322,10 @@ def make_handbook() -> None:
     shutil.copyfile(ROOT / "Documentation" / "conf.py", folder / "conf.py")
     done = capture_output(
         [sphinx, "-q", "-W", "--keep-going", "-b", "html", folder, OUT],
-        env={"KMARKERS_VERSION": read_version(), "KMARKERS_COMMIT": f"commit {describe_commit()}"},
+        env={
+            "KMARKERS_VERSION": read_version(),
+            "KMARKERS_COMMIT": f"commit {describe_tree_commit()}",
+        },
     )
     if done.returncode:
         raise FailedError(f"Sphinx found faults:\n{done.stderr.strip()}")

@@ -19,7 +19,7 @@ from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import align_table, escape_unprintable_chars, get_terminal_width, wrap_line
 from kmtools.measure.rundir import RunError, read_env
 from kmtools.report.changetext import format_percent
-from kmtools.report.machines import LoadedRows, find_runs
+from kmtools.report.machines import LoadedRows, find_run_folders
 
 # Maximum number of refused runs in the error message if no run can be used.
 MOST_REFUSALS = 5
@@ -53,7 +53,7 @@ def parse_run_date(env: dict[str, Any], path: Path) -> datetime:
 
 def load_history(folder: Path, margin: float) -> History:
     """Read the runs of a folder, and find the shifts of the rows that all usable runs have."""
-    dated, runs = [], find_runs(folder)
+    dated, runs = [], find_run_folders(folder)
     refused = dict(runs.unreadable)
     for name, path in runs.paths.items():
         file = path / "env.json"

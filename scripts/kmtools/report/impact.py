@@ -91,12 +91,12 @@ def make_symmetric_estimate(value: float, lo: float, hi: float) -> Estimate:
     return Estimate(value, max(value - lo, hi - value))
 
 
-def read_added_cost(entry: dict[str, Any]) -> Estimate:
+def parse_added_cost(entry: dict[str, Any]) -> Estimate:
     """Return the cost that a variant adds to its baseline, from its entry in summary.json."""
     return make_symmetric_estimate(entry["delta"], entry["delta_ci_lo"], entry["delta_ci_hi"])
 
 
-def read_median(entry: dict[str, Any]) -> Estimate:
+def parse_median(entry: dict[str, Any]) -> Estimate:
     """Return the median cost of a variant, from its entry in summary.json."""
     return make_symmetric_estimate(entry["median"], entry["ci_lo"], entry["ci_hi"])
 
@@ -114,7 +114,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
         if plain is None:
             continue
         clock = rows.get((tier, CALL, "clock"))
-        call = read_median(plain) - read_median(clock) if clock else read_median(plain)
+        call = parse_median(plain) - parse_median(clock) if clock else parse_median(plain)
         for benchmark in BRANCHES:
             memory = rows.get((tier, benchmark, "memory"))
             l1_hit = rows.get((tier, benchmark, "l1-hit"))
@@ -123,7 +123,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
                     tier,
                     f"computed from {benchmark}",
                     compute_share_from_branches(
-                        read_added_cost(memory), read_added_cost(l1_hit), call
+                        parse_added_cost(memory), parse_added_cost(l1_hit), call
                     ),
                 )
         for variant in ("generic", "immediate", "jump"):
@@ -131,7 +131,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
                 yield CallShare(
                     tier,
                     f"measured, {variant}",
-                    compute_percent_of_call(read_added_cost(entry), call),
+                    compute_percent_of_call(parse_added_cost(entry), call),
                 )
 
 

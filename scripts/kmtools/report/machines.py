@@ -89,7 +89,7 @@ class Fleet:
         ]
 
 
-def read_machine(name: str, env: Mapping[str, Any]) -> Machine:
+def make_machine(name: str, env: Mapping[str, Any]) -> Machine:
     """Return the machine of a run from its env.json."""
     cpu = (env.get("machine") or {}).get("cpu") or {}
     kernel = (env.get("kernel") or {}).get("release")
@@ -108,7 +108,7 @@ class RunFolders:
     unreadable: Mapping[str, str]
 
 
-def find_runs(folder: Path) -> RunFolders:
+def find_run_folders(folder: Path) -> RunFolders:
     """Find the folders of runs in a folder, at any depth. Symbolic links to folders are not
     followed."""
     require_run_folder(folder)
@@ -158,11 +158,11 @@ def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) 
 def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) -> Fleet:
     """Read all runs in a folder, and group their machines by the properties `by`. `expected` are
     the names of the machines that should have a run."""
-    runs = find_runs(folder)
+    runs = find_run_folders(folder)
     found, machines, refused = LoadedRows(), {}, dict(runs.unreadable)
     for name, path in runs.paths.items():
         try:
-            machines[name] = read_machine(name, read_env(path / "env.json"))
+            machines[name] = make_machine(name, read_env(path / "env.json"))
             found.add_run_rows(name, path)
         except FailedError as error:
             refused[name] = str(error)

@@ -76,7 +76,7 @@ def format_number_for_sentence(value: float) -> str:
     return text.lstrip("-") if not float(text) else text.replace("-", "\N{MINUS SIGN}")
 
 
-def index_results(results: Iterable[Result]) -> dict[Key, Result]:
+def index_results_by_variant(results: Iterable[Result]) -> dict[Key, Result]:
     """Return the results of one tier by benchmark and variant."""
     return {(result.benchmark, result.variant): result for result in results}
 
@@ -285,7 +285,7 @@ def find_marker_costs(results: Sequence[Result], costs: Sequence[SiteCost]) -> l
     environment) of a run; no costs if no tier has cycles of a real CPU."""
     if (tier := find_best_tier(results)) is None:
         return []
-    own = index_results(r for r in results if (r.tier, r.kernel) == tier)
+    own = index_results_by_variant(r for r in results if (r.tier, r.kernel) == tier)
     sites = {(c.benchmark, c.flavour): c for c in costs if (c.tier, c.kernel) == tier}
     old = read_ancestors()
     loaded, value = "with a variable", "with an immediate value"
@@ -374,7 +374,7 @@ def describe_caveats(costs: Sequence[MarkerCost]) -> tuple[list[str], list[str]]
     )
 
 
-def describe_verdict(cost: MarkerCost) -> str:
+def describe_marker_verdict(cost: MarkerCost) -> str:
     """Return the verdict of a cost as text."""
     words = {
         SLOWER: "slower with the marker",

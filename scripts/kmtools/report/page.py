@@ -274,7 +274,7 @@ def render_page(run: Page) -> str:
     )
 
 
-def write_page(
+def write_report_page(
     path: Path,
     env: Mapping[str, Any],
     results: Sequence[Result],
@@ -305,7 +305,9 @@ def render_page_with_figures(
     """Return the page with its figures, and the content of each figure file by name."""
     canvas = library.import_canvas()
     with start_workers() as several:
-        run = Page(env, results, switches, sites, several.defer_drawing(canvas.render_inline_svg))
+        run = Page(
+            env, results, switches, sites, several.defer_drawing(canvas.render_part_as_inline_svg)
+        )
         files = {
             name: several.start_drawing(canvas.render_figure_file, sheet.parts, sheet.words)
             for name, sheet in run.make_sheets().items()

@@ -80,16 +80,16 @@ class MechanismCost:
     def compute_cpu_percent(self, rate: float) -> float:
         """Return the share of a CPU, in percent, that the mechanism takes at `rate` events per
         second."""
-        return compute_cpu_percent(self.shown_ns, rate)
+        return convert_ns_to_cpu_percent(self.shown_ns, rate)
 
 
-def compute_cpu_percent(ns: float, rate: float) -> float:
+def convert_ns_to_cpu_percent(ns: float, rate: float) -> float:
     """Return the share of a CPU, in percent, that `ns` nanoseconds take at `rate` events per
     second."""
     return ns * rate / 1e7
 
 
-def read_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+def compute_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     """Return the length of a tick in ns, for each tier (measurement environment) and kernel whose
     ticks come from a real CPU."""
     found = {}
@@ -138,7 +138,7 @@ def compute_mechanism_costs(
 ) -> list[MechanismCost]:
     """Return the costs of all mechanisms by tier, kernel and state, the
     lowest first. Mechanisms without an interval are left out."""
-    ns, found = read_ns_per_tick(env), []
+    ns, found = compute_ns_per_tick(env), []
     for entry, state, name, ends in list_mechanisms(summary):
         speed = ns.get((entry["tier"], entry["kernel"]))
         if speed is None or any(end is None for end in ends) or ends[2] <= 0:
@@ -184,7 +184,7 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
     least = min(own, key=lambda cost: cost.high)
     same = [cost.name for cost in own if cost is not least and cost.low <= least.high]
     words = f"{state}, at {at}: {least.name} costs least, at most"
-    words += f" {format_cpu_share(compute_cpu_percent(least.high, rate))} % of a CPU"
+    words += f" {format_cpu_share(convert_ns_to_cpu_percent(least.high, rate))} % of a CPU"
     return words + (f"; not measurably costlier: {', '.join(same)}" if same else "")
 
 
@@ -273,8 +273,8 @@ def make_curve_points(cost: MechanismCost) -> list[tuple[float, float, float, fl
         (
             rate,
             cost.compute_cpu_percent(rate),
-            compute_cpu_percent(low, rate),
-            compute_cpu_percent(cost.high, rate),
+            convert_ns_to_cpu_percent(low, rate),
+            convert_ns_to_cpu_percent(cost.high, rate),
         )
         for rate in rates
     ]

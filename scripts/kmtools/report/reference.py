@@ -53,23 +53,23 @@ REAL_TIERS = ("native", "metal")
 MOST_SAMPLES_BYTES = 6_000_000
 
 
-def list_strings(value: object) -> Iterator[str]:
+def list_json_strings(value: object) -> Iterator[str]:
     """Yield every string in a JSON value, including the keys of objects."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for key, item in value.items():
             yield key
-            yield from list_strings(item)
+            yield from list_json_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from list_strings(item)
+            yield from list_json_strings(item)
 
 
 def require_no_private_data(env: dict[str, Any]) -> None:
     """Raise RunError if the description of a run contains private data of the machine."""
     hide = pack.make_personal_detail_remover([*pack.list_personal_names()])
-    for text in list_strings(env):
+    for text in list_json_strings(env):
         if hide(text) != text:
             raise RunError(f"env.json holds a name or a path of this machine: {text}")
 
@@ -158,7 +158,7 @@ def describe_conditions(env: dict[str, Any]) -> Iterator[str]:
 
 def render_readme(env: dict[str, Any], summary: dict[str, Any], figures: Sequence[str]) -> str:
     """Return the README.md of the reference run, which shows the figures named in `figures`."""
-    results, costs = summary_json.read_results(summary)
+    results, costs = summary_json.parse_results(summary)
     lines = ["<!-- SPDX-License-Identifier: GPL-2.0-only -->"]
     lines += ["<!-- Written by kmarkers publish reference; do not edit. -->", "# Reference run", ""]
     lines += [*describe_conditions(env), ""]

@@ -88,8 +88,8 @@ def render_tables(
     from kmtools.report import sitetable, summary_json, switchtable, table  # noqa: PLC0415
 
     summary = read_summary(run)
-    results, sites = summary_json.read_results(summary)
-    switches = summary_json.read_switches(summary)
+    results, sites = summary_json.parse_results(summary)
+    switches = summary_json.parse_switch_points(summary)
     units = {(e.tier, e.unit) for e in results} | {(e.tier, e.unit) for e in switches}
     emulated = {one for one, unit in units if unit == rundir.UNIT_EMULATED}
     if emulated_ticks or patterns or emulated == {one for one, _ in units}:
@@ -209,7 +209,7 @@ def _write_and_print_results(
             from kmtools.report import page  # noqa: PLC0415
             from kmtools.report.figures import library  # noqa: PLC0415
 
-            page.write_page(run, env, results, switches, sites)
+            page.write_report_page(run, env, results, switches, sites)
             if why := library.find_drawing_fault():
                 print(f"report: the page has no figures: {why}", file=sys.stderr)
     graded = grade.grade_tiers(env, tiers, results)

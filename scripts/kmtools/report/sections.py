@@ -57,7 +57,7 @@ class Page(Run):
 
     draw: Draw | None = None
 
-    def read_counted_events(self, tier: Tier) -> dict[Key, Counted]:
+    def parse_tier_counted_events(self, tier: Tier) -> dict[Key, Counted]:
         """Return the hardware events that were counted in a tier."""
         here = (tier.tier, tier.kernel)
         (entry,) = (e for e in self.env["tiers"] if (e["tier"], e["kernel"]) == here)
@@ -125,7 +125,7 @@ def render_tier_html(page: Page, kind: str, tier: Tier) -> str:
             render_panel_html(page, one)
             for one in ([] if tier.exact else page.make_panels(kind, tier))
         ),
-        render_tables_html(own, costs, tier, page.read_counted_events(tier)),
+        render_tables_html(own, costs, tier, page.parse_tier_counted_events(tier)),
         "</div>",
     ]
     return "\n".join(parts)

@@ -139,12 +139,14 @@ def describe_part(part: Panel | Pair | Chart) -> str:
 def load_run(path: Path) -> Run:
     """Return the run in a folder, from its env.json and summary.json."""
     summary = read_summary(path)
-    results, sites = summary_json.read_results(summary)
-    switches = [point for point in summary_json.read_switches(summary) if point.median is not None]
+    results, sites = summary_json.parse_results(summary)
+    switches = [
+        point for point in summary_json.parse_switch_points(summary) if point.median is not None
+    ]
     return Run(read_env(path / "env.json"), results, switches, sites)
 
 
 def drop_site_benchmarks(results: Sequence[Result]) -> list[Result]:
     """Remove the results of benchmarks that give the cost of one more site (density.py); return all
     other results."""
-    return [r for r in results if not density.do_variants_differ_in_site_count(r.benchmark)]
+    return [r for r in results if not density.has_variants_by_site_count(r.benchmark)]

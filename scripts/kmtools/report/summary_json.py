@@ -11,7 +11,7 @@ from typing import Any
 
 from kmtools.analyse.corecycles import CoreCycleRatio
 from kmtools.analyse.density import SiteCost
-from kmtools.analyse.kept_blocks import read_blocks_field
+from kmtools.analyse.kept_blocks import parse_blocks_field
 from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.slopes import CLONE_SUFFIX
 from kmtools.analyse.stats import Interval
@@ -25,41 +25,41 @@ START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result 
 Entry = Mapping[str, Any]
 
 
-def read_interval(entry: Entry, name: str) -> Interval:
+def parse_interval(entry: Entry, name: str) -> Interval:
     """Return the interval `name` of an entry; an end that is null is infinite."""
     lo, hi = entry[f"{name}_lo"], entry[f"{name}_hi"]
     return Interval(-math.inf if lo is None else lo, math.inf if hi is None else hi)
 
 
-def read_core_cycle_ratio(entry: Entry) -> CoreCycleRatio:
+def parse_core_cycle_ratio(entry: Entry) -> CoreCycleRatio:
     """Return the ratio of core cycles to TSC cycles in the field `core_cycles` of a result. In runs
     of older versions, this field lacks the spread, which is then 0."""
     return CoreCycleRatio(entry["source"], entry["per_tick"], entry.get("spread", 0.0))
 
 
-def read_result(entry: Entry) -> Result:
+def parse_result_entry(entry: Entry) -> Result:
     """Return the Result of an entry of `results`, without the values of blocks, which summary.json
     lacks. Numbers that are only used together with these values are NaN."""
     core, delta = entry.get("core_cycles"), entry["delta"]
     made: dict[str, Any] = {
-        "ci": read_interval(entry, "ci"),
-        "delta_ci": None if delta is None else read_interval(entry, "delta_ci"),
-        "time_ci": None if delta is None else read_interval(entry, "delta_sign"),
-        "layout_ci": None if delta is None else read_interval(entry, "delta_cluster"),
+        "ci": parse_interval(entry, "ci"),
+        "delta_ci": None if delta is None else parse_interval(entry, "delta_ci"),
+        "time_ci": None if delta is None else parse_interval(entry, "delta_sign"),
+        "layout_ci": None if delta is None else parse_interval(entry, "delta_cluster"),
         "is_clone": entry["variant"] == f"{entry['baseline']}{CLONE_SUFFIX}",
         "correlation": entry["correlation_blocks"],
         "flagged": entry["windows_flagged"],
         "late": Lateness(entry.get("windows_late", 0), **entry.get("late", {})),
         "mean": entry.get("delta_mean"),
-        "blocks": read_blocks_field(entry),
+        "blocks": parse_blocks_field(entry),
         "outside": math.nan,
-        "core": read_core_cycle_ratio(core) if core else None,
+        "core": parse_core_cycle_ratio(core) if core else None,
         "resolution": math.nan,
         "slopes": [],
         "deltas": [],
         "distribution": [(at, high) for at, high in entry.get("distribution", ())],
         "also_over": {
-            name: (cost["delta"], read_interval(cost, "delta_ci"))
+            name: (cost["delta"], parse_interval(cost, "delta_ci"))
             for name, cost in entry.get("also_over", {}).items()
         },
     }
@@ -68,7 +68,7 @@ def read_result(entry: Entry) -> Result:
     return Result(**values)
 
 
-def read_site_cost(entry: Entry) -> SiteCost:
+def parse_site_cost_entry(entry: Entry) -> SiteCost:
     """Return the SiteCost of an entry of `sites`."""
     cost, core, ns = entry["cost"], entry["core_cycles"], entry["ns"]
     return SiteCost(
@@ -80,7 +80,7 @@ def read_site_cost(entry: Entry) -> SiteCost:
         sites=entry["sites"],
         n=entry["n"],
         cost=cost,
-        ci=read_interval(entry, "ci"),
+        ci=parse_interval(entry, "ci"),
         pass_cost=entry["pass_cost"],
         core=CoreCycleRatio("estimated", core / cost) if core and cost else None,
         ns_per_tick=ns / cost if ns and cost else None,
@@ -90,22 +90,24 @@ def read_site_cost(entry: Entry) -> SiteCost:
     )
 
 
-def read_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
+def parse_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
     """Return the results of a run, and the costs of one more site."""
     costs = [
-        read_site_cost(entry) for entry in summary.get("sites", []) if entry["cost"] is not None
+        parse_site_cost_entry(entry)
+        for entry in summary.get("sites", [])
+        if entry["cost"] is not None
     ]
-    return [read_result(entry) for entry in summary["results"]], costs
+    return [parse_result_entry(entry) for entry in summary["results"]], costs
 
 
-def read_switches(summary: Entry) -> list[SwitchPoint]:
+def parse_switch_points(summary: Entry) -> list[SwitchPoint]:
     """Return what a run measured while many sites were switched, one point for each quantity,
     method and number of sites."""
     names = [field.name for field in fields(SwitchPoint)]
     points = []
     for entry in summary["switching"]:
         values: dict[str, Any] = {name: entry.get(name) for name in names}
-        values |= {"ci": read_interval(entry, "ci"), "blocks": read_blocks_field(entry)}
+        values |= {"ci": parse_interval(entry, "ci"), "blocks": parse_blocks_field(entry)}
         points.append(SwitchPoint(**values))
     return points
 
@@ -122,7 +124,7 @@ def render_marker_cost_table(marker_costs: Sequence[marker_cost.MarkerCost]) -> 
 
 def render_readme_lines(summary: Entry) -> list[str]:
     """Return the lines of README.md about the reference run: a sentence, a figure and a table."""
-    found = marker_cost.find_marker_costs(*read_results(summary))
+    found = marker_cost.find_marker_costs(*parse_results(summary))
     alt = "What one dormant site adds, hot and cold"
     return [
         START,

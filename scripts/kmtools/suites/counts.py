@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import multimode
 
 from kmtools.analyse import published
-from kmtools.analyse.density import VARIANT_WITH_SITE_COUNT, do_variants_differ_in_site_count
+from kmtools.analyse.density import VARIANT_WITH_SITE_COUNT, has_variants_by_site_count
 from kmtools.analyse.slopes import fit_slopes, select_unflagged_points
 from kmtools.base.errors import FailedError
 from kmtools.base.text import format_count
@@ -199,7 +199,7 @@ def judge_multi_marker_counts(counts: Counts, tally: Tally) -> None:
     instructions = MARKER_INSTRUCTIONS | COMPARE_INSTRUCTIONS
     for (benchmark, variant), own in sorted(counts.items()):
         match = VARIANT_WITH_SITE_COUNT.fullmatch(variant)
-        if not match or not do_variants_differ_in_site_count(benchmark):
+        if not match or not has_variants_by_site_count(benchmark):
             continue
         added = instructions.get(match[1], 0) * int(match[2])
         adds = own == {n + added for n in counts.get((benchmark, "none"), set())}

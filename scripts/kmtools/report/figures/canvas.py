@@ -236,10 +236,10 @@ def convert_to_svg(figure: Figure, paper: bool) -> Drawing:
     figure.patch.set_visible(paper)
     file = io.StringIO()
     figure.savefig(file, format="svg", metadata=METADATA["svg"])
-    return svgfile.read_drawing(file.getvalue())
+    return svgfile.parse_matplotlib_svg(file.getvalue())
 
 
-def render_inline_svg(part: Part, pixels: int, description: str, classes: str = "") -> str:
+def render_part_as_inline_svg(part: Part, pixels: int, description: str, classes: str = "") -> str:
     """Return a part as an SVG element for the page, `pixels` wide."""
     with apply_style():
         return convert_to_svg(

@@ -30,7 +30,7 @@ def find_drawing_fault() -> str:
                 return f"{PACKAGE} is {version}, and must be 3.6 or later"
             # Suppress the warning about a missing font (system-ui) for each text.
             logging.getLogger("matplotlib").setLevel(logging.ERROR)
-            import_canvas().render_inline_svg(make_trial_panel(), 100, "")
+            import_canvas().render_part_as_inline_svg(make_trial_panel(), 100, "")
     except ModuleNotFoundError as error:
         if error.name == "matplotlib":
             return f"apt-get install {PACKAGE}"

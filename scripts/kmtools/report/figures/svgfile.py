@@ -212,7 +212,7 @@ def merge_adjacent_shapes(elements: Sequence[Element]) -> list[Element]:
     return found
 
 
-def read_drawing(text: str) -> Drawing:
+def parse_matplotlib_svg(text: str) -> Drawing:
     """Convert an SVG text of matplotlib to a drawing."""
     root = ElementTree.fromstring(text)
     _, _, width, height = (float(part) * PIXELS for part in root.get("viewBox", "").split())

@@ -150,7 +150,7 @@ def choose_counterpart(row: MatchedCost) -> OurCost:
     return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
 
 
-def make_our_row(row: MatchedCost) -> drawing_rows.Row:
+def make_measured_row(row: MatchedCost) -> drawing_rows.Row:
     """Return the cost of this run that corresponds to a published cost, as a row."""
     ours = choose_counterpart(row)
     ends = (ours.interval.lo, ours.interval.hi)
@@ -164,7 +164,7 @@ def make_our_row(row: MatchedCost) -> drawing_rows.Row:
 
 def make_pair(machine: Machine, rows: Sequence[MatchedCost]) -> Pair:
     """Return the panel of a published machine and the panel of this run."""
-    then, now = [make_published_row(row) for row in rows], [make_our_row(row) for row in rows]
+    then, now = [make_published_row(row) for row in rows], [make_measured_row(row) for row in rows]
     year, units = rows[0].then.date[:4], sorted({row.then.unit for row in rows})
     ours = sorted({choose_counterpart(row).unit for row in rows})
     least = min(choose_counterpart(row).margin for row in rows)
