@@ -28,7 +28,7 @@ from kmtools.report.figures.scales import Scale, format_tick
 from matplotlib import image
 from verdictrows import CORE, make_result, make_site_cost
 
-LONG = "two states of the machine, seen too rarely: the interval holds both"
+LONG = "two machine states with few changes: the interval contains the costs in both"
 POOR = "other programs on the same CPU for 81 % of the time; next: end the other programs"
 WIDE, NARROW = 720, 328
 WIDTHS = pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -343,7 +343,7 @@ def test_benchmarks_with_a_poor_grade_have_no_verdicts() -> None:
         BASELINE, SLOWER, WITHHELD, WITHHELD, WITHHELD, UNRESOLVED, MORE
     ]  # fmt: skip
     reason = "two copies of the same code come out different in loud"
-    assert loud[2].note == f"{reason}; next: run it again on a quieter machine"
+    assert loud[2].note == f"{reason}; next: repeat the run on a quieter machine"
 
 
 def test_benchmarks_with_a_fair_grade_keep_their_verdicts() -> None:

@@ -126,11 +126,11 @@ def test_largest_bend_of_exact_counts_keeps_its_sign() -> None:
 
 def test_note_of_a_bend_says_cost_or_difference() -> None:
     assert linearity.describe_bend(-0.51239, True) == (
-        "not on a line: the difference is -0.512 in long windows against short ones, and the"
-        " interval holds both"
+        "not on a line: from short to long windows, the difference changes by -0.512, and the"
+        " interval contains both differences"
     )
     assert linearity.describe_bend(2.0, False) == (
-        "not on a line: an operation costs +2 in long windows against short ones"
+        "not on a line: from short to long windows, the cost changes by +2"
     )
 
 

@@ -197,9 +197,9 @@ STYLES = {
     "a wrong value": (b"axes.linewidth: wide\n", "axes.linewidth"),
     "no colon": (b"nothing\n", "Missing colon"),
     "no colon, then an unknown parameter": (b"nothing\naxes.colour: red\n", "Missing colon"),
-    "no text": (bytes(range(128, 256)), "is no style of matplotlib"),
+    "no text": (bytes(range(128, 256)), "is not a style of matplotlib"),
     "too large a font": (b"font.size: 1e9\n", "font.size is 1e+09, not from 3 to 36"),
-    "too many pixels": (b"savefig.dpi: 1e4\n", "a picture would be too large"),
+    "too many pixels": (b"savefig.dpi: 1e4\n", "the picture would have more than"),
 }
 
 

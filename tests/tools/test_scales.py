@@ -77,7 +77,7 @@ def test_logarithmic_axis_has_only_values_above_zero() -> None:
 def test_value_outside_the_axis_is_clamped_to_its_end() -> None:
     axis = Scale(-1.0, 3.0)
     assert [axis.clamp_value(x) for x in (-2, -1, 0.5, 3, math.inf)] == [-1, -1, 0.5, 3, 3]
-    with pytest.raises(ValueError, match="no number"):
+    with pytest.raises(ValueError, match="not a number"):
         axis.clamp_value(math.nan)
 
 

@@ -208,7 +208,7 @@ def make_unresolved_result(benchmark: str, variant: str, note: str = "") -> verd
 
 
 LAYOUTS = f"few processes; {verdicts.LIMITED_BY_LAYOUTS}"
-BENT = "not on a line: the difference is +1 in long windows"
+BENT = "not on a line: from short to long windows, the difference changes by +1"
 
 
 @pytest.mark.parametrize(

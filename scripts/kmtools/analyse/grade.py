@@ -174,11 +174,11 @@ def grade_clock_rate(evidence: Evidence) -> Reason | None:
         return None
     noun = CLUSTER_NOUNS[evidence.tier.tier][0]
     words = f"a clock whose rate differed by {100 * spread:.1f} % from one {noun} to another"
-    return Reason(Level.POOR, words, "run it again, and do not move the machine meanwhile")
+    return Reason(Level.POOR, words, "repeat the run, and do not migrate the machine meanwhile")
 
 
 def grade_loop_durations(evidence: Evidence) -> Reason | None:
-    """Return a reason for a lower grade if longer loops took no longer than short ones."""
+    """Return a reason for a lower grade if longer loops took no longer than short loops."""
     found = {result.benchmark for result in evidence.results if UNMEASURED in result.note}
     if not found:
         return None
@@ -247,7 +247,7 @@ def grade_debug_kernel(evidence: Evidence) -> Reason | None:
     found = [name for name in SLOW_OPTIONS if options.get(name) == "y"]
     if evidence.tier.tier != "metal" or not found:
         return None
-    return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without them")
+    return Reason(Level.POOR, f"a kernel with {' and '.join(found)}", "a kernel without debugging")
 
 
 def grade_flagged_windows(evidence: Evidence) -> Reason | None:
@@ -323,7 +323,7 @@ def grade_clone_differences(evidence: Evidence) -> Reason | None:
     if not found:
         return None
     words = f"two copies of the same code come out different in {', '.join(found)}"
-    return Reason(Level.POOR, words, "run it again on a quieter machine")
+    return Reason(Level.POOR, words, "repeat the run on a quieter machine")
 
 
 def grade_noise_floor(evidence: Evidence) -> Reason | None:

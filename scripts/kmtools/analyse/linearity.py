@@ -33,7 +33,7 @@ NOT_ON_A_LINE = "not on a line"
 
 def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, list[Slope]]:
     """Return the bends of every variant of one benchmark, ordered by block. A bend is the slope
-    over the two larger loop counts minus the slope over the two smaller ones, divided by
+    over the two larger loop counts minus the slope over the two smaller loop counts, divided by
     `cycles_per_tick`, the number of core cycles in a TSC cycle."""
     found: dict[str, list[Slope]] = defaultdict(list)
     for place in sorted(place for place, windows in points.items() if len(windows) == 3):
@@ -53,7 +53,7 @@ def compute_bends(points: Points, cycles_per_tick: Fraction = ONE) -> dict[str, 
 def find_significant_bend(
     bends: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
-    """Return how much more an operation costs in long windows than in short ones, estimated from
+    """Return how much more an operation costs in long windows than in short windows, estimated from
     the bends of all blocks; None if the interval of this bend does not lie wholly beyond the
     largest permitted bend. `cost` is the cost of an operation, `margin` the equivalence margin,
     `resolution` one step of the clock as a cost per operation, `outside` the error probability."""
@@ -75,9 +75,9 @@ def find_largest_exact_bend(bends: Sequence[Slope]) -> float | None:
 
 def describe_bend(bend: float, is_difference: bool) -> str:
     """Return the note on a variant whose windows are not on a line. `bend` is how much more an
-    operation costs in long windows than in short ones. If `is_difference` is true, `bend` is how
+    operation costs in long windows than in short windows. If `is_difference` is true, `bend` is how
     much larger the difference from the baseline is in long windows."""
     if is_difference:
-        said = f"the difference is {bend:+.3g} in long windows against short ones"
-        return f"{NOT_ON_A_LINE}: {said}, and the interval holds both"
-    return f"{NOT_ON_A_LINE}: an operation costs {bend:+.3g} in long windows against short ones"
+        said = f"from short to long windows, the difference changes by {bend:+.3g}"
+        return f"{NOT_ON_A_LINE}: {said}, and the interval contains both differences"
+    return f"{NOT_ON_A_LINE}: from short to long windows, the cost changes by {bend:+.3g}"

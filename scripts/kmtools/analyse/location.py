@@ -80,7 +80,7 @@ TRIMMED_SHARE = 0.25
 TOGETHER, EXPLAINED, FEW_CHANGES, BRIEF = 32, 0.8, 10, 1 / 50
 
 # Notes that say why the interval of a location is wide.
-TWO_STATES = "two states of the machine, seen too rarely: the interval holds both"
+TWO_STATES = "two machine states with few changes: the interval contains the costs in both"
 FEW_PROCESSES = "few processes"
 WIDENED_BY_STEP = "wider by a step of the clock"
 # The fewest layouts at which neighbouring layouts are assumed to have similar effects.

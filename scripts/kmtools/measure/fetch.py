@@ -136,7 +136,7 @@ def fetch_archive(path: Path, out: Path) -> None:
         with path.open("rb") as stream:
             unpack_archive(stream, str(path), out)
     except FileNotFoundError as error:
-        raise UnableError(f"{path}: there is no such file") from error
+        raise UnableError(f"{path}: no such file") from error
     correct_reported_date(out / "machine", str(path), fresh=False)
 
 

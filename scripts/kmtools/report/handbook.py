@@ -328,6 +328,6 @@ def make_handbook() -> None:
         },
     )
     if done.returncode:
-        raise FailedError(f"Sphinx found faults:\n{done.stderr.strip()}")
+        raise FailedError(f"Sphinx cannot convert the documents:\n{done.stderr.strip()}")
     make_theme_self_contained(OUT)
     print(f"handbook: {OUT / 'index.html'}")

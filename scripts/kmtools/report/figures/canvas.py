@@ -81,13 +81,13 @@ def read_style(path: Path) -> dict[str, Any]:
             )
     except (ValueError, KeyError, OSError, TypeError) as error:
         why = " ".join(str(error).split()) or type(error).__name__
-        raise UnableError(f"{path} is no style of matplotlib: {why}") from error
+        raise UnableError(f"{path} is not a style of matplotlib: {why}") from error
     finally:
         logger.removeHandler(lines)
         logger.propagate = before[0]
         logger.setLevel(before[1])
     if lines.lines:
-        raise UnableError(f"{path} is no style of matplotlib: {lines.lines[0]}")
+        raise UnableError(f"{path} is not a style of matplotlib: {lines.lines[0]}")
     size = float(found.get("font.size", 10))
     if not FONT_SIZES[0] <= size <= FONT_SIZES[1]:
         raise UnableError(
@@ -264,7 +264,9 @@ def render_figure_file(
         dots = look.PARAMETERS["savefig.dpi"]
         dots = figure.dpi if dots == "figure" else float(dots)
         if kind == "png" and dots**2 * figure.get_figwidth() * figure.get_figheight() > MOST_PIXELS:
-            raise UnableError(f"savefig.dpi is {dots:g}: a picture would be too large")
+            raise UnableError(
+                f"savefig.dpi is {dots:g}: the picture would have more than {MOST_PIXELS:g} pixels"
+            )
         out = io.BytesIO()
         metadata = METADATA[kind] | {"Title": replace_forbidden_chars(use_minus_signs(description))}
         figure.savefig(out, format=kind, metadata=metadata)

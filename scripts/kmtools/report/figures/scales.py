@@ -34,9 +34,9 @@ class Scale:
     linear: float | None = None
 
     def clamp_value(self, value: float) -> float:
-        """Return the nearest value that is on the axis."""
+        """Return the value on the axis that is nearest to `value`."""
         if math.isnan(value):
-            raise ValueError("a value that is no number has no place on an axis")
+            raise ValueError("a value that is not a number has no place on an axis")
         return min(max(value, self.low), self.high)
 
     def choose_ticks(self, most: int) -> list[float]:
