@@ -449,12 +449,12 @@ def test_lines_of_a_screen_are_cut_to_its_size(
     stream = FakeStream(True)
     monkeypatch.setattr(stream, "fileno", lambda: 7)
     monkeypatch.setattr("os.write", lambda number, data: written.append((number, data.decode())))
-    screen.Screen(stream, return_screen_lines).draw()
+    screen.Screen(stream, return_screen_lines).draw_lines()
     assert asked == [(columns or 80, rows or 24)]
     lines = "\r\n".join(f"\033[K{line}" for line in shown)
     assert written == [(7, f"\033[H{lines}\033[J")]
     monkeypatch.setenv("NO_COLOR", "1")
-    screen.Screen(stream, return_screen_lines).draw()
+    screen.Screen(stream, return_screen_lines).draw_lines()
     assert "abc" in written[1][1] and "m" not in written[1][1].replace("\033[", "")
 
 

@@ -116,13 +116,13 @@ def test_closed_progress_leaves_no_temporary_line(
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal() if terminal else io.StringIO()
     progress = Progress(1, stream, Clock())
-    progress.close()
+    progress.erase_temporary_line()
     assert stream.getvalue() == ""
     line = Line(stream)
     line.print_temporary("x")
     before = stream.getvalue()
-    line.close()
-    line.close()
+    line.erase_temporary_line()
+    line.erase_temporary_line()
     assert stream.getvalue() == before + shown
 
 

@@ -29,7 +29,7 @@ def write_raw_processes(tmp_path: Path) -> Path:
 def test_incremental_reading_equals_reading_at_once(raw: Path) -> None:
     reader = collect.Reader()
     for most in (1, 2, 2, 4):
-        found = reader.load("native", raw, most)
+        found = reader.load_tier("native", raw, most)
         assert found == collect.load_raw_folder("native", raw, most)
     assert {row.block for row in found.rows if row.benchmark == "loop"} == set(range(16))
 
@@ -44,9 +44,9 @@ def test_samples_of_a_process_are_read_once(raw: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(samples, "read_raw_samples", read_and_record)
     reader = collect.Reader()
     for most in (2, 3, None):
-        reader.load("native", raw, most)
+        reader.load_tier("native", raw, most)
     # Rename the directory after the last process, as `kmarkers bench` does. No file is read again.
-    reader.load("native", raw.rename(raw.with_name("native")))
+    reader.load_tier("native", raw.rename(raw.with_name("native")))
     assert sorted(read) == sorted(["process-1", "process-2"] * 2 + ["process-3", "process-4"])
 
 
@@ -55,21 +55,21 @@ def test_process_with_an_invalid_file_is_read_again(raw: Path) -> None:
     the file that was read before the error."""
     reader, broken = collect.Reader(), raw / "process-2" / "other.csv"
     good = broken.read_text(encoding="utf-8")
-    reader.load("native", raw, 1)
+    reader.load_tier("native", raw, 1)
     broken.write_text("# schema=3\n", encoding="utf-8")
     with pytest.raises(RunError, match="schema 3"):
-        reader.load("native", raw)
+        reader.load_tier("native", raw)
     broken.write_text(good, encoding="utf-8")
-    assert reader.load("native", raw) == collect.load_raw_folder("native", raw)
+    assert reader.load_tier("native", raw) == collect.load_raw_folder("native", raw)
 
 
 def test_selection_of_variants_does_not_change_the_cache(raw: Path) -> None:
     reader = collect.Reader()
-    whole = reader.load("native", raw)
+    whole = reader.load_tier("native", raw)
     count = len(whole.rows)
     fewer = collect.keep_chosen_variants(whole, ["nothing-else", "none"])
     assert 0 < len(fewer.rows) < count
-    assert len(reader.load("native", raw).rows) == count
+    assert len(reader.load_tier("native", raw).rows) == count
 
 
 def test_results_are_recomputed_only_if_samples_or_tier_change(raw: Path) -> None:

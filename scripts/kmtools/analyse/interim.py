@@ -44,7 +44,7 @@ def compute_results_of_first_clusters(
 ) -> list[Result]:
     """Compute the results of a tier from the samples of the first `clusters` clusters in its raw
     folder."""
-    data = cache.reader.load(tier, raw, clusters)
+    data = cache.reader.load_tier(tier, raw, clusters)
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 

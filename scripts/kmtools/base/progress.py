@@ -55,10 +55,10 @@ class Line:
         """Print a line that is not overwritten later. On a terminal, this line replaces the
         temporary line."""
         self._open = self._open or self.terminal
-        self.close()
+        self.erase_temporary_line()
         print(text, file=self.stream, flush=True)
 
-    def close(self) -> None:
+    def erase_temporary_line(self) -> None:
         """Remove the temporary line from the terminal."""
         if self._open:
             self._open = False
@@ -80,7 +80,7 @@ def print_text_repeatedly(
 
     with run_in_thread(update_line):
         yield
-    line.close()
+    line.erase_temporary_line()
 
 
 class Progress:
@@ -103,9 +103,9 @@ class Progress:
         self._screen: Screen | None = None
         self._kept: list[str] = []
 
-    def close(self) -> None:
+    def erase_temporary_line(self) -> None:
         """Remove the temporary line from the terminal."""
-        self._line.close()
+        self._line.erase_temporary_line()
 
     def print_line(self, text: str) -> None:
         """Print a permanent line. In full-screen mode, store the line, and print it when this mode
@@ -144,10 +144,10 @@ class Progress:
         self._share_line = ""
         self._screen = Screen(self._line.stream, render_progress_lines)
         try:
-            self._screen.open()
+            self._screen.enter_screen()
             yield
         finally:
-            self._screen.close()
+            self._screen.leave_screen()
             self._screen = None
             for text in self._kept:
                 self._print_wrapped(text)
@@ -179,6 +179,6 @@ class Progress:
             )
         self._share_line = f"{INDENT}{100 * done / total:3.0f} %, {text}{rest}"
         if self._screen:
-            self._screen.draw()
+            self._screen.draw_lines()
         else:
             self._line.print_temporary(self._share_line)

@@ -49,14 +49,14 @@ class Screen:
     when a stopped job continues."""
 
     def __init__(self, stream: TextIO, lines: Lines) -> None:
-        """Store the stream and the function that returns the lines. open() enters the alternate
-        screen."""
+        """Store the stream and the function that returns the lines. enter_screen() enters the
+        alternate screen."""
         self._stream, self._lines = stream, lines
         self._before: dict[int, Any] = {}
 
-    def open(self) -> None:
-        """Enter the alternate screen, and handle SIGWINCH and SIGTSTP until close(). The caller
-        must call close() even if this function is interrupted."""
+    def enter_screen(self) -> None:
+        """Enter the alternate screen, and handle SIGWINCH and SIGTSTP until leave_screen(). The
+        caller must call leave_screen() even if this function is interrupted."""
         handlers = {
             signal.SIGWINCH: self._redraw_after_resize,
             signal.SIGTSTP: self._suspend_screen,
@@ -65,13 +65,13 @@ class Screen:
             self._before[number] = signal.signal(number, handler)
         self._stream.flush()
         self._write_text(ENTER)
-        self.draw()
+        self.draw_lines()
 
     def _write_text(self, text: str) -> None:
         # Do not use the stream: a signal handler may call this method while the stream is writing.
         os.write(self._stream.fileno(), text.encode(errors="replace"))
 
-    def draw(self) -> None:
+    def draw_lines(self) -> None:
         """Draw the lines that fit on the terminal."""
         try:
             columns, rows = os.get_terminal_size(self._stream.fileno())
@@ -85,21 +85,21 @@ class Screen:
             shown.append(REST_OF_LINE + (f"\033[{code}m{cut}\033[0m" if code and colour else cut))
         self._write_text(HOME + "\r\n".join(shown) + REST)
 
-    def close(self) -> None:
+    def leave_screen(self) -> None:
         """Leave the alternate screen, and restore the signal handlers."""
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._write_text(LEAVE)
 
     def _redraw_after_resize(self, *_: object) -> None:
-        self.draw()
+        self.draw_lines()
 
     def _suspend_screen(self, *_: object) -> None:
         """Leave the alternate screen while the job is stopped."""
         self._write_text(LEAVE)
         os.kill(os.getpid(), signal.SIGSTOP)
         self._write_text(ENTER)
-        self.draw()
+        self.draw_lines()
 
 
 def show_text_in_pager(text: str) -> None:

@@ -59,4 +59,4 @@ def measure_run(
             ),
             say=ignore_progress,
         )
-        return cache.reader.load("native", raw)
+        return cache.reader.load_tier("native", raw)

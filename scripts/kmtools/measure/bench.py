@@ -256,14 +256,14 @@ class Bench:
             return
         rows = self.make_live_view(tier)
 
-        def show(done: float, total: float, benchmark: str) -> None:
+        def show_guest_progress(done: float, total: float, benchmark: str) -> None:
             if rows is not None:
                 rows.set_current_benchmark(benchmark)
             self.progress.show_completed_share(done, total, benchmark)
 
         raw, patterns = self.run.get_raw_folder(tier), self.select_kernel_benchmark_patterns()
         with self.progress.show_full_screen(rows.render_terminal_lines if rows else None):
-            self.boot_and_measure(tier, raw, plan.seed, patterns, show)
+            self.boot_and_measure(tier, raw, plan.seed, patterns, show_guest_progress)
 
     def boot_and_measure(
         self,
@@ -433,7 +433,7 @@ class Bench:
         except OBSTACLES as error:
             return self.record_unmeasured_tiers(tiers, explain_error(error), failed=False)
         finally:
-            self.progress.close()
+            self.progress.erase_temporary_line()
         return True
 
     def record_unmeasured_tiers(self, tiers: Sequence[str], why: str, failed: bool) -> bool:
@@ -452,7 +452,7 @@ class Bench:
         self.run.obstacles.pop(tier, None)
         self.run.write_record()
         try:
-            raw = self.cache.reader.load(tier, self.run.get_raw_folder(tier))
+            raw = self.cache.reader.load_tier(tier, self.run.get_raw_folder(tier))
             collect.keep_chosen_variants(raw, self.run.plan.variants)
         except FailedError as error:
             print(f"collect: {error}", file=sys.stderr)

@@ -158,7 +158,7 @@ class Reader:
     def __init__(self) -> None:
         self._known: dict[str, tuple[RawDir, Counter[str], int]] = {}
 
-    def load(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
+    def load_tier(self, name: str, path: Path, most_processes: int | None = None) -> RawDir:
         """Validate and read the raw directory `path` of the tier `name`: all of its processes, or
         the first `most_processes`. The Reader keeps the returned RawDir; the next call adds only
         the samples of new processes. `most_processes` must not decrease."""
@@ -182,7 +182,7 @@ class Reader:
 def load_raw_folder(name: str, path: Path, most_processes: int | None = None) -> RawDir:
     """Validate and read the raw directory `path` of the tier `name`: all of its processes, or the
     first `most_processes`."""
-    return Reader().load(name, path, most_processes)
+    return Reader().load_tier(name, path, most_processes)
 
 
 def require_distinct_tiers(raws: Sequence[RawDir]) -> None:
@@ -305,7 +305,8 @@ def merge_run(
         assert run is not None
         reader = reader or Reader()
         raws = [
-            keep_chosen_variants(reader.load(tier, raw), run.plan.variants) for tier, raw in own
+            keep_chosen_variants(reader.load_tier(tier, raw), run.plan.variants)
+            for tier, raw in own
         ]
     require_distinct_tiers(raws)
     env = describe_machine(raws, run)

@@ -96,11 +96,11 @@ def make_personal_detail_remover(personal_names: Sequence[str]) -> Hide:
     names = "|".join(map(re.escape, personal_names))
     words = re.compile(rf"(?<![A-Za-z0-9])(?:{names})(?![A-Za-z0-9])") if names else None
 
-    def hide(text: str) -> str:
+    def hide_personal_details(text: str) -> str:
         text = PERSONAL_PATH.sub(REMOVED, text)
         return words.sub(REMOVED, text) if words else text
 
-    return hide
+    return hide_personal_details
 
 
 def keep_fields(value: Any, shape: Any, hide: Hide) -> Any:

@@ -128,7 +128,7 @@ def record_rounds(
             write_command_times(path, [*times, *added])
         # Writing to the terminal fails after a hangup.
         with contextlib.suppress(OSError):
-            progress.close()
+            progress.erase_temporary_line()
             if len(added) < 2 * rounds:
                 print(f"{len(added) // 2} complete rounds were added to {path}", file=sys.stderr)
     return [*times, *added]

@@ -255,7 +255,7 @@ class SampleMaker:
         self._path = path
         self._kinds: dict[tuple[str, ...], Sample] = {}
 
-    def make(self, row: Sequence[str], tier: Tier, line_number: int) -> Sample:
+    def make_cached_sample(self, row: Sequence[str], tier: Tier, line_number: int) -> Sample:
         """Return the sample in the row at line `line_number`; RunError if a field is wrong."""
         kind = (row[0], row[1], row[3], row[4], row[5], row[13], row[14] and "core", row[15])
         like = self._kinds.get(kind)
@@ -280,7 +280,9 @@ def read_raw_samples(path: Path, tier: Tier, process: int) -> Iterator[tuple[str
             raise RunError(f"{where}: unit is {raw[UNIT_COLUMN]!r}, not {TICKS} or {UNIT_ROUNDS}")
         else:
             raw[UNIT_COLUMN] = units[raw[UNIT_COLUMN]]
-            sample = maker.make([tier.tier, tier.kernel, str(process), *raw], tier, number)
+            sample = maker.make_cached_sample(
+                [tier.tier, tier.kernel, str(process), *raw], tier, number
+            )
         if sample.benchmark != path.stem:
             raise RunError(f"{where}: benchmark {sample.benchmark!r} in a file of {path.stem!r}")
         yield where, sample
@@ -303,7 +305,7 @@ def read_samples(path: Path, tiers: Iterable[Tier]) -> list[Sample]:
             where, named = f"{path}:{number}", dict(zip(WHOLE_RUN[1], row, strict=True))
             sample = make_sample(convert_schema_1_row(named, tier, where), tier, where)
         else:
-            sample = maker.make(row, tier, number)
+            sample = maker.make_cached_sample(row, tier, number)
         if tier.emulated and sample.core_cycles is not None:
             cycles = f"core_cycles of an emulated CPU is not empty: {sample.core_cycles}"
             raise RunError(f"{path}:{number}: {cycles}")
