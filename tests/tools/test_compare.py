@@ -283,13 +283,22 @@ def test_terminal_shows_largest_changes_and_counts_missing_rows() -> None:
     ]
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
     found = Comparison([RunPair(a, b, [*changed, *gone])], 0.1, frozenset())
-    lines = changetext.render_terminal(found).splitlines()
+    lines = changetext.render_comparison_for_terminal(found).splitlines()
     assert len(lines) <= 40
     assert "native, kernel 6.1: 99 rows only in A" in lines
     assert "and 22 more rows that changed less; --all shows them" in lines
     shown = [line.split()[0] for line in lines if line.startswith("  v")]
     assert shown == [f"v{n}" for n in range(23, 31)]
-    assert len([x for x in changetext.render_terminal(found, True).splitlines() if "v0" in x]) == 9
+    assert (
+        len(
+            [
+                x
+                for x in changetext.render_comparison_for_terminal(found, True).splitlines()
+                if "v0" in x
+            ]
+        )
+        == 9
+    )
 
 
 LONG_TEXT = " ".join(["words"] * 16)
@@ -882,7 +891,7 @@ def test_json_of_a_comparison_has_each_row_in_both_runs() -> None:
 def test_junit_has_failures_skipped_rows_and_outputs(failing: set[str]) -> None:
     """A row without a number is skipped, unless its verdict is a failure."""
     found = Comparison([make_pair_of_runs()], 0.1, frozenset(failing), ["dead: m: gone", "odd"])
-    text = changefiles.render_junit(found)
+    text = changefiles.render_comparison_junit(found)
     assert (
         text.startswith("<?xml") and text.endswith("</testsuites>\n") and "\n <testsuite " in text
     )
@@ -913,7 +922,10 @@ def test_junit_has_failures_skipped_rows_and_outputs(failing: set[str]) -> None:
         ("dead", "m: gone", "dead: m: gone"),
         ("odd", "", "odd"),
     ]
-    assert len(ElementTree.fromstring(changefiles.render_junit(replace(found, faults=())))) == 1
+    assert (
+        len(ElementTree.fromstring(changefiles.render_comparison_junit(replace(found, faults=()))))
+        == 1
+    )
 
 
 HINTS = [
@@ -950,12 +962,17 @@ def test_markdown_of_a_comparison_is_escaped() -> None:
     body += [f"- {counts}", "", *heads]
     end = ["", "no row fails (fewer)", ""]
     found = Comparison([pair], 0.1, frozenset([FEWER]))
-    assert changetext.render_markdown(found).split("\n") == [*body, *rows[:1], *rows[2:], *end]
-    assert changetext.render_markdown(found, True).split("\n") == [*body, *rows, *end]
-    faults = changetext.render_markdown(replace(found, faults=["dead: *"])).split("\n")
+    assert changetext.render_comparison_markdown(found).split("\n") == [
+        *body,
+        *rows[:1],
+        *rows[2:],
+        *end,
+    ]
+    assert changetext.render_comparison_markdown(found, True).split("\n") == [*body, *rows, *end]
+    faults = changetext.render_comparison_markdown(replace(found, faults=["dead: *"])).split("\n")
     assert faults == ["- dead: \\*", "", *body, *rows[:1], *rows[2:], *end]
     none = replace(found, pairs=[replace(pair, changes=pair.changes[1:2])])
-    assert changetext.render_markdown(none).split("\n")[-4:] == ["No row changed.", *end]
+    assert changetext.render_comparison_markdown(none).split("\n")[-4:] == ["No row changed.", *end]
 
 
 def test_page_of_a_comparison_shows_changed_rows_then_all() -> None:
@@ -1001,7 +1018,7 @@ def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
     sites = ["", "vm arm, ticks", row]
     shown = [*head, *legend, "native b, TSC cycles", slower, *sites, *foot]
     end = ["4 rows fail (missing, slower)"]
-    assert changetext.render_terminal(found).split("\n") == [*shown, *shown, *end]
+    assert changetext.render_comparison_for_terminal(found).split("\n") == [*shown, *shown, *end]
     whole = [
         *(*head, *legend, "native b, TSC cycles"),
         slower,
@@ -1009,9 +1026,15 @@ def test_terminal_shows_the_head_of_a_comparison_above_its_rows() -> None:
         *sites,
         *("", "native b, TSC cycles", "  y  1.000  -  -  -  missing (only in A)", *foot),
     ]
-    assert changetext.render_terminal(found, True).split("\n") == [*whole, *whole, *end]
+    assert changetext.render_comparison_for_terminal(found, True).split("\n") == [
+        *whole,
+        *whole,
+        *end,
+    ]
     none = replace(found, pairs=[replace(pair, changes=[])])
-    assert changetext.render_terminal(none, True).count(changetext.COLUMN_LEGEND) == 0
+    assert (
+        changetext.render_comparison_for_terminal(none, True).count(changetext.COLUMN_LEGEND) == 0
+    )
 
 
 @pytest.mark.parametrize(
@@ -1034,7 +1057,9 @@ def test_outcome_of_a_comparison_names_the_failing_verdicts(
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
     pairs = [RunPair(a, b, rows)]
     pairs += [RunPair(a, b, [make_row_change("w", 1.0, "withheld")])] * withheld
-    assert changetext.describe_outcome(Comparison(pairs, 0.1, frozenset(failing))) == said
+    assert (
+        changetext.describe_comparison_outcome(Comparison(pairs, 0.1, frozenset(failing))) == said
+    )
 
 
 def test_rows_that_one_run_lacks_are_counted_by_tier_and_kernel() -> None:

@@ -350,7 +350,7 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
     grades = [f"{tier}, kernel {kernel}: poor numbers: {'why ' * 20}" for tier, kernel in kernels]
     a, b = (ComparedRun(f"results/local/{name}", env, (), grades=grades) for name in "ab")
     found = Comparison([RunPair(a, b, [*rows, *gone])], 0.1, frozenset(["slower"]))
-    lines = changetext.render_terminal(found).splitlines()
+    lines = changetext.render_comparison_for_terminal(found).splitlines()
     assert len(lines) <= changetext.LINES and max(map(len, lines)) <= 80
     said = " ".join(" ".join(lines).split())
     assert "results/local/a: not measured: metal, because it is not there" in said
@@ -359,7 +359,7 @@ def test_a_comparison_fits_on_a_screen(changed: int) -> None:
         # The row with the largest change is printed with both costs and its interval.
         assert f"terminal-{changed} 1.000 1.000 +{changed}.00 % [" in said
         assert lines[-1] == f"{changed} rows fail (slower)"
-    whole = changetext.render_terminal(found, True)
+    whole = changetext.render_comparison_for_terminal(found, True)
     assert "--all" not in whole and whole.count("poor numbers") == 2 * len(grades)
 
 

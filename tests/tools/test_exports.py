@@ -282,7 +282,7 @@ def test_switches_of_a_trace_follow_each_other() -> None:
         make_switch_sample("alone-map", PART, 1),
         make_switch_sample("batched", SWITCH, 1000, benchmark="arm-other"),
     ]
-    text = exports.render_trace(samples, [make_tier(tsc_khz="1000000")])
+    text = exports.render_chrome_trace(samples, [make_tier(tsc_khz="1000000")])
     assert text.endswith("}\n") and json.loads(text)["displayTimeUnit"] == "ns"
     events = json.loads(text)["traceEvents"]
     threads = [(1, "the CPU that switches"), (2, "a CPU that waits")]

@@ -199,8 +199,8 @@ def explain_incomparable_rows(a: Row, b: Row) -> str:
 
 
 def make_incomparable_change(a: Row | None, b: Row | None, margin: float) -> Change | None:
-    """If only one run has the row, or if the two rows cannot be compared, return a Change whose
-    verdict states this, without a number; else return None."""
+    """Return a Change without a number, whose verdict says that only one run has the row, or that
+    the two rows cannot be compared. Return None if the rows can be compared."""
     row = a or b
     assert row is not None
     verdict, note = (MISSING, "only in A") if b is None else (NEW, "only in B")

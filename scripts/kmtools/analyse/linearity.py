@@ -54,8 +54,8 @@ def find_significant_bend(
     bends: Sequence[Slope], cost: float, margin: float, resolution: float, outside: float
 ) -> float | None:
     """Return how much more an operation costs in long windows than in short windows, estimated from
-    the bends of all blocks; None if the interval of this bend does not lie wholly beyond the
-    largest permitted bend. `cost` is the cost of an operation, `margin` the equivalence margin,
+    the bends of all blocks; None unless the whole interval of this bend lies beyond the largest
+    permitted bend. `cost` is the cost of an operation, `margin` the equivalence margin,
     `resolution` one step of the clock as a cost per operation, `outside` the error probability."""
     if not bends:
         return None

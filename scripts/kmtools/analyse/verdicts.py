@@ -301,7 +301,7 @@ class BenchmarkGroup:
             self.late.get(name or variant, NOT_LATE) for name in (variant, self.baseline)
         )
 
-    def are_longer_loops_slower(self, variant: str) -> bool:
+    def has_increasing_loop_times(self, variant: str) -> bool:
         """Return True if longer loops take longer, in the variant and in the baseline. Missing
         slopes are not checked. Emulated ticks are not checked, because they do not measure the time
         of a loop."""
@@ -471,7 +471,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
     if bend is not None:
         said = linearity.describe_bend(bend, diff is not None and not exact)
         note = "; ".join(filter(None, (said, note)))
-    if not group.are_longer_loops_slower(variant):
+    if not group.has_increasing_loop_times(variant):
         verdict, note = WITHHELD if diff else verdict, UNMEASURED
     n = len(diff.deltas) if diff else len(series)
     blocks = count_kept_blocks(group.tier, group.benchmark, windows, n)

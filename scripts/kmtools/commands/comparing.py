@@ -125,16 +125,16 @@ def print_and_write_comparison(args: Namespace, compared: comparison.Comparison)
     from kmtools.report import changefiles, changepage, changetext
 
     makers: dict[str, Callable[[], str]] = {
-        "markdown": lambda: changetext.render_markdown(compared, args.all),
+        "markdown": lambda: changetext.render_comparison_markdown(compared, args.all),
         "json": lambda: changefiles.render_comparison_json(compared),
-        "junit": lambda: changefiles.render_junit(compared),
+        "junit": lambda: changefiles.render_comparison_junit(compared),
         "html": lambda: changepage.render_comparison_page(compared),
     }
     for name, make in makers.items():
         path = getattr(args, name)
         if path is not None:
             write_requested_file(path, make())
-    show_text_in_pager(changetext.render_terminal(compared, args.all))
+    show_text_in_pager(changetext.render_comparison_for_terminal(compared, args.all))
 
 
 def write_requested_file(path: Path, content: str | bytes) -> None:

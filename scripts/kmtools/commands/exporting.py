@@ -59,7 +59,7 @@ def run_export(args: Namespace) -> None:
         )
         print(args.openmetrics)
     if args.trace:
-        write_requested_file(args.trace, exports.render_trace(samples, tiers))
+        write_requested_file(args.trace, exports.render_chrome_trace(samples, tiers))
         print(args.trace)
     if args.parquet:
         from kmtools.analyse import parquet

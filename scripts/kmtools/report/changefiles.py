@@ -88,7 +88,7 @@ def add_failed_cases(suite: ElementTree.Element, faults: Sequence[str]) -> None:
         ElementTree.SubElement(case, "failure", message=fault)
 
 
-def render_junit(comparison: Comparison) -> str:
+def render_comparison_junit(comparison: Comparison) -> str:
     """Return the comparison as JUnit XML: a test suite for each pair of runs, a test case for each
     row. A row that fails is a failure; a row that could not be compared is skipped."""
     root = ElementTree.Element("testsuites", name="kmarkers compare")

@@ -11,7 +11,7 @@ from pathlib import Path
 from kmtools.analyse.changes import Change
 from kmtools.report.changetext import (
     describe_compared_run,
-    describe_outcome,
+    describe_comparison_outcome,
     describe_pair_verdict_counts,
     list_hints_for_reader,
     make_row_cells,
@@ -82,6 +82,6 @@ def render_comparison_page(comparison: Comparison) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>kmarkers: comparison</title><style>{style}</style></head>\n<body><main>"
         f'<h1>kmarkers: comparison</h1><p class="answer">'
-        f"{html.escape(describe_outcome(comparison))}</p>"
+        f"{html.escape(describe_comparison_outcome(comparison))}</p>"
         f"{parts}</main></body></html>\n"
     )

@@ -108,7 +108,9 @@ def list_hints_for_reader(comparison: Comparison, pair: RunPair) -> list[str]:
         )
     if EXACT in {change.kind for change in pair.changes}:
         lines.append("instructions are compared as numbers, without a margin")
-    if (versions := [describe_version(run) for run in (pair.a, pair.b)]) and len(set(versions)) > 1:
+    if (versions := [describe_source_version(run) for run in (pair.a, pair.b)]) and len(
+        set(versions)
+    ) > 1:
         lines.append("A was made by {}, B by {}".format(*versions))
     for verdict in (NOT_COMPARABLE, WITHHELD):
         why = Counter(c.note for c in pair.changes if c.verdict == verdict)
@@ -116,7 +118,7 @@ def list_hints_for_reader(comparison: Comparison, pair: RunPair) -> list[str]:
     return lines
 
 
-def describe_version(run: ComparedRun) -> str:
+def describe_source_version(run: ComparedRun) -> str:
     """Return the version and the commit of the sources with which a run was made."""
     source = run.env.get("source") or {}
     told = [
@@ -125,7 +127,7 @@ def describe_version(run: ComparedRun) -> str:
     return f"version {told[0]}, commit {told[1][:12]}"
 
 
-def describe_outcome(comparison: Comparison) -> str:
+def describe_comparison_outcome(comparison: Comparison) -> str:
     """Return the outcome of the comparison, which is printed as the last line."""
     held = comparison.withheld_count
     poor = f"; {held} rows are {WITHHELD}, because the numbers of a run are poor" if held else ""
@@ -229,11 +231,11 @@ def render_rows_to_limit(rows: Sequence[Change], most_lines: int) -> list[str]:
     return []
 
 
-def render_terminal(comparison: Comparison, everything: bool = False) -> str:
+def render_comparison_for_terminal(comparison: Comparison, everything: bool = False) -> str:
     """Return the comparison for a terminal: all rows, or only the rows with the largest changes, so
     that a pair fits on a screen."""
     lines: list[str] = []
-    end = wrap_line(describe_outcome(comparison), WIDTH)
+    end = wrap_line(describe_comparison_outcome(comparison), WIDTH)
     for pair in comparison.pairs:
         head = make_pair_head(comparison, pair, everything)
         foot = ["", *wrap_line(describe_pair_verdict_counts(pair), WIDTH), ""]
@@ -266,7 +268,7 @@ def render_markdown_table(rows: Sequence[Sequence[str]]) -> list[str]:
     return [f"| {' | '.join(map(escape_markdown, row))} |" for row in (HEADS, rule, *rows)]
 
 
-def render_markdown(comparison: Comparison, everything: bool = False) -> str:
+def render_comparison_markdown(comparison: Comparison, everything: bool = False) -> str:
     """Return the comparison in Markdown, for a comment in a code review."""
     lines = [f"- {escape_markdown(line)}" for line in comparison.faults]
     lines += [""] if lines else []
@@ -284,4 +286,4 @@ def render_markdown(comparison: Comparison, everything: bool = False) -> str:
             make_row_cells(change) for change in select_shown_rows(comparison, pair, everything)
         ]
         lines += ["", *(render_markdown_table(rows) if rows else ["No row changed."]), ""]
-    return "\n".join([*lines, describe_outcome(comparison), ""])
+    return "\n".join([*lines, describe_comparison_outcome(comparison), ""])

@@ -151,8 +151,9 @@ def format_unmeasured_benchmarks(tiers: Sequence[Tier], width: int) -> list[str]
 def format_missing_blocks(
     results: Sequence[Result], points: Sequence[SwitchPoint], width: int
 ) -> list[str]:
-    """Return a paragraph about the benchmarks with missing blocks, which names the
-    LACKING_BENCHMARKS worst; no lines if no block is missing."""
+    """Return a paragraph about the benchmarks with missing blocks, as lines. The paragraph names
+    the LACKING_BENCHMARKS benchmarks with the smallest shares of kept blocks. Return an empty list
+    if all benchmarks have enough blocks."""
     worst: dict[str, KeptBlocks] = {}
     rows: list[Result | SwitchPoint] = [*results, *points]
     for row in rows:

@@ -119,7 +119,7 @@ def make_switch_events(
     return events
 
 
-def render_trace(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
+def render_chrome_trace(samples: Iterable[Sample], tiers: Sequence[Tier]) -> str:
     """Return the switches of a run as a Chrome trace. Each tier (measurement environment) and
     benchmark is a process with two threads: the CPU that switches, and a CPU that waits. Switches
     follow each other without the pauses in between."""

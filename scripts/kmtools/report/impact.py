@@ -136,8 +136,8 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
 
 
 def render_impact_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Yield the Markdown lines of the section with the shares; no lines if no share can be computed
-    from the run."""
+    """Yield the Markdown lines of the section with the shares. Yield nothing if the run gives no
+    share."""
     found = list(compute_marker_shares(entries))
     if not found:
         return

@@ -64,8 +64,8 @@ def describe_kprobe_ratios(entries: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def render_kprobe_section(entries: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """Yield a section in Markdown with the ratios; no lines if no tier
-    has a ratio."""
+    """Yield the lines of a section in Markdown with the ratios. Yield nothing if the run has no
+    ratio."""
     if sentences := describe_kprobe_ratios(entries):
         yield f"## {TITLE}"
         yield ""

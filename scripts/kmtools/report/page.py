@@ -240,7 +240,7 @@ def render_navigation_html(parts: Sequence[str]) -> str:
     return f'<nav aria-label="Parts of this page"><ul>{links}</ul></nav>'
 
 
-def render_page(run: Page) -> str:
+def render_report_page(run: Page) -> str:
     """Return the HTML of the page, before its size is limited."""
     graded = grade.grade_tiers(run.env, run.tiers, run.results)
     opening = render_first_screen_html(run, graded)
@@ -286,7 +286,7 @@ def write_report_page(
     directory.mkdir(parents=True, exist_ok=True)
     files: dict[str, bytes] = {}
     if library.find_drawing_fault():
-        text = render_page(Page(env, results, switches, sites))
+        text = render_report_page(Page(env, results, switches, sites))
     else:
         text, files = render_page_with_figures(env, results, switches, sites)
     for stale in [*directory.glob("*.png"), *directory.glob("*.svg")]:
@@ -312,5 +312,5 @@ def render_page_with_figures(
             name: several.start_drawing(canvas.render_figure_file, sheet.parts, sheet.words)
             for name, sheet in run.make_sheets().items()
         }
-        text = several.fill_placeholders(render_page(run))
+        text = several.fill_placeholders(render_report_page(run))
         return text, {name: content.result() for name, content in files.items()}
