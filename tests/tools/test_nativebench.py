@@ -359,16 +359,16 @@ def test_steering_selects_the_benchmarks_of_later_processes(
 @pytest.mark.parametrize(
     ("lines", "code", "error", "why"),
     [
-        (["kmbench: no room"], 3, FailedError, "kmbench failed: kmbench: no room"),
-        ([], 3, FailedError, "kmbench failed: exit code 3"),
-        (["a SKIP b", "x", "y"], 1, FailedError, "kmbench failed: x; y"),
-        (["a SKIP b"], 1, FailedError, "kmbench failed: a SKIP b"),
+        (["kmbench: no room"], 3, FailedError, "PROGRAM failed: kmbench: no room"),
+        ([], 3, FailedError, "PROGRAM failed: exit code 3"),
+        (["a SKIP b", "x", "y"], 1, FailedError, "PROGRAM failed: x; y"),
+        (["a SKIP b"], 1, FailedError, "PROGRAM failed: a SKIP b"),
         ([], 4, UnableError, "nothing can be measured in user space here: exit code 4"),
         (
             [f"line {n}" for n in range(22)],
             1,
             FailedError,
-            f"kmbench failed: {'; '.join(f'line {n}' for n in range(2, 22))}",
+            f"PROGRAM failed: {'; '.join(f'line {n}' for n in range(2, 22))}",
         ),
     ],
 )
@@ -379,7 +379,7 @@ def test_last_lines_of_a_program_explain_its_failure(
     program = write_fake_kmbench(tmp_path / "program", f"exec >&2\n{body}exit {code}")
     with pytest.raises(error) as caught:
         native.run_kmbench(tmp_path / "part", [], lambda *_: None, program=program)
-    assert str(caught.value) == why
+    assert str(caught.value) == why.replace("PROGRAM", str(program))
 
 
 def test_lines_of_a_pipe_are_read_to_the_end() -> None:

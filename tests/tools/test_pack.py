@@ -308,7 +308,7 @@ def test_commands_tell_how_to_unpack_a_packed_run(
     assert main(["pack", str(run), "--output", "x.zip"]) == DONE
     for words in (["table", "x.zip"], ["compare", str(run), "x.zip"], ["report", "x.zip"]):
         assert main(words) in (BAD, UNABLE)
-        assert "unpack it by python3 -m zipfile -e x.zip" in capsys.readouterr().err
+        assert "unpack the run by python3 -m zipfile -e x.zip" in capsys.readouterr().err
 
 
 def test_reference_run_that_names_its_machine_is_refused(run: Path) -> None:

@@ -159,7 +159,7 @@ def run_kmbench(
     if process.returncode == NOTHING_TO_MEASURE_CODE:
         raise UnableError(f"nothing can be measured in user space here: {why}")
     if process.returncode:
-        raise FailedError(f"kmbench failed: {why}")
+        raise FailedError(f"{command[0]} failed: {why}")
     if not (partial / "env").is_file():
         raise FailedError(
             f"{command[0]} left no samples: this program must accept the same command line as"

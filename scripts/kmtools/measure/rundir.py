@@ -133,7 +133,9 @@ def require_run_folder(run: Path) -> None:
     """Raise UnableError unless the folder of a run exists."""
     if run.is_file() and is_zipfile(run):
         unpack = f"python3 -m zipfile -e {run} FOLDER"
-        raise UnableError(f"{run}: a packed run; unpack the run by {unpack}, and give that folder")
+        raise UnableError(
+            f"{run}: a packed run; unpack the run by {unpack}, and give the folder in FOLDER"
+        )
     if not run.is_dir():
         raise UnableError(f"{run}: the folder of the run does not exist")
 
