@@ -331,7 +331,9 @@ def test_error_outside_a_checkout_says_how_to_get_a_checkout(
         paths.require_checkout()
     told = str(raised.value)
     assert told.startswith(f"{tmp_path} is not a checkout of kmarkers: clone kmarkers, and run")
-    assert told.endswith(f"in the clone; {readme} says where from" if packaged else "in the clone")
+    assert told.endswith(
+        f"in the clone; {readme} names the repository" if packaged else "in the clone"
+    )
     (tmp_path / "kernels.txt").touch()
     paths.require_checkout()
 

@@ -258,7 +258,7 @@ def test_installed_command_needs_no_checkout(tmp_path: Path, programs: None) -> 
     readme = tmp_path / "share" / "doc" / "kmarkers" / "README.Debian"
     readme.parent.mkdir(parents=True, exist_ok=True)
     readme.touch()
-    assert f"; {readme} says where from\n" in run_installed_command("lab", "list").stderr
+    assert f"; {readme} names the repository\n" in run_installed_command("lab", "list").stderr
     (tmp_path / "elftools.py").write_text("raise ModuleNotFoundError(name='elftools')")
     lacking = subprocess.run(
         [sys.executable, command, "sites", "some.ko"],

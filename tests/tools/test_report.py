@@ -282,7 +282,7 @@ def test_folder_without_env_json_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["report", str(tmp_path)]) == 2
-    wrong = "not the folder of a run: it holds no env.json"
+    wrong = "not the folder of a run, because env.json is missing"
     assert capsys.readouterr().err == f"report: {tmp_path}: {wrong}\n"
 
 

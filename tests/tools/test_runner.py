@@ -52,7 +52,7 @@ def test_invalid_number_or_choice_of_an_option_is_refused() -> None:
         3,
         4,
     )
-    with pytest.raises(UnableError, match=r"^-o zero: '0' is no whole number above 0$"):
+    with pytest.raises(UnableError, match=r"^-o zero: '0' is not a whole number above 0$"):
         request.get_option_number("zero", 3)
     assert request.get_option_choices("w", ("a", "b")) == ["b", "a"]
     assert request.get_option_choices("absent", ("a",)) == []

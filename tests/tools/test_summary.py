@@ -99,7 +99,7 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
         'results[0].median is "1", not a number or null',
     ),
     "fraction": (make_field_setter("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
-    "number": (make_field_setter("switching", "kernel", 1), "switching[0].kernel is 1, not a text"),
+    "number": (make_field_setter("switching", "kernel", 1), "switching[0].kernel is 1, not a string"),
     "no tier": (
         make_field_setter("results", "tier", "x"),
         "results[0].tier is \"x\", not 'native' or 'metal'",
@@ -124,7 +124,7 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
         make_field_setter("switching", "measured", None),
         "switching[0].measured is null, not",
     ),
-    "meaning": (lambda w: w["units"].update(ns=3), "units.ns is 3, not a text"),
+    "meaning": (lambda w: w["units"].update(ns=3), "units.ns is 3, not a string"),
     "flags": (
         make_field_setter("results", "flags", {"migrated": "x"}),
         'results[0].flags.migrated is "x", not',
