@@ -39,7 +39,7 @@ from kmtools.report.figures.scales import (
     make_signed_scale,
 )
 from kmtools.report.figures.svgfile import Element
-from kmtools.report.figures.thenandnow import MatchedCost, OurCost
+from kmtools.report.figures.thenandnow import MatchedCost, MeasuredCost
 from matplotlib.figure import Figure
 from verdictrows import make_result, make_site_cost
 
@@ -305,7 +305,7 @@ def test_curve_of_switches_is_ordered_by_sites_and_above_zero() -> None:
 
 
 def make_matched_cost(
-    value: float, ours: list[OurCost], stddev: float | None = None, stated: str | None = None
+    value: float, ours: list[MeasuredCost], stddev: float | None = None, stated: str | None = None
 ) -> MatchedCost:
     number = PublishedNumber(
         *("s", "2008-03-01", "m", "k", "marker-b", "v", 9.0, "cycles", stddev, ""),
@@ -314,8 +314,10 @@ def make_matched_cost(
     return MatchedCost(number, tuple(ours))
 
 
-def make_our_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> OurCost:
-    return OurCost(tier, "TSC cycles", margin, delta, Interval(delta - half, delta + half), "none")
+def make_our_cost(tier: str, delta: float, half: float, margin: float = 0.2) -> MeasuredCost:
+    return MeasuredCost(
+        tier, "TSC cycles", margin, delta, Interval(delta - half, delta + half), "none"
+    )
 
 
 def test_published_cost_is_beside_the_cost_of_the_best_tier() -> None:

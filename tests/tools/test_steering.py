@@ -299,8 +299,8 @@ def test_pilot_prints_the_smallest_the_middle_and_the_largest_difference() -> No
             given, "metal", 16, lambda _, events=events, **parts: events.append(parts), lines.append
         )
         assert lines == [
-            "pilot: 16 module loads will find (in four of five runs) differences of 0.5 TSC cycles"
-            f" in d, {middle}, 3 in e"
+            "pilot: with 16 module loads, four of five runs will detect differences of 0.5 TSC"
+            f" cycles in d, {middle}, 3 in e"
         ]
         assert events[0]["tier"] == "metal" and events[0]["processes"] == 16
         assert events[0]["detectable"]["a"] == 1.235

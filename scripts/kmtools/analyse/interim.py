@@ -90,8 +90,9 @@ def report_detectable_differences(
     ordered = sorted(found, key=lambda name: found[name])
     low, middle, high = ordered[0], ordered[len(ordered) // 2], ordered[-1]
     unit = results[0].unit
+    nouns = CLUSTER_NOUNS[tier][1]
     print_line(
-        f"pilot: {clusters} {CLUSTER_NOUNS[tier][1]} will find (in four of five runs) differences"
+        f"pilot: with {clusters} {nouns}, four of five runs will detect differences"
         f" of {found[low]:.2g} {unit} in {low}, {found[middle]:.2g} in {middle}, {found[high]:.2g}"
         f" in {high}"
     )

@@ -43,7 +43,7 @@ CAVEATS = {
 
 
 @dataclass(frozen=True)
-class OurCost:
+class MeasuredCost:
     """A cost of this run that corresponds to a published cost: `delta`, in `unit` per operation, is
     the difference from the variant `over`."""
 
@@ -61,7 +61,7 @@ class MatchedCost:
     kind of reference variant."""
 
     then: PublishedNumber
-    now: tuple[OurCost, ...]
+    now: tuple[MeasuredCost, ...]
 
     @property
     def label(self) -> str:
@@ -74,14 +74,14 @@ class MatchedCost:
         return self.label.removeprefix("marker-")
 
 
-def find_counterpart(result: Result, reference: str) -> OurCost | None:
+def find_counterpart(result: Result, reference: str) -> MeasuredCost | None:
     """Return the cost that the variant of `result` adds to the variant `reference` of the same
     benchmark; None if this cost is unknown."""
     own = (result.tier, result.unit, result.margin or 0.0)
     if result.baseline == reference and result.delta is not None and result.delta_ci is not None:
-        return OurCost(*own, result.delta, result.delta_ci, reference)
+        return MeasuredCost(*own, result.delta, result.delta_ci, reference)
     return (
-        OurCost(*own, *result.also_over[reference], reference)
+        MeasuredCost(*own, *result.also_over[reference], reference)
         if reference in result.also_over
         else None
     )
@@ -144,7 +144,7 @@ def make_published_row(row: MatchedCost) -> drawing_rows.Row:
     )
 
 
-def choose_counterpart(row: MatchedCost) -> OurCost:
+def choose_counterpart(row: MatchedCost) -> MeasuredCost:
     """Return the cost to draw next to a published cost: of the corresponding costs of this run, the
     one from the best tier in PREFERRED_TIERS."""
     return min(row.now, key=lambda o: PREFERRED_TIERS.index(o.tier))
