@@ -222,10 +222,10 @@ def test_kernel_without_a_chosen_variant_is_not_booted(
     fetched."""
     names = {"empty-loop": ["none"]}
     monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: names)
-    monkeypatch.setattr(benchmark_names, "check_tier_patterns", lambda *_: None)
+    monkeypatch.setattr(benchmark_names, "require_tier_patterns_match", lambda *_: None)
     monkeypatch.setattr(choice, "select_matching_benchmarks", lambda *_, **__: ["loop"])
     assert machine.run_bench("--variants", "x") == 2
-    why = "vm and icount not measured: no variant matches 'x'; there are none"
+    why = "vm and icount not measured: no variant matches 'x'; the variants are none"
     assert f"bench: {why}\n" in capsys.readouterr().err
     assert "native" in machine.done and "fetch" not in machine.done
     assert "modules" not in machine.done
@@ -238,7 +238,7 @@ def test_tier_without_a_chosen_variant_does_not_end_the_run(
 ) -> None:
     """A program may list a variant that this machine lacks. Its samples are kept aside, and the
     next tier is measured."""
-    monkeypatch.setattr(benchmark_names, "check_tier_patterns", lambda *_: None)
+    monkeypatch.setattr(benchmark_names, "require_tier_patterns_match", lambda *_: None)
     monkeypatch.setattr(choice, "select_matching_benchmarks", lambda *_, **__: ["loop"])
     monkeypatch.setattr(benchmark_names, "read_benchmark_names", lambda _: {"loop": ["x", "y"]})
     loop = rawdata.Bench("loop", {"none": 2.0, "none-clone": 2.0, "y": 3.0})

@@ -123,7 +123,7 @@ def test_collected_run_describes_the_machine_and_the_sources_that_were_measured(
     assert json.loads((run / "env.json").read_text()) == env
     (run / "env.json").unlink()
     assert main(["collect", str(run)]) == 1
-    assert f"{run}: measured on another machine, or before" in capsys.readouterr().err
+    assert f"{run / 'env.json'}: no such file, and the run was" in capsys.readouterr().err
 
 
 def test_build_files_are_measured_sources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

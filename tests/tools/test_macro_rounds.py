@@ -227,7 +227,7 @@ def test_times_of_a_command_with_newlines_are_continued(clock: Path) -> None:
     command = ["true", "two\nlines", os.fsdecode(b"caf\xe9")]
     for _ in range(2):
         assert main(make_macro_command(clock, on, off, "--runs", "1", "--", *command)) == 0
-    times = macro.load_times(clock / "t")
+    times = macro.load_command_times(clock / "t")
     assert [one.round for one in times] == [1, 1, 2, 2]
     assert {one.command for one in times} == {shlex.join(command)}
     assert {one.switch for one in times} == {on, off}

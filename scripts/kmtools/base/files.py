@@ -26,8 +26,8 @@ def sync_and_rename_directory(partial: Path, final: Path) -> None:
 
 def write_file_atomically(path: Path, content: str | bytes) -> None:
     """Write `content` to a temporary file, and rename this file to `path`: a reader of `path` sees
-    all of the old content or all of the new. A symbolic link stays: the file that it names is
-    replaced. What is not a regular file, such as /dev/stdout or a named pipe, is written to."""
+    all of the old content or all of the new. If `path` is a symbolic link, the linked file is
+    replaced. If `path` is no regular file, such as /dev/stdout or a named pipe, write to it."""
     data = content.encode(errors="surrogateescape") if isinstance(content, str) else content
     if path.exists() and not path.is_file():
         path.write_bytes(data)

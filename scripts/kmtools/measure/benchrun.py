@@ -28,8 +28,8 @@ from kmtools.measure import hostenv
 
 LOCAL = ROOT / "results" / "local"
 RECORD = "run.json"
-# The sources of the measured programs and modules, and the files that say how they are compiled
-# and measured.
+# The sources of the measured programs and modules, and the files with the rules by which these
+# sources are compiled and measured.
 MEASURED = (
     *("base", "bench_modules", "events", "immediate", "include", "markers", "native", "patcher"),
     *("sdt", "Kbuild", "kmarkers.mk", "scripts/directory.mk", "scripts/guest"),

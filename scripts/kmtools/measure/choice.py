@@ -80,8 +80,8 @@ def select_matching_benchmarks(
     program: object, benchmarks: Sequence[str], variants: Sequence[str], every: bool = True
 ) -> list[str]:
     """Return the benchmarks of `program` that match a pattern in `benchmarks` and have a variant
-    that matches a pattern in `variants`, in the order of the program. If none does, or if `every`
-    is True and a pattern matches no name, raise UnableError with the pattern."""
+    that matches a pattern in `variants`, in the order of the program. Raise UnableError with the
+    pattern if no benchmark matches, or if `every` is True and a pattern matches no name."""
     if not benchmarks and not variants:
         return []
     words = [str(program), "list"]

@@ -30,7 +30,7 @@ from kmtools.measure.samples import LOOP, Sample
 # The name of the file with the output of scripts/target/machine.sh, in a raw folder of another
 # machine.
 MACHINE = "machine"
-# The entries of env.json that describe samples, not the machine.
+# The entries of env.json that describe the samples of a run, not the machine.
 OF_SAMPLES = ("tiers", "run")
 
 
@@ -200,10 +200,11 @@ def require_distinct_tiers(raws: Sequence[RawDir]) -> None:
 
 
 def describe_machine(raws: Sequence[RawDir], run: benchrun.Run | None = None) -> dict[str, Any]:
-    """Return the description of the machine on which a run was measured, and of its sources. Raw
-    folders of another machine contain a file MACHINE. If `bench` made the run on another machine,
-    or before this machine changed, the description is that of its env.json. Raise RunError if the
-    raw folders are of several machines, or if there is no env.json then."""
+    """Return the description of the machine on which a run was measured, and of the sources of the
+    run. Raw folders of another machine contain a file MACHINE. If `bench` made the run on another
+    machine, or before this machine changed, return the description in env.json of the run. Raise
+    RunError if the raw folders were measured on several machines, or if the run lacks this
+    env.json."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
     if not told and run is None:
@@ -224,7 +225,10 @@ def describe_machine_of_run(run: benchrun.Run) -> dict[str, Any]:
     if plan.machine and plan.machine != benchrun.identify_machine():
         file = run.path / "env.json"
         if not file.exists():
-            raise RunError(f"{run.path}: measured on another machine, or before this one changed")
+            raise RunError(
+                f"{file}: no such file, and the run was measured on another machine, or before this"
+                " machine changed"
+            )
         env = {key: value for key, value in read_json(file, dict).items() if key not in OF_SAMPLES}
     if plan.source:
         env["source"] = {**env["source"], "commit": plan.source["commit"]}
