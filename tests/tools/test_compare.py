@@ -453,7 +453,10 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
         make_line_edit(9, lambda s: s.replace("TSC cycles", "ns")),
         ":9: unit of 'loop' is 'ns', not 'TSC",
     ),
-    "value": (make_line_edit(7, lambda s: s.replace("TSC", "x,TSC")), ":7: row has 17 fields, not 16"),
+    "value": (
+        make_line_edit(7, lambda s: s.replace("TSC", "x,TSC")),
+        ":7: row has 17 fields, not 16",
+    ),
     "empty": (make_line_edit(5, lambda s: ""), "samples of tier native, but env.json has"),
     "number": (
         make_line_edit(5, lambda s: s.replace(",loop,", ",loop,9")),

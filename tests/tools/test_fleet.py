@@ -378,8 +378,8 @@ def test_row_in_several_kernels_of_one_run_does_not_split_other_rows() -> None:
     """Run a has the row v in two kernels. The row w, measured under another kernel in each run, is
     still one row with a value of each run."""
     entries = [
-        ("a", make_row("v", kernel="6.1")), ("a", make_row("v", kernel="6.2")),
-        ("a", make_row("w", kernel="6.1")), ("b", make_row("w", kernel="6.3")),
+        ("a", make_fleet_row("v", kernel="6.1")), ("a", make_fleet_row("v", kernel="6.2")),
+        ("a", make_fleet_row("w", kernel="6.1")), ("b", make_fleet_row("w", kernel="6.3")),
     ]  # fmt: skip
     found = comparison_key.merge_rows_of_runs(entries)
     assert [(row.name.variant, row.kernel, len(row.values)) for row in found] == [
@@ -389,7 +389,9 @@ def test_row_in_several_kernels_of_one_run_does_not_split_other_rows() -> None:
 
 def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
     """Two rows have the same name, and only one of them has a shift."""
-    old, new = (make_row("v", kernel=kernel, values=np.array([1.0])) for kernel in ("6.1", "6.2"))
+    old, new = (
+        make_fleet_row("v", kernel=kernel, values=np.array([1.0])) for kernel in ("6.1", "6.2")
+    )
     shift = Shift(new, 0, 2.0, Interval(1.0, 3.0), "slower")
     found = json.loads(history.render_history_json(make_history(rows=[old, new], shifts=[shift])))
     assert [(row["kernel"], len(row["shifts"])) for row in found["rows"]] == [

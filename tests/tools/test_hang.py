@@ -307,7 +307,9 @@ def test_nmis_are_sent_only_after_the_job_has_printed(
         if len(asked) == 3:
             sent.set()
 
-    monitor = SimpleNamespace(execute_qmp_command=record_monitor_command, close=lambda: asked.append("close"))
+    monitor = SimpleNamespace(
+        execute_qmp_command=record_monitor_command, close=lambda: asked.append("close")
+    )
     monkeypatch.setattr("kmtools.lab.qmp.Monitor", lambda path: monitor)
     status = tmp_path / "status.log"
     if text is not None:

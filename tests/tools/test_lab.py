@@ -395,7 +395,7 @@ def test_output_folder_with_files_of_others_is_refused(laboratory: Path, name: s
     path.mkdir(parents=True)
     (path / "kept").touch()
     with pytest.raises(UnableError, match=f"^{path} was not made by a boot, and would be removed"):
-        machine.boot(Request(kernel, laboratory / "job", out))
+        machine.boot_guest(Request(kernel, laboratory / "job", out))
     assert [one.relative_to(out) for one in out.rglob("*")] == [Path(name), Path(name) / "kept"]
 
 
@@ -737,7 +737,7 @@ def test_file_name_in_the_initramfs_may_have_any_bytes(tmp_path: Path) -> None:
     (tmp_path / "tree" / os.fsdecode(name)).write_text("abc")
     out = io.BytesIO()
     archive = initramfs.Archive(out)
-    archive.add_path(tmp_path / "tree", "/opt")
+    archive.add_file_or_directory(tmp_path / "tree", "/opt")
     archive.close()
     assert b"opt/" + name + b"\0" in out.getvalue()
 

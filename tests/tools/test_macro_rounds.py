@@ -223,7 +223,7 @@ def test_changed_on_command_needs_a_new_label(
 
 def test_times_of_a_command_with_newlines_are_continued(clock: Path) -> None:
     """The switches have newlines, and the command has one and a byte that is no UTF-8."""
-    off, on = (f"true\n{switch_to(clock, state)}" for state in ("off", "on"))
+    off, on = (f"true\n{make_switch_command(clock, state)}" for state in ("off", "on"))
     command = ["true", "two\nlines", os.fsdecode(b"caf\xe9")]
     for _ in range(2):
         assert main(make_macro_command(clock, on, off, "--runs", "1", "--", *command)) == 0

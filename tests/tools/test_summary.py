@@ -99,7 +99,10 @@ BROKEN: dict[str, tuple[Callable[[Json], object], str]] = {
         'results[0].median is "1", not a number or null',
     ),
     "fraction": (make_field_setter("results", "n", 1.5), "results[0].n is 1.5, not a whole number"),
-    "number": (make_field_setter("switching", "kernel", 1), "switching[0].kernel is 1, not a string"),
+    "number": (
+        make_field_setter("switching", "kernel", 1),
+        "switching[0].kernel is 1, not a string",
+    ),
     "no tier": (
         make_field_setter("results", "tier", "x"),
         "results[0].tier is \"x\", not 'native' or 'metal'",

@@ -43,7 +43,7 @@ class Guest:
 
 
 @pytest.fixture(name="guest", scope="module")
-def boot_guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
+def run_ssh_guest(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guest]:
     """Boot the guest. After the tests of this file, require that the guest's own checks passed."""
     path = tmp_path_factory.mktemp("guest")
     key = path / "key"
