@@ -538,12 +538,12 @@ static const char *markers_tables_are_dropped_without_memory(void)
  * Check that the site of a marker is switched off when the last probe of its name leaves, also if
  * an allocation fails.
  */
-static const char *check_sites_without_memory(void)
+static const char *marker_without_probe_is_off_without_memory(void)
 {
 	bool failed = true;
 	unsigned int nth;
 
-	EXPECT(!test_prepare_failing());
+	EXPECT(!test_enable_failing_allocations());
 	EXPECT(!add_own_table(0, NULL));
 	for (nth = 1; nth < FAR && failed; nth++) {
 		EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
@@ -551,7 +551,7 @@ static const char *check_sites_without_memory(void)
 		test_fail_nth_allocation(nth);
 		marker_probe_unregister("many_own", count_call, &calls[0]);
 		failed = test_has_allocation_failed();
-		test_stop_failing();
+		test_disable_failing_allocations();
 		EXPECT(!read_own_state());
 	}
 	EXPECT(nth > 2 && nth < FAR);
@@ -753,7 +753,7 @@ const struct test_case many_cases[] = {
 	  clean_up_own_tables },
 	{ "markers_tables_are_dropped_by_first_record", markers_tables_are_dropped_by_first_record,
 	  clean_up_own_tables },
-	{ "markers_leave_probes_without_memory", check_sites_without_memory,
+	{ "marker_without_probe_is_off_without_memory", marker_without_probe_is_off_without_memory,
 	  clean_up_own_tables },
 };
 
