@@ -222,7 +222,7 @@ def test_error_answer_of_the_monitor_raises_an_error(tmp_path: Path) -> None:
         (b"nonsense\n", "the emulator's monitor sent invalid JSON"),
         (b"{}\n", "the emulator does not answer qmp_capabilities"),
         (b'{}\n{"event": "X"}\n', "the emulator does not answer qmp_capabilities"),
-        (b'{}\n{"error": {"desc": "no"}}\n', "qmp_capabilities: no"),
+        (b'{}\n{"error": {"desc": "no"}}\n', "the emulator refuses qmp_capabilities: no"),
         (b'{}\n{"return": {}}\n', None),
     ],
 )

@@ -144,7 +144,7 @@ def read_results_of_this_version(kernel: str) -> KernelResults:
     version = ensure_kernel_is_unpacked(catalogue.find_kernel_entry(kernel)).version
     if published.version != version:
         raise FailedError(
-            f"kernel {kernel} has version {version}, but published results of version"
+            f"kernel {kernel} has version {version}, but its published results are of version"
             f" {published.version}: run all suites by make check-matrix K={kernel}"
         )
     return published
