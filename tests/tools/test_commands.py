@@ -188,7 +188,7 @@ def test_lab_shell_builds_modules_in_the_given_order(
         calls.append((request, folders))
         return SimpleNamespace(ok=ok)
 
-    monkeypatch.setattr(shell, "run_shell", record_shell_request)
+    monkeypatch.setattr(shell, "run_guest_shell", record_shell_request)
     monkeypatch.setattr(build, "require_module_folder", lambda path: tmp_path / path)
     words = ["6.1", "--module", "c", "a", "--module", "b", "--cpus", "3", "--mem", "9"]
     assert main(["lab", "shell", *words]) == (DONE if ok else BAD)

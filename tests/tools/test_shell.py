@@ -37,7 +37,9 @@ def test_second_shell_of_a_checkout_is_refused(
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
     monkeypatch.setattr(shell, "OUT", tmp_path / "shell")
-    monkeypatch.setattr(shell, "_run_locked_shell", lambda *_: pytest.fail("a shell started"))
+    monkeypatch.setattr(
+        shell, "_build_and_run_guest_shell", lambda *_: pytest.fail("a shell started")
+    )
     with (
         hold_lock(tmp_path / "shell.lock", "unused"),
         pytest.raises(UnableError, match="another lab shell of this checkout is open: exit it"),
