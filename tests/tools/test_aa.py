@@ -161,7 +161,7 @@ def test_aa_fails_if_costs_of_two_runs_differ(
     )
     out = capsys.readouterr().out
     assert f"{code} of 3 added costs differ from run to run" in out
-    assert ("empty-loop marker: +1.000 in one run, +1.150 in the next" in out) == bool(code)
+    assert ("empty-loop marker: added cost +1.000 in one run, +1.150 in the" in out) == bool(code)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,8 @@ def test_aa_compares_runs_in_consecutive_pairs(
     pairs = [(one.delta, other.delta) for one, other in aa.pair_results_of_runs(runs)]
     assert pairs == [(1.0, 1.14), (3.0, 3.15)]
     assert not aa.judge_run_agreement(runs)
-    said = "b x: +3.000 in one run, +3.150 in the next\n1 of 2 added costs differ from run to run"
+    said = "b x: added cost +3.000 in one run, +3.150 in the next run\n"
+    said += "1 of 2 added costs differ from run to run"
     assert capsys.readouterr().out == f"{said} (50.0%, at most 5%)\n"
     assert aa.judge_run_agreement(runs[:1])
     assert "only one run was measured" in capsys.readouterr().out

@@ -241,7 +241,7 @@ def test_resuming_with_another_kernel_build_is_refused(
     machine.release = "6.1.0-next"
     (run,) = machine.list_runs()
     assert machine.run_bench("--resume", run.name) == 2
-    assert "is 6.1.0-next now" in capsys.readouterr().err
+    assert "has release 6.1.0-next now" in capsys.readouterr().err
     assert "icount" not in machine.done and read_tiers(run) == ["native", "vm"]
 
 
@@ -265,7 +265,7 @@ def test_boots_of_two_kernel_builds_are_not_combined(
     (run,) = machine.list_runs()
     machine.release = "6.1.0-next"
     assert machine.run_bench("--resume", run.name) == 2
-    assert "is 6.1.0-next now" in capsys.readouterr().err
+    assert "has release 6.1.0-next now" in capsys.readouterr().err
     assert boots == 3
     machine.release = "6.1.0-test"
     assert machine.run_bench("--resume", run.name) == 0

@@ -460,7 +460,7 @@ def test_missing_tiers_are_named_once_for_each_reason() -> None:
         vm,
         "Not measured: vm and icount, because no.",
         "Not measured: native, because x.",
-        "To measure the missing tiers: make bench RESUME=y",
+        "To resume the run: make bench RESUME=y",
     ]
     assert rundir.list_warnings(env, "native") == [rundir.QUICK, late]
     assert rundir.list_warnings(env, "metal") == [rundir.QUICK]

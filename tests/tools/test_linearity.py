@@ -175,7 +175,7 @@ def test_interval_of_a_nonlinear_row_contains_both_costs(more: float, verdict: s
     assert x.verdict == verdict and x.delta_ci is not None
     assert (linearity.NOT_ON_A_LINE in x.note) == (abs(more) > 0.25)
     if abs(more) > 0.25:
-        larger = float(x.note.split("difference is ")[1].split()[0])
+        larger = float(x.note.split("changes by ")[1].split(",")[0])
         assert larger == pytest.approx(more, abs=0.05)
         assert x.delta_ci.lo <= 0.6 + min(0, more) and x.delta_ci.hi >= 0.6 + max(0, more)
     assert not any("line" in found[name].note for name in ("none", "none-clone"))

@@ -253,7 +253,7 @@ def test_rounds_are_kept_if_the_terminal_is_gone(
     def fail_to_close(_: object) -> None:
         raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("kmtools.measure.rounds.Progress.close", fail_to_close)
+    monkeypatch.setattr("kmtools.measure.rounds.Progress.erase_temporary_line", fail_to_close)
     off, on = make_switch_command(command_dir, "off"), make_switch_command(command_dir, "on")
     assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", "true")) == 0
     assert [one.round for one in macro.load_command_times(command_dir / "t")] == [1, 1]

@@ -103,7 +103,7 @@ def test_emulated_ticks_and_counts_give_no_cost_of_a_marker() -> None:
         make_result("empty-loop", "marker-jump", 1.0, unit=u, tier=t) for t, u in units.items()
     ]
     assert find_marker_costs(ticks, []) == []
-    assert describe_marker_costs([]).endswith("measures one in cycles of a real CPU.")
+    assert describe_marker_costs([]).endswith("measures such a cost in cycles of a real CPU.")
 
 
 def test_metal_tier_has_priority_over_native() -> None:
@@ -456,7 +456,7 @@ def test_short_screen_shows_at_least_four_grades_and_two_reasons(
 ) -> None:
     monkeypatch.setattr(ending, "LINES", most)
     _, body, _ = render_summary_parts(10, 10)
-    assert [n + 1 for n, line in enumerate(body) if "and more" in line] == [shown[0], sum(shown)]
+    assert [n + 1 for n, line in enumerate(body) if "all lines" in line] == [shown[0], sum(shown)]
     assert len(body) == sum(shown)
 
 

@@ -207,7 +207,7 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     if tier or not (missing := describe_missing_tiers(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
-    return [*lines, f"To measure the missing tiers: {env['run']['resume']}"]
+    return [*lines, f"To resume the run: {env['run']['resume']}"]
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:
