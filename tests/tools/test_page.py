@@ -288,7 +288,7 @@ def make_value_replacer(text: str) -> Change:
 
 CHANGES: dict[str, tuple[Change, str]] = {
     "other columns": (lambda text: text.replace(",block,", ",blocks,"), "lacks block"),
-    "a zero byte": (lambda text: text.replace("ticks", "t\0cks", 1), "unit of"),
+    "a zero byte": (lambda text: text.replace("ticks", "t\0cks", 1), "unit is"),
     "cut inside a line": (lambda text: text[:-3], "incomplete"),
     "cut after a line": (lambda text: text[: text.rindex("\n", 0, -1) + 1], "truncated"),
     "not a number": (make_value_replacer("nan"), "not an integer: 'nan'"),

@@ -125,7 +125,7 @@ def test_mechanism_above_100_percent_of_a_cpu_is_left_out() -> None:
 
 @pytest.mark.parametrize("rate", [0, 0.5, -1, 2e8, float("nan")])
 def test_rates_outside_the_range_are_refused(rate: float) -> None:
-    with pytest.raises(UnableError, match="from 1 to 1e\\+08 events/s"):
+    with pytest.raises(UnableError, match="between 1 and 1e\\+08 events/s"):
         rates.render_rates_text(rates.compute_mechanism_costs(SUMMARY, ENV), rate)
 
 
