@@ -239,7 +239,7 @@ def test_hint_names_an_existing_header_package(
 
 
 # Replacements of insmod and rmmod: insmod hangs after it has "loaded" kmarkers_markers; rmmod is
-# slow.
+# slow, and fails while $KMARKERS_ROOT has a file that is named like the module, which it removes.
 TOOLS = {
     "insmod": """#!/bin/sh
 name=$(basename "$1" .ko)
@@ -250,6 +250,7 @@ exec sleep 60
 """,
     "rmmod": """#!/bin/sh
 sleep 0.1
+[ ! -e "$KMARKERS_ROOT/$1" ] || { rm -f "$KMARKERS_ROOT/$1"; exit 1; }
 sed -i "/^$1 /d" "$KMARKERS_ROOT/proc/modules"
 """,
 }
@@ -264,9 +265,12 @@ exec sleep 60
 """
 
 
-def interrupt_host_script(root: Path, *arguments: str) -> int:
-    """Run a copy of scripts/host. After the script has loaded modules, send SIGINT to the process
-    group of the script, as Ctrl-C does, until the script ends. Return the exit code."""
+def interrupt_host_script(
+    root: Path, *arguments: str, number: signal.Signals = signal.SIGINT, lose_output: bool = False
+) -> int:
+    """Run a copy of scripts/host. After the script has loaded modules, send a signal to the process
+    group of the script, as Ctrl-C does, until the script ends. If `lose_output`, the reader of its
+    output exits first. Return the exit code."""
     for source in (ROOT / "scripts" / "host", ROOT / "Kbuild", *ROOT.glob("*/Kbuild")):
         copy = root / source.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -285,13 +289,16 @@ def interrupt_host_script(root: Path, *arguments: str) -> int:
     process = subprocess.Popen(
         ["env", "--default-signal", "bash", root / "scripts" / "host", *arguments],
         env={**os.environ, "KMARKERS_ROOT": str(root), "PATH": path},
+        stderr=subprocess.PIPE if lose_output else None,
         start_new_session=True,
     )
     end = time.monotonic() + 60
     while not (root / "reached").exists() and time.monotonic() < end:
         time.sleep(0.05)
+    if process.stderr:
+        process.stderr.close()
     while process.poll() is None and time.monotonic() < end:
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, number)
         time.sleep(0.05)
     assert "kmarkers_patcher " in (root / "reached").read_text()
     return process.wait(1)
@@ -312,6 +319,28 @@ def test_interrupted_measurement_unloads_all_modules(tmp_path: Path, words: list
     assert code == 130
     command = " ".join(["scripts/kmarkers bench --host", *words])
     assert (tmp_path / "words").read_text() == f"{command}\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+@pytest.mark.parametrize("words", [["load", "--bench"], ["bench"]])
+def test_lost_connection_unloads_modules_that_are_still_used(
+    tmp_path: Path, words: list[str]
+) -> None:
+    """A process that was just ended still uses a module, and no message can be printed."""
+    (tmp_path / "kmarkers_patcher").touch()
+    code = interrupt_host_script(tmp_path, "-y", *words, number=signal.SIGHUP, lose_output=True)
+    assert (tmp_path / "proc/modules").read_text() == ""
+    assert code == 130
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="loading modules needs root")
+def test_module_that_stays_in_use_does_not_keep_the_others_loaded(tmp_path: Path) -> None:
+    """The message about this module cannot be printed."""
+    (tmp_path / "kmarkers_bench" / "in use").mkdir(parents=True)
+    code = interrupt_host_script(tmp_path, "-y", "bench", number=signal.SIGHUP, lose_output=True)
+    left = (tmp_path / "proc/modules").read_text()
+    assert left == "kmarkers_bench 1 0 - Live 0x0\n"
+    assert code == 130
 
 
 @pytest.mark.parametrize(

@@ -373,25 +373,6 @@ def test_failure_in_a_later_round_keeps_complete_rounds(
     assert (tmp_path / "state").read_text() == "off\n"
 
 
-@pytest.mark.parametrize("ignored", [False, True])
-def test_lost_terminal_ends_rounds_unless_sighup_is_ignored(
-    ignored: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Under nohup, SIGHUP is ignored. The handlers are restored at the end."""
-    first: dict[int, object] = {
-        signal.SIGINT: signal.default_int_handler,
-        signal.SIGTERM: lambda *_: None,
-        signal.SIGHUP: signal.SIG_IGN if ignored else signal.SIG_DFL,
-    }
-    handlers = {**first}
-    monkeypatch.setattr(signal, "getsignal", handlers.__getitem__)
-    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
-    with rounds.switch_off_at_end("exit 0"):
-        other = signal.SIGHUP if ignored else signal.SIGTERM
-        assert handlers == {**first, signal.SIGHUP: first[other]}
-    assert handlers == first
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP])
 def test_off_command_runs_after_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     """Send a signal to the process group, as a terminal does, while the command runs in the state

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.base.paths import ROOT
+from kmtools.base.processes import raise_interrupt_on_signals
 from kmtools.runner import suite as suites
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
@@ -43,7 +44,8 @@ def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.
     """Send signal `number` to a script that starts two processes. Both processes must end, and
     the script must print nothing."""
     beats = [tmp_path / f"beats.{process}" for process in (1, 2)]
-    command = [sys.executable, "-c", script, str(tmp_path)]
+    # Child processes inherit ignored signals, and pytest may have been started with nohup.
+    command = ["env", "--default-signal", sys.executable, "-c", script, str(tmp_path)]
     quiet = subprocess.DEVNULL
     run = subprocess.Popen(command, cwd=ROOT, stdout=quiet, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 20
@@ -58,9 +60,47 @@ def check_that_signal_ends_children(script: str, tmp_path: Path, number: signal.
     assert [beat.stat().st_size for beat in beats] == sizes
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_suite_leaves_no_child_process(tmp_path: Path, number: signal.Signals) -> None:
     check_that_signal_ends_children(SCRIPT, tmp_path, number)
+
+
+# A script that runs a program that needs some time to clean up after SIGTERM.
+CLEANING = """
+import sys
+sys.path.insert(0, "scripts")
+from kmtools.base.processes import raise_interrupt_on_signals, run_program
+
+clean = "trap 'sleep 1; touch cleaned; exit' TERM; touch begun; while sleep 0.1; do :; done"
+try:
+    with raise_interrupt_on_signals():
+        run_program(["sh", "-c", f"cd {sys.argv[1]}; {clean}"])
+except KeyboardInterrupt as interrupt:
+    sys.exit(128 + interrupt.args[0])
+"""
+
+
+def test_second_hangup_does_not_interrupt_the_clean_up(tmp_path: Path) -> None:
+    """A lost terminal sends SIGHUP itself, and by the shell."""
+    words = ["env", "--default-signal", sys.executable, "-c", CLEANING, str(tmp_path)]
+    process = subprocess.Popen(words, cwd=ROOT)
+    deadline = time.monotonic() + 20
+    while not (tmp_path / "begun").exists() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    while process.poll() is None and time.monotonic() < deadline:
+        process.send_signal(signal.SIGHUP)
+        time.sleep(0.1)
+    assert process.wait(1) == 128 + signal.SIGHUP
+    assert (tmp_path / "cleaned").exists()
+
+
+def test_hangup_is_ignored_under_nohup(monkeypatch: pytest.MonkeyPatch) -> None:
+    handlers: dict[int, object] = {signal.SIGHUP: signal.SIG_IGN}
+    monkeypatch.setattr(signal, "getsignal", handlers.get)
+    monkeypatch.setattr(signal, "signal", handlers.__setitem__)
+    with raise_interrupt_on_signals():
+        assert handlers[signal.SIGHUP] == signal.SIG_IGN
+        assert handlers[signal.SIGTERM] != signal.SIG_IGN
 
 
 @pytest.mark.many
@@ -261,7 +301,7 @@ except KeyboardInterrupt as interrupt:
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="a second test process needs two CPUs")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_second_process_leaves_no_child_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:

@@ -93,7 +93,10 @@ def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
 
 def _terminate_programs(number: int, _: object) -> NoReturn:
     """Send SIGTERM to every running program, whichever thread started it; raise
-    KeyboardInterrupt."""
+    KeyboardInterrupt. A lost terminal sends SIGHUP twice, itself and by the shell: the second
+    SIGHUP must not interrupt the clean-up after the first."""
+    if number == signal.SIGHUP:
+        signal.signal(signal.SIGHUP, lambda *_: None)
     for process in list(_running):
         _signal_session(process, signal.SIGTERM)
     raise KeyboardInterrupt(number)
@@ -101,9 +104,12 @@ def _terminate_programs(number: int, _: object) -> NoReturn:
 
 @contextmanager
 def raise_interrupt_on_signals() -> Iterator[None]:
-    """During the `with` block, turn SIGINT and SIGTERM into a KeyboardInterrupt that holds the
-    number of the signal."""
-    before = {n: signal.signal(n, _terminate_programs) for n in (signal.SIGINT, signal.SIGTERM)}
+    """During the `with` block, turn SIGINT, SIGTERM and SIGHUP into a KeyboardInterrupt that holds
+    the number of the signal. If the process ignores SIGHUP, as under nohup, it still does."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
+        numbers.append(signal.SIGHUP)
+    before = {number: signal.signal(number, _terminate_programs) for number in numbers}
     try:
         yield
     finally:

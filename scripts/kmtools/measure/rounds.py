@@ -48,12 +48,9 @@ def run_switch_command(state: str, command: str) -> None:
 @contextmanager
 def switch_off_at_end(command: str) -> Iterator[None]:
     """At the end of the `with` block, run the shell command that switches off, also after an error
-    or a signal. A further signal does not stop this command. SIGHUP is handled like SIGTERM, unless
-    the process ignores SIGHUP, as under nohup."""
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    before[signal.SIGHUP] = signal.getsignal(signal.SIGHUP)
-    if before[signal.SIGHUP] != signal.SIG_IGN:
-        signal.signal(signal.SIGHUP, before[signal.SIGTERM])
+    or a signal. A further signal does not stop this command."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in numbers}
     try:
         yield
     finally:
