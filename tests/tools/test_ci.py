@@ -61,6 +61,23 @@ def test_action_and_template_call_the_compare_script() -> None:
     assert {"default: comparison", "default: --fail-on costlier"} <= defaults
 
 
+@pytest.mark.parametrize("name", ["action.yml", "gitlab.yml"])
+@pytest.mark.parametrize(("code", "ended"), [(0, 0), (1, 1), (2, 0)])
+def test_missing_package_does_not_end_the_job_before_the_comparison(
+    tmp_path: Path, name: str, code: int, ended: int
+) -> None:
+    """A runner that is not root cannot install packages: scripts/setup exits with 2."""
+    found = re.findall(r"'(.*scripts/setup.*)'", (CI / name).read_text())
+    assert len(found) == 1
+    command = found[0].replace("${{ github.action_path }}/..", str(tmp_path))
+    setup = tmp_path / "scripts" / "setup"
+    setup.parent.mkdir()
+    setup.write_text(f"#!/bin/sh\nexit {code}\n")
+    setup.chmod(0o755)
+    env = {**os.environ, "KMARKERS": str(tmp_path)}
+    assert subprocess.run(["sh", "-e", "-c", command], env=env, check=False).returncode == ended
+
+
 def test_templates_run_every_part_of_the_test_script() -> None:
     usage = (CI / "test.sh").read_text()
     listed = re.search(r"^# usage: ci/test\.sh (\S+)", usage, re.M)
