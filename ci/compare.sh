@@ -4,7 +4,8 @@
 # also be called by hand.
 #
 # usage: ci/compare.sh RUN_A RUN_B [OUT [OPTION...]]
-#   OUT      output folder for comparison.md, .json, .xml (JUnit) and .html (default: comparison)
+#   OUT      output folder for comparison.md, .json, .xml (JUnit) and .html (default: comparison);
+#            older files of these names are removed first
 #   OPTION   option of kmarkers compare (default: --fail-on costlier)
 # Exit codes: 0 no row fails; 1 a row fails, or a run cannot be used; 2 an argument is wrong, or the
 # output folder cannot be made.
@@ -21,6 +22,10 @@ shift 2
 [ $# -eq 0 ] || shift
 [ $# -gt 0 ] || set -- --fail-on costlier
 mkdir -p "$out" || exit 2
+# If the comparison fails, an older one must not be taken for it.
+for ending in md json xml html; do
+	rm -f "$out/comparison.$ending" || exit 2
+done
 "$(dirname "$0")/../scripts/kmarkers" compare "$a" "$b" --markdown "$out/comparison.md" \
 	--json "$out/comparison.json" --junit "$out/comparison.xml" --html "$out/comparison.html" "$@"
 code=$?

@@ -47,6 +47,8 @@ def test_compare_script_fails_if_a_row_became_costlier(runs: list[Path], tmp_pat
     assert run_ci_compare_script(runs[0], runs[1], out).returncode == 1
     assert run_ci_compare_script(runs[0], runs[1], out, "--fail-on", "faster").returncode == 0
     assert run_ci_compare_script(runs[0], tmp_path / "none", out).returncode == 2
+    # No file of an older comparison is left.
+    assert not list(out.iterdir())
     assert (
         run_ci_compare_script(runs[0]).returncode == 2
         and run_ci_compare_script("--help").returncode == 0
@@ -76,6 +78,11 @@ def test_missing_package_does_not_end_the_job_before_the_comparison(
     setup.chmod(0o755)
     env = {**os.environ, "KMARKERS": str(tmp_path)}
     assert subprocess.run(["sh", "-e", "-c", command], env=env, check=False).returncode == ended
+
+
+def test_artifacts_of_the_template_are_in_the_output_folder() -> None:
+    artifacts = (CI / "gitlab.yml").read_text().partition("artifacts:")[2]
+    assert "[$OUT]" in artifacts and "junit: $OUT/comparison.xml" in artifacts
 
 
 def test_templates_run_every_part_of_the_test_script() -> None:
