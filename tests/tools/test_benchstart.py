@@ -84,7 +84,7 @@ def test_incomplete_setup_does_not_end_the_script(
     assert done.stdout == ("scripts/kmarkers bench --quick\n" if code == 7 else "")
 
 
-@pytest.mark.parametrize("odd", [*":%;'&#$()*?[]<>|`\"\\", "blank"])
+@pytest.mark.parametrize("odd", [*",:%;'&#$()*?[]<>|`\"\\", "blank"])
 def test_make_refuses_a_directory_with_special_characters(tmp_path: Path, odd: str) -> None:
     there = tmp_path / "two{}words".format(" " if odd == "blank" else odd)
     files = ["Makefile", "native/Makefile", "scripts/directory.mk"]
