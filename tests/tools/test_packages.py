@@ -66,6 +66,12 @@ def list_default_modules() -> list[str]:
     return found
 
 
+def test_rpm_packages_require_no_library_that_nothing_includes() -> None:
+    """The sources include headers of the C library alone, which gcc requires."""
+    spec = (ROOT / "packaging" / "kmarkers.spec").read_text(encoding="utf-8")
+    assert re.findall(r"^(?:Build)?Requires: .*-devel\b", spec, re.M) == []
+
+
 def test_changelog_command_and_modules_have_the_same_version() -> None:
     changelog = (ROOT / "debian" / "changelog").read_text(encoding="utf-8")
     newest = re.match(r"kmarkers \(([^)]+)\)", changelog)
