@@ -74,8 +74,9 @@ unload: ## unload the modules (YES=1: do not ask)
 bench-host: setup modules ## measure in the running kernel (YES=1: do not ask; RESUME=RUN)
 	@$(host) bench $(call option,RESUME,--resume)
 
+# make -n runs the second line, because of $(MAKE), and the first because of the +.
 native: ## build the program build/native/kmbench
-	@mkdir -p build/native
+	+@mkdir -p build/native
 	flock --no-fork build/native/.lock $(MAKE) -C native
 
 man: native ## write the man pages to build/man

@@ -137,6 +137,16 @@ def test_clean_keeps_files_that_were_not_built(tmp_path: Path) -> None:
     assert left == set(kept)
 
 
+def test_dry_run_of_native_works_in_a_new_checkout(tmp_path: Path) -> None:
+    copy_makefile(tmp_path)
+    (tmp_path / "native").mkdir()
+    (tmp_path / "native" / "Makefile").write_text("all:;compile\n")
+    words = ["make", "-n", "native"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "compile\n" in done.stdout
+
+
 INHERITED = {
     "KMARKERS": "/nowhere", "OUT": "/nowhere/out", "KBUILD_OUTPUT": "/nowhere/kbuild",
     "KBUILD_EXTRA_SYMBOLS": "/nowhere/symvers", "ARCH": "arm64", "PYTHONSAFEPATH": "1",
