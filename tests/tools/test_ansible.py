@@ -138,8 +138,10 @@ def test_unreachable_slow_and_faulty_machines_do_not_stop_other_machines(
     assert "refused: liar: Check every line of the samples: " in out
     assert "empty-loop.csv:9: unit is 'ns', not ticks or rounds" in out
     assert "refused: slow: Load modules, run benchmarks, unload: " in out
-    said = "refused: stranger: Check that the folder is missing, empty, or from an earlier try: "
-    assert said in " ".join(out.split())
+    said = (
+        "refused: stranger: Make the working folder, which must be new, empty, or from an earlier"
+    )
+    assert f"{said} try: " in " ".join(out.split())
     assert "       2  " in out and "all runs are in one group: " in out
     runs = [str(fleet.runs / name) for name in ("well-1", "well-2")]
     assert main(["compare", *runs, "--fail-on", "missing"]) == 0
@@ -150,3 +152,25 @@ def test_ansible_check_mode_changes_nothing(fleet: AnsibleFleet) -> None:
     done = fleet.run_playbook("--check")
     assert done.returncode == 0, done.stdout + done.stderr
     assert not fleet.runs.exists() and not list((fleet.path / "folders").iterdir())
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="giving folders to another user needs root")
+def test_folder_of_another_user_is_refused_and_its_files_are_not_executed(fleet: Fleet) -> None:
+    """Another user may have made the folder before, empty, with scripts, or as a link."""
+    target, executed = fleet.path / "target", fleet.path / "executed"
+    target.mkdir(mode=0o755)
+    for name in ("empty", "script", "link"):
+        fleet.add_machine(name)
+        if name == "link":
+            fleet.get_folder(name).symlink_to(target)
+            continue
+        fleet.get_folder(name).mkdir(mode=0o755)
+        os.chown(fleet.get_folder(name), 65534, 65534)
+    (fleet.get_folder("script") / "measure.sh").write_text(f"touch {executed}\n")
+    done = fleet.run_playbook()
+    assert done.returncode != 0, done.stdout
+    for name in fleet.hosts:
+        reason = (fleet.runs / name / "refused").read_text()
+        assert "is a link or belongs to another user; set kmarkers_folder to a new" in reason
+        assert fleet.get_folder(name).stat().st_mode & 0o777 == 0o755
+    assert not executed.exists() and not list(target.iterdir())
