@@ -66,6 +66,17 @@ class Terminal:
         assert self.status is not None
         return os.waitstatus_to_exitcode(self.status)
 
+    def hang_up(self) -> int:
+        """Remove the terminal, as a lost connection does; return the exit code of the program."""
+        os.close(self._fd)
+        self._fd = os.open(os.devnull, os.O_RDONLY)
+        end = time.monotonic() + SECONDS
+        while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+            assert time.monotonic() < end, "timeout"
+            time.sleep(0.05)
+        self.status = ended[1]
+        return os.waitstatus_to_exitcode(self.status)
+
     def close(self) -> None:
         """Kill the process group of the program, which may ignore SIGHUP."""
         if self.status is None:

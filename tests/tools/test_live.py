@@ -80,7 +80,8 @@ def make_environment(fake_kmbench_folder: Path, **more: str) -> dict[str, str]:
 
 
 def make_driver_command(processes: int = PROCESSES) -> list[str]:
-    return [sys.executable, "-c", DRIVER, str(processes)]
+    # Child processes inherit ignored signals, and pytest may have been started with nohup.
+    return ["/usr/bin/env", "--default-signal", sys.executable, "-c", DRIVER, str(processes)]
 
 
 def release_process(fake_kmbench_folder: Path) -> None:
@@ -155,15 +156,21 @@ def test_live_table_is_redrawn_after_a_resize(
     wait_for_patterns(terminal, "4 of 4 rows resolved; 3")
 
 
-@pytest.mark.parametrize("end", ["\x03", "SIGTERM"])
+@pytest.mark.parametrize("end", ["\x03", "SIGTERM", "SIGHUP"])
 def test_interrupted_live_table_restores_the_terminal(terminal: Terminal, end: str) -> None:
     terminal.read_until(lambda: "Rows appear when" in terminal.screen)
-    if end == "SIGTERM":
-        os.kill(terminal.pid, signal.SIGTERM)
+    if end.startswith("SIG"):
+        os.kill(terminal.pid, signal.Signals[end])
     else:
         terminal.type_keys(end)
     assert terminal.wait_for_exit() == 130
     assert (terminal.other, terminal.cursor, terminal.wraps) == (False, True, True)
+
+
+def test_lost_terminal_ends_the_measurement(terminal: Terminal) -> None:
+    """Leaving the alternate screen cannot be written."""
+    terminal.read_until(lambda: "Rows come when" in terminal.screen)
+    assert terminal.hang_up() == 130
 
 
 def test_live_table_restores_the_terminal_on_sigtstp(terminal: Terminal) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -91,12 +92,27 @@ def _signal_session(process: subprocess.Popen[bytes], number: int) -> None:
         os.killpg(process.pid, number)
 
 
+def _discard_output_to_lost_terminal() -> None:
+    """Discard further output of this process to a terminal that no longer exists. Otherwise the
+    first line that is printed would raise an error, which replaces the KeyboardInterrupt."""
+    for descriptor in (1, 2):
+        try:
+            os.get_terminal_size(descriptor)
+        except OSError as error:
+            # For a file or a pipe, the error is ENOTTY.
+            if error.errno == errno.EIO:
+                nothing = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nothing, descriptor)
+                os.close(nothing)
+
+
 def _terminate_programs(number: int, _: object) -> NoReturn:
     """Send SIGTERM to every running program, whichever thread started it; raise
     KeyboardInterrupt. A lost terminal sends SIGHUP twice, itself and by the shell: the second
     SIGHUP must not interrupt the clean-up after the first."""
     if number == signal.SIGHUP:
         signal.signal(signal.SIGHUP, lambda *_: None)
+        _discard_output_to_lost_terminal()
     for process in list(_running):
         _signal_session(process, signal.SIGTERM)
     raise KeyboardInterrupt(number)
