@@ -65,6 +65,27 @@ def test_interrupted_suite_leaves_no_child_process(tmp_path: Path, number: signa
     check_that_signal_ends_children(SCRIPT, tmp_path, number)
 
 
+# A script that gets text from a shell, which writes until it is killed.
+FETCHING = """
+import sys
+sys.path.insert(0, "scripts")
+from kmtools.base.processes import raise_interrupt_on_signals
+from kmtools.measure.fetch import run_shell_script
+
+beat = f"while sleep 0.1; do echo | tee -a {sys.argv[1]}/beats.1 >>{sys.argv[1]}/beats.2; done"
+try:
+    with raise_interrupt_on_signals():
+        run_shell_script(["sh"], beat.encode())
+except KeyboardInterrupt as interrupt:
+    sys.exit(128 + interrupt.args[0])
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_collecting_leaves_no_shell(tmp_path: Path, number: signal.Signals) -> None:
+    check_that_signal_ends_children(FETCHING, tmp_path, number)
+
+
 # A script that runs a program that needs some time to clean up after SIGTERM.
 CLEANING = """
 import sys

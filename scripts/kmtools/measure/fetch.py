@@ -151,13 +151,17 @@ def run_shell_script(command: Sequence[str], text: bytes) -> tuple[int, bytes, l
         ) as running,
     ):
         assert running.stdin is not None and running.stdout is not None
-        with contextlib.suppress(BrokenPipeError):
-            running.stdin.write(text)
-            running.stdin.close()
-        content = running.stdout.read(MOST_BYTES + 1)
-        if len(content) > MOST_BYTES:
-            running.kill()
-        code = running.wait()
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                running.stdin.write(text)
+                running.stdin.close()
+            content = running.stdout.read(MOST_BYTES + 1)
+            if len(content) > MOST_BYTES:
+                running.kill()
+            code = running.wait()
+        finally:
+            # After a signal to this process alone, the shell still runs.
+            running.terminate()
         errors.seek(0)
         return code, content, errors.read().decode(errors="replace").strip().splitlines()
 
