@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -18,6 +19,7 @@ import matplotlib
 import pages
 import pytest
 from kmtools.base.paths import ROOT
+from kmtools.base.processes import raise_interrupt_on_signals
 from kmtools.cli import main
 from kmtools.report.figures import library, svgfile, workers
 
@@ -102,6 +104,15 @@ def test_figures_without_worker_processes_are_the_same(
     assert main(["report", str(tmp_path / "copy")]) == 0
     page = (tmp_path / "copy" / "report.html").read_text()
     assert page == (run / "report.html").read_text() and "\0" not in page
+
+
+def test_workers_leave_signals_of_the_terminal_to_the_main_process() -> None:
+    """A terminal sends SIGINT and SIGHUP to all of them."""
+    if len(os.sched_getaffinity(0)) == 1:
+        pytest.skip("workers need two CPUs")
+    with raise_interrupt_on_signals(), workers.start_workers() as several:
+        for number in (signal.SIGINT, signal.SIGHUP):
+            assert several.start_drawing(signal.getsignal, number).result() == signal.SIG_IGN
 
 
 def test_figures_of_each_format_are_reproducible(run: Path, tmp_path: Path) -> None:

@@ -24,9 +24,10 @@ MOST_WORKERS = 4
 TOKEN, TOKENS = "\x00{}\x00", re.compile("\x00([0-9]+)\x00")
 
 
-def _ignore_interrupt() -> None:
-    """Ignore SIGINT in a worker; the parent process handles it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _ignore_signals_of_terminal() -> None:
+    """Ignore SIGINT and SIGHUP in a worker; the parent process handles them."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
 
 
 class Workers:
@@ -66,7 +67,9 @@ def start_workers() -> Iterator[Workers]:
     if count == 1:
         yield Workers(None)
         return
-    pool = ProcessPoolExecutor(count, multiprocessing.get_context("fork"), _ignore_interrupt)
+    pool = ProcessPoolExecutor(
+        count, multiprocessing.get_context("fork"), _ignore_signals_of_terminal
+    )
     try:
         yield Workers(pool)
     finally:
