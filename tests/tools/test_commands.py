@@ -788,6 +788,29 @@ def test_collect_keeps_fetched_samples_only_if_all_checks_pass(
     assert kept == {"vm": "a.tar", "metal": "debugfs"}
 
 
+def test_interrupted_copy_of_samples_leaves_the_earlier_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, source = tmp_path / "raw" / "vm", tmp_path / "source"
+    for folder in (kept, source):
+        folder.mkdir(parents=True)
+        (folder / "env").write_text(folder.name)
+
+    def copy_and_interrupt(_: object, copy: Path) -> None:
+        copy.mkdir()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shutil.copytree", copy_and_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            run.replace_folder(kept, source)
+    assert [path.name for path in kept.parent.iterdir()] == ["vm"]
+    assert (kept / "env").read_text() == "vm"
+    run.replace_folder(kept, source)
+    assert (kept / "env").read_text() == "source"
+    assert [path.name for path in kept.parent.iterdir()] == ["vm"]
+
+
 def test_module_files_are_recognised_by_their_suffix(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
 

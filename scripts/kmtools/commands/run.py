@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from kmtools.base.errors import BAD, DONE, UNABLE, FailedError, UnableError, explain_error
-from kmtools.base.files import hold_lock
+from kmtools.base.files import hold_lock, sync_and_rename_directory
 from kmtools.base.paths import ROOT
 from kmtools.base.screen import show_text_in_pager
 from kmtools.commands import Run
@@ -91,8 +91,20 @@ def run_collect(args: Namespace) -> None:
         for index, (tier, folder) in enumerate(raw[len(args.raw) :], len(args.raw)):
             earlier = sum(tier == other for other, _ in raw[:index])
             kept = args.run / "raw" / (f"{tier}-{earlier + 1}" if earlier else tier)
-            shutil.rmtree(kept, ignore_errors=True)
-            shutil.copytree(folder, kept)
+            replace_folder(kept, folder)
+
+
+def replace_folder(path: Path, source: Path) -> None:
+    """Replace the folder `path` by a copy of `source`. If that fails or is interrupted, `path` is
+    unchanged, or missing, but never incomplete."""
+    copy = path.with_name(f"{path.name}.partial")
+    shutil.rmtree(copy, ignore_errors=True)
+    try:
+        shutil.copytree(source, copy)
+        shutil.rmtree(path, ignore_errors=True)
+        sync_and_rename_directory(copy, path)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
 
 
 def store_estimates_with_numpy(run: Path) -> None:
