@@ -155,7 +155,7 @@ def test_ansible_check_mode_changes_nothing(fleet: AnsibleFleet) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving folders to another user needs root")
-def test_folder_of_another_user_is_refused_and_its_files_are_not_executed(fleet: Fleet) -> None:
+def test_folder_of_another_user_is_refused_and_its_files_are_not_executed(fleet: AnsibleFleet) -> None:
     """Another user may have made the folder before, empty, with scripts, or as a link."""
     target, executed = fleet.path / "target", fleet.path / "executed"
     target.mkdir(mode=0o755)
