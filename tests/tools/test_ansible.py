@@ -155,22 +155,22 @@ def test_ansible_check_mode_changes_nothing(fleet: AnsibleFleet) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="giving folders to another user needs root")
-def test_folder_of_another_user_is_refused_and_its_files_are_not_executed(fleet: AnsibleFleet) -> None:
+def test_folder_of_another_user_is_refused_and_no_file_in_it_is_run(fleet: AnsibleFleet) -> None:
     """Another user may have made the folder before, empty, with scripts, or as a link."""
     target, executed = fleet.path / "target", fleet.path / "executed"
     target.mkdir(mode=0o755)
     for name in ("empty", "script", "link"):
         fleet.add_machine(name)
         if name == "link":
-            fleet.get_folder(name).symlink_to(target)
+            fleet.get_machine_directory(name).symlink_to(target)
             continue
-        fleet.get_folder(name).mkdir(mode=0o755)
-        os.chown(fleet.get_folder(name), 65534, 65534)
-    (fleet.get_folder("script") / "measure.sh").write_text(f"touch {executed}\n")
+        fleet.get_machine_directory(name).mkdir(mode=0o755)
+        os.chown(fleet.get_machine_directory(name), 65534, 65534)
+    (fleet.get_machine_directory("script") / "measure.sh").write_text(f"touch {executed}\n")
     done = fleet.run_playbook()
     assert done.returncode != 0, done.stdout
     for name in fleet.hosts:
         reason = (fleet.runs / name / "refused").read_text()
         assert "is a link or belongs to another user; set kmarkers_folder to a new" in reason
-        assert fleet.get_folder(name).stat().st_mode & 0o777 == 0o755
+        assert fleet.get_machine_directory(name).stat().st_mode & 0o777 == 0o755
     assert not executed.exists() and not list(target.iterdir())
