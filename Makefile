@@ -15,7 +15,7 @@ name = $(if $(value K),$(1) $(call quoted,$(value K)))
 KDIR ?= /lib/modules/$(shell uname -r)/build
 kmarkers := scripts/kmarkers
 # Ignore variables that a user may have exported for other source trees.
-unexport KMARKERS KBUILD_OUTPUT KBUILD_EXTMOD KBUILD_EXTRA_SYMBOLS ARCH CROSS_COMPILE
+unexport KMARKERS KBUILD_OUTPUT KBUILD_EXTMOD KBUILD_EXTRA_SYMBOLS ARCH CROSS_COMPILE CDPATH
 export PATH := $(CURDIR)/build/venv/bin:$(PATH)
 # Variables of "make install", from make's command line or the environment.
 export DESTDIR PREFIX LIBDIR ZSHDIR KDIR

@@ -12,7 +12,8 @@
 case ${1-} in
 -h | --help) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" && exit ;;
 esac
-cd "$(dirname "$0")/.." || exit 2
+unset CDPATH
+cd -P -- "$(dirname -- "$0")/.." || exit 2
 PATH=$PWD/build/venv/bin:$PATH
 
 # print_kernel_name [NAME]: print NAME, or by default the name of the first kernel in kernels.txt

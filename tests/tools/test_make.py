@@ -150,6 +150,7 @@ def test_dry_run_of_native_works_in_a_new_checkout(tmp_path: Path) -> None:
 INHERITED = {
     "KMARKERS": "/nowhere", "OUT": "/nowhere/out", "KBUILD_OUTPUT": "/nowhere/kbuild",
     "KBUILD_EXTRA_SYMBOLS": "/nowhere/symvers", "ARCH": "arm64", "PYTHONSAFEPATH": "1",
+    "CDPATH": "/nowhere",
 }  # fmt: skip
 
 

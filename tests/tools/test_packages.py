@@ -26,6 +26,13 @@ PAGES = pytest.mark.skipif(
     reason="man pages need help2man and pandoc: run scripts/setup --packages",
 )
 
+# The shell scripts that users start, whose first step is to change to the directory of the tree.
+STARTED_SCRIPTS = [
+    *(f"scripts/{name}" for name in ("bench", "host", "install", "man", "package", "setup")),
+    "ci/test.sh",
+    ".ci/run",
+]
+
 
 def run_in_tree(*words: object, **variables: object) -> subprocess.CompletedProcess[str]:
     """Run a command in the source tree with additional environment variables."""
@@ -126,6 +133,31 @@ def test_archive_outside_a_git_checkout_is_refused(tmp_path: Path) -> None:
         done.stderr
         == f"package: {tmp_path} is no git checkout; the archive is made from a commit\n"
     )
+
+
+def test_checkout_behind_a_symbolic_link_is_archived(tmp_path: Path) -> None:
+    make_small_repository(tmp_path / "tree")
+    (tmp_path / "link").symlink_to("tree")
+    script = 'cd "$1" && exec scripts/package dist'
+    archive = Path(run_successfully("sh", "-c", script, "sh", tmp_path / "link").strip())
+    assert archive.parent == tmp_path / "tree" / "build"
+    assert archive.is_file()
+
+
+@pytest.mark.parametrize("name", STARTED_SCRIPTS)
+def test_script_works_in_its_own_tree(tmp_path: Path, name: str) -> None:
+    """A script changes to the physical path of its tree, whatever CDPATH is."""
+    for tree in (tmp_path / "tree", tmp_path / "other"):
+        (tree / name).parent.mkdir(parents=True)
+    head, changed, rest = (ROOT / name).read_text(encoding="utf-8").partition("\ncd ")
+    assert changed
+    path = tmp_path / "tree" / name
+    path.write_text(f'{head}{changed}{rest.splitlines()[0]}\necho "$PWD"\n')
+    path.chmod(0o755)
+    (tmp_path / "link").symlink_to("tree")
+    script = 'cd "$1" && export CDPATH="$2" && exec "$3"'
+    words = ("sh", "-c", script, "sh", tmp_path / "link", tmp_path / "other", name)
+    assert run_successfully(*words) == f"{tmp_path / 'tree'}\n"
 
 
 def test_every_file_has_a_licence_according_to_reuse() -> None:
