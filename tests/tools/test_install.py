@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Tests of scripts/install with built files that are empty, in a copy of the files that it reads.
+test_packages.py tests it with programs that were built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from kmtools.base.paths import ROOT
+
+RELEASE, VERSION = "6.1.0-57-amd64", "6.1.192"
+MODULES = ("patcher/kmarkers_patcher", "markers/kmarkers_markers")
+
+
+class Tree:
+    """A source tree with scripts/install, modules that were built, and headers of a kernel."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.root, self.kdir = path / "tree", path / "root", path / "headers"
+        for name in ("scripts/install", "include/kmarkers/version.h"):
+            (self.path / name).parent.mkdir(parents=True)
+            shutil.copy(ROOT / name, self.path / name)
+        (self.path / "Kbuild").write_text("obj-m += patcher/ markers/\n")
+        (self.path / "Module.symvers").touch()
+        self.set_release(RELEASE)
+        for module in MODULES:
+            (self.path / module).parent.mkdir()
+            (self.path / f"{module}.ko").touch()
+
+    def set_release(self, release: str) -> None:
+        """Write headers of a kernel release. As in Debian's headers of Linux 6.1, the target
+        kernelrelease prints only the version."""
+        for name, text in (
+            ("include/generated/utsrelease.h", f'#define UTS_RELEASE "{release}"\n'),
+            ("Makefile", f"kernelrelease:\n\t@echo {VERSION}\n"),
+        ):
+            (self.kdir / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.kdir / name).write_text(text)
+
+    def install(self, *words: str, **variables: object) -> subprocess.CompletedProcess[str]:
+        """Run scripts/install in the tree, with the root directory and headers of this object."""
+        own = {"DESTDIR": self.root, "KDIR": self.kdir, **variables}
+        return subprocess.run(
+            ["scripts/install", *words],
+            cwd=self.path,
+            env={**os.environ, **{name: str(value) for name, value in own.items()}},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def list_files(self) -> set[str]:
+        """Return the paths of the files below the root directory."""
+        paths = [path for path in self.root.rglob("*") if not path.is_dir()]
+        return {str(path.relative_to(self.root)) for path in paths}
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    """Return a source tree with built modules."""
+    return Tree(tmp_path)
+
+
+def list_module_files(release: str) -> set[str]:
+    """Return the files that are installed with the modules for a kernel release."""
+    folder = f"lib/modules/{release}/updates/kmarkers"
+    files = {f"{folder}/{Path(module).name}.ko" for module in MODULES}
+    return {*files, f"usr/local/lib/kmarkers/{release}/Module.symvers"}
+
+
+def test_modules_are_installed_for_the_release_of_the_headers(tree: Tree) -> None:
+    done = tree.install("modules")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tree.list_files() == list_module_files(RELEASE)
+
+
+@pytest.mark.parametrize("text", [None, "#define OTHER 1\n"])
+def test_headers_without_a_release_are_refused(tree: Tree, text: str | None) -> None:
+    header = tree.kdir / "include/generated/utsrelease.h"
+    header.unlink()
+    if text:
+        header.write_text(text)
+    done = tree.install("modules")
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"install: '{header}' has no kernel release; set KDIR to ")
+    assert not tree.root.exists()
