@@ -29,7 +29,12 @@ class Tree:
         self.set_release(RELEASE)
         for module in MODULES:
             (self.path / module).parent.mkdir()
-            (self.path / f"{module}.ko").touch()
+            self.write_module(module, RELEASE)
+
+    def write_module(self, module: str, release: str) -> None:
+        """Write the file of a module that was built for a kernel release."""
+        text = f"\xff\n\0version=1\0vermagic={release} SMP preempt \0\n\0name=x\0"
+        (self.path / f"{module}.ko").write_text(text, encoding="latin-1")
 
     def set_release(self, release: str) -> None:
         """Write headers of a kernel release. As in Debian's headers of Linux 6.1, the target
@@ -87,4 +92,22 @@ def test_headers_without_a_release_are_refused(tree: Tree, text: str | None) -> 
     done = tree.install("modules")
     assert done.returncode == 2
     assert done.stderr.startswith(f"install: '{header}' has no kernel release; set KDIR to ")
+    assert not tree.root.exists()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_modules_for_another_kernel_are_refused(tree: Tree, module: str) -> None:
+    tree.write_module(module, "6.1.0-57-rt-amd64")
+    done = tree.install("modules")
+    assert (done.returncode, done.stdout) == (2, "")
+    why = f"{module}.ko was built for kernel '6.1.0-57-rt-amd64', not for {RELEASE}"
+    assert done.stderr == f"install: {why}; run make modules with the same KDIR\n"
+    assert not tree.root.exists()
+
+
+def test_missing_symbol_versions_are_named(tree: Tree) -> None:
+    (tree.path / "Module.symvers").unlink()
+    done = tree.install("modules")
+    assert done.returncode == 2
+    assert done.stderr == "install: Module.symvers is missing; run make modules\n"
     assert not tree.root.exists()
