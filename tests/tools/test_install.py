@@ -111,3 +111,36 @@ def test_missing_symbol_versions_are_named(tree: Tree) -> None:
     assert done.returncode == 2
     assert done.stderr == "install: Module.symvers is missing; run make modules\n"
     assert not tree.root.exists()
+
+
+def test_uninstall_removes_modules_of_all_kernels(tree: Tree) -> None:
+    tree.install("modules")
+    tree.set_release("7.2.12")
+    for module in MODULES:
+        tree.write_module(module, "7.2.12")
+    tree.install("modules")
+    assert tree.list_files() == list_module_files(RELEASE) | list_module_files("7.2.12")
+    other = "lib/modules/7.2.12/updates/dkms/kmarkers_patcher.ko"
+    (tree.root / other).parent.mkdir()
+    (tree.root / other).touch()
+    done = tree.install("--remove", "modules", KDIR="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tree.list_files() == {other}
+    assert not list(tree.root.rglob("kmarkers"))
+
+
+def test_uninstall_needs_no_built_files(tree: Tree) -> None:
+    for name in ("include", "native/include", "packaging", "scripts"):
+        shutil.copytree(ROOT / name, tree.path / name, dirs_exist_ok=True)
+    for name in ("kmarkers.mk", "entry.mk"):
+        shutil.copy(ROOT / name, tree.path / name)
+    pages = {f"man{page[-1]}/{page}" for page in ("kmarkers.1", "kmbench.1", "kmarkers-event.9")}
+    names = {"bin/kmbench", "lib/libkmbench.a", *(f"share/man/{page}" for page in pages)}
+    kept = {"share/man/man1/other.1", "share/man/man9/kmarkersother.9"}
+    for name in names | kept:
+        path = tree.root / "usr/local" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    done = tree.install("--remove", KDIR="/nowhere")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert tree.list_files() == {f"usr/local/{name}" for name in kept}
