@@ -36,6 +36,14 @@ class Tree:
         text = f"\xff\n\0version=1\0vermagic={release} SMP preempt \0\n\0name=x\0"
         (self.path / f"{module}.ko").write_text(text, encoding="latin-1")
 
+    def copy_sources(self) -> None:
+        """Copy the sources of the parts command and dev from this tree."""
+        for name in ("include", "native/include", "packaging", "scripts"):
+            shutil.copytree(ROOT / name, self.path / name, dirs_exist_ok=True)
+        for name in ("kmarkers.mk", "entry.mk", "results/published.csv"):
+            (self.path / name).parent.mkdir(exist_ok=True)
+            shutil.copy(ROOT / name, self.path / name)
+
     def set_release(self, release: str) -> None:
         """Write headers of a kernel release. As in Debian's headers of Linux 6.1, the target
         kernelrelease prints only the version."""
@@ -130,10 +138,7 @@ def test_uninstall_removes_modules_of_all_kernels(tree: Tree) -> None:
 
 
 def test_uninstall_without_built_files_leaves_none_of_its_own(tree: Tree) -> None:
-    for name in ("include", "native/include", "packaging", "scripts"):
-        shutil.copytree(ROOT / name, tree.path / name, dirs_exist_ok=True)
-    for name in ("kmarkers.mk", "entry.mk"):
-        shutil.copy(ROOT / name, tree.path / name)
+    tree.copy_sources()
     pages = {f"man{page[-1]}/{page}" for page in ("kmarkers.1", "kmbench.1", "kmarkers-event.9")}
     cached = "share/kmarkers/scripts/kmtools/base/__pycache__/paths.cpython-311.pyc"
     names = {"bin/kmbench", "lib/libkmbench.a", cached, *(f"share/man/{page}" for page in pages)}
@@ -146,3 +151,19 @@ def test_uninstall_without_built_files_leaves_none_of_its_own(tree: Tree) -> Non
     assert (done.returncode, done.stderr) == (0, "")
     assert tree.list_files() == {f"usr/local/{name}" for name in kept}
     assert not list(tree.root.rglob("kmarkers"))
+
+
+def test_all_users_may_read_what_is_installed(tree: Tree) -> None:
+    tree.copy_sources()
+    for name in ("native/kmbench", "man/kmarkers.1"):
+        (tree.path / "build" / name).parent.mkdir(parents=True)
+        (tree.path / "build" / name).touch(0o755)
+    before = os.umask(0o077)
+    try:
+        done = tree.install("command", "modules")
+    finally:
+        os.umask(before)
+    assert (done.returncode, done.stderr) == (0, "")
+    paths = [path for path in tree.root.rglob("*") if not path.is_symlink()]
+    assert [path for path in paths if path.stat().st_mode & 0o044 != 0o044] == []
+    assert [path for path in paths if path.is_dir() and path.stat().st_mode & 0o011 != 0o011] == []
