@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -133,6 +134,47 @@ def test_archive_outside_a_git_checkout_is_refused(tmp_path: Path) -> None:
         done.stderr
         == f"package: {tmp_path} is no git checkout; the archive is made from a commit\n"
     )
+
+
+DEBIAN = pytest.mark.skipif(
+    not shutil.which("dpkg-source"), reason="dpkg-dev is missing: run scripts/setup --packages"
+)
+
+
+@DEBIAN
+def test_clean_of_the_debian_package_keeps_tools_and_kernels(tmp_path: Path) -> None:
+    made = ("native/kmbench", "man/kmarkers.1", "handbook/index.md", "html/index.html")
+    kept = {"lab/kernels/6.1", "venv/bin/python", "lint/bin/ruff", "deb/kmarkers.deb"}
+    for name in {*made, *kept}:
+        (tmp_path / "build" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "build" / name).touch()
+    rules = ROOT / "debian" / "rules"
+    run_successfully("make", "-C", tmp_path, "-f", rules, "override_dh_auto_clean")
+    assert list_files_below(tmp_path / "build") == kept
+
+
+@DEBIAN
+def test_debian_source_package_has_the_tracked_files(tmp_path: Path) -> None:
+    """The source package leaves out what git ignores, and files of git itself."""
+    if not (ROOT / ".git").exists():
+        pytest.skip("not a git checkout")
+    tree = tmp_path / "tree"
+    tracked = run_successfully("git", "-c", f"safe.directory={ROOT}", "ls-files").splitlines()
+    ignored = [
+        line.replace("*", "one").strip("/") + ("/one" if line.endswith("/") else "")
+        for line in (ROOT / ".gitignore").read_text().splitlines()
+        if not line.startswith(("#", "!", "/results/metal/"))
+    ]
+    modules = (f"patcher/{name}" for name in ignored if "/" not in name)
+    for name in (*tracked, *ignored, *modules):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).touch()
+    shutil.copytree(ROOT / "debian", tree / "debian", dirs_exist_ok=True)
+    run_successfully("env", "-C", tmp_path, "dpkg-source", "-Zgzip", "-b", "tree")
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        held = {member.name.partition("/")[2] for member in tar if not member.isdir()}
+    assert held == {name for name in tracked if not Path(name).name.startswith(".git")}
 
 
 def test_checkout_behind_a_symbolic_link_is_archived(tmp_path: Path) -> None:
