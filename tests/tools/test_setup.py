@@ -162,6 +162,42 @@ def test_an_incomplete_environment_is_rebuilt(checkout: Checkout) -> None:
     assert found.returncode == 0
 
 
+def test_environment_of_a_moved_checkout_is_rebuilt(checkout: Checkout) -> None:
+    assert checkout.run_setup("--bench")[0] == 0
+    checkout.dir = checkout.dir.rename(checkout.dir.with_name("moved"))
+    assert checkout.run_setup("--bench") == (0, "setup: ready\n")
+    activate = checkout.dir / "build/venv/bin/activate"
+    assert str(checkout.dir / "build/venv") in activate.read_text()
+    # An environment of which a removal was interrupted is rebuilt, too.
+    (checkout.dir / "build/venv/pyvenv.cfg").unlink()
+    assert checkout.run_setup("--bench") == (0, "setup: ready\n")
+    assert (checkout.dir / "build/venv/pyvenv.cfg").exists()
+
+
+@pytest.mark.long
+def test_linters_are_reinstalled_for_another_path_or_python(checkout: Checkout) -> None:
+    pytest.importorskip("ensurepip", reason="needs python3-venv")
+    (checkout.dir / "requirements.txt").write_text("# nothing\n")
+    installing = "setup: installing linters into build/lint\n"
+    assert installing in checkout.run_setup("--lint")[1]
+    assert checkout.run_setup("--lint") == (0, "setup: ready\n")
+    checkout.dir = checkout.dir.rename(checkout.dir.with_name("moved"))
+    assert checkout.run_setup("--lint") == (0, f"{installing}setup: ready\n")
+    assert checkout.run_setup("--lint") == (0, "setup: ready\n")
+    # The linters of another checkout are used through a link if they fit, and are never changed.
+    lint, other = checkout.dir / "build/lint", checkout.dir.with_name("lint")
+    lint.rename(other)
+    lint.symlink_to(other)
+    marker = other / ".requirements"
+    marker.write_text(marker.read_text().replace(str(lint), str(other)))
+    assert checkout.run_setup("--lint") == (0, "setup: ready\n")
+    script = checkout.dir / "scripts/setup"
+    script.write_text(script.read_text().replace("*sys.version_info[:2]", "2, 7"))
+    assert checkout.run_setup("--lint") == (0, f"{installing}setup: ready\n")
+    assert checkout.run_setup("--lint") == (0, "setup: ready\n")
+    assert (other / "bin/python").exists() and not lint.is_symlink()
+
+
 def test_an_interrupted_dpkg_is_completed(checkout: Checkout) -> None:
     said = "E: dpkg was interrupted, you must manually run 'dpkg --configure -a'"
     (checkout.state / "install.fail").write_text(f"{said}\n")
