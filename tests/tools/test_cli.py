@@ -275,3 +275,20 @@ def test_help_takes_little_cpu_time() -> None:
     assert printed <= 7 * alone, (
         f"kmarkers --help: {printed:.3f} s of CPU time; Python alone: {alone:.3f} s"
     )
+
+
+def test_command_starts_with_the_rest_of_an_environment(tmp_path: Path) -> None:
+    """After an interrupted removal of build/venv, its Python without pyvenv.cfg is not restarted
+    again and again."""
+    for name in ("scripts/kmtools", "build/venv/bin"):
+        (tmp_path / name).mkdir(parents=True)
+    command = shutil.copy(ROOT / "scripts" / "kmarkers", tmp_path / "scripts")
+    show = "import sys\ndef main():\n    print(sys.executable)\n"
+    (tmp_path / "scripts/kmtools/cli.py").write_text(show)
+    python = Path(sys.base_prefix) / "bin" / "python3"
+    (tmp_path / "build/venv/bin/python").symlink_to(python)
+    done = subprocess.run(
+        [python, command], capture_output=True, text=True, timeout=20, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"{tmp_path / 'build/venv/bin/python'}\n"
