@@ -80,7 +80,6 @@ native: ## build the program build/native/kmbench
 	flock --no-fork build/native/.lock $(MAKE) -C native
 
 man: native ## write the man pages to build/man
-	@scripts/setup --packages
 	@scripts/man
 
 html: ## write the handbook to build/html
