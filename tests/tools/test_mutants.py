@@ -70,6 +70,34 @@ def test_kernel_results_named_by_mutants_exist() -> None:
     assert not unknown
 
 
+def is_test_defined(environment: Environment, test: str) -> bool:
+    """Return True if a test with the name `test` exists: a test of the tools, a C test case, or a
+    result of the job that runs mutants of modules."""
+    if environment is Environment.TOOLS:
+        file, _, function = test.partition("::")
+        path = ROOT / "tests" / "tools" / file
+        name = function.partition("[")[0]
+        return path.is_file() and f"def {name}(" in path.read_text(encoding="utf-8")
+    folders = [ROOT / "tests" / name for name in ("common", "native", "kernel")]
+    paths = [path for one in folders for path in one.rglob("*.c")]
+    paths.append(ROOT / "tests" / "vm" / "jobs" / "mutant.sh")
+    sources = (path.read_text(encoding="utf-8") for path in paths)
+    return any(f'"{test}"' in source for source in sources)
+
+
+def test_tests_named_by_mutants_exist() -> None:
+    """A test that was renamed is renamed in the tables of mutants, too."""
+    named = {
+        (mutant.environment, test)
+        for mutant in ALL_MUTANTS
+        if not mutant.suites
+        for name in mutant.tests
+        for test in re.split(r"[,;]\s*", name)
+    }
+    assert len(named) > 250
+    assert not sorted(test for kind, test in named if not is_test_defined(kind, test))
+
+
 def test_names_of_mutants_are_unique() -> None:
     """No two mutants have the same name."""
     names = [mutant.name for mutant in ALL_MUTANTS]
