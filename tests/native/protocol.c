@@ -352,7 +352,7 @@ static noinline void hit_site_beside_kprobe(void)
 	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , beside);
 }
 
-static noinline void hit_site_apart(void)
+static noinline void hit_site_in_own_function(void)
 {
 	SDT_PROBE_FLAVOUR(breakpoint, protocol, , , apart);
 }
@@ -371,7 +371,7 @@ static unsigned int count_rounds_of_promotion(unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		hit_site_beside_kprobe();
 		site_beside = (const u8 *)trapped_at;
-		hit_site_apart();
+		hit_site_in_own_function();
 		site_apart = (const u8 *)trapped_at;
 	}
 	patcher_read_stats(&before);

@@ -331,7 +331,7 @@ def make_round_count_point(tier: str, kernel: str, rounds: float) -> SwitchPoint
 
 
 def test_broken_limits_are_named_for_each_tier_and_kernel() -> None:
-    """Each limit applies to one tier. A batch may take three rounds."""
+    """Each limit applies to one tier. The limit of a batch is three rounds."""
     measured = (
         ("vm", "6.1", 3.0),
         ("vm", "5.10", 4.0),

@@ -29,7 +29,7 @@ def add_lab_fetch_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--update",
         action="store_true",
-        help="replace unpacked kernels by newer versions of the mirror",
+        help="replace unpacked kernels by newer versions, if the mirror has any",
     )
     return lambda args: kernels.fetch_kernels(args.names, args.update)
 
@@ -78,7 +78,7 @@ def add_lab_add_command(parser: ArgumentParser) -> Run:
     parser.add_argument(
         "--headers",
         default=[],
-        help="packages or directory with the headers (default: as for --image)",
+        help="packages or directory with the headers (default: those of --image)",
         **kind,
     )
     suite = catalogue.load_kernel_entries()[0].suite

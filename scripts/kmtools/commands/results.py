@@ -66,8 +66,8 @@ def add_rates_command(parser: ArgumentParser) -> Run:
         "--figure",
         type=Path,
         metavar="FILE",
-        help="also write a figure of the CPU share over the event rate to this file, whose suffix "
-        "is .svg, .png or .pdf",
+        help="also plot the CPU share against the event rate, and write the figure to this file, "
+        "whose suffix is .svg, .png or .pdf",
     )
 
     def run_rates(args: Namespace) -> None:

@@ -230,7 +230,7 @@ def add_bench_command(parser: ArgumentParser) -> Run:
         "--blocks",
         type=choice.parse_blocks,
         help="number of blocks of each benchmark in each process, boot or module load (default: "
-        "depends on the environment of measurement, or tier); in a block each variant is measured "
+        "depends on the tier, the environment of measurement); in a block each variant is measured "
         "once at each loop count",
     )
     parser.add_argument(

@@ -130,8 +130,8 @@ def make_newest_kernel(entry: Entry, unpacked: Kernel | None) -> Kernel:
 
 
 def _unpack_source(tree: Path) -> None:
-    """Unpack the archive of the kernel source in the directory usr/src of `tree` to usr/src/linux,
-    and remove the archive."""
+    """Unpack the kernel source to `tree`/usr/src/linux, from the archive in `tree`/usr/src, and
+    remove this archive."""
     (archive,) = (tree / "usr/src").glob("linux-source-*.tar.xz")
     print_step(f"unpacking {archive.name}")
     target = tree / "usr/src/linux"

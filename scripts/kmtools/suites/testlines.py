@@ -207,7 +207,7 @@ def run_tests_without_mutants(
 
 
 def find_passing_tests(tree: Path, words: Sequence[object], log: Path) -> TestTimes:
-    """Return the results that run_tests_without_mutants() stored next to the same log; if there are
+    """Return the results that run_tests_without_mutants() stored next to `log`; if it has stored
     none, run the tests."""
     if not log.with_suffix(".json").exists():
         return run_tests_without_mutants(tree, words, log)
