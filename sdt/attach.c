@@ -146,7 +146,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		report_unarmable_notes(table, pattern, &matches);
 	if (matches.unarmable > MAX_REPORTED)
-		pr_info("SDT probes: %u more sites of the flavour 'note' cannot be armed: the debugfs file sdt/notes gives the reasons\n",
+		pr_info("%u more sites of the flavour 'note' cannot be armed: the debugfs file sdt/notes gives the reasons\n",
 			matches.unarmable - MAX_REPORTED);
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
