@@ -221,13 +221,13 @@ def test_changed_on_command_needs_a_new_label(
     assert capsys.readouterr().out.splitlines()[2].startswith("other ")
 
 
-def test_times_of_a_command_with_newlines_are_continued(clock: Path) -> None:
+def test_times_of_a_command_with_newlines_are_continued(command_dir: Path) -> None:
     """The switches have newlines, and the command has one and a byte that is no UTF-8."""
-    off, on = (f"true\n{make_switch_command(clock, state)}" for state in ("off", "on"))
+    off, on = (f"true\n{make_switch_command(command_dir, state)}" for state in ("off", "on"))
     command = ["true", "two\nlines", os.fsdecode(b"caf\xe9")]
     for _ in range(2):
-        assert main(make_macro_command(clock, on, off, "--runs", "1", "--", *command)) == 0
-    times = macro.load_command_times(clock / "t")
+        assert main(make_macro_command(command_dir, on, off, "--runs", "1", "--", *command)) == 0
+    times = macro.load_command_times(command_dir / "t")
     assert [one.round for one in times] == [1, 1, 2, 2]
     assert {one.command for one in times} == {shlex.join(command)}
     assert {one.switch for one in times} == {on, off}

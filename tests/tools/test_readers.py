@@ -94,7 +94,7 @@ def test_a_name_in_quotes_is_refused(compiler: str, macro: str, tmp_path: Path) 
 def test_an_argument_of_128_bits_is_refused(compiler: str, tmp_path: Path) -> None:
     """The error names the type; 64-bit halves compile."""
     function = "void f(unsigned __int128 a) {{ SDT_PROBE1(p, , , wide, {0}); }}"
-    assert "an argument is an __int128" in find_compile_errors(
+    assert "an argument of a probe is an __int128" in find_compile_errors(
         compiler, function.format("a"), tmp_path
     )
     assert not find_compile_errors(compiler, function.format("(u64)a"), tmp_path)
