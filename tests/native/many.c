@@ -203,9 +203,11 @@ static unsigned int count_enabled_markers(void)
 	struct marker *marker;
 	unsigned int i, on = 0;
 
+	mutex_lock(&marker_registry.lock);
 	for (i = 0; i < ARRAY_SIZE(links); i++)
 		list_for_each_entry(marker, &marker_name_find(links[i].name)->markers, node)
 			on += marker->state__imv;
+	mutex_unlock(&marker_registry.lock);
 	return on;
 }
 
