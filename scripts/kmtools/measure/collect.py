@@ -207,11 +207,8 @@ def describe_machine(raws: Sequence[RawDir], run: benchrun.Run | None = None) ->
     env.json."""
     files = [raw.path / MACHINE for raw in raws]
     told = [read_key_values(file) for file in files if file.exists()]
-    if not told and run is None:
-        return hostenv.describe_host()
     if not told:
-        assert run is not None
-        return describe_machine_of_run(run)
+        return describe_machine_of_run(run) if run else hostenv.describe_host()
     names = {(one.get("cpu_model"), one.get("microcode")) for one in told}
     if len(names) > 1 or len(told) < len(raws):
         raise RunError(f"{files[-1]}: the raw folders were measured on several machines")
@@ -221,8 +218,9 @@ def describe_machine(raws: Sequence[RawDir], run: benchrun.Run | None = None) ->
 def describe_machine_of_run(run: benchrun.Run) -> dict[str, Any]:
     """Return the description of the machine and of the sources for env.json of a run of `bench`."""
     plan = run.plan
-    env = hostenv.describe_host()
-    if plan.machine and plan.machine != benchrun.identify_machine():
+    if not plan.machine or plan.machine == benchrun.identify_machine():
+        env = hostenv.describe_host()
+    else:
         file = run.path / "env.json"
         if not file.exists():
             raise RunError(
