@@ -61,7 +61,7 @@ static int compare_ratios(const void *a, const void *b)
  * The result is the mean of the middle two of four measurements, because an interrupt may disturb
  * one measurement.  User space cannot disable interrupts.
  *
- * Return: the ratio, or 0 if it cannot be measured on this machine.
+ * Return: the ratio, or 0 if two of the measurements failed or the machine cannot measure it.
  */
 u64 bench_measure_cycles_ratio(void)
 {
@@ -82,5 +82,8 @@ u64 bench_measure_cycles_ratio(void)
 					      longer.ticks - brief.ticks);
 	}
 	sort(ratios, PAIRS, sizeof(*ratios), compare_ratios, NULL);
+	/* Too few measurements have a ratio. */
+	if (!ratios[PAIRS / 2 - 1])
+		return 0;
 	return (ratios[PAIRS / 2 - 1] + ratios[PAIRS / 2]) / 2;
 }

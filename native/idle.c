@@ -39,8 +39,9 @@ static bool read_cpu_times(struct cpu_times *times)
 		unsigned long long user, nice, system, idle, iowait, irq, softirq, steal = 0;
 		unsigned int cpu;
 
-		if (sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu, &user,
-			   &nice, &system, &idle, &iowait, &irq, &softirq, &steal) < 8 ||
+		/* The first line, "cpu  ", has the sums of all CPUs. */
+		if (line[3] == ' ' || sscanf(line, "cpu%u %llu %llu %llu %llu %llu %llu %llu %llu", &cpu,
+			   &user, &nice, &system, &idle, &iowait, &irq, &softirq, &steal) < 8 ||
 		    cpu >= CPU_SETSIZE)
 			continue;
 		times[cpu].idle = idle + iowait;
@@ -51,12 +52,28 @@ static bool read_cpu_times(struct cpu_times *times)
 	return file;
 }
 
-/* Return the share of idle time in percent: 100 for a CPU whose times have not advanced. */
+/*
+ * Return the share of idle time in percent: 100 for a CPU whose times have not advanced.  Return
+ * -EQUAL for a CPU without a line in /proc/stat, which is offline: any other CPU is idler.
+ */
 static int compute_idle_percent(const struct cpu_times *before, const struct cpu_times *after)
 {
 	unsigned long long all = after->all - before->all, idle = after->idle - before->idle;
 
+	if (!after->all)
+		return -EQUAL;
 	return after->all <= before->all || idle > all ? 100 : idle * 100 / all;
+}
+
+/* Return true if /proc/stat has the times of a CPU that the process may use. */
+static bool has_times(const struct cpu_times *times, const cpu_set_t *allowed)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, allowed) && times[cpu].all)
+			return true;
+	return false;
 }
 
 int native_find_idlest_cpu(int preferred, char *why, size_t size)
@@ -65,15 +82,16 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size)
 	int cpu, most = 0, least = 100, highest = 0, chosen = 0, share[CPU_SETSIZE];
 	struct timespec pilot = { .tv_nsec = PILOT_MS * 1000000L };
 	cpu_set_t allowed;
-	bool known;
+	bool known, readable;
 
 	*why = '\0';
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return sched_getcpu();
 	known = CPU_COUNT(&allowed) > 1 && read_cpu_times(before) && !nanosleep(&pilot, NULL) &&
 		read_cpu_times(after);
+	readable = known && has_times(after, &allowed);
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		share[cpu] = known ? compute_idle_percent(&before[cpu], &after[cpu]) : 100;
+		share[cpu] = readable ? compute_idle_percent(&before[cpu], &after[cpu]) : 100;
 		if (CPU_ISSET(cpu, &allowed) && share[cpu] > most)
 			most = share[cpu];
 	}
@@ -83,7 +101,7 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size)
 	if (preferred >= 0 && CPU_ISSET(preferred, &allowed) && share[preferred] + EQUAL > most)
 		chosen = preferred;
 	for (cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-		if (!CPU_ISSET(cpu, &allowed) || cpu == chosen)
+		if (!CPU_ISSET(cpu, &allowed) || cpu == chosen || share[cpu] < 0)
 			continue;
 		least = share[cpu] < least ? share[cpu] : least;
 		highest = share[cpu] > highest ? share[cpu] : highest;
@@ -131,7 +149,9 @@ int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, si
 	}
 	if (!looked.tv_sec || most < own + EQUAL)
 		chosen = current;
-	if (chosen != current)
+	if (chosen != current && own < 0)
+		snprintf(why, size, "which is offline");
+	else if (chosen != current)
 		snprintf(why, size, "which other programs used for %d %%; CPU %d was %d %% idle",
 			 100 - own, chosen, most);
 	memcpy(before, after, sizeof(before));

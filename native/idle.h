@@ -15,7 +15,8 @@ int native_find_idlest_cpu(int preferred, char *why, size_t size);
 
 /*
  * Return the idlest CPU in @allowed, and set @why to the reason, as text, if other programs used
- * CPU @current, the CPU of the calling thread, since the last check.  Otherwise return @current.
+ * CPU @current, the CPU of the calling thread, since the last check, or if @current is offline.
+ * Otherwise return @current.
  * The CPUs are checked at most once a second; calls between two checks return @current.
  */
 int native_find_quieter_cpu(int current, const cpu_set_t *allowed, char *why, size_t size);

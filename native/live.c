@@ -83,6 +83,15 @@ static bool never_stop(void)
 	return false;
 }
 
+/* Close a file.  Return a negative error code if any write to it has failed. */
+static int close_file(FILE *file)
+{
+	bool failed = fflush(file) || ferror(file);
+	int err = failed ? -(errno ?: EIO) : 0;
+
+	return fclose(file) && !err ? -errno : err;
+}
+
 static int measure_live_group(const struct bench_group *group, const struct bench_config *config,
 			      const char *dir)
 {
@@ -103,7 +112,7 @@ static int measure_live_group(const struct bench_group *group, const struct benc
 	m.file = err ? NULL : fopen(path, "w");
 	if (m.file) {
 		bench_show_samples(&m, group, &result);
-		err = fclose(m.file) ? -errno : 0;
+		err = close_file(m.file);
 		m.file = stdout;
 		printf("%s\n", group->name);
 		bench_show_summary(&m, group, &result);
@@ -159,5 +168,5 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	err = measure_named_live_groups(argv + 4, &config, argv[3]);
-	return fclose(native_live_env) || err ? 1 : 0;
+	return close_file(native_live_env) || err ? 1 : 0;
 }

@@ -21,6 +21,7 @@
 #include "counters.h"
 #include "idle.h"
 #include "machine.h"
+#include "observer.h"
 #include "output.h"
 #include "peers.h"
 #include "place.h"
@@ -81,7 +82,10 @@ static int pin_thread_to_cpu(unsigned int cpu)
 	return sched_setaffinity(0, sizeof(one), &one);
 }
 
-/* Move this thread to another CPU if other programs use its CPU, and print a message. */
+/*
+ * Move this thread to another CPU if other programs use its CPU, or if its CPU is offline, and print
+ * a message.
+ */
 static void move_from_busy_cpu(void)
 {
 	char why[80];
@@ -100,7 +104,8 @@ static void move_from_busy_cpu(void)
 static bool should_stop_run(void)
 {
 	native_progress_show();
-	if (movable)
+	/* The thread must not move to the CPU of the observer thread. */
+	if (movable && !native_observer_is_running())
 		move_from_busy_cpu();
 	return interrupted;
 }
@@ -169,14 +174,17 @@ static bool report_missing_features(void)
 	return false;
 }
 
+/* Write the file env, or replace it.  If that fails, an older file env stays as it is. */
 static int write_env(const char *dir, const struct bench_config *config)
 {
-	FILE *file = native_create_output_file(dir, "env", "");
+	FILE *file = native_create_output_file(dir, "env", ".new");
+	int err;
 
 	if (!file)
 		return -EIO;
 	show_env(file, config);
-	return native_close_output_file(file, dir, "env", "");
+	err = native_close_output_file(file, dir, "env", ".new");
+	return err ?: native_rename_output_file(dir, "env.new", "env");
 }
 
 static int write_samples(const char *dir, const struct bench_group *group,
@@ -248,8 +256,8 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 	int err = 0;
 
 	/*
-	 * Write the file env now, so that a write error ends the run early.  Rewrite the file at
-	 * the end, with the reasons why variants are missing.
+	 * Write the file env now, so that a write error ends the run early.  Replace the file at
+	 * the end, also if the run was interrupted, with the reasons why variants are missing.
 	 */
 	if (dir && (native_create_output_dir(dir) || write_env(dir, config)))
 		return -EIO;
@@ -265,7 +273,9 @@ static int measure_groups(u64 groups, const struct bench_config *config, const c
 			err = 0;
 	}
 	err = native_counters_close(dir) ?: err;
-	return err || !dir ? err : write_env(dir, config);
+	if (dir && write_env(dir, config) && !err)
+		err = -EIO;
+	return err;
 }
 
 static void list_groups(void)

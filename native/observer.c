@@ -8,9 +8,10 @@
 
 #include "../bench_modules/observer.h"
 #include "../bench_modules/observer_thread.h"
+#include "observer.h"
 
 static pthread_t thread;
-static bool stop;
+static bool stop, running;
 
 /*
  * Main function of the thread, which measures gaps: times between two readings of the clock.  A
@@ -64,6 +65,7 @@ int bench_observer_start(bool realtime)
 	pthread_attr_setaffinity_np(&attr, sizeof(set), &set);
 	err = pthread_create(&thread, &attr, read_clock_repeatedly, NULL);
 	pthread_attr_destroy(&attr);
+	running = !err;
 	return -err;
 }
 
@@ -71,4 +73,10 @@ void bench_observer_stop(void)
 {
 	WRITE_ONCE(stop, true);
 	pthread_join(thread, NULL);
+	running = false;
+}
+
+bool native_observer_is_running(void)
+{
+	return running;
 }

@@ -54,6 +54,18 @@ FILE *native_create_output_file(const char *dir, const char *name, const char *s
 	return file;
 }
 
+int native_rename_output_file(const char *dir, const char *from, const char *to)
+{
+	char *old = format_output_path(dir, from, ""), *new = format_output_path(dir, to, "");
+	int err = old && new ? rename(old, new) : -1;
+
+	if (err)
+		fprintf(stderr, "kmbench: cannot create %s: %s\n", new ?: to, strerror(errno));
+	free(old);
+	free(new);
+	return err ? -EIO : 0;
+}
+
 int native_flush_output(FILE *file, const char *name)
 {
 	errno = 0;

@@ -20,4 +20,7 @@ int native_flush_output(FILE *file, const char *name);
 /* Flush and close a file.  Return 0; or remove the file and return -EIO if any write has failed. */
 int native_close_output_file(FILE *file, const char *dir, const char *name, const char *suffix);
 
+/* Rename a file in the directory of a run, and replace a file of that name.  Return 0 or -EIO. */
+int native_rename_output_file(const char *dir, const char *from, const char *to);
+
 #endif /* NATIVE_OUTPUT_H */

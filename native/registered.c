@@ -9,6 +9,7 @@
 
 #include "../bench_modules/control.h"
 #include "../bench_modules/groups.h"
+#include "observer.h"
 #include "peers.h"
 #include "registered.h"
 
@@ -32,6 +33,11 @@ void native_load_other_tracers(void)
 
 void native_write_groups_to_env(FILE *file)
 {
+}
+
+bool native_observer_is_running(void)
+{
+	return false;
 }
 
 u64 native_get_default_groups(void)

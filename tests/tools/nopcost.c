@@ -1,26 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * nopcost - measure the cost of a 5-byte nop in the loops of density-full and density-spread
+ * nopcost - measure the cost of a 7-byte nop in the loops of density-full and density-spread
  *
- * The program shares no code with kmarkers.  A dormant marker of flavour jump is such a nop.
+ * The program shares no code with kmarkers.  A dormant marker of flavour jump is such a nop, with the
+ * distance of a jump in its last four bytes.
  *
- * In each round, every loop runs with LOW and with HIGH passes.  The cost of 16 nops is the
- * duration of a pass with 16 nops minus the duration of a pass without nops.  The result is the
- * median over the rounds for each of eight offsets in a cache line, then the mean over the offsets.
- * The unit is core cycles: one addition in a dependent chain takes one cycle, measured in the same
- * round.
+ * Every loop is at 256 random places in memory.  In each round, the loops at all places run with LOW
+ * and with HIGH passes.  The cost of 16 nops is the duration of a pass with 16 nops minus the duration
+ * of a pass without nops.  The result is the median over the rounds for each place, then the mean over
+ * the places, with half the width of its 95 % interval.  The unit is core cycles: one addition in a
+ * dependent chain takes one cycle, measured at the same place in the same round.
  *
  * usage: nopcost ROUNDS
- * The program prints "together COST" and "spread COST", in core cycles per nop.
+ * The program prints "together COST HALF_WIDTH" and "spread COST HALF_WIDTH", per nop.
  */
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 
-#define NOP	".byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n\t"
-#define T1	"add %%ecx, %%ecx\n\tadd %%edx, %%edx\n\tmov (%%rsp), %%esi\n\t"
-#define T2	"add %%r8d, %%r8d\n\tadd %%r9d, %%r9d\n\tmov (%%rsp), %%edi\n\t"
-#define T3	"add %%r10d, %%r10d\n\tadd %%r11d, %%r11d\n\tmov (%%rsp), %%esi\n\t"
+#define NOP	".byte 0x0f, 0x1f, 0x80\n\t.long 0x200\n\t"
+#define T1	"add %ecx, %ecx\n\tadd %edx, %edx\n\tmov (%rsp), %esi\n\t"
+#define T2	"add %r8d, %r8d\n\tadd %r9d, %r9d\n\tmov (%rsp), %edi\n\t"
+#define T3	"add %r10d, %r10d\n\tadd %r11d, %r11d\n\tmov (%rsp), %esi\n\t"
 #define NINE	T1 T2 T3
 #define TWICE(x) x x
 #define FOUR(x)	TWICE(x) TWICE(x)
@@ -30,11 +34,35 @@
 #define TOGETHER ALL(NOP) NONE
 #define APART	 T1 NOP T2 NOP T3 NOP
 #define SPREAD	 APART APART APART APART APART T1 NOP T2 T3
-#define CHAIN	 ALL(FOUR("add %%rcx, %%rcx\n\t"))
+#define CHAIN	 ALL(FOUR("add %rcx, %rcx\n\t"))
 
-enum { NR_PLACES = 8, NR_NOPS = 16, NR_CHAIN = 64, LOW = 100, HIGH = 3100 };
+enum { NR_PLACES = 256, NR_NOPS = 16, NR_CHAIN = 64, LOW = 100, HIGH = 3100, SLOT = 1024 };
 
-typedef uint64_t (*loop_fn)(uint32_t passes);
+/* The 97.5 % quantile of Student's t distribution with NR_PLACES - 1 degrees of freedom. */
+#define STUDENT_T 1.97
+
+typedef void (*loop_fn)(uint32_t passes);
+
+/* The code of a function with a loop, which works at any place in memory. */
+#define LOOP(name, body)						\
+extern const uint8_t name[], name##_end[];				\
+asm(#name ":\n\tmov %edi, %eax\n1:\n\t" body "dec %eax\n\tjnz 1b\n\tret\n" #name "_end:\n")
+
+LOOP(none, NONE);
+LOOP(together, TOGETHER);
+LOOP(spread, SPREAD);
+LOOP(chain, CHAIN);
+
+static uint8_t *next_slot;
+
+/* Copy a loop to a random place in the next slot. */
+static loop_fn place_loop(const uint8_t *code, const uint8_t *end)
+{
+	uint8_t *place = next_slot + random() % (SLOT - (end - code));
+
+	next_slot += SLOT;
+	return (loop_fn)memcpy(place, code, end - code);
+}
 
 static uint64_t read_tsc(void)
 {
@@ -44,36 +72,18 @@ static uint64_t read_tsc(void)
 	return low | (uint64_t)high << 32;
 }
 
-/* Define a function with a loop that begins @place bytes into a cache line. */
-#define LOOP(name, place, body)							\
-static __attribute__((noipa)) uint64_t name(uint32_t passes)			\
-{										\
-	uint64_t start = read_tsc();						\
-										\
-	asm volatile("jmp 1f\n\t.p2align 6\n\t.fill " #place ", 1, 0xcc\n"		\
-		     "1:\n\t" body "dec %0\n\tjnz 1b\n\t" : "+r"(passes) : :	\
-		     "ecx", "edx", "esi", "edi", "r8", "r9", "r10", "r11", "cc"); \
-	return read_tsc() - start;						\
-}
+static double time_loop(loop_fn loop, uint32_t passes)
+{
+	uint64_t start = read_tsc();
 
-#define PLACES(id, body)							\
-	LOOP(id##_0, 0, body) LOOP(id##_8, 8, body)				\
-	LOOP(id##_16, 16, body) LOOP(id##_24, 24, body)				\
-	LOOP(id##_32, 32, body) LOOP(id##_40, 40, body)				\
-	LOOP(id##_48, 48, body) LOOP(id##_56, 56, body)				\
-static const loop_fn id[NR_PLACES] = {						\
-	id##_0, id##_8, id##_16, id##_24, id##_32, id##_40, id##_48, id##_56	\
+	loop(passes);
+	return read_tsc() - start;
 }
-
-PLACES(none, NONE);
-PLACES(together, TOGETHER);
-PLACES(spread, SPREAD);
-LOOP(chain, 0, CHAIN)
 
 /* Return the duration of one pass of @loop in TSC ticks. */
 static double measure_pass(loop_fn loop)
 {
-	double low = loop(LOW), high = loop(HIGH);
+	double low = time_loop(loop, LOW), high = time_loop(loop, HIGH);
 
 	return (high - low) / (HIGH - LOW);
 }
@@ -85,37 +95,57 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* The loops at one place, and the costs of a nop in each round: side by side and spread. */
+static struct place {
+	loop_fn chain, base, loops[2];
+	double *costs[2];
+} places[NR_PLACES];
+
+static void measure_round(const struct place *place, int round)
+{
+	double cycle = measure_pass(place->chain) / NR_CHAIN, pass = measure_pass(place->base);
+	int i;
+
+	for (i = 0; i < 2; i++)
+		place->costs[i][round] = (measure_pass(place->loops[i]) - pass) / cycle / NR_NOPS;
+}
+
 int main(int argc, char **argv)
 {
-	int rounds = argc == 2 ? atoi(argv[1]) : 0;
-	double *costs[2], sums[2] = { 0 };
-	int round, place, i;
+	int i, j, rounds = argc == 2 ? atoi(argv[1]) : 0;
+	double sum, squares, mean, cost;
 
 	if (rounds < 1)
 		return 2;
-	for (i = 0; i < 2; i++) {
-		costs[i] = calloc((size_t)rounds * NR_PLACES, sizeof(*costs[i]));
-		if (!costs[i])
-			return 1;
-	}
-	for (round = 0; round < rounds; round++) {
-		for (place = 0; place < NR_PLACES; place++) {
-			double cycle = measure_pass(chain) / NR_CHAIN;
-			double base = measure_pass(none[place]);
-
-			costs[0][place * rounds + round] = (measure_pass(together[place]) - base) / cycle;
-			costs[1][place * rounds + round] = (measure_pass(spread[place]) - base) / cycle;
+	next_slot = mmap(NULL, 4 * NR_PLACES * SLOT, PROT_READ | PROT_WRITE | PROT_EXEC,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (next_slot == MAP_FAILED)
+		return 1;
+	for (i = 0; i < NR_PLACES; i++) {
+		places[i].chain = place_loop(chain, chain_end);
+		places[i].base = place_loop(none, none_end);
+		places[i].loops[0] = place_loop(together, together_end);
+		places[i].loops[1] = place_loop(spread, spread_end);
+		for (j = 0; j < 2; j++) {
+			places[i].costs[j] = calloc(rounds, sizeof(double));
+			if (!places[i].costs[j])
+				return 1;
 		}
 	}
-	for (i = 0; i < 2; i++) {
-		for (place = 0; place < NR_PLACES; place++) {
-			double *own = costs[i] + place * rounds;
-
-			qsort(own, rounds, sizeof(*own), compare);
-			sums[i] += own[rounds / 2];
+	for (j = 0; j < rounds; j++)
+		for (i = 0; i < NR_PLACES; i++)
+			measure_round(&places[i], j);
+	for (j = 0; j < 2; j++) {
+		sum = squares = 0;
+		for (i = 0; i < NR_PLACES; i++) {
+			qsort(places[i].costs[j], rounds, sizeof(double), compare);
+			cost = places[i].costs[j][rounds / 2];
+			sum += cost;
+			squares += cost * cost;
 		}
-		printf("%s %.4f\n", i ? "spread" : "together", sums[i] / NR_PLACES / NR_NOPS);
-		free(costs[i]);
+		mean = sum / NR_PLACES;
+		printf("%s %.4f %.4f\n", j ? "spread" : "together", mean,
+		       STUDENT_T * sqrt((squares / NR_PLACES - mean * mean) / (NR_PLACES - 1)));
 	}
 	return 0;
 }

@@ -425,24 +425,47 @@ def test_median_cannot_resolve_a_fifth_of_a_clock_step(monkeypatch: pytest.Monke
     assert estimators.score_estimator_on_noise("stepping", FEW).list_missed_limits(slack=3)
 
 
-THEIRS = {"together": 0.0974, "spread": 0.0017}
+Costs = dict[str, independent.SiteCost]
+
+
+def make_site_costs(together: float, spread: float, half_width: float = 0.0) -> Costs:
+    """Return two costs of a site, which have the same half width."""
+    return {
+        "together": independent.SiteCost(together, half_width),
+        "spread": independent.SiteCost(spread, half_width),
+    }
+
+
+THEIRS = make_site_costs(0.0974, 0.0017)
 
 
 @pytest.mark.parametrize(
     ("ours", "said"),
     [
-        ([{"together": 0.0902, "spread": 0.0101}], "2 passed, 0 failed"),
+        ([make_site_costs(0.0902, 0.0101)], "2 passed, 0 failed"),
+        # The costs may differ by their intervals, too.
+        ([make_site_costs(0.0974 + 0.0299, 0.0017 - 0.0299, 0.02)], "2 passed, 0 failed"),
+        ([make_site_costs(0.0974 + 0.0301, 0.0017, 0.02)] * 3, "1 passed, 1 failed"),
+        # Wide intervals are not judged, unless the other arrangement differs.
+        ([make_site_costs(0.0974, 0.0017, 0.031), make_site_costs(0.1, 0.0)], "2 passed, 0 failed"),
+        (
+            [
+                {**make_site_costs(0.2, 0.0, 0.031), "spread": independent.SiteCost(0.5, 0.0)},
+            ]
+            * 3,
+            "0 passed, 2 failed",
+        ),
         # Each cost must agree with nopcost in one of the tries; the two costs need not agree in the
         # same try.
         (
-            [{"together": 0.2, "spread": 0}, {"together": 0.1, "spread": 0.9}],
+            [make_site_costs(0.2, 0), make_site_costs(0.1, 0.9)],
             "2 passed, 0 failed",
         ),
-        ([{"together": 0.12, "spread": 0.0}] * 3, "1 passed, 1 failed"),
+        ([make_site_costs(0.12, 0.0)] * 3, "1 passed, 1 failed"),
     ],
 )
 def test_independent_program_must_give_the_same_cost(
-    ours: list[dict[str, float]],
+    ours: list[Costs],
     said: str,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -457,6 +480,21 @@ def test_independent_program_must_give_the_same_cost(
     assert next(tries, None) is None
 
 
+def test_costs_with_wide_intervals_are_not_judged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If the interval of an arrangement is too wide in each try, the exit code is 2, and a message
+    names the arrangement."""
+    wide = {**THEIRS, "spread": independent.SiteCost(0.0, 0.031)}
+    monkeypatch.setattr(independent, "measure_kmbench_costs", lambda _number, _plan: wide)
+    monkeypatch.setattr(independent, "measure_nopcost_costs", lambda _program, _rounds: THEIRS)
+    monkeypatch.setattr(judges, "build_kmbench", lambda: None)
+    assert main(["check", "independent"]) == 2
+    assert "wider than 0.03 core cycles (spread): repeat the test on a quiet" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_cost_of_one_site_is_a_16th_of_the_cost_of_16_sites(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -468,19 +506,24 @@ def test_cost_of_one_site_is_a_16th_of_the_cost_of_16_sites(
     ]
     plan = RunSettings(1, 1, ())
     monkeypatch.setattr(aa, "measure_results", lambda _number, _plan: rows)
-    assert independent.measure_kmbench_costs(1, plan) == pytest.approx(
+    found = independent.measure_kmbench_costs(1, plan)
+    assert {name: site.cost for name, site in found.items()} == pytest.approx(
         {"together": 0.3, "spread": -0.015}
     )
+    interval = rows[0].delta_ci
+    assert interval is not None
+    assert found["together"].half_width == pytest.approx(1.5 * interval.half_width / 16)
     rows[2] = replace(rows[2], core=None)
-    with pytest.raises(UnableError, match="core cycles are neither counted nor estimated"):
+    with pytest.raises(UnableError, match="density-spread are neither counted nor estimated"):
         independent.measure_kmbench_costs(1, plan)
 
 
 def test_independent_program_prints_two_costs(tmp_path: Path) -> None:
-    """nopcost prints a cost for each benchmark. The values are not checked, because other processes
-    may use the CPU."""
-    found = independent.measure_nopcost_costs(independent.build_nopcost(tmp_path), 40)
+    """nopcost prints a cost and a half width for each benchmark. The costs are not checked, because
+    other processes may use the CPU."""
+    found = independent.measure_nopcost_costs(independent.build_nopcost(tmp_path), 5)
     assert set(found) == set(independent.BENCHMARKS)
+    assert all(0 < site.half_width < 10 for site in found.values())
     assert "kmarkers/" not in "".join(
         line for line in independent.PROGRAM.read_text().splitlines() if "#include" in line
     )

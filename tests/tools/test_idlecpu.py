@@ -96,11 +96,17 @@ class StatColumns:
 
 
 def write_stat(
-    path: Path, ticks: int, idle: tuple[int, int], columns: StatColumns = StatColumns()
+    path: Path,
+    ticks: int,
+    idle: tuple[int | None, int | None],
+    columns: StatColumns = StatColumns(),
 ) -> None:
-    """Write a file like /proc/stat; two CPUs were idle for `idle` percent of `ticks` ticks."""
+    """Write a file like /proc/stat; two CPUs were idle for `idle` percent of `ticks` ticks. A CPU
+    whose share is None is offline."""
     lines = ["cpu  1 1 1 1 1 1 1 1 0 0", "intr 1"]
     for cpu, share in zip(ALLOWED[-2:], idle, strict=True):
+        if share is None:
+            continue
         spent = ticks * share // 100
         times = [50, 3, 5, 700, 20, 1, 1, 2, 0, 0][: columns.count]
         times[columns.busy] += ticks - spent
@@ -111,8 +117,8 @@ def write_stat(
 
 def run_with_idle_cpus(
     library: Path,
-    pilot: tuple[int, int],
-    later: tuple[int, int],
+    pilot: tuple[int | None, int | None],
+    later: tuple[int | None, int | None],
     *arguments: str | Path,
     columns: StatColumns = StatColumns(),
     begin: int = 0,
@@ -124,7 +130,7 @@ def run_with_idle_cpus(
     folder = library.parent
     write_stat(folder / "BEFORE", 0, pilot, columns)
     write_stat(folder / "AFTER", 10, pilot, columns)
-    write_stat(folder / "BEGIN", begin, later)
+    write_stat(folder / "BEGIN", begin, (later[0] or 0, later[1] or 0))
     write_stat(folder / "LATER", 6000, later)
     names = ("BEFORE", "AFTER", "BEGIN", "LATER")
     return subprocess.run(
@@ -256,6 +262,43 @@ def test_kmbench_moves_to_an_idler_cpu_unless_an_option_names_a_cpu(
         new, old, used, idle = map(int, found[0])
         assert (new, old, idle) == (*ALLOWED, later[0]) and used > 90
         assert read_env_file(tmp_path / "raw")["cpu"] == str(new)
+
+
+@needs_two_cpus
+def test_an_offline_cpu_is_not_chosen(stat_library: Path) -> None:
+    """A CPU without a line in /proc/stat is not chosen, even if the other CPU is busy."""
+    done = run_with_idle_cpus(stat_library, (0, None), (0, 0), "env")
+    assert f"\ncpu={ALLOWED[0]}\n" in done.stdout
+    assert "% idle" not in done.stderr and "-" not in done.stderr
+
+
+@needs_two_cpus
+@pytest.mark.parametrize(("later", "moves"), [((0, None), True), ((None, 0), False)])
+def test_kmbench_leaves_a_cpu_that_goes_offline(
+    stat_library: Path, tmp_path: Path, later: tuple[int | None, int | None], moves: bool
+) -> None:
+    """kmbench leaves a CPU that goes offline during the run, and moves to no CPU that is offline,
+    even if the other CPU is busy."""
+    done = run_with_idle_cpus(
+        stat_library, (0, 100), later, "run", "-b", "4000", "-o", tmp_path / "raw", "empty-loop",
+    )  # fmt: skip
+    text = f"measuring on CPU {ALLOWED[0]}, no longer on CPU {ALLOWED[1]}, which is offline\n"
+    assert (text in done.stderr) == moves and ("no longer on" in done.stderr) == moves
+    assert read_env_file(tmp_path / "raw")["cpu"] == str(ALLOWED[not moves])
+
+
+@needs_two_cpus
+def test_kmbench_does_not_move_to_the_cpu_of_its_observer_thread(
+    stat_library: Path, tmp_path: Path
+) -> None:
+    """While the observer thread keeps the other CPU busy, kmbench stays on its CPU."""
+    done = run_with_idle_cpus(
+        stat_library, (0, 100), (100, 0), "run", "-b", "20", "-o", tmp_path / "raw",
+        "xadd-prefix-contended",
+    )  # fmt: skip
+    assert "no longer on CPU" not in done.stderr
+    rows = (tmp_path / "raw" / "xadd-prefix-contended.csv").read_text().splitlines()[2:]
+    assert {int(row.split(",")[6]) for row in rows} == {ALLOWED[1]}
 
 
 @needs_two_cpus

@@ -443,7 +443,7 @@ def test_kmbench_fails_if_stdout_is_closed(words: tuple[str, ...]) -> None:
     assert "standard output: not written: Bad file descriptor" in done.stderr
 
 
-@pytest.mark.parametrize(("name", "blocks"), [("env", 2), ("empty-loop.csv", 2000)])
+@pytest.mark.parametrize(("name", "blocks"), [("env.new", 2), ("empty-loop.csv", 2000)])
 def test_kmbench_fails_if_a_sample_file_cannot_be_written(
     name: str, blocks: int, tmp_path: Path
 ) -> None:
@@ -453,7 +453,7 @@ def test_kmbench_fails_if_a_sample_file_cannot_be_written(
     done = run_kmbench("run", "-b", blocks, "-o", tmp_path, "empty-loop", "memcpy-4096")
     assert done.returncode == 1
     assert "memcpy-4096" not in done.stderr
-    assert f"{name.removesuffix('.csv')}: not written" in done.stderr
+    assert f"{name.split('.', maxsplit=1)[0]}: not written" in done.stderr
     assert Path("/dev/full").is_char_device()
 
 
@@ -478,7 +478,7 @@ def test_an_unwritable_directory_ends_the_run_at_once(tmp_path: Path) -> None:
     place.touch()
     done = run_kmbench("run", "-b", 2, "-o", place, "empty-loop")
     assert done.returncode == 1
-    assert f"{place}/env: Not a directory" in done.stderr
+    assert f"{place}/env.new: Not a directory" in done.stderr
     assert "windows" not in done.stderr
 
 
@@ -542,7 +542,8 @@ def read_cpu_seconds(pid: int) -> float:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal.Signals) -> None:
-    """The exit code is 130, and the samples of complete blocks can be collected."""
+    """The exit code is 130, the samples of complete blocks can be collected, and the file env is
+    replaced, because kmbench may have moved to another CPU."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(tmp_path / "raw"), "memcpy-4096"]
     # Child processes inherit ignored signals, and pytest may have been started with this signal
     # ignored.
@@ -551,11 +552,29 @@ def test_an_interrupted_run_keeps_complete_blocks(tmp_path: Path, number: signal
         # Wait for CPU time: on a busy machine, the first block may take longer than a second.
         while process.poll() is None and read_cpu_seconds(process.pid) < 1:
             time.sleep(0.05)
+        first = (tmp_path / "raw" / "env").stat().st_ino
         process.send_signal(number)
         _, said = process.communicate(timeout=30)
     assert process.returncode == EXIT_INTERRUPTED
     assert "interrupted" in said
+    assert not (tmp_path / "raw" / "env.new").exists()
+    assert (tmp_path / "raw" / "env").stat().st_ino != first
     assert collect.load_raw_folder("native", tmp_path / "raw").rows
+
+
+def test_env_file_stays_if_it_cannot_be_replaced(tmp_path: Path) -> None:
+    """On a full disk at the end of a run, the exit code is 1 and the first file env stays."""
+    raw = tmp_path / "raw"
+    words = [str(KMBENCH), "run", "-b", "2000", "-o", str(raw), "memcpy-4096"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as process:
+        while not (raw / "env").exists():
+            time.sleep(0.01)
+        first = (raw / "env").read_bytes()
+        (raw / "env.new").symlink_to("/dev/full")
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 1 and "env: not written: No space left on device" in said
+    assert first and (raw / "env").read_bytes() == first
+    assert not (raw / "env.new").is_symlink()
 
 
 def test_a_lost_terminal_does_not_end_a_run_under_nohup(tmp_path: Path) -> None:
