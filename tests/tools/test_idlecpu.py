@@ -293,7 +293,7 @@ def test_kmbench_does_not_move_to_the_cpu_of_its_observer_thread(
 ) -> None:
     """While the observer thread keeps the other CPU busy, kmbench stays on its CPU."""
     done = run_with_idle_cpus(
-        stat_library, (0, 100), (100, 0), "run", "-b", "20", "-o", tmp_path / "raw",
+        stat_library, (0, 100), (100, 0), "run", "-b", "2000", "-o", tmp_path / "raw",
         "xadd-prefix-contended",
     )  # fmt: skip
     assert "no longer on CPU" not in done.stderr
