@@ -112,7 +112,8 @@ clean: ## remove built files, but keep test kernels and tools
 		-o -name '*.mod' -o -name '*.mod.c' -o -name '*.cmd' -o -name '*.o.d' \
 		-o -name Module.symvers -o -name modules.order \) -exec rm -f {} +
 	[ ! -d build ] || find build -mindepth 1 -maxdepth 1 ! -name lab ! -name venv ! -name lint \
-		! -name peers ! -name setup.lock -exec rm -rf {} +
+		! -name page ! -name mutation ! -name fleet ! -name peers ! -name setup.lock \
+		-exec rm -rf {} +
 	rm -f compile_commands.json
 
 lab-clean: ## remove the test kernels

@@ -25,10 +25,11 @@
 
 /*
  * Define an empty function.  An optimised kprobe can replace the nop of five bytes by a jump.  The
- * comment in the assembly differs between these functions, so the compiler does not merge them.
+ * comment in the assembly differs between these functions, so the compiler does not merge them.  They
+ * are __noclone because calls of a clone that the compiler made would not hit the kprobe.
  */
 #define CALLED(id, ...)							\
-static noinline __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
+static noinline __noclone __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \
 {									\
 	asm volatile(".byte 0x0f, 0x1f, 0x44, 0, 0	# " #id		\
 		     : : "r" (number), "r" (pointer) : "memory");	\
@@ -171,16 +172,21 @@ static int add_ftrace_hook(void)
 {
 	int err = ftrace_set_filter_ip(&hook_ops, (unsigned long)called_ftrace, 0, 0);
 
-	if (!err)
-		err = register_ftrace_function(&hook_ops);
+	if (err)
+		return err;
+	err = register_ftrace_function(&hook_ops);
+	if (err)
+		compat_ftrace_free_filter(&hook_ops);
 	hook_is_on = !err;
 	return err;
 }
 
 static void remove_ftrace_hook(void)
 {
-	if (hook_is_on)
-		unregister_ftrace_function(&hook_ops);
+	if (!hook_is_on)
+		return;
+	unregister_ftrace_function(&hook_ops);
+	compat_ftrace_free_filter(&hook_ops);
 	hook_is_on = false;
 }
 #else

@@ -330,7 +330,7 @@ static int parse_options(int argc, char **argv, struct options *options)
 		{ }
 	};
 	u64 value = 0;
-	int option;
+	int i, option;
 
 	while ((option = getopt_long(argc, argv, "b:s:c:p:o:", longs, NULL)) != -1) {
 		bool good = option == 'o' || (option != '?' &&
@@ -351,7 +351,10 @@ static int parse_options(int argc, char **argv, struct options *options)
 			options->dir = optarg;
 		options->cpu_chosen |= option == 'c';
 		if (!good || bench_check_config(&options->config, CPU_SETSIZE)) {
-			fprintf(stderr, "kmbench: bad value '%s' for -%c\n", optarg, option);
+			for (i = 0; longs[i].val != option; i++)
+				;
+			fprintf(stderr, "kmbench: bad value '%s' for --%s\n", optarg,
+				longs[i].name);
 			return -EINVAL;
 		}
 	}

@@ -3,6 +3,7 @@
  * Peer: tracepoints of LTTng-UST.  The events of an enabled tracepoint are written to a ring buffer
  * in memory that overwrites the oldest events (a snapshot session), so that no disk is used.
  */
+#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -31,19 +32,46 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 static pid_t daemon_pid;
 
 /*
- * Start lttng-sessiond.  One daemon serves all processes; a second one exits at once.  The daemon
- * has its own process group, so that Ctrl-C does not end it while the last blocks are measured.
+ * Start a program in its own process group, so that Ctrl-C ends only kmbench, which then stops in an
+ * orderly way.  Return its process id, or 0 on failure.
  */
-static void start_lttng_daemon(void)
+static pid_t start_program(char *const words[])
 {
-	char *const words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
 	posix_spawnattr_t attributes;
+	pid_t pid;
 
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-	if (posix_spawnp(&daemon_pid, words[0], NULL, &attributes, words, environ))
-		daemon_pid = 0;
+	if (posix_spawnp(&pid, words[0], NULL, &attributes, words, environ))
+		pid = 0;
 	posix_spawnattr_destroy(&attributes);
+	return pid;
+}
+
+/* Wait for the end of a program.  Return true if its exit code is 0. */
+static bool wait_for_program(pid_t pid)
+{
+	int status = 1;
+
+	while (pid && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return !status;
+}
+
+/* Run a shell command.  system() would make this process ignore Ctrl-C. */
+static bool run_shell_command(char *line)
+{
+	char *const words[] = { "sh", "-c", line, NULL };
+
+	return wait_for_program(start_program(words));
+}
+
+/* Start lttng-sessiond.  One daemon serves all processes; a second one exits at once. */
+static void start_lttng_daemon(void)
+{
+	char *const words[] = { "lttng-sessiond", "--no-kernel", "--quiet", NULL };
+
+	daemon_pid = start_program(words);
 }
 
 static void stop_lttng_daemon(void)
@@ -51,7 +79,7 @@ static void stop_lttng_daemon(void)
 	if (!daemon_pid)
 		return;
 	kill(daemon_pid, SIGTERM);
-	waitpid(daemon_pid, NULL, 0);
+	wait_for_program(daemon_pid);
 	daemon_pid = 0;
 }
 
@@ -62,7 +90,7 @@ static bool run_lttng_command(const char *format)
 
 	snprintf(command, sizeof(command), format, getpid());
 	snprintf(line, sizeof(line), "lttng --no-sessiond %s >/dev/null 2>&1", command);
-	return !system(line);
+	return run_shell_command(line);
 }
 
 static bool create_snapshot_session(void)
@@ -118,7 +146,7 @@ static void disable_measured_probe(void)
 static const char *enable_measured_probe(void)
 {
 	set_lttng_paths();
-	if (system("command -v lttng lttng-sessiond >/dev/null"))
+	if (!run_shell_command("command -v lttng lttng-sessiond >/dev/null"))
 		return "the command lttng or lttng-sessiond is missing: run apt-get install lttng-tools";
 	start_lttng_daemon();
 	if (!wait_for_condition(create_snapshot_session)) {

@@ -90,6 +90,8 @@ def insert_markers_into_file(path: Path) -> None:
 def main() -> None:
     """Insert markers into C files that contain MODULE_LICENSE(), and include lines into the
     makefiles of modules."""
+    if len(sys.argv) != 3:
+        sys.exit("usage: mark.py SOURCES KMARKERS")
     sources, includes = Path(sys.argv[1]), INCLUDES.format(kmarkers=sys.argv[2])
     own = [path for path in sources.rglob("*") if "configure" not in path.parts]
     for path in sorted(path for path in own if path.suffix == ".c"):

@@ -397,9 +397,9 @@ def test_kmbench_refuses_wrong_arguments(words: tuple[str, ...]) -> None:
     [
         (("env", "extra", "more"), "env takes no argument 'extra'"),
         (("run", "empty-loop", "none"), "no benchmark named 'none' (see kmbench list)"),
-        (("run", "-b", "0"), "bad value '0' for -b"),
-        (("run", "--seed", "one"), "bad value 'one' for -s"),
-        (("run", "--prefer", "1024"), "bad value '1024' for -p"),
+        (("run", "-b", "0"), "bad value '0' for --blocks"),
+        (("run", "--seed", "one"), "bad value 'one' for --seed"),
+        (("run", "--prefer", "1024"), "bad value '1024' for --prefer"),
     ],
 )
 def test_message_of_kmbench_names_the_wrong_argument(words: tuple[str, ...], message: str) -> None:

@@ -127,7 +127,8 @@ def test_clean_keeps_files_that_were_not_built(tmp_path: Path) -> None:
         "scripts/directory.mk",
         "patcher/one.c",
         "build/lab/kernels/6.1",
-        "build/venv/bin/python",
+        *(f"build/{name}/bin/python" for name in ("venv", "lint", "page", "mutation", "fleet")),
+        "build/peers/lib",
     ]
     for name in [*made, *kept]:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ BUDGETS = {
     "native/attach.c": 190,
     "native/peers.c": 175,
     "native/peers/peers.mk": 20,
-    "native/peers/lttng_ust.c": 105,
+    "native/peers/lttng_ust.c": 125,
     "native/peers/lttng_events.h": 25,
     "native/peers/sdt.c": 80,
     "native/peers/uprobe.c": 60,

@@ -175,6 +175,35 @@ def interrupt_kmbench(raw: Path) -> None:
     assert process.returncode == EXIT_INTERRUPTED
 
 
+def is_lttng_command_running(parent: int) -> bool:
+    """Return True if a child of the process `parent` is an lttng command."""
+    children = Path(f"/proc/{parent}/task/{parent}/children").read_text(encoding="ascii").split()
+    for child in children:
+        try:
+            command = Path(f"/proc/{child}/cmdline").read_text(encoding="utf-8")
+        except OSError:
+            continue  # The command has ended.
+        if "--no-sessiond" in command:
+            return True
+    return False
+
+
+def test_interruption_while_lttng_starts_ends_the_run(tmp_path: Path) -> None:
+    """Ctrl-C during an lttng command interrupts kmbench, not the command: no line of the file env
+    says that the tracer cannot be enabled."""
+    if not (NATIVE / "peer-lttng-ust.so").exists():
+        pytest.skip("LTTng-UST is missing: run scripts/setup, which unpacks it")
+    words = ["env", "--default-signal", str(KMBENCH)]
+    words += ["run", "-b", "2", "-o", str(tmp_path / "raw"), "empty-loop-peers"]
+    with subprocess.Popen(words, stderr=subprocess.PIPE, start_new_session=True) as process:
+        while process.poll() is None and not is_lttng_command_running(process.pid):
+            pass
+        os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=60)
+    assert process.returncode == EXIT_INTERRUPTED
+    assert not [name for name in read_env_file(tmp_path / "raw") if "lttng" in name]
+
+
 @pytest.mark.long
 def test_interruption_keeps_the_tracer_enabled_until_the_end(tmp_path: Path) -> None:
     """If kmbench is interrupted, the tracer stays enabled until the last block is stored: no pass

@@ -115,13 +115,14 @@ class Handbook:
         shutil.copyfile(ROOT / path, self.folder / copy)
         return copy
 
-    def find_handbook_path(self, path: Path) -> Path:
-        """Return the path at which the handbook shows the file or folder `path` of the tree. If
-        this file or folder needs a page of its own, add it to `files`."""
+    def find_handbook_path(self, document: Path, path: Path) -> Path:
+        """Return the path at which the handbook shows the file or folder `path` of the tree, to
+        which `document` links. If this file or folder needs a page of its own, add it to
+        `files`."""
         if path in self.documents:
             return get_document_page(path)
         if not (ROOT / path).exists():
-            raise FailedError(f"a document links to {path}, which does not exist")
+            raise FailedError(f"{document}: links to {path}, which does not exist")
         if path.suffix in IMAGES or (ROOT / path).stat().st_size > MAX_SHOWN_BYTES:
             return self.copy_raw_file(path)
         self.files.add(path)
@@ -136,7 +137,7 @@ class Handbook:
             if "://" in target or target.startswith("mailto:"):
                 return found[0]
             path = Path(os.path.normpath(document.parent / target))
-            shown = self.find_handbook_path(path)
+            shown = self.find_handbook_path(document, path)
             relative = os.path.relpath(shown, get_document_page(document).parent)
             return f"{found[1]}{relative}{found[3]}"
 
@@ -181,7 +182,9 @@ class Handbook:
         below the folder."""
         lines = []
         for file in find_tracked_files(f"{path}/**/*"):
-            target = os.path.relpath(self.find_handbook_path(file), get_file_page(path).parent)
+            target = os.path.relpath(
+                self.find_handbook_path(path, file), get_file_page(path).parent
+            )
             lines.append(f"- [{file.relative_to(path)}]({target})\n")
         return "".join(lines)
 

@@ -188,9 +188,7 @@ def apply_mutant(mutant: Mutant, text: str) -> str:
     for old, new in mutant.edits:
         found = list(re.finditer(f"^{re.escape(old)}", text, re.M))
         if len(found) != 1:
-            raise MutantError(
-                f"{mutant.name}: these lines do not occur exactly once in {mutant.file}:\n{old}"
-            )
+            raise MutantError(f"these lines do not occur exactly once in {mutant.file}:\n{old}")
         places.append((*found[0].span(), new))
     for start, end, new in sorted(places, reverse=True):
         text = text[:start] + new + text[end:]
@@ -244,7 +242,7 @@ def run_user_tests(mutant: Mutant, environment: Environment, log: Path) -> list[
         if f"1..1\nok 1 {test} # SKIP" in "\n".join(lines):
             raise UnableError(f"{test} is skipped on this machine")
         if "1..0" in lines:
-            raise MutantError(f"{mutant.name}: no C test case is named {test}")
+            raise MutantError(f"no C test case is named {test}")
         if reason := describe_test_failure(
             code, ktap.parse_ktap(lines).failed if code is not None else []
         ):
