@@ -201,7 +201,7 @@ static int restore_original_call(struct patcher_redirect *redirect)
  * After this function has returned 0, the call has its original bytes and no task is in the
  * replacement.
  *
- * Context: may sleep; waits for a tasks-RCU grace period, which does not wait for idle tasks.
+ * Context: may sleep; waits for a tasks-RCU grace period and for the idle task of each CPU.
  * Return: 0; -EINVAL if @redirect is not in use; or an error of patcher_apply() or of
  * patcher_check_core_write(), such as -EBUSY.  After an error the replacement may still be called,
  * and the caller should call this function again later.
@@ -226,7 +226,7 @@ int patcher_restore_call(struct patcher_redirect *redirect)
 	mutex_unlock(&lock);
 	if (err)
 		return err;
-	synchronize_rcu_tasks();
+	patcher_wait_for_tasks();
 	module_put(module);
 	return 0;
 }
@@ -331,7 +331,7 @@ static int unregister_detour(struct patcher_detour *detour)
  *
  * After this function has returned 0, no task is in the replacement.
  *
- * Context: may sleep; waits for a tasks-RCU grace period, which does not wait for idle tasks.
+ * Context: may sleep; waits for a tasks-RCU grace period and for the idle task of each CPU.
  * Return: 0; -EINVAL if @detour is not in use; or an error of ftrace.
  */
 int patcher_restore_function(struct patcher_detour *detour)
@@ -349,7 +349,7 @@ int patcher_restore_function(struct patcher_detour *detour)
 	mutex_unlock(&lock);
 	if (err)
 		return err;
-	synchronize_rcu_tasks();
+	patcher_wait_for_tasks();
 	module_put(module);
 	return 0;
 }
