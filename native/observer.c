@@ -38,6 +38,11 @@ static __attribute__((constructor)) void read_allowed_cpus(void)
 	sched_getaffinity(0, sizeof(allowed), &allowed);
 }
 
+const cpu_set_t *native_get_allowed_cpus(void)
+{
+	return &allowed;
+}
+
 static int find_observer_cpu(void)
 {
 	cpu_set_t here;

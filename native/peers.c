@@ -7,6 +7,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include <kmarkers/user.h>
 
 #include "../bench_modules/ops.h"
+#include "observer.h"
 #include "peers.h"
 #include "peers/peer.h"
 
@@ -117,11 +119,23 @@ static const struct bench_peer *load_peer(const char *name, const char *package,
 	return peer;
 }
 
+/*
+ * Let threads and programs that a peer starts use all CPUs of kmbench: they inherit the CPU of the
+ * thread that starts them, which is the CPU that kmbench measures on.
+ */
+static void use_all_cpus(cpu_set_t *measured)
+{
+	sched_getaffinity(0, sizeof(*measured), measured);
+	sched_setaffinity(0, sizeof(*measured), native_get_allowed_cpus());
+}
+
 void native_load_other_tracers(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
+	cpu_set_t measured;
 
 	memcpy(rows, own, sizeof(own));
+	use_all_cpus(&measured);
 	for (i = 0; i < ARRAY_SIZE(peers); i++) {
 		if (!peers[i].peer)
 			peers[i].peer = load_peer(peers[i].name, peers[i].package,
@@ -131,6 +145,7 @@ void native_load_other_tracers(void)
 		rows[nr++] = peers[i].peer->off;
 		rows[nr++] = peers[i].peer->on;
 	}
+	sched_setaffinity(0, sizeof(measured), &measured);
 	bench_empty_loop_peers.nr_variants = nr;
 }
 
@@ -172,8 +187,10 @@ void native_show_other_tracers_env(FILE *file)
 static int setup_peer_variants(void)
 {
 	unsigned int i, nr = ARRAY_SIZE(own);
+	cpu_set_t measured;
 	const char *why;
 
+	use_all_cpus(&measured);
 	for (i = 0; i < ARRAY_SIZE(peers); i++) {
 		if (!peers[i].peer)
 			continue;
@@ -188,6 +205,7 @@ static int setup_peer_variants(void)
 		else
 			rows[nr++] = peers[i].peer->on;
 	}
+	sched_setaffinity(0, sizeof(measured), &measured);
 	bench_empty_loop_peers.nr_variants = nr;
 	return marker_probe_register("bench_peers_on", "%d %p", read_probe_arguments, NULL);
 }

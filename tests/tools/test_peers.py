@@ -9,6 +9,7 @@ import pty
 import re
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -160,9 +161,10 @@ def test_uprobe_counts_as_optimised_only_if_replaced_by_a_call(tmp_path: Path) -
         assert release >= (6, 18) or said
 
 
-def interrupt_kmbench(raw: Path) -> None:
+def interrupt_kmbench(raw: Path, check: Callable[[int], object] = int) -> None:
     """Start kmbench, which measures the peers and writes samples to `raw`. When at least 100
-    windows are measured, send SIGINT to the process group of kmbench, as Ctrl-C does."""
+    windows are measured, call `check` with the process id of kmbench, and send SIGINT to the
+    process group of kmbench, as Ctrl-C does."""
     words = [str(KMBENCH), "run", "-b", "100000", "-o", str(raw), "empty-loop-peers"]
     main, other = pty.openpty()
     with subprocess.Popen(words, stderr=other, start_new_session=True) as process:
@@ -170,7 +172,10 @@ def interrupt_kmbench(raw: Path) -> None:
         shown = b""
         while not re.search(rb": \d{3,} of", shown):
             shown += os.read(main, 4096)
-        os.killpg(process.pid, signal.SIGINT)
+        try:
+            check(process.pid)
+        finally:
+            os.killpg(process.pid, signal.SIGINT)
     os.close(main)
     assert process.returncode == EXIT_INTERRUPTED
 
@@ -202,6 +207,34 @@ def test_interruption_while_lttng_starts_ends_the_run(tmp_path: Path) -> None:
         process.communicate(timeout=60)
     assert process.returncode == EXIT_INTERRUPTED
     assert not [name for name in read_env_file(tmp_path / "raw") if "lttng" in name]
+
+
+def find_lttng_programs(parent: int) -> list[int]:
+    """Return the programs of LTTng that run below the process `parent`."""
+    found = []
+    for child in Path(f"/proc/{parent}/task/{parent}/children").read_text("ascii").split():
+        if Path(f"/proc/{child}/comm").read_text("utf-8").startswith("lttng-"):
+            found.append(int(child))
+        found += find_lttng_programs(int(child))
+    return found
+
+
+def test_lttng_does_not_run_on_the_measured_cpu_only(tmp_path: Path) -> None:
+    """The daemons of LTTng, and its threads in kmbench, may use all CPUs: on the measured CPU they
+    would disturb the measurement."""
+    if not (NATIVE / "peer-lttng-ust.so").exists():
+        pytest.skip("LTTng-UST is missing: run scripts/setup, which unpacks it")
+
+    def check_cpus(kmbench: int) -> None:
+        programs = find_lttng_programs(kmbench)
+        threads = [int(path.name) for path in Path(f"/proc/{kmbench}/task").iterdir()]
+        # Only the main thread of kmbench, which measures, is pinned to a CPU.
+        assert len(programs) > 1
+        assert len(threads) > 1
+        for other in {*programs, *threads} - {kmbench}:
+            assert os.sched_getaffinity(other) == os.sched_getaffinity(0)
+
+    interrupt_kmbench(tmp_path / "raw", check_cpus)
 
 
 @pytest.mark.long
