@@ -182,7 +182,7 @@ static void link_copies_of_site(const struct jump_end *ends, unsigned int nr)
 			last->to_next = ends[i].state - last;
 			last = ends[i].state;
 		} else {
-			/* Pairs with rcu_dereference_raw() in sdt_fire_0() to sdt_fire_7(). */
+			/* Pairs with rcu_dereference_raw() in call_site_handlers(). */
 			rcu_assign_pointer(ends[i].target->state, first);
 		}
 	}

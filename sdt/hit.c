@@ -28,38 +28,23 @@ void sdt_call_all_handlers(void *private, const struct sdt_hit *hit)
 	sdt_call_handler(call, hit);
 }
 
-/**
- * sdt_count_and_call_all_handlers() - count a hit and call all handlers of a set, for sites of the
- * flavour breakpoint, which are promoted to a jump if they are hit often
- * @private: array of the handlers; an element whose function is NULL ends the array
- * @hit: the hit
- *
- * Context: any; preemption is disabled.
+/*
+ * Count a hit of a site of the flavour breakpoint, which is promoted to a jump if it is hit often.
+ * @state is the state of the first copy.
  */
-void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit)
+static __always_inline void count_hit(struct sdt_state *state)
 {
-	struct sdt_state *state = sdt_get_hit_state(hit);
-	const struct sdt_call *call = private;
-
 	WRITE_ONCE(state->hits, READ_ONCE(state->hits) + 1);
-	/*
-	 * Call a single handler directly: sdt_call_all_handlers() would save registers for its
-	 * loop.
-	 */
-	if (likely(!READ_ONCE(call[1].handler)))
-		sdt_call_handler(call, hit);
-	else
-		sdt_call_all_handlers(private, hit);
 }
 
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
- * @a6. Store only the fields that a handler may read, each once: for an initializer the compiler
+ * @a6. If @count is true, count the hit. Store only the fields that a handler may read, each once: for an initializer the compiler
  * would use rep stos, which takes three times as long as the rest of the function. The fields are
  * stored at descending addresses, from this function's return address on the stack down to the
  * handler's return address, because the CPU can write adjacent stores together.
  */
-static __always_inline void call_site_handlers(const struct sdt_target *target, unsigned int nr,
+static __always_inline void call_site_handlers(const struct sdt_target *target, bool count, unsigned int nr,
 					       unsigned long a0, unsigned long a1,
 					       unsigned long a2, unsigned long a3,
 					       unsigned long a4, unsigned long a5,
@@ -74,10 +59,10 @@ static __always_inline void call_site_handlers(const struct sdt_target *target, 
 	state = rcu_dereference_raw(target->state);
 	if (unlikely(!state))
 		goto out;
+	if (count)
+		count_hit(state);
 	/* Pairs with rcu_assign_pointer() in sdt_assign_handler_set(). */
 	call = rcu_dereference_raw(state->call);
-	if (unlikely(!call))
-		goto out;
 	if (nr > 6)
 		WRITE_ONCE(hit.args[6], a6);
 	if (nr > 5)
@@ -92,8 +77,9 @@ static __always_inline void call_site_handlers(const struct sdt_target *target, 
 		WRITE_ONCE(hit.args[1], a1);
 	if (nr > 0)
 		WRITE_ONCE(hit.args[0], a0);
-	WRITE_ONCE(hit.counted, 0);
-	WRITE_ONCE(hit.nr, nr);
+	/* Store nr, and 0 in the next field, counted. */
+	BUILD_BUG_ON(offsetof(struct sdt_hit, counted) != offsetof(struct sdt_hit, nr) + 4);
+	WRITE_ONCE(*(u64 *)&hit.nr, nr);
 	WRITE_ONCE(hit.site, &state->shown);
 	sdt_call_handler(call, &hit);
 out:
@@ -101,14 +87,20 @@ out:
 }
 
 /*
- * Define sdt_fire_N(). If a site with N arguments is a jump, the jump target calls this function,
- * in any context. Each function begins a cache line, because each line that the CPU fetches takes
+ * Define sdt_fire_N() and sdt_fire_counted_N(). If a site with N arguments is a jump, the jump target
+ * calls sdt_fire_counted_N() if the flavour is breakpoint, else sdt_fire_N(), in any context. So
+ * neither has a branch for the flavour. Each function begins a cache line, because each line that the CPU fetches takes
  * one cycle.
  */
 #define DEFINE_FIRE(n, args...)						\
 __aligned(64) void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)	\
 {									\
-	call_site_handlers(target, n, args);				\
+	call_site_handlers(target, false, n, args);			\
+}									\
+									\
+__aligned(64) void sdt_fire_counted_##n(const struct sdt_target *target __SDT_PARAMS_##n) \
+{									\
+	call_site_handlers(target, true, n, args);			\
 }
 
 DEFINE_FIRE(0, 0, 0, 0, 0, 0, 0, 0)
@@ -129,6 +121,14 @@ EXPORT_SYMBOL_GPL(sdt_fire_4);
 EXPORT_SYMBOL_GPL(sdt_fire_5);
 EXPORT_SYMBOL_GPL(sdt_fire_6);
 EXPORT_SYMBOL_GPL(sdt_fire_7);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_0);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_1);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_2);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_3);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_4);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_5);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_6);
+EXPORT_SYMBOL_GPL(sdt_fire_counted_7);
 
 /**
  * sdt_handle_trap() - handle a breakpoint at the site of an SDT probe
@@ -146,13 +146,13 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 	struct sdt_table *table = container_of((struct patcher_table *)sites, struct sdt_table,
 					       sites);
 	struct sdt_state *state = &table->states[site - sites->sites];
-	const struct sdt_call *call;
+	struct sdt_state *first = sdt_get_first_copy(state);
 	/*
 	 * Set .args without a loop: the compiler could turn a loop into memcpy(), which may have a
 	 * kprobe.
 	 */
 	struct sdt_hit hit = {
-		.site = &sdt_get_first_copy(state)->shown,
+		.site = &first->shown,
 		.nr = sdt_count_args(site),
 		.args = {
 			regs->di, regs->si, regs->dx, regs->cx, regs->r8, regs->r9, regs->ax,
@@ -162,13 +162,12 @@ bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_sit
 	/* In any mode other than SDT_TRAPPED, other code has set the breakpoint. */
 	if (READ_ONCE(state->mode) != SDT_TRAPPED)
 		return false;
-	call = rcu_dereference_raw(state->call);
-	if (call) {
-		/* For trace records, raise the preemption depth as call_site_handlers() does. */
-		preempt_disable_notrace();
-		sdt_call_handler(call, &hit);
-		preempt_enable_notrace();
-	}
+	if (sdt_get_flavour(site) == SDT_BREAKPOINT)
+		count_hit(first);
+	/* For trace records, raise the preemption depth as call_site_handlers() does. */
+	preempt_disable_notrace();
+	sdt_call_handler(rcu_dereference_raw(state->call), &hit);
+	preempt_enable_notrace();
 	regs->ip = patcher_site_addr(site) + site->len;
 	return true;
 }

@@ -11,7 +11,6 @@ struct pt_regs;
 struct sdt_hit;
 
 void sdt_call_all_handlers(void *private, const struct sdt_hit *hit);
-void sdt_count_and_call_all_handlers(void *private, const struct sdt_hit *hit);
 bool sdt_handle_trap(const struct patcher_table *sites, const struct patcher_site *site,
 		     struct pt_regs *regs);
 

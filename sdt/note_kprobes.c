@@ -45,8 +45,6 @@ static int call_note_handlers(struct kprobe *kp, struct pt_regs *regs)
 	const struct sdt_call *call = rcu_dereference_raw(state->call);
 	bool in_breakpoint = in_nmi();
 
-	if (!call)
-		return 0;
 	sdt_fetch_operands(sdt_get_note_codes(record), hit.nr, regs, hit.args);
 	/*
 	 * Call the handler with the preemption depth raised by one, as call_site_handlers() does.

@@ -27,7 +27,7 @@ enum sdt_mode {
  * struct sdt_state - the state of a site
  * @shown: the data that handlers can read about the site: its probe and its address
  * @call: the handler that a hit calls: the only handler of @set, or a handler that calls all
- *	handlers of @set; NULL if @set is NULL
+ *	handlers of @set; sdt_no_handlers if @set is NULL
  * @set: set of the handlers attached to the site, protected by the registry's lock; NULL if the
  *	site has no handlers
  * @site: record of the site

@@ -28,6 +28,8 @@ static void do_nothing_on_hit(void *private, const struct sdt_hit *hit)
 {
 }
 
+const struct sdt_call sdt_no_handlers = { .handler = do_nothing_on_hit };
+
 static void append_handler_to_set(struct sdt_set *set, const struct sdt_call *call)
 {
 	set->call[set->nr++] = *call;
@@ -48,24 +50,19 @@ static struct sdt_set *copy_set_with_handler(struct sdt_set *from, const struct 
 			append_handler_to_set(set, &from->call[i]);
 	append_handler_to_set(set, call);
 	set->all = (struct sdt_call){ sdt_call_all_handlers, set->call };
-	set->count = (struct sdt_call){ sdt_count_and_call_all_handlers, set->call };
 	set->from = from;
 	list_add_tail(&set->node, &sets);
 	return set;
 }
 
 /*
- * Return the handler that a hit of @site calls: the only handler of @set, or a handler that calls
- * all handlers of @set.  Sites of the flavour breakpoint are promoted to jumps if they are hit
- * often: the handler of such a site also counts the hit.
+ * Return the handler that a hit of a site calls: the only handler of @set, or a handler that calls
+ * all handlers of @set.
  */
-static const struct sdt_call *choose_site_call(const struct patcher_site *site,
-					       const struct sdt_set *set)
+static const struct sdt_call *choose_site_call(const struct sdt_set *set)
 {
 	const struct sdt_call *call = set->call;
 
-	if (sdt_get_flavour(site) == SDT_BREAKPOINT)
-		return &set->count;
 	if (set->live != 1)
 		return &set->all;
 	while (call->handler == do_nothing_on_hit)
@@ -88,7 +85,7 @@ void sdt_assign_handler_set(struct sdt_state *state, struct sdt_set *set)
 	if (set)
 		set->users++;
 	state->set = set;
-	rcu_assign_pointer(state->call, set ? choose_site_call(state->site, set) : NULL);
+	rcu_assign_pointer(state->call, set ? choose_site_call(set) : &sdt_no_handlers);
 }
 
 /* Add a handler to a site. Return 0 or -ENOMEM; sdt_revert_handler_set() undoes this. */

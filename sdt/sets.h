@@ -39,10 +39,9 @@ static __always_inline void sdt_call_handler(const struct sdt_call *call, const 
  * @grown: copy of this set with one more handler, while this handler is being attached; else NULL
  * @from: the set from which this set was copied, while a handler is being attached; else NULL
  * @all: a handler that calls all handlers of the set
- * @count: a handler that counts the hit for promotion, and calls all handlers of the set
  * @call: the handlers; an element whose function is NULL ends the array
  *
- * Hits of sites read @all, @count and @call without the registry's lock.
+ * Hits of sites read @all and @call without the registry's lock.
  */
 struct sdt_set {
 	struct rcu_head rcu;
@@ -53,9 +52,11 @@ struct sdt_set {
 	struct sdt_set *grown;
 	struct sdt_set *from;
 	struct sdt_call all;
-	struct sdt_call count;
 	struct sdt_call call[];
 };
+
+/* The handler of sites without handlers, which does nothing. */
+extern const struct sdt_call sdt_no_handlers;
 
 /* Return the number of handlers in @set that have not been removed; 0 if @set is NULL. */
 static inline unsigned int sdt_count_live_handlers(const struct sdt_set *set)

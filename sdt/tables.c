@@ -18,6 +18,7 @@
 #include "hit.h"
 #include "note_kprobes.h"
 #include "registry.h"
+#include "sets.h"
 #include "switch.h"
 #include "tables.h"
 
@@ -113,6 +114,7 @@ static void fill_site_states(struct sdt_table *table)
 		struct sdt_state *state = &table->states[i];
 
 		state->site = site;
+		rcu_assign_pointer(state->call, &sdt_no_handlers);
 		state->shown.probe = sdt_get_probe(site);
 		state->shown.ip = patcher_site_addr(site);
 	}

@@ -57,9 +57,13 @@
 #define __SDT_PARAMS_6		__SDT_PARAMS_5, unsigned long a5
 #define __SDT_PARAMS_7		__SDT_PARAMS_6, unsigned long a6
 
-/* Functions that call the handlers of a site armed by a jump; one per number of arguments. */
+/*
+ * Functions that call the handlers of a site armed by a jump, for each number of arguments: of any
+ * flavour, and of the flavour breakpoint, whose hits are counted.
+ */
 #define __SDT_DECLARE_FIRE(n)						\
-	void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)
+	void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n); \
+	void sdt_fire_counted_##n(const struct sdt_target *target __SDT_PARAMS_##n)
 __SDT_DECLARE_FIRE(0);
 __SDT_DECLARE_FIRE(1);
 __SDT_DECLARE_FIRE(2);
@@ -129,7 +133,7 @@ __sdt_breakpoint_##n(struct sdt_origin *origin __SDT_PARAMS_##n)	\
 	}								\
 	return;								\
 	__SDT_HERE(on, target, origin);					\
-	sdt_fire_##n(target __SDT_PASS_##n);				\
+	sdt_fire_counted_##n(target __SDT_PASS_##n);			\
 }									\
 									\
 static __always_inline void						\
