@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from kmtools.analyse.verdicts import VERDICTS
 from kmtools.runner import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -179,6 +180,17 @@ def test_every_debugfs_file_is_documented() -> None:
         if f'debugfs_create_dir("{name}"' not in path.read_text(encoding="utf-8")
     }
     assert created - listed == set()
+
+
+def test_every_verdict_is_documented() -> None:
+    page = (ROOT / "Documentation" / "benchmarking.md").read_text(encoding="utf-8")
+    table = page.split("\n| verdict | |\n")[1].split("\n\n")[0]
+    documented = {
+        word
+        for cell in re.findall(r"^\| ([a-z, ]+) \|", table, re.MULTILINE)
+        for word in cell.split(", ")
+    }
+    assert documented == set(VERDICTS)
 
 
 def has_kernel_doc(name: str, text: str) -> bool:
