@@ -92,6 +92,14 @@ def test_usual_costs_agree_with_the_documented_table() -> None:
         assert offsets.mean() == pytest.approx(float(row[1]), rel=0.02)
 
 
+def test_numbers_of_simulated_kinds_agree_with_the_documentation() -> None:
+    """benchmarking.md gives the numbers of kinds of noise, and of simulated runs of each kind."""
+    text = " ".join((ROOT / "Documentation" / "benchmarking.md").read_text().split())
+    runs, fewer = judges.SIMULATIONS, judges.SIMULATIONS // estimators.FEWER_RUNS_DIVISOR
+    assert f"{runs:,} runs of each of {len(noises.KINDS)} kinds, and {fewer} that end" in text
+    assert f"Of {len(noises.ASYMMETRIC)} kinds whose disturbances" in text
+
+
 @pytest.mark.parametrize("kind", noises.ASYMMETRIC)
 def test_disturbances_never_make_blocks_cheaper(kind: str) -> None:
     """A disturbance adds an offset of zero or more to each block, so the true cost is at least
