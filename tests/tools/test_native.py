@@ -237,6 +237,20 @@ def test_every_not_shared_source_is_documented() -> None:
     assert [name for name in sorted(NOT_SHARED) if name not in page] == []
 
 
+def test_internals_names_the_shared_sources() -> None:
+    """Documentation/internals.md lists the shared files of each directory, or all others."""
+    page = " ".join(read_source("Documentation/internals.md").split())
+    text = page.split("both for the kernel and for user space: ")[1].split("`make -C native")[0]
+    listed: set[str] = set()
+    for folder, others, names in re.findall(
+        r"in `(\w+)/` (all but )?((?:`\w+\.c`(?:,| and)? ?)+)", text
+    ):
+        own = {f"{folder}/{name}" for name in re.findall(r"\w+\.c", names)}
+        every = {str(path.relative_to(ROOT)) for path in (ROOT / folder).glob("*.c")}
+        listed |= {path for path in every - own if not path.endswith(".mod.c")} if others else own
+    assert listed == read_make_list("list-shared")
+
+
 def test_compiled_shims_are_the_existing_files() -> None:
     """Each .c file in native/ is compiled, and each compiled file exists."""
     present = {name for name in list_native_files() if name.endswith(".c") and "peers/" not in name}
