@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from kmtools.analyse.verdicts import VERDICTS
+from kmtools.lint import layers
 from kmtools.runner import registry
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -154,6 +155,15 @@ def test_code_walks_in_documents_are_short_and_name_existing_functions() -> None
 def read_word_set(path: Path) -> set[str]:
     """Return the set of words in a file."""
     return set(re.findall(r"\w+", path.read_text(encoding="utf-8")))
+
+
+def test_rooms_in_documents_are_in_the_order_of_their_imports() -> None:
+    text = (ROOT / "Documentation" / "internals.md").read_text(encoding="utf-8")
+    table = text.split("\n| room | what it is for |\n")[1].split("\n\n")[0]
+    rooms = re.findall(r"^\| (\w+) \|", table, re.MULTILINE)
+    names = [layer["name"] for layer in layers.TABLE["python"]]
+    assert rooms == ["commands", *(name for name in reversed(names) if name in rooms)]
+    assert {*rooms} == {path.parent.name for path in ROOT.glob("scripts/kmtools/*/__init__.py")}
 
 
 def test_names_of_guest_tests_have_a_subject() -> None:
