@@ -30,6 +30,8 @@ NAMED = re.compile(
     r"(?<![\w./-])((?:scripts|tests|native|examples|include)/[\w./*-]*\w"
     r"|(?:base|patcher|immediate|markers|sdt|entry|bench_modules)/[\w./*-]*\w\.[ch])\b"
 )
+# The place and the format of a marker, as markers/list shows them.
+PLACE = re.compile(r'(\w+\.c):(\d+) ("[^"\n]+")')
 HOP = re.compile(r"^\| (\d+) \| \[([\w/.]+)\]\(\S+\) \| `(\w+)\(\)` \|", re.MULTILINE)
 RESULT = re.compile(
     r'^\s*(?:try|refused|same|skip|expect_refused_site|result \S+) "([^"]+)"', re.MULTILINE
@@ -133,6 +135,17 @@ def test_files_named_in_documents_exist() -> None:
         if not any(ROOT.glob(name)) and not name.endswith(".ko")
     ]
     assert absent == []
+
+
+def test_places_of_markers_in_documents_are_in_the_examples() -> None:
+    wrong, found = [], 0
+    for page in list_documents():
+        for name, number, text in PLACE.findall(page.read_text(encoding="utf-8")):
+            for path in ROOT.glob(f"examples/*/{name}"):
+                found += 1
+                if text not in path.read_text(encoding="utf-8").splitlines()[int(number) - 1]:
+                    wrong.append(f"{page.name}: {name}:{number} {text}")
+    assert found and wrong == []
 
 
 def test_code_walks_in_documents_are_short_and_name_existing_functions() -> None:
