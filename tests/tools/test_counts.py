@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 from kmtools.analyse import published
+from kmtools.base.paths import ROOT
 from kmtools.runner.ktap import Tally
 from kmtools.suites import counts
 from kmtools.suites.counts import ADDED, NOPS, NOPS_IN, Counts
@@ -159,3 +160,9 @@ def test_suite_counts_fails_if_an_event_has_several_counts() -> None:
         {key: {Fraction(595)}}, {key: {Fraction(596)}}
     ).failed
     assert "/".join(key) + ": the counts of the two boots differ: [595.0, 596.0]" in differing
+
+
+def test_limit_of_a_variadic_marker_is_the_documented_one() -> None:
+    text = " ".join((ROOT / "Documentation" / "markers.md").read_text().split())
+    more, peer = counts.TRACEPOINTS["marker-1-probe"]
+    assert peer == "tracepoint" and f"the variadic form at most {more} more." in text
