@@ -26,8 +26,9 @@ def add_publish_command(parser: ArgumentParser) -> Run:
     processors`. `times` writes the table of times in CONTRIBUTING.md from the results of
     `check fresh`. `results` writes tests/results.csv from the logs of `make check-full`: the
     minimum number of results of each test. `reference` copies a run to results/reference; a run
-    is refused if it was measured with --quick or lacks a tier, or if its env.json contains a path
-    or the name of the machine."""
+    is refused if it was measured with --quick, lacks a tier or was ended early by its time limit,
+    if its samples are too large to commit, or if its env.json contains a path or the name of the
+    machine."""
     names = (*WRITERS, "reference")
     parser.add_argument(
         "document", choices=names, metavar="DOCUMENT", help=f"document to write: {', '.join(names)}"

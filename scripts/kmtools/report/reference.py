@@ -3,9 +3,10 @@
 
 Copies summary.json, estimates.json, env.json, the compressed samples and some figures of a run to
 results/reference, and writes the main numbers of the run to a README.md, so that no other document
-has to state numbers. Refuses a quick run, a run that lacks a tier (measurement environment), and a
-run whose env.json contains a path or the name of the machine. The output is reproducible: the same
-run gives the same bytes.
+has to state numbers. Refuses a quick run, a run that lacks a tier (measurement environment), a run
+that its time limit ended early, a run whose samples are too large to commit, and a run whose
+env.json contains a path or the name of the machine. The output is reproducible: the same run gives
+the same bytes.
 """
 
 from __future__ import annotations
