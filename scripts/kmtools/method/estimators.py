@@ -42,8 +42,8 @@ from kmtools.method.noises import (
 
 # Divisors of the number of simulations, for slow simulations: WINDOWS_DIVISOR for windows with a
 # changing frequency, LATE_WINDOWS_DIVISOR for late windows, FEWER_RUNS_DIVISOR for asymmetric noise
-# and for runs that end early. All kinds of simulations together then take about five minutes of CPU
-# time.
+# and for runs that end early. All kinds of simulations together then take about seven minutes of
+# CPU time.
 WINDOWS_DIVISOR, LATE_WINDOWS_DIVISOR, FEWER_RUNS_DIVISOR = 10, 25, 5
 # The limits: the share of intervals that cover the truth, the mean width of the intervals divided
 # by the width of the oracle's intervals, and the share of false verdicts.
