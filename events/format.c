@@ -67,7 +67,9 @@ static void set_byte_array(struct format_conversion *conversion, unsigned int by
 {
 	conversion->array = bytes;
 	conversion->separator = separator;
-	conversion->width = FORMAT_NONE;
+	/* Keep a *, which takes an argument although the width has no effect. */
+	if (conversion->width != FORMAT_FROM_ARGUMENT)
+		conversion->width = FORMAT_NONE;
 }
 
 static char get_byte_separator(char letter)

@@ -154,6 +154,9 @@ static const char *format_prints_byte_arrays(void)
 	EXPECT(print_args(text, sizeof(text), "%64phN", bytes) == 128);
 	EXPECT(!strncmp(text, "001bc40aff807f00", 16));
 	EXPECT(strspn(text + 14, "0") == 114);
+	/* A * takes an argument, although an array has no width and no precision. */
+	print_args(text, sizeof(text), "%*pM|%*.*pm|%d", 20, bytes, 1, 2, bytes, 7);
+	EXPECT(!strcmp(text, "00:1b:c4:0a:ff:80|001bc40aff80|7"));
 	print_args(text, sizeof(text), "%pM|%2phN|%d", (void *)NULL, (void *)1, 7);
 	EXPECT(!strcmp(text, "(fault)|(fault)|7"));
 	return NULL;

@@ -334,6 +334,7 @@ static const char *layout_reads_back_arrays(void)
 
 	EXPECT_PRINTED("00:1f:a0:ff:05:60 7", "%pM %d", bytes, 7);
 	EXPECT_PRINTED("001fa0ff0560", "%pm", bytes);
+	EXPECT_PRINTED("00:1f:a0:ff:05:60 7", "%*pM %d", 20, bytes, 7);
 	EXPECT_PRINTED("00 1f|00:1f:a0|00-1f|001fa0ff056007", "%2ph|%3phC|%2phD|%7phN",
 		       bytes, bytes, bytes, bytes);
 	EXPECT_PRINTED("00:00:00:00:00:00 7", "%pM %d", (void *)0x10, 7);
