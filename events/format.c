@@ -297,8 +297,9 @@ static const unsigned long *put_argument(struct output *out, struct format_conve
 {
 	if (conv->width == FORMAT_FROM_ARGUMENT)
 		conv->width = limit_width((int)*slot++);
+	/* The precision of a string needs no limit: the kernel's printf does not print strings. */
 	if (conv->precision == FORMAT_FROM_ARGUMENT)
-		conv->precision = limit_width((int)*slot++);
+		conv->precision = conv->type == 's' ? (int)*slot++ : limit_width((int)*slot++);
 	switch (conv->type) {
 	case '%':
 		put_char(out, '%');

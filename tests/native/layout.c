@@ -368,6 +368,8 @@ static const char *layout_truncates_long_strings(void)
 
 	memset(endless, 'e', LAYOUT_RECORD);
 	EXPECT(strlen(print_record("%s", endless)) == LAYOUT_STRING - 1);
+	EXPECT(strlen(print_record("%.*s", 300, endless)) == 300);
+	EXPECT(strlen(print_record("%.*s", LAYOUT_RECORD, endless)) == LAYOUT_STRING - 1);
 	EXPECT(strlen(print_record("%s%s%s%s", endless, endless, endless, endless)) <
 	       LAYOUT_RECORD);
 	for (i = 0; i < MARKER_MAX_ARGS; i++)
