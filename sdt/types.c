@@ -44,14 +44,15 @@ enum {
 	IS_ENUM = 16,
 	IS_INTEGER = 32,
 	IS_UNKNOWN = 64,
+	IS_SIGNED = 128,
 };
 
 static const struct {
 	const char *word;
 	unsigned int flags;
 } words[] = {
-	{ "unsigned", IS_UNSIGNED | IS_INTEGER }, { "signed", IS_INTEGER }, { "int", IS_INTEGER },
-	{ "char", IS_CHAR | IS_INTEGER }, { "short", IS_SHORT | IS_INTEGER },
+	{ "unsigned", IS_UNSIGNED | IS_INTEGER }, { "signed", IS_SIGNED | IS_INTEGER },
+	{ "int", IS_INTEGER }, { "char", IS_CHAR | IS_INTEGER }, { "short", IS_SHORT | IS_INTEGER },
 	{ "long", IS_LONG | IS_INTEGER }, { "enum", IS_ENUM | IS_INTEGER },
 	{ "const", 0 }, { "volatile", 0 },
 };

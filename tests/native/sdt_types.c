@@ -25,6 +25,7 @@ static const char *sdt_formats_of_integer_types(void)
 	EXPECT(fmt_is(2, "int,unsigned int", " arg1 %d arg2 %u"));
 	EXPECT(fmt_is(3, "unsigned, long ,  unsigned long long", " arg1 %u arg2 %ld arg3 %lu"));
 	EXPECT(fmt_is(3, "char,unsigned char,short int", " arg1 %hhd arg2 %hhu arg3 %hd"));
+	EXPECT(fmt_is(2, "signed char,signed", " arg1 %hhd arg2 %d"));
 	EXPECT(fmt_is(3, "u8,int16_t,size_t", " arg1 %hhu arg2 %hd arg3 %lu"));
 	EXPECT(fmt_is(2, "enum req_op,const volatile s64", " arg1 %d arg2 %ld"));
 	EXPECT(fmt_is(2, "struct thing,double", " arg1 %lx arg2 %lx"));
@@ -39,7 +40,7 @@ static const char *sdt_formats_of_pointer_types(void)
 {
 	EXPECT(fmt_is(2, "struct request *,void *", " arg1 %p arg2 %p"));
 	EXPECT(fmt_is(3, "char *,const char *,const char*", " arg1 %s arg2 %s arg3 %s"));
-	EXPECT(fmt_is(2, "unsigned char *,u8 *", " arg1 %p arg2 %p"));
+	EXPECT(fmt_is(3, "unsigned char *,u8 *,signed char *", " arg1 %p arg2 %p arg3 %p"));
 	EXPECT(fmt_is(2, "char **,char __user *", " arg1 %p arg2 %p"));
 	EXPECT(fmt_is(2, "void (*)(int, char *),int", " arg1 %p arg2 %d"));
 	EXPECT(fmt_is(1, "char *(*)(void)", " arg1 %p"));
