@@ -68,7 +68,7 @@ int marker_set_probe(const char *name, const char *format, union marker_any_prob
 		return 0;
 	mutex_lock(&marker_registry.lock);
 	entry = marker_name_find(name);
-	if (entry) {
+	if (entry && !list_empty(&entry->markers)) {
 		count = connect_probe_of_2006_api(entry, format, probe.probe);
 		marker_name_free_if_unused(entry);
 	} else {

@@ -394,6 +394,27 @@ static const char *markers_are_listed_with_state(void)
 	return NULL;
 }
 
+static void probe_of_2006(const char *format, ...)
+{
+}
+
+/* Check that a message says why a probe is not set, if a name has probes but no marker. */
+static const char *markers_2006_report_names_without_markers(void)
+{
+	static const char reason[] =
+		"kmarkers_markers: marker listed_later: probe not set: no such marker\n";
+	struct capture capture;
+	char said[256];
+	int count;
+
+	EXPECT(!marker_probe_register("listed_later", "%s", empty_probe, NULL));
+	begin_stderr_capture(&capture);
+	count = marker_set_probe("listed_later", NULL, probe_of_2006);
+	end_stderr_capture(&capture, said, sizeof(said));
+	EXPECT(!count && !strcmp(said, reason));
+	return NULL;
+}
+
 static void clean_up_markers(void)
 {
 	marker_probe_unregister("listed_mark", empty_probe, NULL);
@@ -660,6 +681,8 @@ const struct test_case listing_cases[] = {
 	{ "imv_lists_values", imv_lists_values, clean_up_results },
 	{ "imv_counts_updates", imv_counts_updates, clean_up_results },
 	{ "markers_are_listed_with_state", markers_are_listed_with_state, clean_up_markers },
+	{ "markers_2006_report_names_without_markers", markers_2006_report_names_without_markers,
+	  clean_up_markers },
 	{ "sdt_lists_sites", sdt_lists_sites, clean_up_results },
 	{ "sdt_attaches_to_all_sites_or_none", sdt_attaches_to_all_sites_or_none,
 	  clean_up_attachments },
