@@ -20,14 +20,15 @@ marker=/sys/kernel/debug/kmarkers/markers/$1
 instance=/sys/kernel/tracing/instances/reader.$$
 event=$instance/events/kmarkers/$1
 
+# The event is gone, or was never there, if its module was unloaded or the marker has no event.
 clean_up() {
-	echo 0 >"$event/enable"
+	[ ! -e "$event/enable" ] || echo 0 >"$event/enable" || :
 	rmdir "$instance"
 }
 
 mkdir "$instance"
 trap clean_up EXIT
-trap 'exit 130' INT TERM
+trap 'exit 130' HUP INT TERM
 echo 1 >"$event/enable"
 awk -v name="$1: " -v count="${2:-0}" '
 	at = index($0, ": " name) { print substr($0, at + 2); fflush(); if (++seen == count) exit }
