@@ -274,9 +274,19 @@ static int add_marker_control(void *data, const struct marker *marker)
 	return 0;
 }
 
+/*
+ * Add the control of a marker attached to a function.  Skip the markers of modules: a module that
+ * is being loaded adds the controls of its names itself, because rules apply to these names when
+ * the module is live.
+ */
+static int add_function_marker_control(void *data, const struct marker *marker)
+{
+	return marker->flavour == MARKER_FUNCTION ? add_marker_control(data, marker) : 0;
+}
+
 /**
  * marker_controls_create_missing() - create controls for marker names that have none
- * @module: the module whose markers were added; NULL for all markers
+ * @module: the module whose markers were added; NULL for markers attached to functions
  * @new: list to which the new controls are added
  *
  * Context: may sleep.
@@ -288,7 +298,8 @@ int marker_controls_create_missing(struct module *module, struct list_head *new)
 	int err;
 
 	mutex_lock(&controls.lock);
-	err = marker_visit(NULL, module, add_marker_control, new);
+	err = marker_visit(NULL, module,
+			   module ? add_marker_control : add_function_marker_control, new);
 	list_for_each_entry(control, new, list)
 		control->module = module;
 	apply_rules_to_new_names(module, marker_command_find("count"));

@@ -188,7 +188,7 @@ static void create_control_directory(struct marker_control *control)
 
 /**
  * marker_files_add_directories() - create directories in debugfs for marker names that have none
- * @module: the module whose markers were added; NULL for all markers
+ * @module: the module whose markers were added; NULL for markers attached to functions
  *
  * Context: may sleep.
  * Return: 0; or -ENOMEM, in which case some of the names may have no directory.
