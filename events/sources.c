@@ -238,8 +238,8 @@ static bool has_unoffered_event_in_use(const struct kmarkers_event_source *sourc
 	int bucket;
 
 	for_each_event_safe(event, next, bucket)
-		if (event->source == source && !event->offered_by && !event->orphan &&
-		    kmarkers_event_is_in_use(event))
+		if (event->source == source && !event->offered_by && !event->is_removed &&
+		    !event->orphan && kmarkers_event_is_in_use(event))
 			return true;
 	return false;
 }
