@@ -52,11 +52,9 @@ static int visit_marker_of_offer(const struct kmarkers_event_offer *offer,
 				 kmarkers_event_visitor *visit, void *data)
 {
 	struct marker_walk walk = { visit, data };
-	const struct marker *marker;
-	struct module *owner;
 
-	marker = marker_tables_find_ready(offer->name, offer->format, &owner);
-	return marker ? offer_marker_event(&walk, marker, owner) : 0;
+	return marker_tables_visit_first_ready(offer->name, offer->format, offer_marker_event,
+					       &walk);
 }
 
 static int connect_event_probe(const struct kmarkers_event_offer *event, void *user)

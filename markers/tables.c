@@ -315,23 +315,32 @@ static const struct marker *find_ready_marker(const char *name, const char *form
 }
 
 /**
- * marker_tables_find_ready() - find a marker that may become a trace event
+ * marker_tables_visit_first_ready() - call a function for a marker that may become a trace event
  * @name: the marker's name
  * @format: the marker's format, NULL for any
- * @module: set to the module that will own the trace event
+ * @visit: called for the first marker with this name and format that may become a trace event, with
+ *	the module that will own the event
+ * @data: passed to @visit
  *
- * Context: may sleep; event_mutex is held.
- * Return: the first marker with this name and format that may become a trace event, or NULL.
+ * The registry's lock is held during the call, because a marker attached to a function is freed
+ * once it is unregistered.
+ *
+ * Context: may sleep; event_mutex is held; @visit must not call the registry.
+ * Return: the return value of @visit, or 0 if there is no such marker.
  */
-const struct marker *marker_tables_find_ready(const char *name, const char *format,
-					      struct module **module)
+int marker_tables_visit_first_ready(const char *name, const char *format,
+				    marker_ready_visitor *visit, void *data)
 {
 	const struct marker *marker;
+	struct module *owner;
+	int err = 0;
 
 	mutex_lock(&marker_registry.lock);
-	marker = find_ready_marker(name, format, module);
+	marker = find_ready_marker(name, format, &owner);
+	if (marker)
+		err = visit(data, marker, owner);
 	mutex_unlock(&marker_registry.lock);
-	return marker;
+	return err;
 }
 
 /**

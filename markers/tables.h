@@ -16,8 +16,8 @@ void marker_tables_unregister_module(struct module *module);
 void marker_tables_unregister_records(const s32 *records);
 bool marker_tables_set_ready(struct module *module);
 int marker_tables_visit_ready(struct module *module, marker_ready_visitor *visit, void *data);
-const struct marker *marker_tables_find_ready(const char *name, const char *format,
-					      struct module **module);
+int marker_tables_visit_first_ready(const char *name, const char *format,
+				    marker_ready_visitor *visit, void *data);
 unsigned int marker_tables_disconnect_if(probe_predicate *must_disconnect, void *data);
 
 #endif /* MARKERS_TABLES_H */

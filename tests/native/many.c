@@ -4,6 +4,7 @@
  * disconnecting probes whose code is unloaded, and unregistering tables of markers.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <string.h>
 
 #include <linux/kernel.h>
@@ -588,34 +589,63 @@ static unsigned int visit_ready_markers(struct module *module, struct marker *la
 	return err == (last ? -EBUSY : 0) ? ready : -1U;
 }
 
+struct found {
+	const struct marker *marker;
+	struct module *owner;
+	bool is_locked;
+};
+
+static int store_ready_marker(void *data, const struct marker *marker, struct module *owner)
+{
+	bool is_locked = pthread_mutex_trylock(&marker_registry.lock.lock);
+
+	if (!is_locked)
+		pthread_mutex_unlock(&marker_registry.lock.lock);
+	*(struct found *)data = (struct found){ marker, owner, is_locked };
+	return -EBUSY;
+}
+
+/*
+ * Return true if own marker @i is the first marker of a name and format that may become a trace
+ * event, with @owner as the owner, and is visited under the registry's lock; or, if @i is OWN, if
+ * there is no such marker.
+ */
+static bool is_first_ready(unsigned int i, const char *name, const char *format,
+			   struct module *owner)
+{
+	struct found found = { };
+	int err = marker_tables_visit_first_ready(name, format, store_ready_marker, &found);
+
+	if (i == OWN)
+		return !err && !found.marker;
+	return err == -EBUSY && found.marker == &own_markers[i] && found.owner == owner &&
+	       found.is_locked;
+}
+
 /* Check that the markers of a module may become trace events when the module is ready. */
 static const char *markers_of_ready_modules_are_visited(void)
 {
-	struct module *owner = NULL;
-
 	EXPECT(!add_own_table(0, FIRST) && !add_own_table(1, FIRST) && !add_own_table(2, SECOND));
 	EXPECT(!visit_ready_markers(NULL, NULL) && !visit_ready_markers(FIRST, NULL));
-	EXPECT(!marker_tables_find_ready("many_own", NULL, &owner) && !owner);
+	EXPECT(is_first_ready(OWN, "many_own", NULL, NULL));
 	EXPECT(marker_tables_set_ready(SECOND));
 	EXPECT(!marker_tables_set_ready((struct module *)3));
 	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !visit_ready_markers(FIRST, NULL));
-	EXPECT(marker_tables_find_ready("many_own", NULL, &owner) == &own_markers[2]);
-	EXPECT(owner == SECOND);
+	EXPECT(is_first_ready(2, "many_own", NULL, SECOND));
 	EXPECT(marker_tables_set_ready(FIRST));
 	EXPECT(visit_ready_markers(NULL, NULL) == 7 && visit_ready_markers(FIRST, NULL) == 3);
 	EXPECT(visit_ready_markers(SECOND, NULL) == 4);
 	EXPECT(visit_ready_markers(NULL, &own_markers[1]) == 3);
-	EXPECT(marker_tables_find_ready("many_own", "%d", &owner) == &own_markers[0]);
-	EXPECT(owner == FIRST);
-	EXPECT(!marker_tables_find_ready("many_own", "%s", &owner));
-	EXPECT(!marker_tables_find_ready("many_nowhere", NULL, &owner));
+	EXPECT(is_first_ready(0, "many_own", "%d", FIRST));
+	EXPECT(is_first_ready(OWN, "many_own", "%s", NULL));
+	EXPECT(is_first_ready(OWN, "many_nowhere", NULL, NULL));
 
 	EXPECT(!marker_probe_register("many_own", "%d", count_call, &calls[0]));
 	EXPECT(find_calling_markers() == 7);
 	marker_tables_unregister_module(FIRST);
 	EXPECT(count_own_markers() == 1 && find_calling_markers() == 4);
 	EXPECT(visit_ready_markers(NULL, NULL) == 4 && !marker_tables_set_ready(FIRST));
-	EXPECT(marker_tables_find_ready("many_own", NULL, &owner) == &own_markers[2]);
+	EXPECT(is_first_ready(2, "many_own", NULL, SECOND));
 	return NULL;
 }
 
