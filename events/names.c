@@ -83,6 +83,18 @@ void kmarkers_event_make_orphan(struct kmarkers_event *event)
 }
 
 /*
+ * Make an orphan of an event that the trace core refuses to remove, because a trigger has enabled
+ * the event since the event was found to be unused.
+ */
+static void keep_event_as_orphan(struct kmarkers_event *event)
+{
+	list_del_init(&event->list);
+	event->is_removed = false;
+	kmarkers_event_set_owner(event, NULL);
+	kmarkers_event_make_orphan(event);
+}
+
+/*
  * Turn an orphan that @module now offers into an ordinary event, and put the orphan's reference to
  * this module.
  */
@@ -107,7 +119,8 @@ static void set_event_exists_flag(const struct kmarkers_event_offer *offer)
  * differ, there are three cases:
  *
  * - @event is not being removed: log a warning, and return true.
- * - @event is queued for removal: return false, so that the caller creates an event.
+ * - @event is queued for removal: return false, so that the caller creates an event.  If a trigger
+ *   has enabled @event meanwhile, make it an orphan instead, as in the first case.
  * - The trace core is about to remove @event: return true, because
  *   kmarkers_events_handle_module_gone() creates an event for @offer later.
  */
@@ -118,6 +131,8 @@ static bool reuse_event_for_offer(struct event_changes *changes, struct kmarkers
 
 	if (same)
 		set_event_exists_flag(offer);
+	else if (!list_empty(&event->list) && event->is_removed && kmarkers_event_is_in_use(event))
+		keep_event_as_orphan(event);
 	if (event->orphan && same) {
 		adopt_orphan(event, changes->source, offer->module);
 		return true;
@@ -210,17 +225,6 @@ void kmarkers_event_unhash_and_free(struct kmarkers_event *event)
 	event = list_first_entry(&changes.created, struct kmarkers_event, list);
 	list_del_init(&event->list);
 	add_event_or_free(event);
-}
-
-/*
- * Make an orphan of an event that the trace core refuses to remove, because a trigger has enabled
- * the event since the event was found to be unused.
- */
-static void keep_event_as_orphan(struct kmarkers_event *event)
-{
-	event->is_removed = false;
-	kmarkers_event_set_owner(event, NULL);
-	kmarkers_event_make_orphan(event);
 }
 
 /* Add an event to the trace core or, if no module offers the event any more, remove it. */
