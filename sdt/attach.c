@@ -151,7 +151,7 @@ static int check_pattern_is_armable(const struct sdt_pattern *pattern)
 	return matches.unarmable && !matches.others ? -EINVAL : 0;
 }
 
-/* Return the number of sites that a pattern matches. Stop counting at @most. */
+/* Return the number of sites that a pattern matches, copies not counted. Stop at @most. */
 unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigned int most)
 {
 	struct sdt_table *table;
@@ -160,7 +160,8 @@ unsigned int sdt_count_matching_sites(const struct sdt_pattern *pattern, unsigne
 	lockdep_assert_held(&sdt_registry.lock);
 	list_for_each_entry(table, &sdt_registry.tables, node)
 		for (i = 0; i < table->sites.nr && nr < most; i++)
-			nr += sdt_pattern_matches_site(pattern, table, i);
+			nr += !table->states[i].to_first &&
+			      sdt_pattern_matches_site(pattern, table, i);
 	return nr;
 }
 

@@ -279,8 +279,33 @@ static const char *sdt_lists_attached_handlers(void)
 	return NULL;
 }
 
+/* Return the number of lines of the list of sites that begin with @start. */
+static unsigned int count_listed_sites(const char *start)
+{
+	const char *line = print_to_text(sdt_list_show);
+	unsigned int nr = 0;
+
+	for (; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		nr += !strncmp(line, start, strlen(start));
+	}
+	return nr;
+}
+
+/* Check that a pattern counts a site once of which the compiler made copies, as the list does. */
+static const char *sdt_counts_copies_of_matching_sites_once(void)
+{
+	char line[64];
+
+	snprintf(line, sizeof(line), "copies::: count %u\n", count_listed_sites("copies:"));
+	EXPECT(!run_sdt_command("copies::: count"));
+	EXPECT(!strcmp(print_to_text(show_attachments), line));
+	return NULL;
+}
+
 static void clean_up_lists_of_attachments(void)
 {
+	run_sdt_command("copies::: none");
 	run_sdt_command("twice none");
 	run_sdt_command("nomem-* none");
 	run_sdt_command("list:::twice none");
@@ -689,6 +714,8 @@ const struct test_case listing_cases[] = {
 	{ "sdt_detaches_from_sites_that_stay_on", sdt_detaches_from_sites_that_stay_on,
 	  clean_up_attachments },
 	{ "sdt_lists_attached_handlers", sdt_lists_attached_handlers,
+	  clean_up_lists_of_attachments },
+	{ "sdt_counts_copies_of_matching_sites_once", sdt_counts_copies_of_matching_sites_once,
 	  clean_up_lists_of_attachments },
 	{ "sdt_reports_patterns_without_sites", sdt_reports_patterns_without_sites,
 	  clean_up_attachments },
