@@ -99,19 +99,24 @@ static bool is_handler_of_unloaded_module(void *unloaded, const char *pattern,
 	return true;
 }
 
-/* Log each site in init text, which is freed after init. */
+/*
+ * Log each site in init text, which is freed after init.  @record is the size of a record, which
+ * begins with the struct patcher_site of a site or note.
+ */
 static void report_probes_in_init_text(const struct module *module,
-				       const struct kmarkers_span *span)
+				       const struct kmarkers_span *span, unsigned int record)
 {
-	const struct patcher_site *site;
+	const void *at;
 
-	for (site = span->first; site < (const struct patcher_site *)span->end; site++) {
-		const struct sdt_probe *probe = sdt_get_probe(site);
-		unsigned long addr = patcher_site_addr(site);
+	for (at = span->first; at < (const void *)span->end; at += record) {
+		unsigned long addr = patcher_site_addr(at);
+		const struct sdt_probe *probe;
 
-		if (within_module_init(addr, module))
-			pr_err("module %s: SDT probe %s:%s is in %ps, which is freed after init: make its function noinline and not __init\n",
-			       module->name, probe->provider->name, probe->name, (void *)addr);
+		if (!within_module_init(addr, module))
+			continue;
+		probe = sdt_get_probe(at);
+		pr_err("module %s: SDT probe %s:%s is in %ps, which is freed after init: make its function noinline and not __init\n",
+		       module->name, probe->provider->name, probe->name, (void *)addr);
 	}
 }
 
@@ -135,8 +140,10 @@ static int register_sdt_module(struct module *module)
 	if (!sites.chunks && !notes.chunks)
 		return patcher_check_tables(module, &sdt_tables_need_sdt);
 	err = sdt_register_sites(module, &sites, &targets) ?: sdt_register_notes(module, &notes);
-	if (err == -EPERM)
-		report_probes_in_init_text(module, &sites);
+	if (err == -EPERM) {
+		report_probes_in_init_text(module, &sites, sizeof(struct patcher_site));
+		report_probes_in_init_text(module, &notes, sizeof(struct sdt_note_record));
+	}
 	if (err)
 		pr_err("module %s: table of SDT probes refused, so the module is not loaded: error %d\n",
 		       module->name, err);
