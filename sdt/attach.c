@@ -258,8 +258,8 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
  * The handler is also attached to matching sites of modules that are loaded later.
  *
  * Context: may sleep.
- * Return: 0; -EINVAL if @pattern is not valid, or matches only SDT notes that cannot be armed, with
- * the reason in the log; -EBUSY if @handler and @private are attached to @pattern already;
+ * Return: 0; -EINVAL if @handler is NULL, or if @pattern is not valid or matches only SDT notes that
+ * cannot be armed, with the reason in the log; -EBUSY if @handler and @private are attached to @pattern already;
  * -EOPNOTSUPP for a pattern with a function that matches nothing, in a program whose file has no
  * symbols; -ENOMEM; or an error of patcher_apply(), patcher_store_traps() or, for notes,
  * register_kprobe(). After an error, all sites have their previous state, and @handler is not
@@ -267,6 +267,8 @@ int sdt_attach_event_handler(const char *pattern, const char *event, const char 
  */
 int sdt_attach(const char *pattern, sdt_handler *handler, void *private)
 {
+	if (!pattern || !handler)
+		return -EINVAL;
 	return sdt_attach_event_handler(pattern, NULL, NULL, handler, private);
 }
 EXPORT_SYMBOL_GPL(sdt_attach);

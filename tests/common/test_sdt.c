@@ -161,6 +161,8 @@ const char *sdt_reports_errors(void)
 	static const char long_pattern[300] = { [0 ... 298] = 'x' };
 
 	EXPECT(sdt_attach("a:b:c:d:e", record_hit, &first) == -EINVAL);
+	EXPECT(sdt_attach("none", NULL, &first) == -EINVAL);
+	EXPECT(sdt_attach(NULL, record_hit, &first) == -EINVAL);
 	EXPECT(sdt_attach("none@1", record_hit, &first) == -EINVAL);
 	EXPECT(sdt_attach("none@+", record_hit, &first) == -EINVAL);
 	EXPECT(sdt_attach("none@+1z", record_hit, &first) == -EINVAL);
