@@ -298,6 +298,15 @@ def test_stored_row_has_all_fields() -> None:
     assert [*vars(back).values()] == [*vars(same).values()]
 
 
+def test_computed_estimates_equal_stored_ones(tmp_path: Path) -> None:
+    """Exact counts are compared as numbers, so a digit more in a run that is read for the first
+    time would make its costs differ from those of the same run, read again."""
+    (run,) = manyruns.write_runs(tmp_path, 1)
+    computed, stored = estimates.load_estimates(run).rows, estimates.load_estimates(run).rows
+    for before, after in zip(computed, stored, strict=True):
+        assert [before.cost, *before.values] == [after.cost, *after.values]
+
+
 def test_estimates_are_returned_if_they_cannot_be_stored(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
