@@ -250,6 +250,8 @@ def test_exact_counts_are_bars_from_zero() -> None:
     assert (panel.axis.low, panel.axis.high) == pytest.approx((-10.8, 54.0))
     assert panel.unit == "instructions added over none"
     assert panel.remark == "Not one instruction more: z."
+    (panel,) = panels.make_count_panels([*rows, replace(rows[1], variant="n", delta=math.nan)])
+    assert [row.name for row in panel.rows] == ["x", "y"]
     (panel,) = panels.make_count_panels([rows[0], rows[3]])
     assert (panel.rows, panel.axis) == ([], Scale(0.0, 1.08))
 

@@ -183,7 +183,10 @@ def make_count_panels(results: Sequence[Result]) -> list[Panel]:
     as bars."""
     panels = []
     for rows in result_kinds.group_results_by_benchmark(results):
-        known = [r for r in result_kinds.select_judged_results(rows) if r.delta is not None]
+        known = [
+            r for r in result_kinds.select_judged_results(rows)
+            if r.delta is not None and math.isfinite(r.delta)
+        ]  # fmt: skip
         drawn = [
             Row(r.variant, r.delta or 0.0, math.nan, math.nan, r.verdict,
                 f"{format_result_value(r, r.delta, True)}"
