@@ -80,6 +80,16 @@ def test_impact_leaves_out_rows_without_an_interval() -> None:
     assert not list(impact.compute_marker_shares(short))
 
 
+def test_impact_leaves_out_rows_without_a_difference() -> None:
+    """A row has no difference from a baseline if all windows of the A/A clone are flagged."""
+    alone = {"delta": None, "delta_ci_lo": None, "delta_ci_hi": None}
+    for row in (RUN[0], RUN[1]):
+        found = impact.compute_marker_shares([*RUN, {**row, **alone}])
+        assert [share.how for share in found] == ["measured, generic"]
+    found = impact.compute_marker_shares([*RUN, {**RUN[3], **alone}])
+    assert [share.how for share in found] == ["computed from cold-branch"]
+
+
 @pytest.mark.parametrize("verdict", ["withheld", "slower"])
 def test_withheld_rows_are_left_out(verdict: str) -> None:
     """They were measured too poorly for a verdict."""

@@ -118,7 +118,7 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
         for benchmark in BRANCHES:
             memory = rows.get((tier, benchmark, "memory"))
             l1_hit = rows.get((tier, benchmark, "l1-hit"))
-            if memory and l1_hit:
+            if memory and l1_hit and None not in (memory["delta"], l1_hit["delta"]):
                 yield CallShare(
                     tier,
                     f"computed from {benchmark}",
@@ -127,7 +127,8 @@ def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallSha
                     ),
                 )
         for variant in ("generic", "immediate", "jump"):
-            if entry := rows.get((tier, CALL, variant)):
+            entry = rows.get((tier, CALL, variant))
+            if entry and entry["delta"] is not None:
                 yield CallShare(
                     tier,
                     f"measured, {variant}",
