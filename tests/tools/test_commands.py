@@ -400,7 +400,7 @@ def test_impact_without_rows_of_real_caches_fails(
     """If the run was quick, a line before the table says so."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "x").mkdir()
-    (tmp_path / "x" / "env.json").write_text("{}")
+    (tmp_path / "x" / "env.json").write_text('{"tiers": []}')
     monkeypatch.setattr("kmtools.analyse.summary.read_summary", lambda path: {"results": [path]})
     monkeypatch.setattr(impact, "render_impact_section", lambda rows: [])
     assert main(["impact", "x"]) == BAD
@@ -408,9 +408,27 @@ def test_impact_without_rows_of_real_caches_fails(
     monkeypatch.setattr(impact, "render_impact_section", lambda rows: [str(*rows), "b"])
     assert main(["impact", "x"]) == DONE
     assert capsys.readouterr().out == "x\nb\n"
-    (tmp_path / "x" / "env.json").write_text('{"run": {"quick": true, "missing": []}}')
+    quick = '{"tiers": [], "run": {"quick": true, "missing": []}}'
+    (tmp_path / "x" / "env.json").write_text(quick)
     assert main(["impact", "x"]) == DONE
     assert capsys.readouterr().out == f"{rundir.QUICK}\n\nx\nb\n"
+
+
+@pytest.mark.parametrize("command", ["impact", "rates"])
+@pytest.mark.parametrize("text", ["{}", '{"tiers": [{"tier": "native"}]}'])
+def test_wrong_env_json_is_refused(
+    command: str,
+    text: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "env.json").write_text(text)
+    monkeypatch.setattr("kmtools.analyse.summary.read_summary", lambda path: {"results": []})
+    monkeypatch.setattr(impact, "render_impact_section", lambda rows: ["a"])
+    assert main([command, str(tmp_path)]) == BAD
+    assert f"{command}: {tmp_path / 'env.json'}: tiers" in capsys.readouterr().err
+    assert main([command, str(tmp_path / "none")]) == UNABLE
 
 
 @pytest.mark.parametrize(
@@ -439,7 +457,7 @@ def test_rates_writes_its_figure_only_in_a_known_format(
 ) -> None:
     """A wrong suffix is refused before anything is printed."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "env.json").write_text("{}")
+    (tmp_path / "env.json").write_text('{"tiers": []}')
 
     def render_charts_as_text(charts: object, description: str, kind: str) -> bytes:
         return f"{kind} {charts}".encode()

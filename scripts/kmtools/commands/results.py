@@ -12,7 +12,6 @@ from typing import Any
 
 from kmtools.base.errors import BAD, DONE, FailedError, UnableError
 from kmtools.base.files import write_file_atomically
-from kmtools.base.jsonfile import read_json
 from kmtools.base.paths import require_checkout
 from kmtools.base.text import align_table
 from kmtools.commands import Run
@@ -35,7 +34,7 @@ def add_impact_command(parser: ArgumentParser) -> Run:
                 "no tier with real caches (native or metal) has results of getppid-pressure and of"
                 " cold branches"
             )
-        print_warnings(read_json(args.run / "env.json", dict))
+        print_warnings(rundir.read_env(args.run / "env.json"))
         print(text)
 
     return run_impact
@@ -79,7 +78,7 @@ def add_rates_command(parser: ArgumentParser) -> Run:
             render_rates_text,
         )
 
-        env = read_json(args.run / "env.json", dict)
+        env = rundir.read_env(args.run / "env.json")
         found = compute_mechanism_costs(read_summary(args.run), env)
         kind = args.figure.suffix[1:] if args.figure else "svg"
         if kind not in FORMATS:
