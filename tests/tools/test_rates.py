@@ -297,9 +297,11 @@ def test_upper_limit_of_a_cost_is_at_least_the_noise_floor(
     assert [cost.shown_ns for cost in found] == ([] if shown is None else [pytest.approx(shown)])
 
 
-def test_sites_without_a_flavour_and_other_loops_are_no_mechanisms() -> None:
+def test_sites_without_a_marker_and_other_loops_are_no_mechanisms() -> None:
     (site,) = SUMMARY["sites"]
-    sites = [site, {**site, "flavour": "none"}, {**site, "benchmark": "density-empty"}]
+    others = ("none", "imv-compare", "variable-compare")
+    sites = [site, {**site, "benchmark": "density-empty"}]
+    sites += [{**site, "flavour": flavour} for flavour in others]
     found = rates.compute_mechanism_costs({"results": [], "sites": sites}, ENV)
     assert [(cost.name, cost.low, cost.ns, cost.high) for cost in found] == [
         ("marker-generic", 0.25, 0.3, 0.35)

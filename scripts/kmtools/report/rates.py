@@ -47,6 +47,8 @@ REFERENCES = ("function-pointer", "call")
 # Benchmark of dormant sites in a loop that uses every issue slot of the core; an empty loop has
 # idle slots, in which dormant markers cost nothing.
 DENSE = "density-full"
+# Prefix of the flavours of DENSE that are markers. The others compare numbers, or do nothing.
+MARKER_PREFIX = "marker-"
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ def list_mechanisms(
     for entry in summary.get("sites", ()):
         if entry.get("verdict") == WITHHELD:
             continue
-        if entry["benchmark"] == DENSE and entry["flavour"] != "none":
+        if entry["benchmark"] == DENSE and entry["flavour"].startswith(MARKER_PREFIX):
             ends = entry["ci_lo"], entry["cost"], entry["ci_hi"]
             yield entry, DORMANT, entry["flavour"], ends
     for entry in summary["results"]:
