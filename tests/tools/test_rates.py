@@ -134,6 +134,9 @@ def test_a_run_without_times_of_a_real_cpu_is_refused() -> None:
         rates.render_rates_text(
             rates.compute_mechanism_costs(SUMMARY, {"tiers": ENV["tiers"][1:]}), 1e6
         )
+    poor = {"results": [{**entry, "verdict": "withheld"} for entry in SUMMARY["results"]]}
+    with pytest.raises(FailedError, match="too poor for a verdict"):
+        rates.render_rates_text(rates.compute_mechanism_costs(poor, ENV), 1e6)
 
 
 def test_points_of_a_curve_are_shares_of_a_cpu() -> None:
@@ -240,7 +243,7 @@ def test_rates_are_printed_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPa
     other = MechanismCost("metal", "5", "dormant", "jump", 1.0, 2.0, 3.0)
     head, *lines = rates.render_rates_text([one, other], 1.0).split("\n")
     assert head.endswith(" enabled, a probe runs.") and head.startswith("An event is one execution")
-    none = "every measured mechanism needs over 100 % of a CPU at 1.00 events/s"
+    none = "this run has no cost of such a mechanism"
     assert lines == [
         "", "native, kernel k",
         "  state    mechanism  ns/event  events/s at 1 %  CPU share",

@@ -174,13 +174,10 @@ def describe_cheapest_mechanism(costs: Sequence[MechanismCost], state: str, rate
     mechanisms that are not measurably costlier. `state` is the state of the sites: dormant or
     enabled."""
     at = f"{format_number(rate)} events/s"
-    own = [
-        cost
-        for cost in costs
-        if cost.state == state
-        and cost.compute_cpu_percent(rate) <= 100
-        and cost.name not in REFERENCES
-    ]
+    known = [cost for cost in costs if cost.state == state and cost.name not in REFERENCES]
+    if not known:
+        return f"{state}: this run has no cost of such a mechanism"
+    own = [cost for cost in known if cost.compute_cpu_percent(rate) <= 100]
     if not own:
         return f"{state}: every measured mechanism needs over 100 % of a CPU at {at}"
     least = min(own, key=lambda cost: cost.high)
@@ -232,10 +229,13 @@ def explain_columns(costs: Sequence[MechanismCost], rate: float) -> str:
 
 def render_rates_text(costs: Sequence[MechanismCost], rate: float) -> str:
     """Return text: the meaning of the columns, then for each tier a table and the cheapest
-    mechanisms at the event rate `rate`. Raise FailedError if no tier was timed on a real CPU."""
+    mechanisms at the event rate `rate`. Raise FailedError if there are no costs."""
     require_event_rate_in_range(rate)
     if not costs:
-        raise FailedError("no tier of this run was timed on a real CPU")
+        raise FailedError(
+            "no tier of this run timed a mechanism on a real CPU, or all numbers are too poor for a"
+            " verdict"
+        )
     lines = [*wrap_line(explain_columns(costs, rate), get_terminal_width()), ""]
     for tier, kernel in dict.fromkeys((cost.tier, cost.kernel) for cost in costs):
         own = [cost for cost in costs if (cost.tier, cost.kernel) == (tier, kernel)]
