@@ -52,6 +52,25 @@ def test_a_changed_number_changes_readme_and_figure() -> None:
     assert drawnsvg.find_svg_difference(draw_headline_figure(summary), kept_one) != ""
 
 
+@pytest.mark.parametrize("cost", [0.0, 1e-6, -9e-6])
+def test_small_cost_of_a_site_has_the_unit_and_ratio_of_its_benchmark(cost: float) -> None:
+    """Costs are rounded to 1e-6, so the ratio of a small cost in core cycles and in TSC cycles is
+    not that of the clocks."""
+    summary = read_summary(REFERENCE)
+    name = ("native", "density-full", "marker-jump")
+    entry = next(e for e in summary["sites"] if (e["tier"], e["benchmark"], e["flavour"]) == name)
+    ratio = next(
+        e["core_cycles"]["per_tick"]
+        for e in summary["results"]
+        if (e["tier"], e["benchmark"]) == name[:2]
+    )
+    entry |= {"cost": cost, "core_cycles": round(1.4 * cost, 6), "ns": round(0.4 * cost, 6)}
+    costs = summary_json.parse_results(summary)[1]
+    found = next(one for one in costs if (one.tier, one.benchmark, one.flavour) == name)
+    assert found.core is not None and found.core.per_tick == ratio
+    assert found.nanoseconds == pytest.approx(entry["ns"])
+
+
 def test_readme_without_the_lines_to_replace_is_an_error() -> None:
     with pytest.raises(ValueError, match=r"README\.md lacks"):
         summary_json.replace_readme_lines("nothing", read_summary(REFERENCE))

@@ -23,6 +23,8 @@ from kmtools.report import marker_cost
 # The lines of README.md around the lines that are replaced.
 START, END = "<!-- result: scripts/kmarkers reference -->", "<!-- end of result -->"
 Entry = Mapping[str, Any]
+# The fields of an entry that name its benchmark.
+BENCHMARK = ("tier", "kernel", "benchmark")
 
 
 def parse_interval(entry: Entry, name: str) -> Interval:
@@ -68,9 +70,11 @@ def parse_result_entry(entry: Entry) -> Result:
     return Result(**values)
 
 
-def parse_site_cost_entry(entry: Entry) -> SiteCost:
-    """Return the SiteCost of an entry of `sites`."""
-    cost, core, ns = entry["cost"], entry["core_cycles"], entry["ns"]
+def parse_site_cost_entry(entry: Entry, core: CoreCycleRatio | None) -> SiteCost:
+    """Return the SiteCost of an entry of `sites`; `core` is the ratio of core cycles to TSC cycles
+    in its benchmark. The ratio of the two costs in the entry would be wrong for small costs, which
+    are rounded."""
+    cost, ns = entry["cost"], entry["ns"]
     return SiteCost(
         tier=entry["tier"],
         kernel=entry["kernel"],
@@ -82,8 +86,8 @@ def parse_site_cost_entry(entry: Entry) -> SiteCost:
         cost=cost,
         ci=parse_interval(entry, "ci"),
         pass_cost=entry["pass_cost"],
-        core=CoreCycleRatio("estimated", core / cost) if core and cost else None,
-        ns_per_tick=ns / cost if ns and cost else None,
+        core=core,
+        ns_per_tick=None if ns is None else ns / cost if cost else 0.0,
         note=entry.get("note", ""),
         margin=entry.get("margin") or 0.0,
         caveat=entry.get("caveat", ""),
@@ -92,12 +96,14 @@ def parse_site_cost_entry(entry: Entry) -> SiteCost:
 
 def parse_results(summary: Entry) -> tuple[list[Result], list[SiteCost]]:
     """Return the results of a run, and the costs of one more site."""
+    results = [parse_result_entry(entry) for entry in summary["results"]]
+    cores = {(one.tier, one.kernel, one.benchmark): one.core for one in results}
     costs = [
-        parse_site_cost_entry(entry)
+        parse_site_cost_entry(entry, cores.get(tuple(entry[name] for name in BENCHMARK)))
         for entry in summary.get("sites", [])
         if entry["cost"] is not None
     ]
-    return [parse_result_entry(entry) for entry in summary["results"]], costs
+    return results, costs
 
 
 def parse_switch_points(summary: Entry) -> list[SwitchPoint]:
