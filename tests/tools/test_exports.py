@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import runpy
 import shutil
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import manyruns
 import numpy as np
 import pytest
 from kmtools.analyse.rows import SHARE, Row, RowName
+from kmtools.base.errors import FailedError
 from kmtools.base.paths import ROOT
 from kmtools.cli import main
 from kmtools.measure.rundir import RunError, make_tiers, read_env
@@ -163,6 +168,35 @@ def test_export_prints_the_paths_of_written_files(
     metrics, trace = tmp_path / "metrics", tmp_path / "trace.json"
     assert main(["export", str(switching_run), f"--openmetrics={metrics}", f"--trace={trace}"]) == 0
     assert capsys.readouterr().out.splitlines() == [str(metrics), str(trace)]
+
+
+def test_parquet_file_in_no_folder_is_an_error(
+    switching_run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "none" / "x.parquet"
+    assert main(["export", str(switching_run), f"--parquet={path}"]) == 2
+    assert capsys.readouterr().err == f"export: {path}: there is no folder {path.parent}\n"
+
+
+def test_unwritable_parquet_file_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The message has the path and the first line of the error. A module in place of duckdb raises
+    this error."""
+
+    class WriteError(Exception):
+        pass
+
+    def fail(_: str) -> None:
+        raise WriteError("no space left\nhint")
+
+    engine = SimpleNamespace(execute=fail)
+    fake = SimpleNamespace(Error=WriteError, connect=lambda: contextlib.nullcontext(engine))
+    monkeypatch.setitem(sys.modules, "duckdb", fake)
+    path = ROOT / "scripts" / "kmtools" / "analyse" / "parquet.py"
+    parquet = runpy.run_path(str(path))
+    with pytest.raises(FailedError, match=r"x: no space left$"):
+        parquet["write_parquet"]([], tmp_path / "x")
 
 
 def test_fleet_reads_the_same_rows_from_parquet(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import duckdb
 
+from kmtools.base.errors import FailedError
 from kmtools.measure import samples
 from kmtools.measure.rundir import RunError, Tier
 
@@ -33,11 +34,14 @@ def write_parquet(all_samples: Iterable[samples.Sample], path: Path) -> None:
     with TemporaryDirectory() as scratch, duckdb.connect() as engine:
         plain = Path(scratch) / "samples.csv"
         samples.write_samples(plain, all_samples)
-        engine.execute(
-            f"COPY (SELECT * FROM read_csv({quote_sql_literal(str(plain))}, auto_detect=false,"
-            f" skip=1, header=true, delim=',', quote='\"', columns={{{kinds}}}))"
-            f" TO {quote_sql_literal(str(path))} (FORMAT parquet)"
-        )
+        try:
+            engine.execute(
+                f"COPY (SELECT * FROM read_csv({quote_sql_literal(str(plain))}, auto_detect=false,"
+                f" skip=1, header=true, delim=',', quote='\"', columns={{{kinds}}}))"
+                f" TO {quote_sql_literal(str(path))} (FORMAT parquet)"
+            )
+        except duckdb.Error as error:
+            raise FailedError(f"{path}: {str(error).splitlines()[0]}") from error
 
 
 def load_parquet(path: Path, tiers: Sequence[Tier]) -> list[samples.Sample]:

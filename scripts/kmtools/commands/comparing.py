@@ -137,9 +137,14 @@ def print_and_write_comparison(args: Namespace, compared: comparison.Comparison)
     show_text_in_pager(changetext.render_comparison_for_terminal(compared, args.all))
 
 
+def require_folder_of_file(path: Path) -> None:
+    """Raise UnableError if the folder of a file that the user requested does not exist."""
+    if not path.parent.is_dir():
+        raise UnableError(f"{path}: there is no folder {path.parent}")
+
+
 def write_requested_file(path: Path, content: str | bytes) -> None:
     """Write a file that the user requested. Raise UnableError if the folder of the file does not
     exist."""
-    if not path.parent.is_dir():
-        raise UnableError(f"{path}: there is no folder {path.parent}")
+    require_folder_of_file(path)
     write_file_atomically(path, content)

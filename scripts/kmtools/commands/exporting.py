@@ -8,7 +8,7 @@ from pathlib import Path
 
 from kmtools.base.errors import UnableError
 from kmtools.commands import Run
-from kmtools.commands.comparing import write_requested_file
+from kmtools.commands.comparing import require_folder_of_file, write_requested_file
 
 
 def add_export_command(parser: ArgumentParser) -> Run:
@@ -62,6 +62,7 @@ def run_export(args: Namespace) -> None:
         write_requested_file(args.trace, exports.render_chrome_trace(samples, tiers))
         print(args.trace)
     if args.parquet:
+        require_folder_of_file(args.parquet)
         from kmtools.analyse import parquet
 
         parquet.write_parquet(samples, args.parquet)
