@@ -15,6 +15,7 @@ import pages
 import pytest
 from kmtools.analyse import figuredata, result_kinds
 from kmtools.analyse.corecycles import CoreCycleRatio
+from kmtools.analyse.lateness import Lateness
 from kmtools.analyse.published import read_published_numbers
 from kmtools.analyse.slopes import Slope
 from kmtools.analyse.stats import UNBOUNDED, Interval
@@ -496,6 +497,30 @@ def test_bandwidth_uses_the_smaller_of_deviation_and_quartile_range() -> None:
 )
 def test_distribution_needs_twenty_different_values(values: list[float], drawn: bool) -> None:
     assert bool(figuredata.estimate_density(values)) is drawn
+
+
+def test_differences_from_reference_variants_have_the_intervals_of_the_run() -> None:
+    """After an interim analysis, an interval has a smaller error probability. A step of the clock
+    and late windows widen it, as those of differences from the baseline."""
+    random = np.random.default_rng(1)
+    slopes = [
+        [Slope(n, n % 4, int(cost), 100, n // 8) for n, cost in enumerate(random.normal(at, 9, 64))]
+        for at in (500, 800)
+    ]
+    base, own = (
+        make_result("b", name, 0.0, slopes=s) for name, s in zip("ab", slopes, strict=True)
+    )
+
+    def compute_interval(**changed: object) -> Interval:
+        changed_result = replace(own, **changed)  # type: ignore[arg-type]
+        return figuredata.compute_differences_from_variants(changed_result, [base])["a"][1]
+
+    usual = compute_interval()
+    assert compute_interval(outside=0.01).half_width > 1.2 * usual.half_width
+    assert compute_interval(step=1.0) == usual.widened(1.0)
+    late = Lateness(9, frozenset(range(20)))
+    without = compute_interval(slopes=slopes[1][20:])
+    assert compute_interval(late=late) == usual.union(without) != usual
 
 
 def test_results_get_differences_from_their_reference_variants() -> None:

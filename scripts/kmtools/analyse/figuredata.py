@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from kmtools.analyse import stats
+from kmtools.analyse.lateness import join_late_blocks
 from kmtools.analyse.published import read_published_numbers, read_successors
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import Result, estimate_difference
@@ -68,11 +69,19 @@ def compute_differences_from_variants(
     result: Result, others: Sequence[Result]
 ) -> dict[str, tuple[float, Interval]]:
     """Return the differences of the cost of a result from the costs of the other variants `others`,
-    by the names of these variants."""
+    by the names of these variants. The intervals follow the rules for differences from the
+    baseline."""
     found = {}
     for other in others:
         if result.slopes and other.slopes:
-            cost = estimate_difference(result.slopes, other.slopes, exact=False)
+            cost = estimate_difference(
+                result.slopes,
+                other.slopes,
+                exact=False,
+                resolution=max(result.step, other.step),
+                outside=result.outside,
+                late_blocks=join_late_blocks((result.late, other.late)),
+            )
             if math.isfinite(cost.delta):
                 found[other.variant] = (cost.delta, cost.wide)
     return found
