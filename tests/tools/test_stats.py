@@ -581,6 +581,8 @@ def test_notes_of_a_row_are_in_a_fixed_order() -> None:
     [
         (replace(NATIVE, env={"tsc_khz": "2500000"}), 2.5e6),
         (replace(NATIVE, env={"tsc_khz": "x"}), None),
+        # A kernel that could not find out the rate of its clock says 0.
+        (replace(NATIVE, env={"tsc_khz": "0"}), None),
         (NATIVE, None),
         (replace(NATIVE, env={"tsc_khz": "2500000"}, emulated=True), None),
         (replace(ICOUNT, env={"tsc_khz": "2500000"}), None),
