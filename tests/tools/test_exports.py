@@ -275,7 +275,10 @@ def test_text_of_openmetrics_has_all_labels_of_a_row() -> None:
 
 @pytest.mark.parametrize(
     ("khz", "microseconds"),
-    [({"tsc_khz": "2000000"}, 1.5), ({"tsc_khz": "1"}, 3e6), ({"tsc_khz": "0"}, 3000.0), ({}, 3e3)],
+    [
+        *(({"tsc_khz": "2000000"}, 1.5), ({"tsc_khz": "1"}, 3e6), ({"tsc_khz": "0"}, 3000.0)),
+        *(({"tsc_khz": "unknown"}, 3e3), ({}, 3e3)),
+    ],
 )
 def test_ticks_of_an_unknown_clock_are_shown_as_microseconds(
     khz: dict[str, str], microseconds: float

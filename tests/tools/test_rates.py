@@ -264,6 +264,7 @@ def test_rates_are_printed_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPa
     [
         *(("TSC cycles", "2000000", 0.5), ("TSC cycles (guest)", 1000000, 1.0)),
         *(("TSC cycles", "1", 1e6), ("TSC cycles", "0", None), ("TSC cycles", "x", None)),
+        ("TSC cycles", "\N{SUPERSCRIPT TWO}", None),
         *(("ticks (emulated)", "2000000", None), ("instructions", "2000000", None)),
     ],
 )

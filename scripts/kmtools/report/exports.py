@@ -51,8 +51,9 @@ def render_openmetrics(rows: Sequence[Row]) -> str:
 def convert_ticks_to_microseconds(ticks: int, tier: Tier) -> float:
     """Convert ticks to microseconds. Ticks of an unknown frequency (emulated ones) are returned
     unchanged: the trace then shows each tick as a microsecond."""
-    khz = float(tier.env.get("tsc_khz") or 0)
-    return ticks * 1000 / khz if khz > 0 else float(ticks)
+    text = tier.env.get("tsc_khz", "")
+    khz = int(text) if text.isdecimal() else 0
+    return ticks * 1000 / khz if khz else float(ticks)
 
 
 def group_samples_by_switch(

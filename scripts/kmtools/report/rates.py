@@ -97,7 +97,7 @@ def compute_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     found = {}
     for tier in env["tiers"]:
         khz = str((tier.get("env") or {}).get("tsc_khz", ""))
-        if tier.get("unit") in (UNIT_TSC, UNIT_GUEST) and khz.isdigit() and int(khz):
+        if tier.get("unit") in (UNIT_TSC, UNIT_GUEST) and khz.isdecimal() and int(khz):
             found[tier["tier"], tier["kernel"]] = 1e6 / int(khz)
     return found
 
