@@ -65,10 +65,10 @@ def make_batch_part_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list
 
 
 def make_stall_rows(points: Sequence[SwitchPoint]) -> tuple[list[str], list[list[str]]]:
-    """Return the heads and the rows of a table: for each method of switching sites, the longest
-    interruption of another CPU, which executes none of the sites."""
+    """Return the heads and the rows of a table: for each method of switching sites in METHOD_NAMES,
+    the longest interruption of another CPU, which executes none of the sites."""
     heads = ["method", "sites", "median gap", "95 %", "switches", "of stop_machine's gap"]
-    stalls = [p for p in points if p.benchmark == STALL]
+    stalls = [p for p in points if p.benchmark == STALL and p.method in METHOD_NAMES]
     rows = []
     for point in sorted(stalls, key=lambda p: list(METHOD_NAMES).index(p.method)):
         stopped = find_switch_point(stalls, STALL, "stop-machine-stall", point.sites)
