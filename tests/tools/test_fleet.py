@@ -345,6 +345,26 @@ def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words:
     }
 
 
+def test_run_of_several_kernels_is_comparable_with_itself() -> None:
+    """A flagged block of one kernel may leave a code layout out, so that the rows of two kernels of
+    one run have different layouts. Rows are compared with those of the same kernel."""
+    few, many = (
+        make_fleet_row(kernel=kernel, places=frozenset(range(count)))
+        for kernel, count in (("6.1", 7), ("6.2", 8))
+    )
+    for runs in ("a", "ab"):
+        entries = [(run, row) for run in runs for row in (few, many)]
+        for select in (
+            comparison_key.select_newest_rows, comparison_key.select_rows_with_most_frequent_key
+        ):  # fmt: skip
+            assert not comparison_key.find_incomparable_runs(entries, select(entries), "others")
+    entries = [("a", few), ("a", many), ("b", few), ("b", replace(many, places=few.places))]
+    newest = comparison_key.select_newest_rows(entries)
+    assert comparison_key.find_incomparable_runs(entries, newest, "the newest run") == {
+        "a": "it was measured at 8 code layouts, the newest run at 7"
+    }
+
+
 def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
     """A run's value is the mean of its clusters, or its count. The merged cost is the median of the
     runs, and the first reason for a poor grade is kept."""

@@ -71,6 +71,19 @@ def make_row_key(entry: Entry) -> Key:
     return (row.name.tier, row.unit, row.name.benchmark, row.name.variant)
 
 
+def find_keys_in_several_kernels(entries: Iterable[Entry]) -> set[Key]:
+    """Return the identities of rows that any run has in several kernels."""
+    counts = Counter((entry[0], make_row_key(entry)) for entry in entries)
+    return {key for (_, key), count in counts.items() if count > 1}
+
+
+def make_series_key(entry: Entry, apart: Collection[Key]) -> Key:
+    """Return the identity of a row, with its kernel if the identity is in `apart`, because rows of
+    several kernels are then told apart."""
+    key = make_row_key(entry)
+    return (entry[1].kernel, *key) if key in apart else key
+
+
 def make_measurement_key(row: Row) -> tuple[int, bool]:
     """Return a key that is equal for rows (results of variants) that can be compared. The key is a
     pair: the comparison key of the row's code layouts, and whether the row has too few blocks to
@@ -84,13 +97,15 @@ def select_timed_entries(entries: Iterable[Entry]) -> list[Entry]:
 
 
 def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Row]:
-    """Return one row for each row identity. First find the measurement key that is most frequent
-    among the runs; of the rows with this key, return the row that was measured at the most
-    layouts."""
+    """Return one row for each row identity (see make_series_key). First find the measurement key
+    that is most frequent among the runs; of the rows with this key, return the row that was
+    measured at the most layouts."""
     counts: dict[Key, Counter[tuple[int, bool]]] = defaultdict(Counter)
     there: dict[tuple[Key, tuple[int, bool]], Row] = {}
-    for entry in select_timed_entries(entries):
-        key, own = make_row_key(entry), make_measurement_key(entry[1])
+    timed = select_timed_entries(entries)
+    apart = find_keys_in_several_kernels(timed)
+    for entry in timed:
+        key, own = make_series_key(entry, apart), make_measurement_key(entry[1])
         counts[key][own] += 1
         known = there.setdefault((key, own), entry[1])
         there[key, own] = max(known, entry[1], key=lambda row: len(row.places))
@@ -101,20 +116,25 @@ def select_rows_with_most_frequent_key(entries: Iterable[Entry]) -> dict[Key, Ro
 
 
 def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
-    """Return the newest row of each row identity; `entries` are in the order of the runs, oldest
-    first."""
-    return {make_row_key(entry): entry[1] for entry in select_timed_entries(entries)}
+    """Return the newest row of each row identity (see make_series_key); `entries` are in the order
+    of the runs, oldest first."""
+    timed = select_timed_entries(entries)
+    apart = find_keys_in_several_kernels(timed)
+    return {make_series_key(entry, apart): entry[1] for entry in timed}
 
 
 def find_incomparable_runs(
     entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
 ) -> dict[str, str]:
     """Return the runs that have a row which cannot be compared with the row of the same identity in
-    `references`, each run with the reason in words. `reference_name` is the name of the runs of
-    `references` in a reason."""
+    `references`, each run with the reason in words. `references` are of the same entries: where a
+    run has a row in several kernels, it is compared with that of the same kernel. `reference_name`
+    is the name of the runs of `references` in a reason."""
     found: dict[str, str] = {}
-    for run, row in select_timed_entries(entries):
-        like = references[make_row_key((run, row))]
+    timed = select_timed_entries(entries)
+    apart = find_keys_in_several_kernels(timed)
+    for run, row in timed:
+        like = references[make_series_key((run, row), apart)]
         if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
             make_layouts_mask(like.places)
         ):
@@ -132,8 +152,7 @@ def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
     """Merge the rows of several runs into the rows of one run, in which each run counts as a
     process. If a run has a row in several kernels, this row is merged for each kernel
     separately."""
-    counts = Counter((entry[0], make_row_key(entry)) for entry in entries)
-    apart = {key for (_, key), count in counts.items() if count > 1}
+    apart = find_keys_in_several_kernels(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
         kernel = row.kernel if make_row_key((run, row)) in apart else ""
