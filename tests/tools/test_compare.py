@@ -1131,6 +1131,8 @@ def test_rows_are_shown_up_to_the_limit_of_lines() -> None:
     assert changetext.render_rows_to_limit([], 99) == []
     unknown = [replace(row, percent=None) for row in rows[:2]]
     assert changetext.select_most_changed([*unknown, rows[0]], 1) == [rows[0]]
+    order = [rows[3], replace(rows[0], percent=math.nan), rows[9], rows[5]]
+    assert changetext.select_most_changed(order, 1) == [rows[9]]
 
 
 def test_runs_of_the_same_name_are_printed_with_their_paths(

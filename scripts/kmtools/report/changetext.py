@@ -177,8 +177,9 @@ def describe_missing_rows(pair: RunPair) -> list[str]:
 
 
 def select_most_changed(rows: Sequence[Change], count: int) -> list[Change]:
-    """Return the rows with the `count` largest changes, in the order of the table."""
-    largest = sorted(rows, key=lambda change: -abs(change.percent or 0.0))[:count]
+    """Return the rows with the `count` largest changes, in the order of the table. A change that is
+    not a number counts as zero."""
+    largest = sorted(rows, key=lambda change: min(0.0, -abs(change.percent or 0.0)))[:count]
     return [change for change in rows if change in largest]
 
 
