@@ -297,6 +297,13 @@ def test_lateness_describes_the_variant_and_the_benchmark() -> None:
     assert lateness.find_late_windows(windows[:5], 1.0) == dict.fromkeys("ab", lateness.NOT_LATE)
 
 
+def test_ratio_of_late_windows_is_finite_if_usual_windows_take_no_tick() -> None:
+    """On a clock with large steps, most windows of a few passes take no tick. summary.json would
+    have no number for an infinite ratio, and would be refused when it is read."""
+    windows = [make_late_window(value) for value in (0, 0, 0, 0, 9000)]
+    assert lateness.find_late_windows(windows, 2_500_000)["v"].ratio == 9000
+
+
 def test_late_windows_are_compared_with_the_median_of_their_group() -> None:
     group = lateness.assign_group_numbers(
         np.array([0, 1, 0, 1, 0, 1, 0]), np.array([5, 5, 5, 5, 9, 5, 9])

@@ -117,14 +117,14 @@ def compute_usual_times(windows: Sequence[Sample], values: Floats) -> Floats:
 
 def compute_late_ratios(samples: Sequence[Sample], khz: float) -> list[tuple[Sample, float]]:
     """Return the late windows without a flag, each with the time that the window took divided by
-    the usual time. `khz` is the rate of the clock in ticks per millisecond."""
+    the usual time, at least one tick. `khz` is the rate of the clock in ticks per millisecond."""
     windows = [sample for sample in samples if not sample.flags]
     if not windows:
         return []
     values = np.array([window.value for window in windows], dtype=np.float64)
     usual = compute_usual_times(windows, values)
     late = np.flatnonzero(values > usual + np.maximum(khz / 1000, LATE_SHARE * np.abs(usual)))
-    return [(windows[number], float(values[number] / usual[number])) for number in late]
+    return [(windows[number], float(values[number] / max(usual[number], 1.0))) for number in late]
 
 
 def find_late_windows(samples: Sequence[Sample], khz: float | None) -> dict[str, Lateness]:
