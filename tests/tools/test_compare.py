@@ -594,6 +594,7 @@ def test_degrees_of_freedom_of_a_sum_follow_the_formula_of_welch(
         ({}, ""),
         ({"unit": "ticks"}, "A in ns, B in ticks"),
         ({"kind": WHOLE}, "only one of the two runs has a baseline"),
+        ({"baseline": "other"}, "the baseline is none in A, and other in B"),
         ({"places": frozenset((0, 1, 2))}, "A at 2 code layouts, B at 3"),
         ({"places": frozenset((0, 4))}, "A at code layouts 0, 3, B at 0, 4"),
         ({"crowded": True}, "B has too few blocks to tell its code layouts apart, A has enough"),

@@ -188,6 +188,8 @@ def explain_incomparable_rows(a: Row, b: Row) -> str:
         return f"A in {a.unit}, B in {b.unit}"
     if a.kind != b.kind:
         return "only one of the two runs has a baseline"
+    if a.kind == SHARE and a.baseline != b.baseline:
+        return f"the baseline is {a.baseline} in A, and {b.baseline} in B"
     if comparison_key.are_layouts_incomparable(a.places, b.places):
         return "A at {}, B at {}".format(
             *comparison_key.describe_layout_difference(a.places, b.places)
