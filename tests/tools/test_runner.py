@@ -61,6 +61,22 @@ def test_invalid_number_or_choice_of_an_option_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
+    ("test", "option", "error"),
+    [
+        ("processors", "numbers=2,x", "-o numbers: 'x' is not a whole number above 0"),
+        ("aa", "budget=soon", "-o budget: 'soon' is not a time such as 90, 90s, 5m or 1h"),
+        ("neighbours", "budget=0", "-o budget: '0' is not a time such as 90, 90s, 5m or 1h"),
+        ("independent", "budget=-1", "-o budget: '-1' is not a time such as 90, 90s, 5m or 1h"),
+    ],
+)
+def test_invalid_option_of_a_test_is_an_error_without_a_traceback(
+    test: str, option: str, error: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", test, "-o", option]) == 2
+    assert capsys.readouterr().err == f"check: {error}\n"
+
+
+@pytest.mark.parametrize(
     ("line", "wanted"),
     [
         ("ok 1 a name", Tally(1)),

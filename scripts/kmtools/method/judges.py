@@ -43,7 +43,7 @@ def make_identical_code_suite(suite_request: SuiteRequest, name: str) -> Suite:
     The suite "bursts" measures while another process uses a core in bursts."""
     bursts = name == "bursts"
     blocks = suite_request.get_option_number("blocks", BURSTS_BLOCKS if bursts else FULL["native"])
-    budget = choice.parse_budget(suite_request.get_option_text("budget", f"{BUDGET_SECONDS}s"))
+    budget = suite_request.parse_option("budget", f"{BUDGET_SECONDS}s", choice.parse_budget)
     some = tuple(suite_request.get_option_words("benchmarks")) or (DORMANT if bursts else ())
     plan = RunSettings(blocks, budget, some, name if bursts else "")
     runs = suite_request.get_option_number("runs", RUNS)
@@ -63,7 +63,7 @@ def make_neighbour_suite(suite_request: SuiteRequest) -> Suite:
     instructions of known cost."""
     kinds = suite_request.get_option_choices("kinds", neighbours.KINDS) or list(neighbours.KINDS)
     runs = suite_request.get_option_number("runs", RUNS)
-    budget = choice.parse_budget(suite_request.get_option_text("budget", f"{NEIGHBOUR_SECONDS}s"))
+    budget = suite_request.parse_option("budget", f"{NEIGHBOUR_SECONDS}s", choice.parse_budget)
     blocks = suite_request.get_option_number("blocks", BURSTS_BLOCKS)
     some = tuple(suite_request.get_option_words("benchmarks")) or HOT_LOOPS
     plan = RunSettings(blocks, budget, some, unlisted=(selftest.BENCHMARK,))
@@ -109,7 +109,7 @@ def make_independent_program_suite(suite_request: SuiteRequest) -> Suite:
     kmarkers."""
     blocks, budget = (
         suite_request.get_option_number("blocks", FULL["native"]),
-        choice.parse_budget(suite_request.get_option_text("budget", "60s")),
+        suite_request.parse_option("budget", "60s", choice.parse_budget),
     )
     plan = RunSettings(blocks, budget, tuple(independent.BENCHMARKS.values()))
 

@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from kmtools.base.errors import UnableError, parse_positive_int
+
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,22 @@ class SuiteRequest:
         """Return true if an option has a value other than 0."""
         return self.get_option_text(name) not in ("", "0")
 
-    def get_option_number(self, name: str, default: int | str) -> int:
-        """Return the value of an option, which must be a whole number above 0."""
+    def parse_option(self, name: str, default: str, parse: Callable[[str], Value]) -> Value:
+        """Return the value of an option, converted by `parse`, a function for the parameter `type`
+        of argparse."""
         try:
-            return parse_positive_int(self.get_option_text(name, str(default)))
+            return parse(self.get_option_text(name, default))
         except argparse.ArgumentTypeError as error:
             raise UnableError(f"-o {name}: {error}") from None
+
+    def get_option_number(self, name: str, default: int | str) -> int:
+        """Return the value of an option, which must be a whole number above 0."""
+        return self.parse_option(name, str(default), parse_positive_int)
+
+    def get_option_numbers(self, name: str) -> list[int]:
+        """Return the words of an option, which must be whole numbers above 0."""
+        words = self.get_option_words(name)
+        return self.parse_option(name, "", lambda _: [*map(parse_positive_int, words)])
 
     def get_option_choices(
         self, name: str, known: Mapping[str, object] | tuple[str, ...]

@@ -15,13 +15,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from kmtools.base.errors import (
-    OBSTACLES,
-    UnableError,
-    explain_error,
-    parse_positive_int,
-    require_root,
-)
+from kmtools.base.errors import OBSTACLES, UnableError, explain_error, require_root
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.progress import format_duration
@@ -279,7 +273,7 @@ def publish_processor_results() -> None:
 def make_requested_processor_suites(suite_request: SuiteRequest, _: Sequence[str]) -> list[Suite]:
     """Return a list of one suite, which tests the requested combinations."""
     kernels = [suite_request.kernel] if suite_request.kernel else []
-    numbers = [parse_positive_int(word) for word in suite_request.get_option_words("numbers")]
+    numbers = suite_request.get_option_numbers("numbers")
     combinations = select_combinations(kernels, numbers, suite_request.is_option_set("missing"))
     what = f"{len(combinations)} rows of processors, mitigations, CPUs, preemption models"
     usual = sum_combination_seconds(combinations)
