@@ -10,10 +10,17 @@ import pytest
 from fakelab import use_fake_qemu
 from kmtools.base.errors import UnableError
 from kmtools.lab import bochs, catalogue, emulator
+from kmtools.runner.ask import SuiteRequest
 from kmtools.suites import kernelpage, kernelsuite, pairs, processors
 from kmtools.suites.pairs import Combination
 
 ROW = Combination("6.1", "EPYC", "off", 4, "full")
+# A kernel that the first row does not have.
+OTHER_KERNEL = next(
+    row.kernel
+    for row in pairs.choose_tested_combinations()
+    if row.kernel != pairs.choose_tested_combinations()[0].kernel
+)
 FOUND = ["Retpolines; untrained return thunk", "9", "0", "0", "80", "2026-11-24"]
 
 
@@ -156,3 +163,15 @@ def test_result_of_a_row_is_written_to_table_cells(
 def test_unknown_row_number_is_refused(number: int) -> None:
     with pytest.raises(UnableError, match=f"no row {number}; the rows have the numbers 1 to"):
         processors.select_combinations([], [1, number], only_missing=False)
+
+
+@pytest.mark.parametrize(
+    ("kernel", "numbers", "refused"),
+    [("6.1-rt", "", True), (OTHER_KERNEL, "1", True), (OTHER_KERNEL, "", False), ("", "1", False)],
+)
+def test_kernel_without_a_row_is_an_obstacle(kernel: str, numbers: str, refused: bool) -> None:
+    request = SuiteRequest("named", kernel, {"numbers": numbers})
+    (suite,) = processors.make_requested_processor_suites(request, ["processors"])
+    found = suite.obstacle()
+    assert found.startswith(f"no such row has kernel {kernel}; rows have kernels 6.1, ") is refused
+    assert bool(found) is refused

@@ -277,6 +277,19 @@ def make_requested_processor_suites(suite_request: SuiteRequest, _: Sequence[str
     combinations = select_combinations(kernels, numbers, suite_request.is_option_set("missing"))
     what = f"{len(combinations)} rows of processors, mitigations, CPUs, preemption models"
     usual = sum_combination_seconds(combinations)
+
+    def find_row_obstacle() -> str:
+        some = select_combinations(kernels, numbers, only_missing=False)
+        known = ", ".join(pairs.KERNELS)
+        return "" if some else f"no such row has kernel {kernels[0]}; rows have kernels {known}"
+
     return [
-        Suite("processors", lambda _: run_combinations(combinations), what, usual=usual, loud=True)
+        Suite(
+            "processors",
+            lambda _: run_combinations(combinations),
+            what,
+            find_row_obstacle,
+            usual,
+            loud=True,
+        )
     ]
