@@ -207,8 +207,11 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     of them already."""
     tree = get_suite_dir(name)
     record = tree / "packages.json"
-    if record.is_file() and set(packages) <= set(json.loads(record.read_text())):
+    known = set(json.loads(record.read_text())) if record.is_file() else set()
+    if set(packages) <= known:
         return
+    # Keep the packages that only other kernels need, such as the compiler of an older kernel.
+    packages = packages + apt.select_known_packages(sorted(known.difference(packages)))
     debs = apt.download_packages(packages)
     print_step(f"{name}: unpacking {len(debs)} packages, which are needed for builds")
     with replace_tree(tree) as new:
