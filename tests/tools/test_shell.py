@@ -21,7 +21,15 @@ from kmtools.lab.accel import Accel
 from kmtools.lab.catalogue import Entry
 from kmtools.lab.machine import Request
 from kmtools.lab.result import Result
+from kmtools.suites import shell as shell_suite
 
+# A program in place of `kmarkers`: a shell with a prompt, which the command "exit" does not end.
+ENDLESS_SHELL = f"""
+import sys
+print({shell_suite.PROMPT!r}, end="", flush=True)
+for line in sys.stdin:
+    print("x", {shell_suite.PROMPT!r}, flush=True)
+"""
 REQUEST = Request("6.1", shell.JOB, shell.OUT)
 
 
@@ -223,3 +231,16 @@ def test_progress_shows_the_number_of_compiled_files(
         (tmp_path / "third.c").touch()
         time.sleep(0.2)
     assert "lab shell: 2 files compiled in 0 s\n" in capsys.readouterr().out
+
+
+def test_shell_that_does_not_end_fails_the_suite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_folder_with_files(tmp_path / "scripts", "kmarkers")
+    (tmp_path / "scripts" / "kmarkers").write_text(ENDLESS_SHELL)
+    monkeypatch.setattr(shell_suite, "ROOT", tmp_path)
+    monkeypatch.setattr(shell_suite, "ANSWER_SECONDS", 0.2)
+    tally = shell_suite.run_shell_sessions("6.1", tmp_path / "log")
+    for why in ("of the shell is not 0", "after a kernel warning is not 1"):
+        assert f"the exit code {why}" in tally.failed
+    assert (tmp_path / "log").read_text() == f"{tally.format_summary()}\n"

@@ -123,6 +123,13 @@ def open_pseudoterminal(lines: int, columns: int) -> tuple[int, int]:
     return ours, theirs
 
 
+def wait_for_exit_code(process: subprocess.Popen[bytes]) -> int | None:
+    """Wait for the end of a process; return its exit code, or None after ANSWER_SECONDS."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        return process.wait(ANSWER_SECONDS)
+    return None
+
+
 @contextmanager
 def start_lab_shell(
     kernel: str, *words: str
@@ -138,8 +145,7 @@ def start_lab_shell(
         yield Typist(ours), process, theirs
     finally:
         process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(ANSWER_SECONDS)
+        wait_for_exit_code(process)
         process.kill()
         os.close(ours)
         os.close(theirs)
@@ -184,7 +190,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
             "Ctrl-C does not end a command",
         )
         typist.type_text("exit\n")
-        tally.add_result(process.wait(ANSWER_SECONDS) == 0, "the exit code of the shell is not 0")
+        tally.add_result(wait_for_exit_code(process) == 0, "the exit code of the shell is not 0")
         tally.add_result(
             termios.tcgetattr(terminal) == before, "the terminal settings are not restored"
         )
@@ -194,7 +200,7 @@ def run_shell_sessions(kernel: str, log: Path) -> Tally:
         )
         typist.type_text(f"{WARNING}; exit\n")
         tally.add_result(
-            process.wait(ANSWER_SECONDS) == 1, "the exit code after a kernel warning is not 1"
+            wait_for_exit_code(process) == 1, "the exit code after a kernel warning is not 1"
         )
     log.write_text(f"{tally.format_summary()}\n")
     return tally
