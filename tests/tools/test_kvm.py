@@ -219,7 +219,9 @@ def test_passed_suites_of_test_kernels_under_kvm_are_counted(tmp_path: Path) -> 
         ("bench.log", "under KVM", "emulated: a reason", "under KVM"),
         ("env.json", "kvm", "tcg", "bench: the test kernel ran with {'accel': 'tcg'"),
         ("env.json", "true", "false", "bench: the test kernel ran with"),
+        ("env.json", "}", "", "bench: the test kernel ran with {'accel': None"),
         ("suites/vm.json", "kvm", "tcg", "suites: the test kernel ran with"),
+        ("suites/vm.json", "}", "", "suites: the test kernel ran with {'accel': None"),
     ],
 )
 def test_unexpected_output_of_a_test_kernel_under_kvm_fails(

@@ -9,6 +9,7 @@ step must print, and with which exit code the step must end.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import tempfile
@@ -160,9 +161,12 @@ def judge_steps(steps: Mapping[str, Step], folder: Path) -> Tally:
     return tally
 
 
-def read_json_object_if_exists(path: Path) -> dict[str, Any]:
-    """Read a JSON object; return an empty dictionary if the file does not exist."""
-    found: dict[str, Any] = json.loads(path.read_text()) if path.is_file() else {}
+def read_json_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object; return an empty dictionary if the file does not exist, or is incomplete
+    because the guest was ended while it wrote the file."""
+    found: dict[str, Any] = {}
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        found = json.loads(path.read_text())
     return found
 
 
@@ -177,9 +181,9 @@ def judge_kvm_guests(folder: Path) -> Tally:
     tally = judge_steps(GUESTS, folder)
     log = folder / "suites.log"
     tally.add_tally(ktap.parse_ktap(log.read_text().splitlines() if log.is_file() else []))
-    env = read_json_object_if_exists(folder / "env.json")
+    env = read_json_object(folder / "env.json")
     described = [
-        ("suites", read_json_object_if_exists(folder / "suites" / VM_JSON)),
+        ("suites", read_json_object(folder / "suites" / VM_JSON)),
         *(("bench", tier["vm"]) for tier in env.get("tiers", [{"vm": {}}])),
     ]
     for name, vm in described:
