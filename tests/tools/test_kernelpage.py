@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +14,7 @@ from pathlib import Path
 import pytest
 from gitrepo import run_git
 from kmtools.base.errors import UnableError
+from kmtools.base.paths import ROOT
 from kmtools.lab import catalogue
 from kmtools.lab.catalogue import Entry
 from kmtools.runner import registry
@@ -107,6 +111,30 @@ def test_kernel_page_keeps_its_other_sections(tmp_path: Path) -> None:
     assert content.index("## One\n\nnew\n") < content.index("## Two\n\nkept\n")
     assert "old" not in content
     assert content.startswith("<!-- SPDX-License-Identifier")
+
+
+def test_kernel_page_is_utf_8_in_each_locale(tmp_path: Path) -> None:
+    """A page with characters that the locale's encoding lacks is written and read."""
+    script = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "scripts")!r})
+from pathlib import Path
+from kmtools.suites import kernelpage, pairs, processors
+page = kernelpage.PAGE = Path({str(tmp_path / "page")!r})
+processors.KEPT = page.with_name("kept")
+row = tuple(pairs.choose_tested_combinations()[0].cells)
+found = ["x", "1", f"{{kernelpage.RED}} **1 FAILED**", "0", "9", "2026-11-30"]
+for _ in range(2):
+    processors.store_combination_results({{row: found}})
+    processors.publish_processor_results()
+    assert processors.read_page_results(page)[row] == found
+"""
+    env = {**os.environ, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert f"{kernelpage.RED} **1 FAILED**" in (tmp_path / "page").read_text(encoding="utf-8")
 
 
 @pytest.fixture

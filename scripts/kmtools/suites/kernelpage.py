@@ -255,12 +255,12 @@ def format_kernel_table(published: Mapping[str, KernelResults]) -> str:
 
 def replace_page_section(page: Path, title: str, text: str) -> None:
     """Replace the text of the section `title` of a Markdown page, or append this section."""
-    content = page.read_text() if page.is_file() else PAGE_HEAD
+    content = page.read_text(encoding="utf-8") if page.is_file() else PAGE_HEAD
     head, *sections = re.split(r"^(?=## )", content.rstrip("\n") + "\n\n", flags=re.M)
     titles = [part.split("\n", 1)[0] for part in sections]
     place = titles.index(f"## {title}") if f"## {title}" in titles else len(titles)
     sections[place : place + 1] = [f"## {title}\n\n{text}\n"]
-    page.write_text((head + "".join(sections)).rstrip("\n") + "\n")
+    write_file_atomically(page, (head + "".join(sections)).rstrip("\n") + "\n")
 
 
 def publish_kernel_results() -> None:

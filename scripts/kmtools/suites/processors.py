@@ -145,7 +145,8 @@ def read_page_results(page: Path) -> dict[tuple[str, ...], list[str]]:
     if not page.is_file():
         return known
     wanted = {tuple(combination.cells) for combination in pairs.choose_tested_combinations()}
-    section = page.read_text().partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
+    text = page.read_text(encoding="utf-8")
+    section = text.partition(f"## {TITLE}\n")[2].partition("\n## ")[0]
     for line in section.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         if DAY.fullmatch(cells[-1]) and (first := tuple(cells[: len(HEAD)])) in wanted:
