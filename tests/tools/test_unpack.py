@@ -14,8 +14,9 @@ import pytest
 from fakemirror import ENTRY, NEW, OLD, FakeMirror
 from kmtools.base.errors import UnableError
 from kmtools.base.files import hold_lock
-from kmtools.lab import cache, catalogue, kernels, tracers, unpack
+from kmtools.lab import build, cache, catalogue, kernels, tracers, unpack
 from kmtools.lab.apt import FetchError, NotOnMirrorError, PrivateApt
+from kmtools.lab.catalogue import Entry
 
 LOADER = "/lib64/ld-linux-x86-64.so.2"
 
@@ -290,9 +291,10 @@ def test_fetch_is_refused_if_the_disk_lacks_the_needed_space(
 
 
 def test_incomplete_tree_of_a_running_build_is_kept(folder: Path) -> None:
-    """A tree with the suffix .old belongs to the same kernel."""
+    """A tree with the suffix @old belongs to the same kernel, a tree with another suffix to another
+    kernel."""
     cache.tag_cache_dir()
-    names = [".new-k", ".new-k.old", ".new-k2", ".new-k2.old", "k3"]
+    names = [".new-k", ".new-k@old", ".new-k.old", ".new-k2", ".new-k2@old", "k3"]
     for name in names:
         (folder / "cache/kernels" / name / "usr").mkdir(parents=True)
     with (
@@ -300,12 +302,32 @@ def test_incomplete_tree_of_a_running_build_is_kept(folder: Path) -> None:
         unpack.hold_fetch_lock(0),
     ):
         pass
-    assert sorted(os.listdir(folder / "cache/kernels")) == [".new-k", ".new-k.old", "k3"]
+    assert sorted(os.listdir(folder / "cache/kernels")) == [".new-k", ".new-k@old", "k3"]
+
+
+def test_kernel_whose_name_begins_alike_keeps_its_files(folder: Path) -> None:
+    """A kernel is added under the name k.old or k.9, and its modules are built, while the kernel k
+    is replaced."""
+    cache.tag_cache_dir()
+    for name in ("k", "k@lint", "k.9", "k.old", "k2"):
+        (folder / "cache/objects" / name).mkdir(parents=True)
+    with (
+        cache.hold_cache_lock(unpack.get_build_lock_name("k.old")),
+        unpack.replace_tree(folder / "cache/kernels/k.old") as tree,
+    ):
+        with unpack.hold_fetch_lock(0):
+            pass
+        with unpack.replace_kernel_tree(Entry("k", "s", "i", "q", "gates")):
+            pass
+        assert tree.is_dir()
+    assert sorted(os.listdir(folder / "cache/kernels")) == ["k", "k.old"]
+    assert sorted(os.listdir(folder / "cache/objects")) == ["k.9", "k.old", "k2"]
+    assert build.get_object_dir("k", Path("/a/b"), "lint") == folder / "cache/objects/k@lint/a-b"
 
 
 def test_replaced_tree_leaves_no_other_trees(tmp_path: Path) -> None:
     """A new tree begins empty, can be read by everybody, and replaces the old tree."""
-    for name in ("k", ".new-k", ".new-k.old"):
+    for name in ("k", ".new-k", ".new-k@old"):
         (tmp_path / "folder" / name / "old").mkdir(parents=True)
     before = os.umask(0o077)
     try:

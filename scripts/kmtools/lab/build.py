@@ -106,8 +106,9 @@ def build_client_modules(
 
 def get_object_dir(name: str, src: Path, flavour: str = "") -> Path:
     """Return the object directory for the kernel `name` and the source tree `src`. A build with
-    other make arguments has an object directory of its own, with the suffix `flavour`."""
-    parent = get_cache_dir() / "objects" / (f"{name}.{flavour}" if flavour else name)
+    other make arguments has an object directory of its own, with the suffix `flavour` behind "@",
+    which no name of a kernel contains."""
+    parent = get_cache_dir() / "objects" / (f"{name}@{flavour}" if flavour else name)
     return parent / flatten_path(src)
 
 

@@ -52,8 +52,8 @@ LEFT_OUT = ("doc", "man", "locale", "info", "lintian", "bug")
 # The free disk space that downloading and unpacking needs.
 NEEDED_BYTES = 3 << 30
 # UNFINISHED: the name prefix of a tree that is being filled.
-# REPLACED: the name suffix of a tree that is being removed.
-UNFINISHED, REPLACED = ".new-", ".old"
+# REPLACED: the name suffix of a tree that is being removed; no name of a kernel contains "@".
+UNFINISHED, REPLACED = ".new-", "@old"
 # The path of the dynamic linker in a tree, and a pattern of its output: a line with the path of a
 # library.
 LOADER = "/lib64/ld-linux-x86-64.so.2"
@@ -188,8 +188,8 @@ def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
         yield tree
     # make compares modification times, and would keep old objects that are newer than the new
     # headers.
-    for objects in (get_cache_dir() / "objects").glob("*"):
-        if objects.name == entry.name or objects.name.startswith(f"{entry.name}."):
+    for pattern in (entry.name, f"{entry.name}@*"):
+        for objects in (get_cache_dir() / "objects").glob(pattern):
             shutil.rmtree(objects)
 
 
