@@ -541,6 +541,23 @@ def test_added_kernels_are_listed_after_kernels_txt(
         catalogue.require_unpacked_kernel("aa")
 
 
+@pytest.mark.parametrize("text", ["", '{"name": "x"', "[]", '{"name": "x", "new": 1}'])
+def test_kernel_with_a_damaged_record_counts_as_not_unpacked(laboratory: Path, text: str) -> None:
+    """Other kernels can be used, and the kernel can be fetched again. A tree that is not complete
+    is ignored."""
+    listed = catalogue.load_kernel_entries()
+    for name in ("x", ".new-y"):
+        (laboratory / "cache/kernels" / name).mkdir()
+    (laboratory / "cache/kernels/x/entry.json").write_text(text)
+    record = {"name": "y", "suite": "s", "image": "i", "qemu": "q", "role": "added"}
+    (laboratory / "cache/kernels/.new-y/entry.json").write_text(json.dumps(record))
+    assert catalogue.load_kernel_entries() == listed
+    assert catalogue.find_unpacked_kernel(listed[0].name)
+    (laboratory / "cache/kernels" / listed[0].name / "kernel.json").write_text(text)
+    with pytest.raises(UnableError, match=rf"is not unpacked; run: .* lab fetch {listed[0].name}$"):
+        catalogue.require_unpacked_kernel(listed[0].name)
+
+
 def test_folder_of_modules_has_only_the_modules_of_the_last_build(tmp_path: Path) -> None:
     """Files that are no modules stay. Two modules with one name are an error, and nothing is
     copied."""

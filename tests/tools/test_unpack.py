@@ -169,6 +169,9 @@ def test_tree_of_a_suite_is_unpacked_again_for_more_packages(
     unpack.ensure_suite_tree_is_unpacked(apt, "tools", ["make", f"linux-headers-{OLD}"])
     assert not (tree / "usr/bin/sed").exists()
     assert (tree / f"usr/src/linux-{NEW}/x").exists()
+    (tree / "packages.json").write_text("")
+    unpack.ensure_suite_tree_is_unpacked(apt, "tools", ["make"])
+    assert (tree / "packages.json").read_text() == '["make"]\n'
 
 
 @pytest.mark.parametrize(

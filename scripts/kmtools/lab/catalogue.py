@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from kmtools.base import paths
 from kmtools.base.errors import UnableError
 from kmtools.base.paths import ROOT, get_cache_dir
+
+Record = TypeVar("Record")
 
 CATALOGUE = ROOT / paths.CATALOGUE
 UPSTREAM = "upstream"
@@ -120,9 +124,19 @@ def load_kernel_entries() -> list[Entry]:
     user added. The first entry is the default kernel."""
     listed = parse_catalogue(CATALOGUE.read_text(), CATALOGUE.name)
     names = {entry.name for entry in listed}
-    records = sorted(get_cache_dir().glob(f"kernels/*/{ADDED_RECORD}"))
-    others = [Entry(**json.loads(path.read_text())) for path in records]
+    # A tree that is not complete, or is being removed, has a name that begins with a dot.
+    records = sorted(get_cache_dir().glob(f"kernels/[!.]*/{ADDED_RECORD}"))
+    others = [entry for path in records if (entry := _read_record(path, Entry))]
     return listed + [entry for entry in others if entry.name not in names]
+
+
+def _read_record(path: Path, kind: Callable[..., Record]) -> Record | None:
+    """Return an object with the fields that the JSON file `path` has; None if there is no such
+    file, or if the file is damaged, for example after a power failure."""
+    try:
+        return kind(**json.loads(path.read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
 
 
 def find_kernel_entry(name: str) -> Entry:
@@ -147,10 +161,7 @@ def get_kernel_dir(name: str) -> Path:
 
 def find_unpacked_kernel(name: str) -> Kernel | None:
     """Return the kernel `name`; None if this kernel is not unpacked."""
-    record = get_kernel_dir(name) / "kernel.json"
-    if not record.is_file():
-        return None
-    return Kernel(**json.loads(record.read_text()))
+    return _read_record(get_kernel_dir(name) / "kernel.json", Kernel)
 
 
 def require_unpacked_kernel(name: str) -> Kernel:

@@ -206,8 +206,10 @@ def ensure_suite_tree_is_unpacked(apt: PrivateApt, name: str, packages: list[str
     """Unpack `packages` of a Debian or Ubuntu suite into the tree `name`, unless this tree has all
     of them already."""
     tree = get_suite_dir(name)
-    record = tree / "packages.json"
-    known = set(json.loads(record.read_text())) if record.is_file() else set()
+    known: set[str] = set()
+    # The record may be damaged, for example after a power failure.
+    with contextlib.suppress(FileNotFoundError, ValueError):
+        known |= set(json.loads((tree / "packages.json").read_text()))
     if set(packages) <= known:
         return
     # Keep the packages that only other kernels need, such as the compiler of an older kernel.
