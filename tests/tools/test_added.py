@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 from kmtools.base.errors import UnableError
-from kmtools.lab import added, catalogue, unpack
+from kmtools.lab import added, build, catalogue, unpack
 
 SUITE = catalogue.load_kernel_entries()[0].suite
 
@@ -41,9 +42,33 @@ def test_kernel_is_added_from_a_root_directory_and_removed(system_with_kernel: P
     assert kernel.image.read_text() == "kernel"
     assert not (kernel.tree / "etc").exists()
     assert catalogue.load_kernel_entries()[-1].role == catalogue.ADDED
+    build.get_object_dir("strange", system_with_kernel).mkdir(parents=True)
     added.remove_kernel("strange")
     with pytest.raises(UnableError, match="unknown kernel 'strange'"):
         catalogue.require_unpacked_kernel("strange")
+    assert not kernel.tree.exists()
+    assert not build.get_object_dir("strange", system_with_kernel).exists()
+
+
+def test_interrupted_removal_is_completed_by_the_next_fetch(
+    system_with_kernel: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = added.add_kernel("strange", [system_with_kernel], SUITE).tree
+    with monkeypatch.context() as during:
+        during.setattr(shutil, "rmtree", interrupt_removal)
+        with pytest.raises(KeyboardInterrupt):
+            added.remove_kernel("strange")
+    assert "strange" not in {entry.name for entry in catalogue.load_kernel_entries()}
+    assert any(path.name.startswith(".new-") for path in tree.parent.iterdir())
+    with unpack.hold_fetch_lock(0):
+        pass
+    assert not any("strange" in path.name for path in tree.parent.iterdir())
+
+
+def interrupt_removal(path: Path, ignore_errors: bool = False) -> None:
+    """In place of rmtree(): raise KeyboardInterrupt, unless the directory does not exist."""
+    if path.exists() or not ignore_errors:
+        raise KeyboardInterrupt
 
 
 def test_name_in_kernels_txt_is_refused(system_with_kernel: Path) -> None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -126,10 +125,10 @@ def add_kernel(name: str, sources: Sequence[Path], distro_suite: str) -> Kernel:
 
 
 def remove_kernel(name: str) -> None:
-    """Remove a kernel that was added."""
+    """Remove a kernel that was added, and the objects that were built for it."""
     if not any(
         entry.name == name and entry.role == ADDED for entry in catalogue.load_kernel_entries()
     ):
         raise UnableError(f"no kernel {name!r} was added to {get_cache_dir()}")
     with cache.hold_cache_lock(unpack.get_build_lock_name(name)):
-        shutil.rmtree(catalogue.get_kernel_dir(name))
+        unpack.remove_kernel_tree(name)

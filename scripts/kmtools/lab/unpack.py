@@ -188,9 +188,24 @@ def replace_kernel_tree(entry: Entry) -> Iterator[Path]:
         yield tree
     # make compares modification times, and would keep old objects that are newer than the new
     # headers.
-    for pattern in (entry.name, f"{entry.name}@*"):
+    _remove_kernel_objects(entry.name)
+
+
+def _remove_kernel_objects(name: str) -> None:
+    """Remove the objects that were built for the kernel `name`."""
+    for pattern in (name, f"{name}@*"):
         for objects in (get_cache_dir() / "objects").glob(pattern):
             shutil.rmtree(objects)
+
+
+def remove_kernel_tree(name: str) -> None:
+    """Remove the tree of the kernel `name`, and the objects that were built for this kernel. Rename
+    the tree first: if the removal is interrupted, the next fetch removes the rest of the tree."""
+    _remove_kernel_objects(name)
+    removed = get_kernel_dir(name).with_name(f"{UNFINISHED}{name}{REPLACED}")
+    shutil.rmtree(removed, ignore_errors=True)
+    get_kernel_dir(name).rename(removed)
+    shutil.rmtree(removed)
 
 
 def find_vmlinuz(tree: Path, release: str) -> Path:
