@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 import multiprocessing
 import os
 import signal
@@ -12,16 +14,18 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from kmtools.base.paths import ROOT
 from kmtools.base.processes import raise_interrupt_on_signals
+from kmtools.lab import catalogue
 from kmtools.runner import suite as suites
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.ktap import Tally
 from kmtools.runner.pace import History
 from kmtools.runner.suite import Suite
-from kmtools.suites import testkernel
+from kmtools.suites import kernelsuite, target, testkernel
 
 # A script that starts two processes, which write until they are killed, and waits for one of them.
 SCRIPT = """
@@ -305,7 +309,7 @@ from kmtools.base.processes import raise_interrupt_on_signals, run_program
 from kmtools.runner import suite as suites
 from kmtools.runner.ask import SuiteRequest
 from kmtools.runner.suite import Suite
-from kmtools.suites import testkernel
+from kmtools.suites import kernelsuite, target, testkernel
 
 suites.LOGS = Path(sys.argv[1])
 beat = "echo $$ >{0}/pid.{1}; while sleep 0.1; do echo >>{0}/beats.{1}; done"
@@ -348,3 +352,26 @@ def test_named_suites_use_long_settings() -> None:
     assert sizes["full"]["KMARKERS_BATCHES"] == 200 and "KMARKERS_SAMPLES" not in sizes["full"]
     assert sizes["short"]["KMARKERS_BATCHES"] == 100 and sizes["short"]["KMARKERS_SAMPLES"] == 4
     assert testkernel.choose_stress_settings(SuiteRequest("weekly")) == sizes["full"]
+
+
+@pytest.mark.parametrize("ending", [".ko", ".ko.gz", ".ko.xz"])
+def test_network_driver_is_unpacked_for_the_guest(ending: str, tmp_path: Path) -> None:
+    content = b"driver"
+    packed = {".ko.gz": gzip.compress(content), ".ko.xz": lzma.compress(content)}
+    folder = tmp_path / "usr/lib/modules/6.1/kernel"
+    folder.mkdir(parents=True)
+    (folder / f"e1000{ending}").write_bytes(packed.get(ending, content))
+    kernel = SimpleNamespace(tree=tmp_path, release="6.1")
+    assert target.copy_network_driver(kernel, tmp_path / "out").read_bytes() == content  # type: ignore[arg-type]
+
+
+def test_kernel_without_a_network_driver_cannot_be_a_machine(
+    laboratory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = catalogue.get_default_kernel_name()
+    monkeypatch.setattr(kernelsuite, "make_boot_obstacle_finder", lambda _: str)
+    assert target.find_ssh_obstacle(name).startswith(f"kernel {name} has no module e1000")
+    module = catalogue.get_kernel_dir(name) / "usr/lib/modules/6.1.0-fake/e1000.ko.zst"
+    module.parent.mkdir(parents=True)
+    module.touch()
+    assert "e1000" not in target.find_ssh_obstacle(name)

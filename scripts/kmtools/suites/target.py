@@ -7,14 +7,13 @@ The role also measures on two more machines, only in user space.
 
 from __future__ import annotations
 
-import lzma
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from kmtools.base.paths import ROOT
-from kmtools.lab import catalogue, unpack
+from kmtools.lab import catalogue, stock, unpack
 from kmtools.lab.catalogue import Kernel
 from kmtools.lab.kernels import ensure_kernel_is_unpacked
 from kmtools.lab.machine import Request
@@ -31,6 +30,8 @@ SECONDS, REMOTE_SECONDS = 66, 200
 # The Debian suite and packages with an SSH server and Python, which Ansible needs in a guest.
 SUITE, PACKAGES = "bookworm", ("dropbear-bin", "python3-minimal", "libpython3.11-stdlib")
 SERVER, PYTHON, LIBRARY = "/usr/sbin/dropbear", "/usr/bin/python3.11", "usr/lib/python3.11"
+# The module that drives the network card of the guest.
+DRIVER = "e1000"
 # The memory of the guest in MiB.
 MEMORY = 2048
 
@@ -57,10 +58,8 @@ def run_interruption_job(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def copy_network_driver(kernel: Kernel, out: Path) -> Path:
-    """Copy the e1000 driver from the kernel's package to `out`, decompressed; return `out`."""
-    (packed,) = kernel.tree.glob("usr/lib/modules/*/kernel/drivers/net/ethernet/intel/*/e1000.ko*")
-    content = packed.read_bytes()
-    out.write_bytes(lzma.decompress(content) if packed.suffix == ".xz" else content)
+    """Copy DRIVER from the kernel's package to `out`, decompressed; return `out`."""
+    out.write_bytes(stock.read_module_file(stock.find_package_modules(kernel)[DRIVER]))
     return out
 
 
@@ -114,10 +113,12 @@ def run_ansible_tests(kernel: str, modules: Path, log: Path) -> Tally:
 
 
 def find_ssh_obstacle(kernel: str) -> str:
-    """Return an error text with the remedy if the kernel cannot boot or Ansible is missing; else
-    ""."""
+    """Return an error text with the remedy if the kernel cannot boot or lacks DRIVER, or if Ansible
+    is missing; else ""."""
     if why := kernelsuite.make_boot_obstacle_finder(kernel)():
         return why
+    if DRIVER not in stock.find_package_modules(catalogue.require_unpacked_kernel(kernel)):
+        return f"kernel {kernel} has no module {DRIVER}: choose another kernel"
     if not (Path(sys.prefix) / "bin" / "ansible-playbook").exists():
         return "ansible-playbook is missing: run scripts/setup --fleet"
     return ""
