@@ -179,11 +179,14 @@ esac
 command -v setsid >/dev/null || die "setsid is missing: install the package util-linux" 2
 rm -rf "$folder/raw" "$folder/raw.tar" "$folder/over" "$folder/left"
 mkdir -p "$folder/raw" && record_process front || exit 1
-trap 'exit 1' HUP INT TERM
+trap 'die "the measurement in $folder was interrupted, perhaps at its time limit" 1' HUP INT TERM
 setsid sh "$0" guard "$@" </dev/null >"$folder/log" 2>&1 &
 wait $!
 code=$?
 cat "$folder/log" >&2
 [ ! -s "$folder/left" ] || die "modules cannot be unloaded: $(tr '\n' ' ' <"$folder/left")" 1
 [ $code -eq 0 ] || die "the measurement in $folder failed" 1
-sh "$folder/machine.sh" >"$folder/raw/machine" && tar -C "$folder/raw" -cf "$folder/raw.tar" .
+{ sh "$folder/machine.sh" >"$folder/raw/machine" && tar -C "$folder/raw" -cf "$folder/raw.tar" .; } || {
+	rm -f "$folder/raw.tar"
+	die "the samples in $folder/raw cannot be packed" 1
+}

@@ -377,6 +377,29 @@ def test_a_program_that_fails_leaves_no_archive(tmp_path: Path) -> None:
     assert not (folder / "alive").exists() and not (folder / "raw.tar").exists()
 
 
+def test_samples_that_cannot_be_packed_leave_no_archive(tmp_path: Path) -> None:
+    """The exit code 2 of tar means that nothing was started, so measure.sh has another one."""
+    folder = make_work_directory(tmp_path, "exit 0")
+    (tmp_path / "tar").write_text(f"#!/bin/sh\necho part >{folder}/raw.tar\nexit 2\n")
+    (tmp_path / "tar").chmod(0o755)
+    env = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    command = make_measure_command(folder)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=env)
+    said = f"measure: the samples in {folder}/raw cannot be packed\n"
+    assert (done.returncode, done.stderr) == (1, said)
+    assert not (folder / "raw.tar").exists()
+
+
+def test_reason_of_an_interrupted_measurement_is_printed(tmp_path: Path) -> None:
+    """The Ansible role stores this reason if a measurement exceeds its time limit."""
+    folder = make_directory_of_endless_program(tmp_path)
+    command = ["timeout", "2", *make_measure_command(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    said = f"measure: the measurement in {folder} was interrupted, perhaps at its time limit\n"
+    assert (done.returncode, done.stderr) == (124, said)
+    assert clean_work_directory(folder) == 0
+
+
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
