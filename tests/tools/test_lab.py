@@ -12,6 +12,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -725,6 +726,30 @@ def test_source_copy_is_updated_and_objects_are_kept(tmp_path: Path) -> None:
     there = {str(path.relative_to(objects)) for path in objects.rglob("*") if path.is_file()}
     assert there == {"Kbuild", "a.c", "c.c", "a.o"}
     assert (objects / "a.c").stat().st_mtime_ns == stamp
+
+
+def test_files_of_an_interrupted_update_are_removed_with_their_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A name may be of a file first, then of a folder."""
+    src, objects = tmp_path / "src", tmp_path / "objects"
+    src.mkdir()
+    copy = shutil.copy
+
+    def copy_and_interrupt(source: Path, target: Path) -> None:
+        copy(source, target)
+        raise KeyboardInterrupt
+
+    (src / "a").write_text("a")
+    with monkeypatch.context() as during:
+        during.setattr(shutil, "copy", copy_and_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            build.update_source_copy(src, objects)
+    (src / "a").unlink()
+    (src / "a").mkdir()
+    (src / "a" / "b.c").write_text("b")
+    build.update_source_copy(src, objects)
+    assert [path.relative_to(objects) for path in objects.rglob("*")] == [Path("a"), Path("a/b.c")]
 
 
 def test_stale_modules_of_earlier_builds_are_ignored(tmp_path: Path) -> None:

@@ -158,18 +158,24 @@ def update_source_copy(src: Path, objects: Path) -> None:
     before = (
         set(record.read_text(errors="surrogateescape").splitlines()) if record.is_file() else set()
     )
-    now = set()
-    for path in list_sources(src):
-        now.add(str(path))
+    sources = list(list_sources(src))
+    now = {str(path) for path in sources}
+    # If this update is interrupted, the next one must know the files that were copied or are left.
+    _write_source_record(record, before | now)
+    for name in before - now:
+        (objects / name).unlink(missing_ok=True)
+    for path in sources:
         target = objects / path
         if target.is_file() and filecmp.cmp(src / path, target, shallow=False):
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(src / path, target)
-    gone = before - now
-    for name in gone:
-        (objects / name).unlink(missing_ok=True)
-    record.write_text("".join(f"{name}\n" for name in sorted(now)), errors="surrogateescape")
+    _write_source_record(record, now)
+
+
+def _write_source_record(record: Path, names: set[str]) -> None:
+    """Write the names of the files in a copy of a source tree to the file `record`."""
+    record.write_text("".join(f"{name}\n" for name in sorted(names)), errors="surrogateescape")
 
 
 # The file in a folder of built modules that lists those which the last build has copied there.
