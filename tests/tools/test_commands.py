@@ -178,6 +178,20 @@ def test_vm_run_passes_its_options_to_the_guest(
     assert capsys.readouterr() == ("", "")
 
 
+@pytest.mark.parametrize("option", ["--nmi=-5", "--nmi=nan", "--timeout=-1", "--timeout=x"])
+def test_negative_number_for_a_boot_is_refused(
+    option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "job").touch()
+    monkeypatch.setattr(lab, "boot_guest", pytest.fail)
+    monkeypatch.setattr(lab, "find_usable_accel", pytest.fail)
+    with pytest.raises(SystemExit) as caught:
+        main(["vm", "run", "--job", str(tmp_path / "job"), option])
+    name, _, value = option.partition("=")
+    assert caught.value.code == 2
+    assert f"argument {name}: '{value}' is not a number from 0 on" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("ok", [True, False])
 def test_lab_shell_builds_modules_in_the_given_order(
     ok: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -138,6 +139,14 @@ def parse_existing_file(text: str) -> Path:
     return path
 
 
+def parse_number(text: str) -> float:
+    """Parse a number that is not negative."""
+    with contextlib.suppress(ValueError):
+        if (number := float(text)) >= 0:
+            return number
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 on")
+
+
 def add_vm_run_command(parser: ArgumentParser) -> Run:
     # Each option is passed to Request() as an argument, so each `dest` must be a field of Request.
     add = parser.add_argument
@@ -169,7 +178,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
     )
     add(
         "--timeout",
-        type=float,
+        type=parse_number,
         default=300.0,
         metavar="SECONDS",
         help="time limit for the boot and the job, in seconds (default: 300)",
@@ -177,7 +186,7 @@ def add_vm_run_command(parser: ArgumentParser) -> Run:
     add("--append", default="", help="parameters to append to the kernel command line")
     add(
         "--nmi",
-        type=float,
+        type=parse_number,
         default=0.0,
         metavar="HZ",
         help="number of NMIs to inject per second (default: 0)",
