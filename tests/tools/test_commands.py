@@ -780,12 +780,14 @@ def test_check_runs_each_needed_form_of_setup_once(
 
     monkeypatch.setattr("subprocess.run", run_setup)
     monkeypatch.setattr("os.execv", lambda *words: started.append(words))
-    monkeypatch.setattr("sys.argv", ["kmarkers", "check", "--setup", "a"])
+    words = ["kmarkers", "check", "--setup", "a", "--setu", "--set", "full", "-o", "seed=1", ""]
+    monkeypatch.setattr("sys.argv", words)
     rows = [registry.Test("a", "", "user space", "short", "m:f", 1.0, need) for need in needs]
     check.install_tools_and_restart(rows, kernel, full)
     assert asked == [[ROOT / "scripts" / "setup", *words] for words in calls]
-    again = [sys.executable, str(ROOT / "scripts" / "kmarkers"), "check", "a"]
-    assert started == [(sys.executable, again)]
+    again = ["check", "a", "--set", "full", "-o", "seed=1", ""]
+    command = [sys.executable, str(ROOT / "scripts" / "kmarkers"), *again]
+    assert started == [(sys.executable, command)]
     assert capsys.readouterr().err.count("scripts/setup failed") == 1
 
 

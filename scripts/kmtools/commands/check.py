@@ -119,7 +119,8 @@ def install_tools_and_restart(tests: Sequence[Test], kernel: str, full: bool) ->
                 "check: scripts/setup failed; tests that lack their tools are skipped",
                 file=sys.stderr,
             )
-    words = [word for word in sys.argv[1:] if word != "--setup"]
+    # argparse accepts the beginning of an option, such as --setu; --set is another option.
+    words = [w for w in sys.argv[1:] if not ("--setup".startswith(w) and len(w) > len("--set"))]
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, str(ROOT / "scripts" / "kmarkers"), *words])
 
