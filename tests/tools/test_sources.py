@@ -105,7 +105,9 @@ def test_files_of_sources_are_read_in_the_order_of_apt(tmp_path: Path) -> None:
     ("listed", "archive", "security"),
     [
         (["one"], 0, None),
-        (["other", "stable", "one"], 1, None),
+        # The archive of a vendor, in brave.list, precedes Debian's, in debian.sources.
+        (["other", "stable", "one"], 2, None),
+        (["stable", "testing"], 0, None),
         (["testing", "one-security"], 0, 1),
         (["unstable", "stable-security", "one-security"], 0, 1),
         (["other-security", "sid"], 1, None),

@@ -122,11 +122,12 @@ def read_machine_codename() -> str:
 
 def choose_mirror(sources: Iterable[Source], release: str) -> Mirror:
     """Choose the archive and the security archive of the release `release` among `sources`, this
-    machine's package sources."""
+    machine's package sources: the first source that names the release or, if there is none, another
+    suite of Debian. Many vendors call the only suite of their archive "stable"."""
     with_main = [source for source in sources if "main" in source.components]
-    archives = [
-        s for s in with_main if s.suite in (release, "stable", "testing", "unstable", "sid")
-    ]
+    names = (release, "stable", "testing", "unstable", "sid")
+    archives = [s for s in with_main if s.suite in names]
+    archives.sort(key=lambda source: source.suite != release)
     security = [s for s in with_main if s.suite in (f"{release}-security", "stable-security")]
     if not archives:
         raise UnableError(
