@@ -14,6 +14,7 @@ import sys
 import time
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from kmtools.base.errors import UnableError
@@ -21,7 +22,7 @@ from kmtools.cli import main
 from kmtools.commands import publish
 from kmtools.lab import bareroot
 from kmtools.lab.bareroot import Root
-from kmtools.suites import fresh
+from kmtools.suites import dkms, fresh
 
 ROOT = Path(__file__).resolve().parents[2]
 README = """\
@@ -108,6 +109,36 @@ def test_only_times_of_passed_steps_are_stored(
         assert not fresh.run_step_in_root(session, fresh.Step("bad", "echo setup: ready; exit 1"))
         assert set(session.times) == {"good", "good set-up"}
         assert session.stored_times_key == name
+
+
+@pytest.mark.parametrize(
+    ("said", "code", "failed"),
+    [
+        ("ok a: builds", 0, []),
+        ("ok a: builds; FAILED b: error", 1, ["b: error"]),
+        ("ok a: builds", 1, ["s-packages: exit code 1, not 0; see LOG"]),
+        ("SKIP a: no", 0, ["no package builds with markers"]),
+    ],
+)
+def test_dkms_script_that_ends_early_is_a_failure(
+    said: str, code: int, failed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start_without_root(_: Root, command: str, *__: object) -> subprocess.Popen[bytes]:
+        lines = said.replace("; ", "\n") if "build.sh" in command else "x"
+        words = ["sh", "-c", f"echo '{lines}'; exit {code if 'build.sh' in command else 0}"]
+        return subprocess.Popen(words, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(fresh, "WORK", tmp_path)
+    monkeypatch.setattr(bareroot, "start_command_in_root", start_without_root)
+    monkeypatch.setattr(dkms, "find_compiler_package", lambda _: "gcc-12")
+    monkeypatch.setattr(dkms, "translate_path_into_root", str)
+    (tmp_path / "root" / "out").mkdir(parents=True)
+    session = fresh.RootSession("s", Root(tmp_path, None, None), {})
+    kernel = SimpleNamespace(name="6.1", tree=tmp_path)
+    tally = dkms.build_dkms_packages(kernel, session, tmp_path / "out", [])  # type: ignore[arg-type]
+    log = str(tmp_path / "s-packages.log")
+    assert tally.failed == [why.replace("LOG", log) for why in failed]
+    assert (tally.passed > 0) == ("ok" in said)
 
 
 def test_fresh_refuses_a_readme_without_commands() -> None:
