@@ -432,6 +432,28 @@ def test_compiler_command_of_the_manual_works(tmp_path: Path, programs: None) ->
     assert (tmp_path / "a.out").exists()
 
 
+def test_failed_step_leaves_the_earlier_manual_pages(tmp_path: Path) -> None:
+    """scripts/install installs all files of build/man, so that folder is never incomplete."""
+    for name in ("scripts/man", "README.md", "Documentation/files.md", "include/kmarkers/version.h",
+                 "include/kmarkers/marker.h"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    texts = {"bin/help2man": "exit 0", "bin/pandoc": "cat; exit $CODE", "build/native/kmbench": ""}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    pages = tmp_path / "build" / "man"
+    pages.mkdir()
+    (pages / "earlier.1").touch()
+    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
+    assert run_in_tree(tmp_path / "scripts/man", PATH=path, CODE=1).returncode == 1
+    assert [page.name for page in pages.iterdir()] == ["earlier.1"]
+    run_successfully(tmp_path / "scripts/man", PATH=path, CODE=0)
+    assert "kmarkers-marker.9" in list_files_below(pages) and not (pages / "earlier.1").exists()
+    assert {page.name for page in pages.parent.iterdir()} == {"man", "native"}
+
+
 def test_keep_symvers_copies_module_symvers(tmp_path: Path) -> None:
     (tmp_path / "Module.symvers").write_text("0x1\tpatcher_apply\n")
     (tmp_path / "kernel").mkdir()
