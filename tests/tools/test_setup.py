@@ -174,6 +174,29 @@ def test_environment_of_a_moved_checkout_is_rebuilt(checkout: Checkout) -> None:
     assert (checkout.dir / "build/venv/pyvenv.cfg").exists()
 
 
+@pytest.mark.skipif(Path("/usr/sbin/sshd").exists(), reason="an SSH server is installed")
+def test_incomplete_ssh_server_is_unpacked_again(checkout: Checkout) -> None:
+    """The first of three packages has the program, the others have its files. pip has nothing to
+    do."""
+    assert checkout.run_setup("--bench")[0] == 0
+    for name in ("requirements-fleet.txt", "build/venv/.fleet"):
+        (checkout.dir / name).touch()
+    program = f"""#!/bin/sh
+mkdir -p "$3/usr/sbin"
+: >"$3/usr/sbin/${{2##*/}}"
+cp /bin/true "$3/usr/sbin/sshd"
+[ ! -e "{checkout.state}/unpack.fail" ]
+"""
+    (checkout.state.parent / "bin" / "dpkg-deb").write_text(program)
+    (checkout.state / "unpack.fail").touch()
+    assert checkout.run_setup("--fleet")[0] == 1
+    (checkout.state / "unpack.fail").unlink()
+    assert checkout.run_setup("--fleet")[0] == 0
+    server = checkout.dir / "build/fleet/sshd/usr/sbin"
+    assert len(list(server.glob("openssh-*.deb"))) == 2
+    assert checkout.run_setup("--fleet") == (0, "setup: ready\n")
+
+
 @pytest.mark.long
 def test_linters_are_reinstalled_for_another_path_or_python(checkout: Checkout) -> None:
     pytest.importorskip("ensurepip", reason="needs python3-venv")
