@@ -93,6 +93,18 @@ def test_ubuntu_kernel_is_unpacked_with_compiler_and_keys(mirror: FakeMirror) ->
     assert (keys / "kept").exists()
 
 
+def test_error_about_a_missing_kernel_lists_images_with_headers(mirror: FakeMirror) -> None:
+    for kind in ("image", "headers"):
+        mirror.add_package(f"linux-{kind}-6.8.0-9-generic", "1", "x/y")
+    mirror.add_package("linux-image-6.1.0-2-amd64-dbg", "1", "x/y")
+    apt = PrivateApt("s")
+    apt.update_package_lists()
+    names = f"  linux-image-{OLD}\n  linux-image-{NEW}\n  linux-image-6.8.0-9-generic"
+    with pytest.raises(NotOnMirrorError) as caught:
+        apt.find_image_candidates(replace(ENTRY, image="linux-image-6.9.*-generic"))
+    assert str(caught.value).endswith(f"its image packages with headers are:\n{names}")
+
+
 def test_kernels_are_listed_with_their_versions(
     mirror: FakeMirror, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

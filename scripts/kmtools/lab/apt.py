@@ -128,17 +128,17 @@ class PrivateApt:
     def find_image_candidates(self, entry: Entry) -> list[Candidate]:
         """Return the image packages that match an entry of kernels.txt, newest first."""
         headers = set(self._list_package_names("linux-headers-"))
-        names = self._list_package_names("linux-image-")
-        fitting = [
+        names = [
             name
-            for name in names
-            if entry.matches_package(name) and name.replace("image", "headers", 1) in headers
+            for name in self._list_package_names("linux-image-")
+            if name.replace("image", "headers", 1) in headers
         ]
+        fitting = [name for name in names if entry.matches_package(name)]
         if not fitting:
-            there = "\n  ".join(sorted(name for name in names if name.endswith("-amd64")))
+            there = "\n  ".join(sorted(names))
             raise NotOnMirrorError(
                 f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
-                f"its image packages are:\n  {there}"
+                f"its image packages with headers are:\n  {there}"
             )
         shown = self._run_apt("apt-cache", "show", "--no-all-versions", *fitting)
         pairs = re.findall(r"^Package: (\S+)\n(?:.+\n)*?Version: (\S+)", shown, re.M)
