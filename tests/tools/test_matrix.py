@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 from fakelab import use_fake_qemu
@@ -602,6 +602,31 @@ def test_repeated_suites_of_uncommitted_trees_are_not_published(
     run_matrix()
     with pytest.raises(UnableError, match="of no commit"):
         kernelpage.publish_kernel_results()
+
+
+@pytest.mark.parametrize(
+    ("at_the_end", "stored"),
+    [("01234567", "89abcdef"), ("89abcdef-dirty", "89abcdef-dirty"), ("", "89abcdef")],
+)
+def test_results_are_of_the_commit_at_the_beginning_of_the_run(
+    at_the_end: str,
+    stored: str,
+    outdated_results: KernelResults,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A commit during the run may change a suite that has run already."""
+    _, run_matrix = run_in_fake_guests(monkeypatch, outdated_results.version)
+    commits, run_suites = ["89abcdef"], kernelsuite.run_kernel_suites
+
+    def run_suites_and_commit(*words: Any, **options: Any) -> Outcome:
+        commits.append(at_the_end)
+        return run_suites(*words, **options)
+
+    monkeypatch.setattr(kernelsuite, "run_kernel_suites", run_suites_and_commit)
+    monkeypatch.setattr(kernelpage, "describe_checkout_commit", lambda: commits[-1])
+    run_matrix()
+    (found,) = kernelpage.read_unpublished_results()
+    assert found.repeated["core"][1] == stored
 
 
 def test_debug_kernels_run_the_wanted_suites_in_four_boots() -> None:

@@ -118,10 +118,14 @@ def format_outcome_table(outcomes: Sequence[Outcome]) -> str:
     )
 
 
-def store_outcome(outcome: Outcome, published: KernelResults | None = None) -> None:
-    """Store the results of a kernel until they are published in Documentation/kernels.md. If the
-    published results of the kernel are given, keep them for the suites that did not run now."""
-    today, commit = f"{datetime.now(UTC):%Y-%m-%d}", kernelpage.describe_checkout_commit()
+def store_outcome(outcome: Outcome, commit: str, published: KernelResults | None = None) -> None:
+    """Store the results of a kernel until they are published in Documentation/kernels.md. `commit`
+    describes the commit of this tree at the beginning of the run. If the published results of the
+    kernel are given, keep them for the suites that did not run now."""
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    # A file that was changed since then may have been tested.
+    if kernelpage.describe_checkout_commit().endswith("-dirty"):
+        commit = f"{commit.removesuffix('-dirty')}-dirty"
     found = KernelResults(
         outcome.kernel, outcome.version, shorten_qemu_version(outcome.qemu), today, commit,
         outcome.suites,
@@ -156,6 +160,7 @@ def run_suites_in_kernel(
     """Build the modules for a kernel and run suites in it. With `full`, run all suites in two
     boots, and store their results; else run GATE_SUITES in one boot. If `repeat` names suites, run
     only these, and store their results with the published results of the other suites."""
+    commit = kernelpage.describe_checkout_commit()
     published = read_results_of_this_version(kernel) if repeat else None
     settings = None if full else GATE_SETTINGS
     # Use two boots: if other programs run in parallel, one boot with all suites would exceed its
@@ -167,7 +172,7 @@ def run_suites_in_kernel(
         kernel, log.with_suffix(""), settings=settings, suite_lists=suite_lists
     )
     if full:
-        store_outcome(outcome, published)
+        store_outcome(outcome, commit, published)
     log.write_text(format_outcome_table([outcome]))
     kernelsuite.print_retries(outcome.retries)
     return outcome.tally
