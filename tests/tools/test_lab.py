@@ -583,7 +583,7 @@ def test_modules_of_others_stay_in_the_folder_of_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder outside build/ with a module that no build has copied is refused, and not changed.
-    In build/, all modules are removed."""
+    In build/, which may be a link to another disk, all modules are removed."""
     monkeypatch.setattr(build, "ROOT", tmp_path)
     module = tmp_path / "x.ko"
     module.touch()
@@ -597,8 +597,10 @@ def test_modules_of_others_stay_in_the_folder_of_modules(
             f"{out}/other.ko is of another build, and would be removed: choose another folder"
         )
         assert {path.name for path in out.glob("*.ko")} == {"x.ko", "other.ko"}
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "build").symlink_to("disk")
     own = tmp_path / "build" / "modules"
-    own.mkdir(parents=True)
+    own.mkdir()
     (own / "stale.ko").touch()
     build.copy_modules([module], own)
     assert [path.name for path in own.glob("*.ko")] == ["x.ko"]

@@ -200,7 +200,7 @@ def copy_modules(modules: Sequence[Path], out: Path) -> None:
         raise UnableError("two modules of a source tree have the same name: rename one of them")
     record, there = out / COPIED, {module.name for module in out.glob("*.ko")}
     foreign = there.difference(record.read_text().splitlines() if record.exists() else [])
-    if foreign and not out.resolve().is_relative_to(ROOT / "build"):
+    if foreign and not out.resolve().is_relative_to((ROOT / "build").resolve()):
         raise UnableError(
             f"{out / min(foreign)} is of another build, and would be removed: choose another folder"
         )
