@@ -16,15 +16,15 @@ USER = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
 
 # A script that replaces apt-get, dpkg, dpkg-deb and dpkg-query. If $STATE/PACKAGE exists, this
 # package is installed. If $STATE/STEP.kill exists, setup is killed during this step. If
-# $STATE/STEP.fail exists, the step fails with the error message in this file. If the FIFO
-# $STATE/STEP.wait exists, the step waits until the FIFO is closed.
+# $STATE/STEP.fail exists, the step fails with the error message in this file, which is translated
+# unless the locale is C. If the FIFO $STATE/STEP.wait exists, the step waits until it is closed.
 FAKE = r"""#!/bin/bash
 program=${0##*/}
 cd "$STATE" || exit
 go() {
     echo "$*" >>log
     [ ! -e "$1.wait" ] || cat "$1.wait"
-    [ ! -e "$1.fail" ] || { cat "$1.fail" >&2; exit 100; }
+    [ ! -e "$1.fail" ] || { [ "$LC_ALL" = C ] && cat "$1.fail" || echo 'E: Fehler'; exit 100; } >&2
 }
 case $program in
 dpkg-query) [ -e "${!#}" ] && printf installed ;;
@@ -74,7 +74,8 @@ class Checkout:
             (programs / name).write_text(FAKE)
             (programs / name).chmod(0o755)
         where = f"{programs}:{os.environ['PATH']}"
-        self.env = {**os.environ, "PATH": where, "STATE": str(self.state)}
+        clean = {name: value for name, value in os.environ.items() if name != "LC_ALL"}
+        self.env = {**clean, "PATH": where, "STATE": str(self.state), "LANG": "de_DE.UTF-8"}
 
     def start_setup(self, *words: str, who: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """Start scripts/setup; `who` is a command that starts the script as another user."""
