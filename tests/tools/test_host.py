@@ -105,6 +105,9 @@ def test_noisy_machine_is_refused_for_measuring(
     assert reason in said.stderr
     write_system_file(tmp_path, "proc/loadavg", "0.20 0.20 0.10 1/100 1")
     write_system_file(tmp_path, "sys/class/power_supply/BAT0/status", "Full")
+    mouse = {"type": "Battery", "status": "Discharging", "scope": "Device"}
+    for file, content in mouse.items():
+        write_system_file(tmp_path, f"sys/class/power_supply/hidpp_battery_0/{file}", content)
     quiet = run_host_script(tmp_path, "bench")
     assert quiet.stderr.endswith("host: nothing done\n")
     assert quiet.stdout.endswith("Continue? [y/N] \n")
