@@ -339,7 +339,7 @@ def test_second_run_in_the_same_root_is_refused(
 ) -> None:
     root = Root(tmp_path / "a", None, None)
     monkeypatch.setattr(fresh, "WORK", tmp_path)
-    monkeypatch.setattr(fresh, "make_git_bundle", lambda: tmp_path / "a" / "kept")
+    monkeypatch.setattr(fresh, "write_git_bundle", Path.touch)
 
     def unpack_fake_root(suite: str, path: Path, with_cache: bool) -> Root:
         (path / "srv").mkdir(parents=True)
@@ -353,6 +353,27 @@ def test_second_run_in_the_same_root_is_refused(
             pass
         assert (root.path / "kept").exists()
     assert not root.path.exists()
+
+
+def test_bundle_is_written_while_another_run_removes_leftover_roots(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """git writes the bundle to a lock file first, and a killed git leaves this file."""
+    (tmp_path / "a" / "srv").mkdir(parents=True)
+    monkeypatch.setattr(fresh, "WORK", tmp_path)
+    monkeypatch.setattr(bareroot, "unpack_debian_root", lambda *_: Root(tmp_path / "a", None, None))
+
+    def write_bundle(words: list[str]) -> subprocess.CompletedProcess[str]:
+        Path(words[-2]).touch()
+        lock = Path(f"{words[-2]}.lock")
+        lock.write_text("bundle")
+        fresh.remove_leftover_roots()
+        assert lock.read_text() == "bundle"
+        return subprocess.CompletedProcess(words, 0)
+
+    monkeypatch.setattr(fresh, "capture_output", write_bundle)
+    with fresh.unpack_temporary_root("a", False, True, {}) as session:
+        assert (session.root.path / fresh.SOURCE[1:]).exists()
 
 
 @pytest.mark.parametrize(("age", "anew"), [(60, False), (-86400, True), (8 * 86400, True)])

@@ -226,14 +226,12 @@ def make_user_steps(commands: list[str]) -> list[Step]:
     return [install, Step("clone", clone.command, True), bare, Step(INSTALL_STEP, ""), *able]
 
 
-def make_git_bundle() -> Path:
-    """Write the last commit to a git bundle, which git can clone; return its path."""
-    path = WORK / "kmarkers.bundle"
+def write_git_bundle(path: Path) -> None:
+    """Write the last commit to the git bundle `path`, which git can clone."""
     words = ["git", "-C", str(ROOT), "bundle", "create", "--quiet", str(path), "HEAD"]
     done = capture_output(words)
     if done.returncode:
         raise UnableError(f"git cannot bundle the last commit: {done.stderr.strip()}")
-    return path
 
 
 def log_output_lines(process: subprocess.Popen[bytes], log: Path, label: str) -> str:
@@ -323,8 +321,9 @@ def unpack_temporary_root(
     with hold_lock(WORK / f"{name}.lock", busy):
         root = bareroot.unpack_debian_root(suite, WORK / name, cache)
         try:
-            bundle = make_git_bundle()
-            (root.path / SOURCE[1:]).write_bytes(bundle.read_bytes())
+            # Not to WORK: git has a lock file beside the bundle, which another process would take
+            # for the lock of a root directory.
+            write_git_bundle(root.path / SOURCE[1:])
             yield RootSession(name, root, variables)
         finally:
             root.remove_trees()
