@@ -76,6 +76,20 @@ def test_invalid_option_of_a_test_is_an_error_without_a_traceback(
     assert capsys.readouterr().err == f"check: {error}\n"
 
 
+def test_two_tests_that_make_the_same_suite_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both would write the logs of kernel-6.1, perhaps at the same time."""
+    monkeypatch.setattr(check, "print_accelerator", lambda *_: None)
+    monkeypatch.setattr(suites, "run_all_suites", lambda *_: Tally())
+    monkeypatch.setattr(suites, "LOGS", tmp_path)
+    assert main(["check", "core", "matrix", "--kernel", "6.1"]) == 2
+    said = "check: two of these tests make the suite kernel-6.1: run one after the other\n"
+    assert capsys.readouterr().err == said
+    for words in (["core", "gates"], ["matrix", "gates", "debug"], ["*"]):
+        registry.make_suites_of_tests(registry.select_tests(words, ""), SuiteRequest("named"))
+
+
 @pytest.mark.parametrize(
     ("line", "wanted"),
     [

@@ -216,6 +216,10 @@ def make_suites_of_tests(tests: Sequence[Test], suite_request: SuiteRequest) -> 
                 f"test {some[0]} is not installed; run scripts/kmarkers check in a checkout"
             )
         found += getattr(import_module(module), function)(suite_request, some)
+    # The name of a suite is also that of its logs, and two suites may run at the same time.
+    every = [suite.name for suite in found]
+    if twice := next((name for name in every if every.count(name) > 1), ""):
+        raise UnableError(f"two of these tests make the suite {twice}: run one after the other")
     return found
 
 
