@@ -25,7 +25,8 @@
  * Name prefixes of functions that must not be changed, although ftrace can trace them, because they
  * may run between a breakpoint and patcher_handle_int3().  The functions belong to the die notifier
  * chain, the checks of pointers to notifiers, notifiers of the same priority as the patcher's
- * notifier, the kernel's debuggers, RCU, and the instrumentation of all of these in debug kernels.
+ * notifier, the kernel's debuggers, RCU, the tracepoints of the notifier chain and of RCU, and the
+ * instrumentation of all of these in debug kernels.
  * tests/vm/suites/handler_path.sh traces these functions on a running kernel, and checks that a
  * site in each of them is refused.
  */
@@ -34,7 +35,7 @@ static const char *const handler_path[] = {
 	"atomic_notifier_", "kprobe", "get_kprobe", "hw_breakpoint_", "kgdb_", "preempt_", "ct_", "irqentry_",
 	"ftrace_", "__ftrace_", "kasan_", "__kasan_", "kcsan_", "__kcsan_", "do_int3",
 	"func_ptr_is_", "kernel_text_", "__kernel_text_", "core_kernel_text", "in_gate_area",
-	"is_module_", "__module_", "mod_find",
+	"is_module_", "__module_", "mod_find", "__traceiter_notifier_", "__traceiter_rcu_",
 };
 
 static bool has_handler_path_prefix(const char *function)

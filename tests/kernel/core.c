@@ -17,8 +17,8 @@
  *	forget-race FUNCTION OFFSET	two threads unregister one site at the same time
  *	race FUNCTION CALLEE		redirect and restore repeatedly, while another
  *					thread takes and releases text_mutex
- *	nothing				make requests that each have a missing or wrong field;
- *					all must fail
+ *	nothing				make requests that each have a missing or wrong field,
+ *					or name a tracepoint; all must fail
  *	records				look for records of a kind that no module has
  *	site FUNCTION OFFSET LEN	register a site and unregister it
  *	bytes ADDRESS LEN		answer: the bytes in memory
@@ -246,7 +246,23 @@ static int repeat_unregister_race(char **words)
 	return err;
 }
 
-/* Make requests that each have a missing or wrong field.  Return 0 if all return -EINVAL. */
+/*
+ * Try to register a site in the function of a tracepoint that may be hit before the patcher's
+ * breakpoint handler.  Return true if the name is refused, or if this kernel has no such function.
+ * No instruction begins at offset 1, so -EINVAL would mean that the name was not refused.
+ */
+static bool is_tracepoint_refused(const char *name)
+{
+	struct patcher_core_site core = { .function = name, .offset = 1, .len = 5, .owner = name };
+	int err = patcher_core_register(&core);
+
+	return err == -EPERM || err == -ENOENT;
+}
+
+/*
+ * Make requests that each have a missing or wrong field.  Return 0 if all return -EINVAL, and if
+ * sites in tracepoints of RCU and of notifier chains are refused.
+ */
 static int make_incomplete_requests(char **words)
 {
 	static const char name[] = "getpid";
@@ -269,6 +285,10 @@ static int make_incomplete_requests(char **words)
 		{ .function = name, .len = 5 },
 		{ .function = name, .len = PATCHER_INSN_MAX + 1, .owner = name },
 	};
+	/* Kernels have one of the first two if CONFIG_RCU_TRACE is set, and the third since 6.5. */
+	static const char *const tracepoints[] = {
+		"__traceiter_rcu_watching", "__traceiter_rcu_dyntick", "__traceiter_notifier_run",
+	};
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(calls_to); i++)
@@ -279,6 +299,9 @@ static int make_incomplete_requests(char **words)
 			return -EPROTO;
 	for (i = 0; i < ARRAY_SIZE(sites); i++)
 		if (patcher_core_register(&sites[i]) != -EINVAL)
+			return -EPROTO;
+	for (i = 0; i < ARRAY_SIZE(tracepoints); i++)
+		if (!is_tracepoint_refused(tracepoints[i]))
 			return -EPROTO;
 	return 0;
 }
