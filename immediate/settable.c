@@ -60,36 +60,42 @@ static int value_show(struct seq_file *m, void *unused)
 	return 0;
 }
 
-static int set_settable_value(const struct imv_settable *settable, s64 value)
-{
-	struct imv_change change = { .var = settable->var, .size = settable->size };
-
-	if (value < settable->min || value > settable->max)
-		return -EINVAL;
-	memcpy(&change.value, &value, settable->size);
-	return imv_set_many(&change, 1);
-}
-
 /*
- * If @err is -EINVAL (the value is not a number, or out of range), log the allowed range.  Return
- * @err.
+ * Return @err, the result of parsing @value, or -EINVAL if @value is out of range.  If -EINVAL is
+ * returned, log the allowed range.
  */
-static int report_allowed_range(const struct imv_settable *settable, int err)
+static int check_allowed_range(const struct imv_settable *settable, int err, s64 value)
 {
+	if (!err && (value < settable->min || value > settable->max))
+		err = -EINVAL;
 	if (err == -EINVAL)
 		pr_info_ratelimited("immediate value %s must be a number from %lld to %lld\n",
 				    settable->name, settable->min, settable->max);
 	return err;
 }
 
+static int set_settable_value(const struct imv_settable *settable, s64 value)
+{
+	struct imv_change change = { .var = settable->var, .size = settable->size };
+	int err;
+
+	memcpy(&change.value, &value, settable->size);
+	err = imv_set_many(&change, 1);
+	if (err == -EINVAL)
+		pr_info_ratelimited("immediate value %s cannot be set: a module reads it with another size: declare it with the same type in both modules\n",
+				    settable->name);
+	return err;
+}
+
 static ssize_t value_write(struct file *file, const char __user *buf, size_t count, loff_t *ppos)
 {
 	const struct imv_settable *settable = file_inode(file)->i_private;
-	u64 bits;
+	u64 bits = 0;
 	int err;
 
-	err = patcher_read_number(buf, count, true, &bits) ?: set_settable_value(settable, bits);
-	return report_allowed_range(settable, err) ?: count;
+	err = patcher_read_number(buf, count, true, &bits);
+	err = check_allowed_range(settable, err, bits) ?: set_settable_value(settable, bits);
+	return err ?: count;
 }
 DEFINE_SHOW_STORE_ATTRIBUTE(value);
 
@@ -128,18 +134,20 @@ static int run_set_command(char *line)
 {
 	const struct imv_settable *settable;
 	char *words[2];
-	u64 bits;
+	u64 bits = 0;
 	int err;
 
 	if (patcher_split_words(line, words, 2) != 2)
 		return -EINVAL;
 	mutex_lock(&lock);
 	settable = find_settable(words[0]);
-	if (settable)
-		err = report_allowed_range(settable, patcher_parse_number(words[1], true, &bits) ?:
-					   set_settable_value(settable, bits));
-	else
+	if (settable) {
+		err = patcher_parse_number(words[1], true, &bits);
+		err = check_allowed_range(settable, err, bits) ?:
+		      set_settable_value(settable, bits);
+	} else {
 		err = -ENOENT;
+	}
 	mutex_unlock(&lock);
 	if (err == -ENOENT)
 		pr_info("immediate value %s cannot be set: it has no file in the debugfs directory immediate/values\n",
