@@ -484,14 +484,19 @@ struct imv_settable {
 /**
  * IMV_SETTABLE() - let root change an immediate value through debugfs
  * @imv_name: name of the value, which is an integer or bool, and defined above in the same file
- * @lowest: smallest value allowed
- * @highest: largest value allowed
+ * @lowest: smallest value allowed, an integer constant
+ * @highest: largest value allowed, an integer constant
  *
  * Use this macro at file scope.  While the module is loaded, the value can be read from and
  * written to immediate/values/<module>.<name> in debugfs; anything other than a number
- * between the bounds is refused with -EINVAL.
+ * between the bounds is refused with -EINVAL.  Bounds that the type cannot hold, or whose order is
+ * wrong, are compiler errors.
  */
 #define IMV_SETTABLE(imv_name, lowest, highest)				\
+_Static_assert((s64)(__typeof__(imv_name##__imv))(lowest) == (s64)(lowest) && \
+	       (s64)(__typeof__(imv_name##__imv))(highest) == (s64)(highest) && \
+	       (s64)(lowest) <= (s64)(highest),				\
+	       "the bounds of a settable immediate value do not fit its type, or are not in order"); \
 static struct imv_settable __imv_settable_##imv_name __used = {		\
 	.name = #imv_name,						\
 	.var = &imv_name##__imv,					\

@@ -189,6 +189,59 @@ def test_comparison_needs_a_number_of_the_type_of_the_value(
         assert bool(done.returncode) == bool(error)
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize(
+    ("type_", "bounds", "fits"),
+    [
+        ("bool", "0, 1", True),
+        ("u8", "0, 255", True),
+        ("s8", "-128, 127", True),
+        ("u32", "0, 0xffffffffU", True),
+        ("u64", "0, 0x7fffffffffffffff", True),
+        ("s64", "-0x7fffffffffffffff - 1, 0x7fffffffffffffff", True),
+        ("int", "7, 7", True),
+        ("bool", "0, 2", False),
+        ("u8", "0, 256", False),
+        ("u8", "-1, 5", False),
+        ("s8", "-128, 128", False),
+        ("int", "0, 0xffffffffU", False),
+        ("u64", "0, 0xffffffffffffffff", False),
+        ("int", "7, 6", False),
+    ],
+)
+def test_bounds_of_a_settable_value_fit_its_type(
+    compiler: str, type_: str, bounds: str, fits: bool, tmp_path: Path
+) -> None:
+    """A settable value whose bounds are too large for its type, or not in order, does not
+    compile."""
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
+    source = tmp_path / "settable.c"
+    source.write_text(
+        f"#include <kmarkers/immediate.h>\nDEFINE_IMV({type_}, v);\nIMV_SETTABLE(v, {bounds});\n"
+    )
+    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+    done = subprocess.run(
+        [
+            compiler,
+            *FLAGS,
+            *include,
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-c",
+            "-o",
+            tmp_path / "settable.o",
+            source,
+        ],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stderr.count("do not fit its type") == (0 if fits else 1), done.stderr
+    assert bool(done.returncode) != fits
+
+
 def test_table_record_of_a_site_has_twelve_bytes(tmp_path: Path) -> None:
     """The table of nine sites in an object file has twelve bytes for each site; the head of the
     table has 24 bytes."""
