@@ -52,7 +52,13 @@ static int register_core_site(struct patcher_core_site *core)
 	if (core->original[0] == KMARKERS_INT3)
 		return -EBUSY;
 	err = patcher_register_core_table(&core->table);
-	return err == -EINVAL && READ_ONCE(*core->addr) == KMARKERS_INT3 ? -EBUSY : err;
+	if (err == -EINVAL && READ_ONCE(*core->addr) == KMARKERS_INT3)
+		return -EBUSY;
+	if (err == -EINVAL || err == -EBUSY)
+		pr_info("site at %pS refused: %s\n", core->addr, err == -EINVAL ?
+			"the patcher cannot emulate this instruction" :
+			"it overlaps another site");
+	return err;
 }
 
 /**
@@ -62,8 +68,9 @@ static int register_core_site(struct patcher_core_site *core)
  *
  * Context: may sleep.
  * Return: 0; -ENOENT if the kernel itself has no such function; -EINVAL unless the bytes at the
- * offset are exactly one instruction; -EPERM if the instruction must not be changed; -EBUSY if a
- * kprobe or another site overlaps the instruction, or if @core is registered already; -ENOMEM.
+ * offset are exactly one instruction that patcher_insn_decode() accepts; -EPERM if the instruction
+ * must not be changed; -EBUSY if a kprobe or another site overlaps the instruction, or if @core is
+ * registered already; -ENOMEM.
  */
 int patcher_core_register(struct patcher_core_site *core)
 {
