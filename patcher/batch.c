@@ -536,6 +536,8 @@ int patcher_store_prefixes(const char *owner, struct patcher_poke *pokes, unsign
 	sort_pokes(pokes, nr);
 	err = nr ? check_prefix_pokes(owner, pokes, nr) : -EINVAL;
 	if (!err) {
+		/* Else the guard of a kprobe that was unregistered since would refuse the batch. */
+		patcher_text_remove_unneeded_guards();
 		patcher_text_lock(false);
 		patcher_record_longest_ns(&patcher_get_stats_locked()->longest_wait_ns, start);
 		err = pokes_remove_lock_prefix(pokes, nr) && !patcher_is_one_cpu_online() ? -EBUSY :
