@@ -162,16 +162,15 @@ static void empty_ftrace_hook(unsigned long ip, unsigned long parent, struct ftr
 {
 }
 
-static struct ftrace_ops hook_ops = {
-	.func = empty_ftrace_hook,
-};
-
+static struct ftrace_ops hook_ops;
 static bool hook_is_on;
 
 static int add_ftrace_hook(void)
 {
-	int err = ftrace_set_filter_ip(&hook_ops, (unsigned long)called_ftrace, 0, 0);
+	int err;
 
+	hook_ops = (struct ftrace_ops) { .func = empty_ftrace_hook };
+	err = ftrace_set_filter_ip(&hook_ops, (unsigned long)called_ftrace, 0, 0);
 	if (err)
 		return err;
 	err = register_ftrace_function(&hook_ops);

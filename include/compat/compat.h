@@ -99,7 +99,8 @@ static __always_inline void compat_ftrace_set_ip(struct compat_ftrace_regs *regs
 }
 
 /*
- * Free the memory of a filter.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"),
+ * Free the memory of a filter.  Zero @ops before it is used again: the pointers to the freed memory
+ * stay in it.  8be9fbd5345d ("ftrace: Export ftrace_free_filter() to modules"),
  * v6.2: on older kernels, make the filter empty, because an empty filter holds no memory.  This
  * fails while memory is short, so repeat the call.
  */
