@@ -42,7 +42,7 @@ run = @command -v python3 >/dev/null || scripts/setup $(call name); $(kmarkers) 
 check: ## run the short set of tests (K=6.12: in kernel 6.12)
 	$(run) $(kernel)
 
-check-full: ## run the full set, as continuous integration does (half an hour)
+check-full: ## run the full set, as continuous integration does (30 minutes)
 	$(run) --set=full $(kernel)
 
 check-weekly: ## run the tests that a release has to pass

@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
@@ -49,7 +50,9 @@ def test_newer_kernel_is_fetched_on_update_only(
     for deb in mirror.dir.glob(f"*{NEW}*"):
         deb.rename(aside / deb.name)
     assert kernels.ensure_kernel_is_unpacked(ENTRY).release == OLD
-    objects = [mirror.cache / "objects" / name for name in ("k", "k.lint", "k2", "5.10", "j.k")]
+    objects = [
+        mirror.cache / "objects" / name for name in ("k", "k@lint", "k.2", "k2", "5.10", "j.k")
+    ]
     for directory in objects:
         directory.mkdir(parents=True)
     for deb in aside.iterdir():
@@ -60,7 +63,7 @@ def test_newer_kernel_is_fetched_on_update_only(
     said = capsys.readouterr().out.splitlines()
     assert said[0] == f"k: {OLD} (1) is unpacked"
     assert said[1].startswith(f"k: {NEW} (2) is unpacked in ")
-    assert [directory.exists() for directory in objects] == [False] * 2 + [True] * 3
+    assert [directory.exists() for directory in objects] == [False] * 2 + [True] * 4
     mirror.let_apt_succeed()
     kernels.fetch_kernels(["k"], update=True)
     for deb in mirror.dir.glob(f"*{NEW}*"):
@@ -102,9 +105,13 @@ def test_fetch_fails_if_no_release_is_on_the_mirror(mirror: FakeMirror) -> None:
 
 
 def test_error_about_a_missing_image_lists_available_images(mirror: FakeMirror) -> None:
+    """The list has the images with headers, or says that there are none."""
+    other = replace(ENTRY, image="linux-image-9.9-amd64")
+    with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-9.9.*\n  linux-image-{OLD}"):
+        kernels.ensure_kernel_is_unpacked(other)
     for deb in mirror.dir.glob("linux-headers-*"):
         deb.unlink()
-    with pytest.raises(NotOnMirrorError, match=rf"s has no linux-image-6.1.*\n  linux-image-{OLD}"):
+    with pytest.raises(NotOnMirrorError, match=r"s has no linux-image-6.1.* are:\n  none$"):
         kernels.ensure_kernel_is_unpacked(ENTRY)
 
 

@@ -41,7 +41,7 @@ def test_reader_removes_its_instance_if_the_marker_has_no_event(
     reader: Path, tmp_path: Path
 ) -> None:
     """An instance has no event for a marker whose format cannot be printed."""
-    done = subprocess.run(["sh", reader, "gone"], check=False, capture_output=True, text=True)
+    done = subprocess.run(["sh", str(reader), "gone"], check=False, capture_output=True, text=True)
     assert done.returncode and "events/kmarkers/gone/enable" in done.stderr
     assert not list_instances(tmp_path)
 
@@ -55,6 +55,8 @@ def test_reader_removes_its_instance_if_its_terminal_is_closed(
         fake.write_text(f"#!/bin/sh\nPATH={shlex.quote(os.environ['PATH'])}\n{command}\n")
         fake.chmod(0o755)
     path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
-    done = subprocess.run(["sh", reader, "gone"], check=False, env={**os.environ, "PATH": path})
+    # A shell cannot trap a signal that is ignored when it starts, as SIGHUP under nohup.
+    words = ["env", "--default-signal", "sh", str(reader), "gone"]
+    done = subprocess.run(words, check=False, env={**os.environ, "PATH": path})
     assert done.returncode == 130
     assert not list_instances(tmp_path)

@@ -10,6 +10,7 @@ from argparse import ArgumentParser, ArgumentTypeError
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import pytest
@@ -454,16 +455,16 @@ def test_function_that_makes_several_suites_is_called_once(
     calls: list[object] = []
 
     def return_fake_module(name: str) -> SimpleNamespace:
-        def record_and_make_suites(request: SuiteRequest, names: list[str]) -> list[str]:
+        def record_and_make_suites(request: SuiteRequest, names: list[str]) -> list[Any]:
             calls.append((name, request.form, names))
-            return [f"suite of {each}" for each in names]
+            return [SimpleNamespace(name=f"suite of {each}") for each in names]
 
         return SimpleNamespace(f=record_and_make_suites, g=record_and_make_suites)
 
     monkeypatch.setattr(registry, "import_module", return_fake_module)
     rows = [replace(ROW, name="a"), replace(ROW, name="b", make="kmtools.base.files:g")]
     rows += [replace(ROW, name="c")]
-    made: list[object] = [*registry.make_suites_of_tests(rows, SuiteRequest("short"))]
+    made = [suite.name for suite in registry.make_suites_of_tests(rows, SuiteRequest("short"))]
     assert made == ["suite of a", "suite of c", "suite of b"]
     assert calls == [("kmtools.base.text", "short", ["a", "c"]),
                      ("kmtools.base.files", "short", ["b"])]  # fmt: skip

@@ -135,7 +135,7 @@ class PrivateApt:
         ]
         fitting = [name for name in names if entry.matches_package(name)]
         if not fitting:
-            there = "\n  ".join(sorted(names))
+            there = "\n  ".join(sorted(names)) or "none"
             raise NotOnMirrorError(
                 f"kernel {entry.name}: {self.suite} has no {entry.image} with headers; "
                 f"its image packages with headers are:\n  {there}"
