@@ -59,7 +59,7 @@ from kmtools.analyse.words import (
 from kmtools.base.text import format_count
 from kmtools.measure import caches, rundir
 from kmtools.measure.rundir import Tier
-from kmtools.measure.samples import LOOP, Sample
+from kmtools.measure.samples import LOOP, Sample, pause_gc
 
 VERDICTS = (
     *TIMED_VERDICTS,
@@ -519,6 +519,7 @@ def make_variant_result(group: BenchmarkGroup, variant: str) -> Result:
     )
 
 
+@pause_gc()
 def compute_results(samples: Iterable[Sample], tiers: Sequence[Tier]) -> list[Result]:
     """Return the results of all variants, ordered by tier, kernel and benchmark."""
     known = {(tier.tier, tier.kernel): tier for tier in tiers}
