@@ -25,8 +25,8 @@
 
 /*
  * Define an empty function.  An optimised kprobe can replace the nop of five bytes by a jump.  The
- * comment in the assembly differs between these functions, so the compiler does not merge them.  They
- * are __noclone because calls of a clone that the compiler made would not hit the kprobe.
+ * comment in the assembly differs between these functions, so the compiler does not merge them.
+ * They are __noclone because calls of a clone that the compiler made would not hit the kprobe.
  */
 #define CALLED(id, ...)							\
 static noinline __noclone __maybe_unused __VA_ARGS__ void called_##id(int number, void *pointer) \

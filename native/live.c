@@ -86,9 +86,11 @@ static bool never_stop(void)
 /* Close a file.  Return a negative error code if any write to it has failed. */
 static int close_file(FILE *file)
 {
-	bool failed = fflush(file) || ferror(file);
-	int err = failed ? -(errno ?: EIO) : 0;
+	int err = 0;
 
+	errno = 0;
+	if (fflush(file) || ferror(file))
+		err = -(errno ?: EIO);
 	return fclose(file) && !err ? -errno : err;
 }
 

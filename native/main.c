@@ -83,8 +83,8 @@ static int pin_thread_to_cpu(unsigned int cpu)
 }
 
 /*
- * Move this thread to another CPU if other programs use its CPU, or if its CPU is offline, and print
- * a message.
+ * Move this thread to another CPU if other programs use its CPU, or if its CPU is offline, and
+ * print a message.
  */
 static void move_from_busy_cpu(void)
 {

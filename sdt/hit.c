@@ -39,12 +39,14 @@ static __always_inline void count_hit(struct sdt_state *state)
 
 /*
  * Call the handlers of the site that jumped to @target, with the first @nr of the arguments @a0 to
- * @a6. If @count is true, count the hit. Store only the fields that a handler may read, each once: for an initializer the compiler
- * would use rep stos, which takes three times as long as the rest of the function. The fields are
- * stored at descending addresses, from this function's return address on the stack down to the
- * handler's return address, because the CPU can write adjacent stores together.
+ * @a6. If @count is true, count the hit. Store only the fields that a handler may read, each once:
+ * for an initializer the compiler would use rep stos, which takes three times as long as the rest
+ * of the function. The fields are stored at descending addresses, from this function's return address
+ * on the stack down to the handler's return address, because the CPU can write adjacent stores
+ * together.
  */
-static __always_inline void call_site_handlers(const struct sdt_target *target, bool count, unsigned int nr,
+static __always_inline void call_site_handlers(const struct sdt_target *target, bool count,
+					       unsigned int nr,
 					       unsigned long a0, unsigned long a1,
 					       unsigned long a2, unsigned long a3,
 					       unsigned long a4, unsigned long a5,
@@ -87,10 +89,10 @@ out:
 }
 
 /*
- * Define sdt_fire_N() and sdt_fire_counted_N(). If a site with N arguments is a jump, the jump target
- * calls sdt_fire_counted_N() if the flavour is breakpoint, else sdt_fire_N(), in any context. So
- * neither has a branch for the flavour. Each function begins a cache line, because each line that the CPU fetches takes
- * one cycle.
+ * Define sdt_fire_N() and sdt_fire_counted_N(). If a site with N arguments is a jump, the jump
+ * target calls sdt_fire_counted_N() if the flavour is breakpoint, else sdt_fire_N(), in any
+ * context. So neither has a branch for the flavour. Each function begins a cache line, because each
+ * line that the CPU fetches takes one cycle.
  */
 #define DEFINE_FIRE(n, args...)						\
 __aligned(64) void sdt_fire_##n(const struct sdt_target *target __SDT_PARAMS_##n)	\

@@ -32,8 +32,8 @@ BENCH_OPS(on, lttng_ust_tracepoint(kmarkers, bench_on, 1, NULL))
 static pid_t daemon_pid;
 
 /*
- * Start a program in its own process group, so that Ctrl-C ends only kmbench, which then stops in an
- * orderly way.  Return its process id, or 0 on failure.
+ * Start a program in its own process group, so that Ctrl-C ends only kmbench, which then stops in
+ * an orderly way.  Return its process id, or 0 on failure.
  */
 static pid_t start_program(char *const words[])
 {

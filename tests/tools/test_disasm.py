@@ -142,6 +142,18 @@ def test_comparison_is_one_cmp_and_one_jump(
     assert sum(text.startswith("j") and text != "jmp" for text in texts) == 1
 
 
+def compile_strictly(compiler: str, source: Path) -> subprocess.CompletedProcess[str]:
+    """Compile a C file that includes headers of kmarkers, with warnings as errors."""
+    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
+    words = [compiler, *FLAGS, *include, "-Wall", "-Wextra", "-Werror", "-c"]
+    return subprocess.run(
+        [*words, "-o", source.with_suffix(".o"), source],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize(
     ("compared", "error"),
@@ -165,26 +177,9 @@ def test_comparison_needs_a_number_of_the_type_of_the_value(
         pytest.skip(f"{compiler} is missing: apt-get install {compiler}")
     source = tmp_path / "compare.c"
     body = f"int f(int number, unsigned int n) {{ return {compared} && number && n; }}\n"
-    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
     for begin in ("", "#define IMV_PLAIN\n"):
         source.write_text(begin + COMPARE + body)
-        done = subprocess.run(
-            [
-                compiler,
-                *FLAGS,
-                *include,
-                "-Wall",
-                "-Wextra",
-                "-Werror",
-                "-c",
-                "-o",
-                tmp_path / "compare.o",
-                source,
-            ],
-            check=False,
-            capture_output=True,
-            text=True,
-        )
+        done = compile_strictly(compiler, source)
         assert (error in done.stderr) if error else not done.stderr
         assert bool(done.returncode) == bool(error)
 
@@ -220,24 +215,7 @@ def test_bounds_of_a_settable_value_fit_its_type(
     source.write_text(
         f"#include <kmarkers/immediate.h>\nDEFINE_IMV({type_}, v);\nIMV_SETTABLE(v, {bounds});\n"
     )
-    include = [f"-I{ROOT}/native/include", f"-I{ROOT}/include"]
-    done = subprocess.run(
-        [
-            compiler,
-            *FLAGS,
-            *include,
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-c",
-            "-o",
-            tmp_path / "settable.o",
-            source,
-        ],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
+    done = compile_strictly(compiler, source)
     assert done.stderr.count("do not fit its type") == (0 if fits else 1), done.stderr
     assert bool(done.returncode) != fits
 
