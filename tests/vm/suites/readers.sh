@@ -168,8 +168,7 @@ bpftrace_is_ready() {
 # does.
 test_readers_in_bpftrace() {
 	list_row_values >/tmp/values
-	bpftrace -e 'tracepoint:sched:sched_process_exec { printf("%s\n", str(args->filename)); }' \
-		-c /bin/busybox 2>/dev/null | grep -q -x /bin/busybox || sed -i '/"/d' /tmp/values
+	bpftrace_reads %s "str(args->filename)" /bin/busybox || sed -i '/"/d' /tmp/values
 	echo 'BEGIN { printf("ready\n"); }' >/tmp/rows.bt
 	while IFS=$tab read -r name value; do
 		value=$(echo "$value" | sed 's/arg[0-9]/args->&/g; s/^ip /args->&/; s/\(args->arg[0-9]\) == "/str(\1) == "/g')
