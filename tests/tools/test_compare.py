@@ -575,7 +575,9 @@ def test_relative_change_of_a_count_agrees_with_a_computation_by_hand(
 @pytest.mark.parametrize(
     ("variances", "degrees", "freedom"),
     [
-        ((3.0, 1.0), (4, 4), 8),
+        # (3 + 1)^2 / (9 / 4 + 1 / 4) is 6.4.
+        ((3.0, 1.0), (4, 4), 6),
+        ((1.0, 1.0), (4, 4), 8),
         ((0.0, 0.0), (4, 7), 11),
         # (3 + 1)^2 / (9 / 4 + 1 / 2) is 5.8.
         ((3.0, 1.0), (4, 2), 5),
@@ -639,10 +641,10 @@ def test_noise_floor_is_the_change_of_the_clone() -> None:
     assert changes.compute_noise_floors([(cheaper, clone)]) == {key: pytest.approx(100 / 49)}
     assert changes.compute_noise_floors([(make_timed_row([1.0, 1.0]),) * 2]) == {}
     assert changes.compute_noise_floors([(replace(clone, kind=WHOLE),) * 2]) == {}
-    # The variance of a mean is 0.01 ** 2 in run A, none in run B; the degrees of freedom are two.
+    # The variance of a mean is 0.01 ** 2 in run A, none in run B; there is one degree of freedom.
     varied = replace(clone, values=np.array([0.99, 1.01]), processes=1)
     (floor,) = changes.compute_noise_floors([(varied, cheaper)]).values()
-    assert floor == pytest.approx(2 + 100 * 4.3027 * 0.98 * 0.01, rel=1e-4)
+    assert floor == pytest.approx(2 + 100 * 12.7062 * 0.98 * 0.01, rel=1e-4)
 
 
 def test_clone_is_judged_without_its_own_noise_floor() -> None:
@@ -656,12 +658,13 @@ def test_equivalence_needs_the_95_percent_interval_of_the_row_alone(
     half: float, verdict: str
 ) -> None:
     """The 95 % interval of the row is ± `half` %. The interval of the comparison, at 99 %, is wider
-    than the margin of 0.1 %. Student's t for six degrees of freedom is 2.4469 and 3.7074. The four
-    clusters of run B differ from 1 by the square root of 3 times the standard error."""
-    error = half / 100 / 2.4469
+    than the margin of 0.1 %. Student's t for three degrees of freedom, those of the run that
+    varies, is 3.1824 and 5.8409. The four clusters of run B differ from 1 by the square root of 3
+    times the standard error."""
+    error = half / 100 / 3.1824
     b = make_timed_row([1 + sign * error * math.sqrt(3) for sign in (-1, -1, 1, 1)])
     (found,) = changes.compare_rows([make_timed_row([1.0] * 4)], [b])
-    assert found.interval.half_width == pytest.approx(100 * error * 3.7074, rel=1e-4)
+    assert found.interval.half_width == pytest.approx(100 * error * 5.8409, rel=1e-4)
     assert found.interval.half_width > found.margin == 0.1
     assert found.verdict == verdict
 
@@ -772,18 +775,19 @@ def test_change_of_a_row_with_one_cluster_has_no_interval() -> None:
 @pytest.mark.parametrize(
     ("processes", "costs", "resolution", "ends", "note"),
     [
-        (3, (11, 12, 16), 0.0, (-5.04, 45.04), ""),
-        (3, (11, 12, 16), 0.01, (-7.04, 47.04), ""),
+        (3, (11, 12, 16), 0.0, (-8.70, 48.70), ""),
+        (3, (11, 12, 16), 0.01, (-10.70, 50.70), ""),
         (1, (11, 12, 16), 0.0, (-35.72, 95.72), "one process"),
-        (1, (11, 12, 13), 0.0, (-5.04, 45.04), "one process"),
-        (1, (11,), 0.0, (-5.04, 45.04), "one process"),
+        (1, (11, 12, 13), 0.0, (-8.70, 48.70), "one process"),
+        (1, (11,), 0.0, (-8.70, 48.70), "one process"),
     ],
 )
 def test_interval_of_a_change_agrees_with_the_delta_method(
     processes: int, costs: Sequence[float], resolution: float, ends: tuple[float, float], note: str
 ) -> None:
     """The expected intervals of the change from 9, 10, 11 to 11, 12, 13 are computed by hand with
-    the delta method and Student's t for four degrees of freedom, 2.776. With one process, the
+    the delta method. Welch's formula gives 3.9 degrees of freedom, for which Student's t is that
+    of three, 3.182. With one process, the
     interval over layouts is included; t for two degrees of freedom is 4.303. Layouts that cost
     nothing in a run, or that only one run has, are ignored."""
     a = make_timed_row([9, 10, 11], resolution=resolution, at0=10, at1=10, at2=10, at3=0, at4=10)

@@ -112,13 +112,10 @@ def compute_variance_of_mean(values: np.ndarray) -> float:
 
 
 def combine_degrees_of_freedom(variances: tuple[float, float], degrees: tuple[int, int]) -> int:
-    """Return the degrees of freedom of the sum of two estimated variances. `degrees` has the
-    degrees of freedom of each variance. If the two degrees are equal, return their sum; otherwise
-    apply Welch's formula, which gives fewer degrees."""
+    """Return the degrees of freedom of the sum of two estimated variances, by Welch's formula.
+    `degrees` has the degrees of freedom of each variance. Both variances may be 0."""
     below = sum(one**2 / degree for one, degree in zip(variances, degrees, strict=True))
-    if degrees[0] == degrees[1] or not below:
-        return sum(degrees)
-    return max(1, int(sum(variances) ** 2 / below))
+    return max(1, int(sum(variances) ** 2 / below)) if below else sum(degrees)
 
 
 def compute_relative_change(a: Row, b: Row, outside: float) -> tuple[float, Interval, str]:
