@@ -327,11 +327,22 @@ def test_rows_with_the_most_frequent_layouts_are_references() -> None:
     assert {key[-1]: sorted(row.places) for key, row in newest.items()} == {
         "v": [0, 3], "w": [8, 9], "x": [4],
     }  # fmt: skip
-    refused = comparison_key.find_incomparable_runs(entries, found, "most runs")
-    assert refused == {
-        "b": "it was measured at code layouts 1, 3, most runs at 0, 3",
-        "a": "it was measured at 2 code layouts, most runs at 1",
+    refused, odd = comparison_key.find_incomparable_rows(entries, found, "most runs")
+    assert refused == {} and odd == {
+        1: "measured at code layouts 1, 3, most runs at 0, 3",
+        6: "measured at 2 code layouts, most runs at 1",
     }
+    refused, odd = comparison_key.find_incomparable_rows(entries[:2], found, "most runs")
+    assert refused == {"b": "measured at code layouts 1, 3, most runs at 0, 3"} and odd == {}
+
+
+def test_left_out_rows_have_a_line_for_each_reason() -> None:
+    row, other = make_fleet_row(), make_fleet_row("w")
+    left = [(("a", row), "x"), (("b", row), "x"), (("a", row), "y"), (("a", other), "y")]
+    assert comparison_key.describe_left_out_rows(left) == [
+        "left out: native b v of 2 runs: x", "left out: 2 rows of run a: y",
+    ]  # fmt: skip
+    assert comparison_key.describe_left_out_rows([]) == []
 
 
 @pytest.mark.parametrize(("crowded", "words"), [(True, "too few"), (False, "enough")])
@@ -340,8 +351,9 @@ def test_run_with_another_number_of_blocks_is_incomparable(crowded: bool, words:
         comparison_key.make_row_key(("", make_fleet_row())): make_fleet_row(crowded=not crowded)
     }
     entries = [("a", make_fleet_row(crowded=crowded)), ("b", make_fleet_row(crowded=not crowded))]
-    assert comparison_key.find_incomparable_runs(entries, reference, "the newest run") == {
-        "a": f"it has {words} blocks to tell its code layouts apart, unlike the newest run"
+    refused, odd = comparison_key.find_incomparable_rows(entries, reference, "the newest run")
+    assert odd == {} and refused == {
+        "a": f"{words} blocks to tell code layouts apart, unlike the newest run"
     }
 
 
@@ -357,12 +369,12 @@ def test_run_of_several_kernels_is_comparable_with_itself() -> None:
         for select in (
             comparison_key.select_newest_rows, comparison_key.select_rows_with_most_frequent_key
         ):  # fmt: skip
-            assert not comparison_key.find_incomparable_runs(entries, select(entries), "others")
+            found = comparison_key.find_incomparable_rows(entries, select(entries), "others")
+            assert found == ({}, {})
     entries = [("a", few), ("a", many), ("b", few), ("b", replace(many, places=few.places))]
     newest = comparison_key.select_newest_rows(entries)
-    assert comparison_key.find_incomparable_runs(entries, newest, "the newest run") == {
-        "a": "it was measured at 8 code layouts, the newest run at 7"
-    }
+    refused, odd = comparison_key.find_incomparable_rows(entries, newest, "the newest run")
+    assert (refused, odd) == ({}, {1: "measured at 8 code layouts, the newest run at 7"})
 
 
 def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
@@ -613,7 +625,7 @@ def test_history_has_the_rows_of_all_usable_runs(
         "none": [2, 2, 2], "v": [3, 4, 1.5],
     }  # fmt: skip
     assert made.refused.keys() == {"d", "e"} and made.refused["e"] == "no samples"
-    assert made.left_out == {"f": "it was measured at 1 code layouts, the newest run at 2"}
+    assert made.left_out == {"f": "measured at 1 code layouts, the newest run at 2"}
     assert made.poor == {"b": "native b: slow"} and made.shifts == []
     found.clear()
     with pytest.raises(
@@ -634,10 +646,12 @@ def test_shifts_of_a_history_are_listed_by_run_and_row(monkeypatch: pytest.Monke
     ]
     end = "2 runs, 2 rows, 3 shifts"
     monkeypatch.setenv("COLUMNS", str(len(table[0])))
-    said = history.render_history_text(make_history(**notes, left_out=left))
+    said = history.render_history_text(
+        make_history(**notes, left_out=left, left_out_rows=["left out: r\x07"])
+    )
     assert said.split("\n") == [
         "refused: y: 2", "refused: z: 1", "left out: a to b: old", "left out: c: new",
-        "left out: d: old", "poor: p: 4", "poor: q: 3", *table, end,
+        "left out: d: old", "left out: r\\x07", "poor: p: 4", "poor: q: 3", *table, end,
     ]  # fmt: skip
     monkeypatch.setenv("COLUMNS", str(len(table[0]) - 1))
     assert history.render_history_text(make_history()).split("\n") == [
@@ -651,12 +665,12 @@ def test_shifts_of_a_history_are_listed_by_run_and_row(monkeypatch: pytest.Monke
 
 def test_json_of_a_history_has_values_and_shifts_of_rows() -> None:
     notes = {"refused": {"z": "1"}, "left_out": {"a": "old"}, "poor": {"q": "3"}}
-    text = history.render_history_json(make_history(**notes))
+    text = history.render_history_json(make_history(**notes, left_out_rows=["left out: v"]))
     assert text.startswith('{\n "schema": 1,\n') and text.endswith("}\n")
     whole = json.loads(text)
     first, second = whole.pop("rows")
     runs = [{"run": "r0", "date": "d0"}, {"run": "r\x071", "date": "d1"}]
-    assert whole == {"schema": 1, "runs": runs, **notes}
+    assert whole == {"schema": 1, "runs": runs, **notes, "left_out_rows": ["left out: v"]}
     shift = {"run": "r\x071", "percent": 2.0, "percent_lo": 1.0, "percent_hi": 3.0,
              "verdict": "slower"}  # fmt: skip
     old = {"run": "r0", "percent": -4.0, "percent_lo": -5.0, "percent_hi": -3.0}

@@ -7,6 +7,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import re
 import shutil
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
@@ -122,7 +123,7 @@ def test_fleet_refuses_a_machine_with_other_layouts(
     shutil.rmtree(tmp_path / "machine-00003")
     write_runs_of_four_layouts(tmp_path, range(3, 4), monkeypatch)
     assert main(["fleet", str(tmp_path), "--by", "cpu"]) == 1
-    why = "it was measured at 4 code layouts, most runs at 8"
+    why = "measured at 4 code layouts, most runs at 8"
     out = capsys.readouterr().out
     assert f"refused: machine-00003: {why}" in out and "B: Intel Xeon (2 runs)" in out
 
@@ -144,9 +145,60 @@ def test_history_leaves_out_older_runs_with_other_layouts(
     assert main(["history", str(tmp_path / "runs"), "--fail-on=changed", f"--json={out}"]) == 0
     said = capsys.readouterr().out
     assert "3 runs, 8 rows, 0 shifts" in said
-    assert "it was measured at 4 code layouts, the newest run at 8" in " ".join(said.split())
+    assert "measured at 4 code layouts, the newest run at 8" in " ".join(said.split())
     whole = json.loads(out.read_text())
     assert len(whole["left_out"]) == 9 and not whole["refused"] and len(whole["runs"]) == 3
+
+
+def flag_layout(run: Path, benchmark: str, variant: str, layout: int) -> None:
+    """Flag all windows of a variant at a code layout, so that the row lacks this layout."""
+    file = run / "samples.csv"
+    window = rf"(native,[^,]+,\d+,{benchmark},{variant},loop,{layout},.*),"
+    file.write_text(re.sub(rf"^{window}$", r"\1,preempted", file.read_text(), flags=re.MULTILINE))
+
+
+def test_fleet_leaves_out_only_the_row_that_lacks_a_code_layout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    manyruns.write_runs(tmp_path / "runs", 6)
+    flag_layout(tmp_path / "runs" / "machine-00003", "memcpy-4096", "marker-jump", 2)
+    out = tmp_path / "out.json"
+    assert main(["fleet", str(tmp_path / "runs"), "--by", "cpu", f"--json={out}"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    why = "measured at 7 code layouts, most runs at 8"
+    row = "native memcpy-4096 marker-jump of run machine-00003"
+    assert f"left out: {row}: {why}" in said and "refused" not in said
+    (pair,) = json.loads(out.read_text())["pairs"]
+    assert pair["b"]["remarks"] == [f"left out: {row}: {why}"] and pair["a"]["remarks"] == []
+    counts = {row["variant"]: row["b"]["processes"] for row in pair["rows"]}
+    assert counts.pop("marker-jump") == 2 and {*counts.values()} == {3}
+
+
+def test_history_leaves_out_only_the_row_that_lacks_a_code_layout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The row of one run is left out of its series, in which a later shift is still found."""
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    monkeypatch.setenv("COLUMNS", "1000")
+    manyruns.write_dated_runs(tmp_path / "runs", 25, 14)
+    env = '"date": "2026-01-03T00:00:00Z"'
+    (third,) = [p for p in (tmp_path / "runs").iterdir() if env in (p / "env.json").read_text()]
+    flag_layout(third, *manyruns.COSTLIER[:2], 2)
+    out = tmp_path / "out.json"
+    assert main(["history", str(tmp_path / "runs"), f"--json={out}"]) == 0
+    said = capsys.readouterr().out
+    line = (
+        f"left out: native memcpy-4096 marker-generic of run {third.name}: measured at 7 code"
+        " layouts, the newest run at 8"
+    )
+    assert line in said and "25 runs, 8 rows, 1 shifts" in said
+    whole = json.loads(out.read_text())
+    assert whole["left_out"] == {} and whole["left_out_rows"] == [line]
+    (row,) = [row for row in whole["rows"] if row["variant"] == manyruns.COSTLIER[1]]
+    assert [index for index, value in enumerate(row["values"]) if value is None] == [2]
+    (shift,) = row["shifts"]
+    assert whole["runs"][14]["run"] == shift["run"] and shift["percent_lo"] < 1
 
 
 @pytest.mark.parametrize("date", ["", "yesterday", "2026-13-01T00:00:00Z"])

@@ -123,29 +123,59 @@ def select_newest_rows(entries: Sequence[Entry]) -> dict[Key, Row]:
     return {make_series_key(entry, apart): entry[1] for entry in timed}
 
 
-def find_incomparable_runs(
-    entries: Iterable[Entry], references: Mapping[Key, Row], reference_name: str
-) -> dict[str, str]:
-    """Return the runs that have a row which cannot be compared with the row of the same identity in
-    `references`, each run with the reason in words. `references` are of the same entries: where a
-    run has a row in several kernels, it is compared with that of the same kernel. `reference_name`
-    is the name of the runs of `references` in a reason."""
-    found: dict[str, str] = {}
-    timed = select_timed_entries(entries)
-    apart = find_keys_in_several_kernels(timed)
-    for run, row in timed:
-        like = references[make_series_key((run, row), apart)]
-        if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
-            make_layouts_mask(like.places)
-        ):
-            own, other = describe_layout_difference(row.places, like.places)
-            found.setdefault(run, f"it was measured at {own}, {reference_name} at {other}")
-        elif row.crowded != like.crowded:
-            few = "too few blocks" if row.crowded else "enough blocks"
-            found.setdefault(
-                run, f"it has {few} to tell its code layouts apart, unlike {reference_name}"
-            )
-    return found
+def explain_incomparable_row(row: Row, like: Row, reference_name: str) -> str:
+    """Return the reason why a row cannot be compared with the row `like`; "" if it can be compared.
+    `reference_name` is the name of the runs of `like` in the reason."""
+    if make_layouts_key(make_layouts_mask(row.places)) != make_layouts_key(
+        make_layouts_mask(like.places)
+    ):
+        own, other = describe_layout_difference(row.places, like.places)
+        return f"measured at {own}, {reference_name} at {other}"
+    if row.crowded != like.crowded:
+        few = "too few blocks" if row.crowded else "enough blocks"
+        return f"{few} to tell code layouts apart, unlike {reference_name}"
+    return ""
+
+
+def find_incomparable_rows(
+    entries: Sequence[Entry], references: Mapping[Key, Row], reference_name: str
+) -> tuple[dict[str, str], dict[int, str]]:
+    """Find the rows that cannot be compared with the row of the same identity in `references`.
+    Return two values: the runs without any comparable row, each with the reason in words, and the
+    indices in `entries` of the incomparable rows of other runs, each with the reason. `references`
+    are of the same entries: where a run has a row in several kernels, it is compared with that of
+    the same kernel. `reference_name` is the name of the runs of `references` in a reason."""
+    apart = find_keys_in_several_kernels(select_timed_entries(entries))
+    found: dict[int, str] = {}
+    usable = set()
+    for index, entry in enumerate(entries):
+        if entry[1].kind == EXACT:
+            continue
+        like = references[make_series_key(entry, apart)]
+        if why := explain_incomparable_row(entry[1], like, reference_name):
+            found[index] = why
+        else:
+            usable.add(entry[0])
+    runs: dict[str, str] = {}
+    for index, why in found.items():
+        if entries[index][0] not in usable:
+            runs.setdefault(entries[index][0], why)
+    return runs, {index: why for index, why in found.items() if entries[index][0] in usable}
+
+
+def describe_left_out_rows(left_out: Iterable[tuple[Entry, str]]) -> list[str]:
+    """Return a line for each reason why rows are left out. `left_out` has pairs of a row with its
+    run, and the reason."""
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for entry, why in left_out:
+        groups[why].append(entry)
+    lines = []
+    for why, own in groups.items():
+        runs, names = {run for run, _ in own}, {str(row.name) for _, row in own}
+        rows = own[0][1].name if len(names) == 1 else f"{len(own)} rows"
+        where = f"run {own[0][0]}" if len(runs) == 1 else f"{len(runs)} runs"
+        lines.append(f"left out: {rows} of {where}: {why}")
+    return lines
 
 
 def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:

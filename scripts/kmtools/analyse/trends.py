@@ -64,19 +64,21 @@ def propose_shifts(values: NDArray[np.float64]) -> list[int]:
 
 
 def find_shifts(row: Row, tested_rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
-    """Return the shifts of one row, which has one value for each run, in the order of the runs;
-    `tested_rows` is the number of rows that are tested, `margin` is in percent."""
-    found, outside = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(row.values)))
-    ends = [0, *propose_shifts(row.values), len(row.values)]
+    """Return the shifts of one row, which has one value for each run, in the order of the runs; the
+    value is NaN if the row of a run is left out. `tested_rows` is the number of rows that are
+    tested, `margin` is in percent."""
+    indices = np.flatnonzero(~np.isnan(row.values))
+    values = row.values[indices]
+    found, outside = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(values)))
+    ends = [0, *propose_shifts(values), len(values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
         parts = [
-            replace(row, values=row.values[a:b], processes=b - a)
-            for a, b in ((before, at), (at, end))
+            replace(row, values=values[a:b], processes=b - a) for a, b in ((before, at), (at, end))
         ]
         percent, interval, _ = changes.compute_relative_change(parts[0], parts[1], outside)
         verdict = decide_verdict(percent, interval, margin, None)
         if verdict in (SLOWER, FASTER):
-            found.append(Shift(row, at, percent, interval, verdict))
+            found.append(Shift(row, int(indices[at]), percent, interval, verdict))
     return found
 
 

@@ -20,8 +20,8 @@ from kmtools.measure.rundir import RunError, describe_missing_tiers, is_quick_ru
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run to compare: the name of the run, the content of env.json, the rows, a remark (`note`),
-    and a line for the grade of each tier (`grades`)."""
+    """A run to compare: the name of the run, the content of env.json, the rows, remarks (`note`, a
+    line for each), and a line for the grade of each tier (`grades`)."""
 
     name: str
     env: dict[str, Any]
@@ -88,7 +88,7 @@ def list_remarks(run: ComparedRun) -> list[str]:
         if is_quick_run(run.env)
         else []
     )
-    lines += [run.note] if run.note else []
+    lines += run.note.splitlines()
     return lines + [
         f"{run.name}: {escape_unprintable_chars(x)}"
         for x in (*describe_missing_tiers(run.env), *run.grades)

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from kmtools.analyse import comparison_key, trends
 from kmtools.analyse.rows import Row
@@ -23,13 +25,16 @@ from kmtools.report.machines import LoadedRows, find_run_folders
 
 # Maximum number of refused runs in the error message if no run can be used.
 MOST_REFUSALS = 5
+# The values of a row that is left out of one run.
+NO_VALUE = np.array([np.nan])
 
 
 @dataclass(frozen=True)
 class History:
     """The runs by date, their common rows, and the shifts of these rows. `refused` has the reason
-    for each run that cannot be used, `left_out` for each run with other code layouts than the
-    newest run, and `poor` for each run with a poor grade of a benchmark."""
+    for each run that cannot be used, `left_out` for each run of which no row is comparable with the
+    newest run, and `poor` for each run with a poor grade of a benchmark. `left_out_rows` has a line
+    for each reason why single rows of runs are left out; their values are NaN."""
 
     names: Sequence[str]
     dates: Sequence[str]
@@ -38,6 +43,7 @@ class History:
     refused: dict[str, str]
     left_out: dict[str, str]
     poor: dict[str, str]
+    left_out_rows: Sequence[str] = ()
 
 
 def parse_run_date(env: dict[str, Any], path: Path) -> datetime:
@@ -70,10 +76,14 @@ def load_history(folder: Path, margin: float) -> History:
     usable = [(name, date) for _, name, date, _ in dated if name not in refused]
     if not usable:
         raise UnableError(f"{folder}: no run in this folder can be used{format_refusals(refused)}")
-    left_out = comparison_key.find_incomparable_runs(
+    left_out, odd = comparison_key.find_incomparable_rows(
         found.entries, comparison_key.select_newest_rows(found.entries), "the newest run"
     )
-    entries = [entry for entry in found.entries if entry[0] not in left_out]
+    entries = [
+        (name, replace(row, values=NO_VALUE) if index in odd else row)
+        for index, (name, row) in enumerate(found.entries)
+        if name not in left_out
+    ]
     usable = [(name, date) for name, date in usable if name not in left_out]
     rows = [
         row for row in comparison_key.merge_rows_of_runs(entries) if len(row.values) == len(usable)
@@ -84,7 +94,8 @@ def load_history(folder: Path, margin: float) -> History:
         if row.poor:
             poor.setdefault(name, f"{row.name.tier} {row.name.benchmark}: {row.poor}")
     names, dates = [n for n, _ in usable], [d for _, d in usable]
-    return History(names, dates, rows, shifts, refused, left_out, poor)
+    lines = comparison_key.describe_left_out_rows((found.entries[n], odd[n]) for n in odd)
+    return History(names, dates, rows, shifts, refused, left_out, poor, lines)
 
 
 def format_refusals(refused: dict[str, str]) -> str:
@@ -116,6 +127,7 @@ def render_history_text(history: History) -> str:
         several = [name for name, _ in names]
         to = f" to {several[-1]}" if len(several) > 1 else ""
         said.append(f"left out: {several[0]}{to}: {why}")
+    said += history.left_out_rows
     said += [f"poor: {name}: {why}" for name, why in sorted(history.poor.items())]
     lines = [
         part
@@ -168,6 +180,7 @@ def render_history_json(history: History) -> str:
         "runs": runs,
         "refused": history.refused,
         "left_out": history.left_out,
+        "left_out_rows": list(history.left_out_rows),
         "poor": history.poor,
         "rows": rows,
     }

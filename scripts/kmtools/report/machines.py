@@ -70,13 +70,15 @@ class LoadedRows:
 class Fleet:
     """The machines of all runs in a folder, and the rows of the runs (`found`). `dead` are machines
     without a run; `slow` has, for each slow machine, the ratio of its costs to the costs of its
-    group; `groups` has the names of the runs in each group, the largest group first."""
+    group; `groups` has the names of the runs in each group, the largest group first. `left_out` has
+    the rows that cannot be compared with the rows of most runs, each with the reason."""
 
     machines: Mapping[str, Machine]
     found: LoadedRows
     dead: Sequence[str]
     slow: Mapping[str, float]
     groups: Mapping[str, Sequence[str]]
+    left_out: Sequence[tuple[Entry, str]] = ()
 
     @property
     def faults(self) -> list[str]:
@@ -171,8 +173,14 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
         raise UnableError(f"{folder}: no run in this folder")
     found.refused.update(refused)
     wanted = comparison_key.select_rows_with_most_frequent_key(found.entries)
-    found.refused.update(comparison_key.find_incomparable_runs(found.entries, wanted, "most runs"))
-    found.entries = [entry for entry in found.entries if entry[0] not in found.refused]
+    alien, odd = comparison_key.find_incomparable_rows(found.entries, wanted, "most runs")
+    found.refused.update(alien)
+    left_out = [(found.entries[index], why) for index, why in odd.items()]
+    found.entries = [
+        entry
+        for index, entry in enumerate(found.entries)
+        if entry[0] not in found.refused and index not in odd
+    ]
     groups: dict[str, list[str]] = defaultdict(list)
     for machine in machines.values():
         if machine.name not in found.refused:
@@ -180,7 +188,7 @@ def load_fleet(folder: Path, by: Sequence[str], expected: Sequence[str] = ()) ->
     here = {name.split("/")[0] for name in (*machines, *refused)}
     dead = [name for name in expected if name not in here]
     largest = dict(sorted(groups.items(), key=lambda item: (-len(item[1]), item[0])))
-    return Fleet(machines, found, dead, find_slow_machines(found, groups), largest)
+    return Fleet(machines, found, dead, find_slow_machines(found, groups), largest, left_out)
 
 
 def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
@@ -201,9 +209,14 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
         members = set(fleet.groups[name]) - set(fleet.slow)
         entries = [entry for entry in fleet.found.entries if entry[0] in members]
         kept, note = drop_poor_rows(entries)
+        odd = [one for one in fleet.left_out if one[0][0] in members]
+        notes = map(escape_unprintable_chars, comparison_key.describe_left_out_rows(odd))
         rows.append(
             ComparedRun(
-                f"{name} ({len(members)} runs)", {}, comparison_key.merge_rows_of_runs(kept), note
+                f"{name} ({len(members)} runs)",
+                {},
+                comparison_key.merge_rows_of_runs(kept),
+                "\n".join(filter(None, (note, *notes))),
             )
         )
     return rows
