@@ -504,6 +504,20 @@ def test_machine_is_slow_from_1_5_times_the_cost_of_its_group(
 
 
 def make_fleet(groups: dict[str, list[str]], slow: tuple[str, ...] = ()) -> machines.Fleet:
+def test_machine_is_compared_with_its_group_in_the_same_kernel() -> None:
+    """Machine z is slow in one of its kernels, whose row is not the last one. A baseline costs four
+    times as much in kernel 6.1, in which machine x alone was measured."""
+    fast, slow = (replace(make_cost_row("v", 10.0), kernel=kernel) for kernel in ("6.2", "6.1"))
+    slow = replace(slow, cost=40.0)
+    entries = [("x", slow), ("x", fast), ("y", fast), ("z", fast)]
+    groups = {"one": ["x", "y", "z"]}
+    assert machines.find_slow_machines(machines.LoadedRows(entries), groups) == {}
+    assert machines.find_slow_machines(machines.LoadedRows(entries[::-1]), groups) == {}
+    entries += [("y", slow), ("z", replace(slow, cost=160.0))]
+    found = machines.find_slow_machines(machines.LoadedRows(entries[::-1]), groups)
+    assert found == {"z": pytest.approx(2.5)}
+
+
     """Return a fleet in which each run has one row."""
     names = [name for members in groups.values() for name in members]
     entries = [(name, make_cost_row("v", 1.0 + n)) for n, name in enumerate(names)]
@@ -534,6 +548,9 @@ def test_poor_rows_are_left_out_if_another_machine_has_them() -> None:
     assert machines.drop_poor_rows(entries) == (entries[1:3], note)
     assert machines.drop_poor_rows(entries[2:]) == (entries[2:], "")
 
+    # The row that is not poor was measured in another kernel of the same machine.
+    both = [entries[0], ("x", replace(entries[0][1], kernel="other", poor=""))]
+    assert machines.drop_poor_rows(both) == (both, "")
 
 def test_groups_of_machines_are_listed_with_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")

@@ -144,9 +144,11 @@ def find_slow_machines(loaded: LoadedRows, groups: Mapping[str, Sequence[str]]) 
     on this machine divided by the median cost of the same baseline in the machine's group."""
     whole: dict[tuple[Any, ...], dict[str, float]] = defaultdict(dict)
     group_of = {name: group for group, names in groups.items() for name in names}
+    apart = comparison_key.find_keys_in_several_kernels(loaded.entries)
     for run, row in loaded.entries:
         if row.kind == WHOLE:
-            whole[group_of[run], *comparison_key.make_row_key((run, row))][run] = row.cost
+            key = comparison_key.make_series_key((run, row), apart)
+            whole[group_of[run], *key][run] = row.cost
     times: dict[str, list[float]] = defaultdict(list)
     for costs in whole.values():
         usual = float(np.median(list(costs.values())))
@@ -224,12 +226,13 @@ def merge_groups(fleet: Fleet, against: str | None = None) -> list[ComparedRun]:
 
 def drop_poor_rows(entries: Sequence[Entry]) -> tuple[list[Entry], str]:
     """Leave out each row with a poor grade, provided that another machine of the group has the same
-    row without a poor grade. Return the kept rows, and a note with the number of machines whose
-    rows are left out."""
-    good = {comparison_key.make_row_key(entry) for entry in entries if not entry[1].poor}
+    row, in the same kernel if a run has the row in several kernels, without a poor grade. Return
+    the kept rows, and a note with the number of machines whose rows are left out."""
+    apart = comparison_key.find_keys_in_several_kernels(entries)
+    good = {comparison_key.make_series_key(one, apart) for one in entries if not one[1].poor}
     kept, left = [], set()
     for entry in entries:
-        if entry[1].poor and comparison_key.make_row_key(entry) in good:
+        if entry[1].poor and comparison_key.make_series_key(entry, apart) in good:
             left.add(entry[0])
         else:
             kept.append(entry)
