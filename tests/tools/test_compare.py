@@ -20,7 +20,7 @@ import pytest
 import rawdata
 from kmtools.analyse import changes, verdicts
 from kmtools.analyse.changes import MISSING, Change
-from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName, make_run_rows
+from kmtools.analyse.rows import EXACT, SEVERAL_KERNELS, SHARE, WHOLE, Row, RowName, make_run_rows
 from kmtools.analyse.stats import UNBOUNDED, Interval
 from kmtools.analyse.verdicts import FASTER, FEWER, IDENTICAL, MORE, SLOWER, UNRESOLVED
 from kmtools.analyse.words import NOT_JUDGED
@@ -647,6 +647,27 @@ def test_noise_floor_is_the_change_of_the_clone() -> None:
     assert floor == pytest.approx(2 + 100 * 12.7062 * 0.98 * 0.01, rel=1e-4)
 
 
+def test_noise_floor_of_a_row_of_several_kernels_is_the_largest() -> None:
+    """The clone changes by 2 % in kernel 6.1 and by 3 % in kernel 6.2."""
+    row = make_timed_row([1.0] * 3)
+    clone = replace(row, name=RowName("native", "b", "none-clone"))
+    a = [replace(clone, kernel="6.1"), replace(clone, kernel="6.2")]
+    b = [replace(one, values=np.full(3, new)) for one, new in zip(a, (1.02, 1.03), strict=True)]
+    floors = changes.compute_noise_floors(list(zip(a, b, strict=True)))
+    for kernel, floor in (("6.1", 2), ("6.2", 3), (SEVERAL_KERNELS, 3), ("6.3", None)):
+        found = changes.find_noise_floor(floors, replace(row, kernel=kernel))
+        assert found == (floor and pytest.approx(floor))
+    (change,) = (
+        change
+        for change in changes.compare_rows([*a, row], [*b, replace(row, values=np.full(3, 1.025))])
+        if change.name.variant == "v"
+    )
+    assert change.verdict == UNRESOLVED and change.floor == pytest.approx(3)
+    floors = changes.compute_noise_floors([(clone, replace(clone, values=np.full(3, 1.02)))])
+    assert changes.find_noise_floor(floors, replace(row, kernel="6.1")) == pytest.approx(2)
+    assert changes.find_noise_floor(floors, replace(row, name=RowName("native", "c", "v"))) is None
+
+
 def test_clone_is_judged_without_its_own_noise_floor() -> None:
     clone = replace(make_timed_row([1.0] * 3), name=RowName("native", "b", "none-clone"))
     (found,) = changes.compare_rows([clone], [replace(clone, values=np.full(3, 1.02))])
@@ -1074,10 +1095,13 @@ def test_rows_that_one_run_lacks_are_counted_by_tier_and_kernel() -> None:
     gone = replace(make_row_change("v", 0.0, MISSING), b=None, note="only in A")
     new = replace(make_row_change("v", 0.0, "new"), a=None, note="only in B")
     assert gone.a is not None
-    other = replace(gone, a=replace(gone.a, kernel="5.10"))
+    other, merged = (
+        replace(gone, a=replace(gone.a, kernel=kernel)) for kernel in ("5.10", SEVERAL_KERNELS)
+    )
     a, b = (ComparedRun(name, {}, ()) for name in "ab")
-    rows = [new, gone, make_row_change("x", 1.0, SLOWER), gone, other]
+    rows = [new, gone, make_row_change("x", 1.0, SLOWER), gone, other, merged]
     assert changetext.describe_missing_rows(RunPair(a, b, rows)) == [
+        "native, several kernels: 1 row only in A",
         "native, kernel 5.10: 1 row only in A",
         "native, kernel 6.1: 2 rows only in A",
         "native, kernel 6.1: 1 row only in B",

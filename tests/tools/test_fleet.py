@@ -391,7 +391,7 @@ def test_row_merged_over_runs_has_a_value_for_each_run() -> None:
     assert ([*count.values], count.lo, count.hi, count.cost) == ([7, 5], 5, 7, 6)
     assert ([*merged.values], merged.lo, merged.hi, merged.cost) == ([2, 5, 4.5], 2, 5, 3)
     assert (merged.processes, merged.blocks, merged.poor) == (3, 36, "p")
-    assert (merged.layouts, merged.resolution, merged.kernel) == ({}, 0, "")
+    assert (merged.layouts, merged.resolution, merged.kernel) == ({}, 0, "6.1")
 
 
 def test_rows_of_one_run_in_several_kernels_are_merged_by_kernel() -> None:
@@ -425,9 +425,10 @@ def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
         make_fleet_row("v", kernel=kernel, values=np.array([1.0])) for kernel in ("6.1", "6.2")
     )
     shift = Shift(new, 0, 2.0, Interval(1.0, 3.0), "slower")
-    found = json.loads(history.render_history_json(make_history(rows=[old, new], shifts=[shift])))
-    assert [(row["kernel"], len(row["shifts"])) for row in found["rows"]] == [
-        ("6.1", 0), ("6.2", 1),
+    both = replace(old, kernel=rows.SEVERAL_KERNELS)
+    text = history.render_history_json(make_history(rows=[old, new, both], shifts=[shift]))
+    assert [(row["kernel"], len(row["shifts"])) for row in json.loads(text)["rows"]] == [
+        ("6.1", 0), ("6.2", 1), (None, 0),
     ]  # fmt: skip
 
 
@@ -503,7 +504,6 @@ def test_machine_is_slow_from_1_5_times_the_cost_of_its_group(
     assert found == pytest.approx(slow)
 
 
-def make_fleet(groups: dict[str, list[str]], slow: tuple[str, ...] = ()) -> machines.Fleet:
 def test_machine_is_compared_with_its_group_in_the_same_kernel() -> None:
     """Machine z is slow in one of its kernels, whose row is not the last one. A baseline costs four
     times as much in kernel 6.1, in which machine x alone was measured."""
@@ -518,6 +518,7 @@ def test_machine_is_compared_with_its_group_in_the_same_kernel() -> None:
     assert found == {"z": pytest.approx(2.5)}
 
 
+def make_fleet(groups: dict[str, list[str]], slow: tuple[str, ...] = ()) -> machines.Fleet:
     """Return a fleet in which each run has one row."""
     names = [name for members in groups.values() for name in members]
     entries = [(name, make_cost_row("v", 1.0 + n)) for n, name in enumerate(names)]
@@ -547,10 +548,10 @@ def test_poor_rows_are_left_out_if_another_machine_has_them() -> None:
     note = "rows of 2 machines are left out, because they are poor"
     assert machines.drop_poor_rows(entries) == (entries[1:3], note)
     assert machines.drop_poor_rows(entries[2:]) == (entries[2:], "")
-
     # The row that is not poor was measured in another kernel of the same machine.
     both = [entries[0], ("x", replace(entries[0][1], kernel="other", poor=""))]
     assert machines.drop_poor_rows(both) == (both, "")
+
 
 def test_groups_of_machines_are_listed_with_their_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "30")

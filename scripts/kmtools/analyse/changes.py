@@ -32,7 +32,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from kmtools.analyse import comparison_key, stats, student
-from kmtools.analyse.rows import EXACT, SHARE, WHOLE, Row, RowName
+from kmtools.analyse.rows import EXACT, SEVERAL_KERNELS, SHARE, WHOLE, Row, RowName
 from kmtools.analyse.stats import CONFIDENCE, UNBOUNDED, Interval
 from kmtools.analyse.verdicts import (
     EQUIVALENT,
@@ -226,6 +226,19 @@ def compute_noise_floors(pairs: Sequence[tuple[Row, Row]]) -> Mapping[tuple[str,
     return found
 
 
+def find_noise_floor(floors: Mapping[tuple[str, str, str], float], row: Row) -> float | None:
+    """Return the noise floor of the benchmark of a row in the row's kernel: None without an A/A
+    clone. A row of several kernels has the largest floor of all kernels; a floor of several kernels
+    applies to rows of each kernel."""
+    own = [
+        floor
+        for (tier, kernel, benchmark), floor in floors.items()
+        if (tier, benchmark) == (row.name.tier, row.name.benchmark)
+        and (kernel == row.kernel or SEVERAL_KERNELS in (kernel, row.kernel))
+    ]
+    return max(own, default=None)
+
+
 def describe_poor_grades(a: Row, b: Row) -> str:
     """Return the reasons why the grade of row `a` or row `b` is poor, each with the name of the run
     (A or B); an empty text if neither grade is poor."""
@@ -287,7 +300,7 @@ def compare_rows(
             else:
                 judged = x.kind in kinds
                 level = outside if judged else 1 - CONFIDENCE
-                floor = reach.get((x.name.tier, x.kernel, x.name.benchmark))
+                floor = find_noise_floor(reach, x)
                 change = judge_timed_change(
                     x, y, level, margin, floor if x.kind == SHARE else None, judged
                 )

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from kmtools.analyse.layouts import EIGHTHS
-from kmtools.analyse.rows import EXACT, Row
+from kmtools.analyse.rows import EXACT, SEVERAL_KERNELS, Row
 
 # A pair: the name of a run, and one row of this run.
 Entry = tuple[str, Row]
@@ -180,21 +180,21 @@ def describe_left_out_rows(left_out: Iterable[tuple[Entry, str]]) -> list[str]:
 
 def merge_rows_of_runs(entries: Sequence[Entry]) -> list[Row]:
     """Merge the rows of several runs into the rows of one run, in which each run counts as a
-    process. If a run has a row in several kernels, this row is merged for each kernel
-    separately."""
+    process. If a run has a row in several kernels, this row is merged for each kernel separately.
+    The kernel of a merged row is SEVERAL_KERNELS if it differs among the runs."""
     apart = find_keys_in_several_kernels(entries)
     groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
     for run, row in entries:
         kernel = row.kernel if make_row_key((run, row)) in apart else ""
         groups[*make_row_key((run, row)), row.kind, row.baseline, kernel].append(row)
     rows = []
-    for key, several in groups.items():
+    for several in groups.values():
         values = np.array([compute_row_value(row) for row in several], dtype=np.float64)
-        first = several[0]
+        first, kernels = several[0], {row.kernel for row in several}
         rows.append(
             replace(
                 first,
-                kernel=key[-1],
+                kernel=first.kernel if len(kernels) == 1 else SEVERAL_KERNELS,
                 cost=float(np.median([row.cost for row in several])),
                 blocks=sum(row.blocks for row in several),
                 processes=len(several),

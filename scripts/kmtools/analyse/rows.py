@@ -32,6 +32,8 @@ from kmtools.measure.samples import LOOP, Sample
 
 # The kinds of rows: a share of the cost of the baseline, an absolute cost, or an exact count.
 SHARE, WHOLE, EXACT = "share", "whole", "exact"
+# The kernel of a row that is merged from runs in different kernels; it is not the name of a kernel.
+SEVERAL_KERNELS = ""
 # The largest number of clusters (stretches of neighbouring blocks) of a run with one process.
 MOST_STRETCHES = 8
 

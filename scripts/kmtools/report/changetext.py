@@ -13,7 +13,7 @@ from itertools import groupby
 
 from kmtools.analyse import changes
 from kmtools.analyse.changes import MISSING, NEW, NOT_COMPARABLE, NOT_JUDGED, Change
-from kmtools.analyse.rows import EXACT
+from kmtools.analyse.rows import EXACT, SEVERAL_KERNELS
 from kmtools.analyse.verdicts import EQUIVALENT, IDENTICAL, UNRESOLVED, WITHHELD
 from kmtools.base.text import align_table, escape_unprintable_chars, wrap_line
 from kmtools.report.comparison import (
@@ -171,7 +171,8 @@ def describe_missing_rows(pair: RunPair) -> list[str]:
     alone = [change for change in pair.changes if change.verdict in (MISSING, NEW)]
     found = Counter((row.name.tier, row.kernel, c.note) for c in alone for row in (c.a, c.b) if row)
     return [
-        f"{tier}, kernel {kernel}: {count} row{'' if count == 1 else 's'} {note}"
+        f"{tier}, {f'kernel {kernel}' if kernel != SEVERAL_KERNELS else 'several kernels'}:"
+        f" {count} row{'' if count == 1 else 's'} {note}"
         for (tier, kernel, note), count in sorted(found.items())
     ]
 
