@@ -279,6 +279,16 @@ def test_rows_are_judged_from_all_processes_so_far(tmp_path: Path) -> None:
     assert rows.rows == known
 
 
+def test_live_view_counts_only_the_chosen_variants(tmp_path: Path) -> None:
+    rows = LiveVerdicts("native", ["sl*"])
+    add_process(rows, tmp_path, 1, -0.5)
+    assert [*rows.rows] == [("empty-loop", "slow")]
+    assert rows.render_terminal_lines(80, 9)[-1][0] == "1 of 1 rows resolved"
+    rows = LiveVerdicts("native", ["other"])
+    add_process(rows, tmp_path / "other", 1, -0.5)
+    assert rows.rows == {}
+
+
 @pytest.mark.parametrize(
     ("height", "shown", "hidden"),
     [(2, "", 6), (4, "c", 5), (5, "ce", 4), (6, "ace", 3), (8, "abcde", 1), (9, "abcdef", 0),

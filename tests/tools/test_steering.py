@@ -61,9 +61,17 @@ def make_event_list() -> list[tuple[str, dict[str, Any]]]:
     return []
 
 
+@pytest.fixture(name="variants")
+def make_variant_patterns() -> list[str]:
+    """Return the patterns of the variants whose samples are kept, to which a test may append."""
+    return []
+
+
 @pytest.fixture(name="steer")
 def make_steering_with_events(
-    monkeypatch: pytest.MonkeyPatch, events: list[tuple[str, dict[str, Any]]]
+    monkeypatch: pytest.MonkeyPatch,
+    events: list[tuple[str, dict[str, Any]]],
+    variants: list[str],
 ) -> ChooseBenchmarks:
     """Return a ChooseBenchmarks for a measurement whose processes are simulated."""
 
@@ -75,7 +83,7 @@ def make_steering_with_events(
     monkeypatch.setattr(native, "run_kmbench", simulate_process)
     said: list[str] = []
     tell = lambda event, **parts: events.append((event, parts))  # noqa: E731
-    return BenchmarkChooser("native", 16, RunCache(), tell, said.append)
+    return BenchmarkChooser("native", 16, RunCache(variants), tell, said.append)
 
 
 def test_a_benchmark_ends_when_its_rows_are_resolved(
@@ -97,6 +105,19 @@ def test_a_benchmark_ends_when_its_rows_are_resolved(
     assert found["plain", "x"].verdict == verdicts.SLOWER
     assert found["close", "y"].verdict == verdicts.UNRESOLVED
     assert (found["plain", "x"].outside, found["close", "y"].outside) == (0.03, 0.01)
+
+
+def test_run_ends_when_the_rows_of_chosen_variants_are_resolved(
+    tmp_path: Path,
+    steer: ChooseBenchmarks,
+    events: list[tuple[str, dict[str, Any]]],
+    variants: list[str],
+) -> None:
+    """Rows of variants that were not chosen are neither counted nor waited for."""
+    variants.append("x")
+    words: dict[str, Any] = {"blocks": 16, "processes": 40, "seed": 1, "choose_benchmarks": steer}
+    assert native.measure_processes(tmp_path / "native", **words) == 16
+    assert (events[1][1]["rows"], events[1][1]["resolved"]) == (1, 1)
 
 
 def test_resolved_difference_ends_the_benchmark(tmp_path: Path, steer: ChooseBenchmarks) -> None:

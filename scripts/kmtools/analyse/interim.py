@@ -19,6 +19,7 @@ from kmtools.analyse import stopping, verdicts
 from kmtools.analyse.linearity import NOT_ON_A_LINE
 from kmtools.analyse.stats import Interval
 from kmtools.analyse.verdicts import LIMITED_BY_LAYOUTS, UNRESOLVED, Result
+from kmtools.measure.collect import keep_chosen_variants
 from kmtools.measure.run_cache import RunCache
 from kmtools.measure.rundir import CLUSTER_NOUNS
 
@@ -42,9 +43,9 @@ class InterimLook:
 def compute_results_of_first_clusters(
     cache: RunCache, tier: str, raw: Path, clusters: int
 ) -> list[Result]:
-    """Compute the results of a tier from the samples of the first `clusters` clusters in its raw
-    folder."""
-    data = cache.reader.load_tier(tier, raw, clusters)
+    """Compute the results of the chosen variants of a tier from the samples of the first `clusters`
+    clusters in its raw folder."""
+    data = keep_chosen_variants(cache.reader.load_tier(tier, raw, clusters), cache.variants)
     return cache.compute_results(data.rows, data.tier, verdicts.compute_results)
 
 

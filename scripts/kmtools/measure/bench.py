@@ -143,13 +143,13 @@ class Bench:
         show: Callable[[str, RunCache], None],
         events: Events,
         interim_analyses: InterimAnalyses | None,
-        make_live_view: Callable[[str], LiveView | None],
+        make_live_view: Callable[[str, Sequence[str]], LiveView | None],
     ) -> None:
         """Store the arguments. `show` prints the table of a measured tier. If `interim_analyses` is
-        None, the number of clusters is fixed. `make_live_view` returns the live view of a tier for
-        a terminal, or None to show only a line of progress."""
+        None, the number of clusters is fixed. `make_live_view` returns the live view of the chosen
+        variants of a tier for a terminal, or None to show only a line of progress."""
         self.run = run
-        self.cache = RunCache()
+        self.cache = RunCache(run.plan.variants)
         self.show = show
         self.make_live_view = make_live_view
         self.missing_tiers = [tier for tier in run.plan.tiers if not run.is_measured(tier)]
@@ -177,7 +177,7 @@ class Bench:
         plan = self.run.plan
         program = Path(plan.program) if plan.program else native.KMBENCH
         processes, choose_benchmarks = self.begin_interim_analyses("native")
-        rows = self.make_live_view("native")
+        rows = self.make_live_view("native", plan.variants)
         with self.progress.show_full_screen(rows.render_terminal_lines if rows else None):
             native.measure_processes(
                 self.run.get_raw_folder("native"),
@@ -254,7 +254,7 @@ class Bench:
         if self.is_kernel_on_real_cpu(tier):
             self.measure_kernel_clusters(tier, self.boot_and_measure)
             return
-        rows = self.make_live_view(tier)
+        rows = self.make_live_view(tier, plan.variants)
 
         def show_guest_progress(done: float, total: float, benchmark: str) -> None:
             if rows is not None:
@@ -304,7 +304,7 @@ class Bench:
         more = make_env_lines(
             min(clusters, plan.amounts["processes"]), choose_benchmarks is not None
         )
-        rows = self.make_live_view(tier)
+        rows = self.make_live_view(tier, plan.variants)
 
         def measure_cluster(part: Path, number: int, chosen: Sequence[str], show: Show) -> None:
             measure(tier, part, plan.seed + number - 1, chosen, show, more)

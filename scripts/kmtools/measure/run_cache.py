@@ -20,10 +20,12 @@ Judge = Callable[[Sequence[Sample], Sequence[Tier]], list[Any]]
 
 
 class RunCache:
-    """The samples and the results of one run. `raws` has the samples that merge_run() wrote to
+    """The samples and the results of one run. `variants` are the patterns of the variants whose
+    samples are kept; an empty list selects all. `raws` has the samples that merge_run() wrote to
     samples.csv last."""
 
-    def __init__(self) -> None:
+    def __init__(self, variants: Sequence[str] = ()) -> None:
+        self.variants = variants
         self.reader = Reader()
         self.raws: Sequence[RawDir] = ()
         self._results: dict[tuple[str, str], tuple[int, dict[str, str], list[Any]]] = {}

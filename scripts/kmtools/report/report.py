@@ -157,14 +157,15 @@ def _read_run(
     return env, [sample for sample in every if sample.tier in names], tiers, cache
 
 
-def make_live_view(tier: str) -> LiveView | None:
-    """Return the live view, which shows the verdicts of a tier while the
-    tier is measured; None if numpy is not installed."""
+def make_live_view(tier: str, variants: Sequence[str]) -> LiveView | None:
+    """Return the live view, which shows the verdicts on the variants of a tier that match a pattern
+    in `variants` (all if it is empty) while the tier is measured; None if numpy is not
+    installed."""
     if not has_package("numpy"):
         return None
     from kmtools.report.resolving import LiveVerdicts  # noqa: PLC0415
 
-    return LiveVerdicts(tier)
+    return LiveVerdicts(tier, variants)
 
 
 def _write_and_print_results(

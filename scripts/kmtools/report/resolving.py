@@ -10,13 +10,14 @@ place between two clusters, when no window is timed.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from kmtools.analyse import corecycles, location, result_kinds, stats, stopping, verdicts
 from kmtools.analyse.slopes import CLONE_SUFFIX, Slope, find_baseline_variant, fit_slopes_of_samples
 from kmtools.base.errors import FailedError
-from kmtools.measure import collect
+from kmtools.measure import choice, collect
 from kmtools.measure.rundir import CLUSTER_NOUNS, Tier
 from kmtools.measure.samples import LOOP, Sample
 from kmtools.report.table import COLOURS, format_amount
@@ -44,10 +45,11 @@ class LiveRow:
 
 @dataclass
 class LiveVerdicts:
-    """The rows of one tier that is being measured: the state of each
-    variant so far, by benchmark and variant."""
+    """The rows of one tier that is being measured: the state so far of each variant that matches a
+    pattern in `variants` (all if it is empty), by benchmark and variant."""
 
     tier: str
+    variants: Sequence[str] = ()
     rows: dict[tuple[str, str], LiveRow] = field(default_factory=dict)
     unit: str = ""
     _slopes: dict[str, dict[str, list[Slope]]] = field(
@@ -72,8 +74,9 @@ class LiveVerdicts:
             ]
         except FailedError:
             return
-        for samples in files:
-            if samples[0].measured == LOOP:
+        for every in files:
+            samples = choice.select_samples_of_variants(every, self.variants)
+            if samples and samples[0].measured == LOOP:
                 self._judge_benchmark(tier, samples[0].benchmark, samples)
 
     def _judge_benchmark(self, tier: Tier, benchmark: str, samples: list[Sample]) -> None:
