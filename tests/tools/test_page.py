@@ -20,6 +20,7 @@ from kmtools.analyse import result_kinds
 from kmtools.analyse.grade import Grade, Level, Reason
 from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import NO_BASELINE, SLOWER
+from kmtools.base.errors import UnableError
 from kmtools.cli import main
 from kmtools.measure.rundir import (
     UNIT_EMULATED,
@@ -120,11 +121,16 @@ def test_refused_reference_run_changes_nothing(
 
 def test_reference_run_is_copied_completely(reference_run: Path, tmp_path: Path) -> None:
     """The copy has the committed files, and all samples of the run. Figures of a previous reference
-    run are deleted."""
+    run are deleted. A folder with other files is refused."""
     out = tmp_path / "results" / "reference"
     out.mkdir(parents=True)
-    for name in ("old.svg", "old.png"):
-        (out / name).touch()
+    (out / "dormant-metal.svg").touch()
+    (out / "mine.svg").touch()
+    said = "/results/reference is not used for a reference run, because mine.svg is not a file of"
+    with pytest.raises(UnableError, match=said):
+        keeping.write_reference_run(reference_run, out)
+    assert {path.name for path in out.iterdir()} == {"dormant-metal.svg", "mine.svg"}
+    (out / "mine.svg").unlink()
     keeping.write_reference_run(reference_run, out)
     assert {path.name for path in out.iterdir()} == {p.name for p in pages.REFERENCE.iterdir()}
     samples = gzip.decompress((out / "samples.csv.gz").read_bytes())

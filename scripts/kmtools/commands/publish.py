@@ -28,7 +28,7 @@ def add_publish_command(parser: ArgumentParser) -> Run:
     minimum number of results of each test. `reference` copies a run to results/reference; a run
     is refused if it was measured with --quick, lacks a tier or was ended early by its time limit,
     if its samples are too large to commit, or if its env.json contains a path or the name of the
-    machine."""
+    machine. The output folder is refused if it has files other than those of a reference run."""
     names = (*WRITERS, "reference")
     parser.add_argument(
         "document", choices=names, metavar="DOCUMENT", help=f"document to write: {', '.join(names)}"

@@ -22,6 +22,7 @@ from kmtools.analyse import estimates
 from kmtools.analyse.density import SiteCost
 from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import Result
+from kmtools.base.errors import UnableError
 from kmtools.base.files import write_file_atomically
 from kmtools.base.paths import ROOT
 from kmtools.base.text import use_minus_signs
@@ -43,6 +44,8 @@ FIGURES = {
     "switching-native": "Time to switch sites in user space on the real CPU",
     "then-and-now": "Costs published in 2006 and the ones measured here",
 }
+# The files of a reference run besides its figures.
+FILES = ("README.md", "env.json", "estimates.json", "samples.csv.gz", "summary.json")
 # The benchmarks in the table of dormant costs; the table also has the cost of one more dormant
 # site.
 DORMANT_BENCHMARKS = ("getppid-quiet", "getppid-pressure", "sdt-dormant")
@@ -198,18 +201,33 @@ def list_reference_figures(run: Path) -> list[str]:
 
 
 def copy_figures(run: Path, out: Path) -> list[str]:
-    """Delete all figures in `out`, and copy the figures in FIGURES that `run` has; return the names
-    of the copied figures."""
-    for stale in [*out.glob("*.svg"), *out.glob("*.png")]:
-        stale.unlink()
+    """Replace the figures in `out` by the figures in FIGURES that `run` has; return the names of
+    the copied figures."""
+    for name in FIGURES:
+        (out / f"{name}.svg").unlink(missing_ok=True)
     kept = list_reference_figures(run)
     for name in kept:
         shutil.copyfile(run / "figures" / f"{name}.svg", out / f"{name}.svg")
     return kept
 
 
+def require_no_other_files(out: Path) -> None:
+    """Raise UnableError if a folder has files that are not files of a reference run, since files in
+    it are replaced and figures deleted."""
+    own = {*FILES, *(f"{name}.svg" for name in FIGURES)}
+    others = (
+        sorted(path.name for path in out.iterdir() if path.name not in own) if out.exists() else []
+    )
+    if others:
+        raise UnableError(
+            f"{out} is not used for a reference run, because {others[0]} is not a file of such a"
+            " run; remove it, or name a new folder with --out"
+        )
+
+
 def write_reference_run(run: Path, out: Path) -> None:
     """Check a run, and copy it to `out` only if all checks pass."""
+    require_no_other_files(out)
     env = rundir.read_env(run / "env.json")
     summary = read_summary(run)
     require_no_private_data(env)
