@@ -282,7 +282,9 @@ def test_duration_of_a_tick_is_known_only_on_real_cpus(
     [
         ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.1}, 0.1),
         ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.3}, 0.15),
-        ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.1, "noise_floor": None}, 0.05),
+        ({"delta_ci_lo": 0.0, "delta_ci_hi": 0.1, "noise_floor": None}, None),
+        ({"delta_ci_lo": 0.01, "delta_ci_hi": 0.1, "noise_floor": None}, 0.025),
+        ({"delta_ci_lo": 0.0, "delta_ci_hi": None}, None),
         ({"delta_ci_lo": 0.01, "delta_ci_hi": 0.1}, 0.025),
         ({"delta_ci_lo": -2, "delta_ci_hi": 0.0, "noise_floor": 0.0}, None),
         ({"delta_ci_lo": None}, None),
@@ -295,7 +297,8 @@ def test_duration_of_a_tick_is_known_only_on_real_cpus(
 def test_upper_limit_of_a_cost_is_at_least_the_noise_floor(
     changed: dict[str, Any], shown: float | None
 ) -> None:
-    """A tick is 0.5 ns, and the noise floor is 0.2 ticks."""
+    """A tick is 0.5 ns, and the noise floor is 0.2 ticks. Without a noise floor, or if it has no
+    bound, no upper limit is known."""
     entry = {**make_cost_entry("sdt-dormant", "sdt-jump", (0.01, 0.05, 0.1), "native"), **changed}
     found = rates.compute_mechanism_costs({"results": [entry]}, ENV)
     assert [cost.shown_ns for cost in found] == ([] if shown is None else [pytest.approx(shown)])

@@ -131,7 +131,9 @@ def list_mechanisms(
         if state and entry["baseline"] and not is_clone:
             ends = entry["delta_ci_lo"], entry["delta"], entry["delta_ci_hi"]
             if ends[0] is not None and ends[0] <= 0:
-                ends = *ends[:2], max(ends[2], entry["noise_floor"] or 0.0)
+                # In JSON, an end or a noise floor that the data do not bound is null.
+                limits = (ends[2], entry["noise_floor"])
+                ends = *ends[:2], None if None in limits else max(limits)
             yield entry, state, entry["variant"], ends
 
 
@@ -139,7 +141,8 @@ def compute_mechanism_costs(
     summary: Mapping[str, Any], env: Mapping[str, Any]
 ) -> list[MechanismCost]:
     """Return the costs of all mechanisms by tier, kernel and state, the
-    lowest first. Mechanisms without an interval are left out."""
+    lowest first. Mechanisms without an interval, or without the noise floor that an upper limit
+    needs, are left out."""
     ns, found = compute_ns_per_tick(env), []
     for entry, state, name, ends in list_mechanisms(summary):
         speed = ns.get((entry["tier"], entry["kernel"]))
