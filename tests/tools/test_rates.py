@@ -260,21 +260,23 @@ def test_rates_are_printed_for_each_tier_and_kernel(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    ("unit", "khz", "ns"),
+    ("tier", "emulated", "khz", "ns"),
     [
-        *(("TSC cycles", "2000000", 0.5), ("TSC cycles (guest)", 1000000, 1.0)),
-        *(("TSC cycles", "1", 1e6), ("TSC cycles", "0", None), ("TSC cycles", "x", None)),
-        ("TSC cycles", "\N{SUPERSCRIPT TWO}", None),
-        *(("ticks (emulated)", "2000000", None), ("instructions", "2000000", None)),
+        *(("native", "0", "2000000", 0.5), ("vm", "0", "1000000", 1.0)),
+        *(("metal", "0", "1", 1e6), ("native", "0", "0", None), ("native", "0", "x", None)),
+        ("native", "0", "\N{SUPERSCRIPT TWO}", None),
+        *(("native", "1", "2000000", None), ("vm", "1", "2000000", None)),
+        ("icount", "0", "2000000", None),
     ],
 )
 def test_duration_of_a_tick_is_known_only_on_real_cpus(
-    unit: str, khz: object, ns: float | None
+    tier: str, emulated: str, khz: str, ns: float | None
 ) -> None:
-    tier = {"tier": "t", "kernel": "k", "unit": unit, "env": {"tsc_khz": khz}}
-    others = [{"tier": "u", "kernel": "k", "unit": unit, "env": None}]
-    found = rates.compute_ns_per_tick({"tiers": [*others, tier]})
-    assert found == ({} if ns is None else {("t", "k"): ns})
+    """The field `unit` of env.json, which a file may lack, is not read."""
+    own = {"tier": tier, "kernel": "k", "env": {"tsc_khz": khz, "emulated": emulated}}
+    others = [{"tier": "native", "kernel": "u", "unit": "TSC cycles", "env": {}}]
+    found = rates.compute_ns_per_tick({"tiers": [*others, own]})
+    assert found == ({} if ns is None else {(tier, "k"): ns})
 
 
 @pytest.mark.parametrize(

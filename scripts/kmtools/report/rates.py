@@ -19,7 +19,7 @@ from typing import Any
 from kmtools.analyse.verdicts import WITHHELD
 from kmtools.base.errors import FailedError, UnableError
 from kmtools.base.text import align_table, get_terminal_width, wrap_line
-from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC
+from kmtools.measure.rundir import UNIT_GUEST, UNIT_TSC, make_tiers
 from kmtools.report.figures.charts import MOST_CURVES, Chart, Curve
 
 # The states of a mechanism.
@@ -95,10 +95,10 @@ def compute_ns_per_tick(env: Mapping[str, Any]) -> dict[tuple[str, str], float]:
     """Return the length of a tick in ns, for each tier (measurement environment) and kernel whose
     ticks come from a real CPU."""
     found = {}
-    for tier in env["tiers"]:
-        khz = str((tier.get("env") or {}).get("tsc_khz", ""))
-        if tier.get("unit") in (UNIT_TSC, UNIT_GUEST) and khz.isdecimal() and int(khz):
-            found[tier["tier"], tier["kernel"]] = 1e6 / int(khz)
+    for tier in make_tiers(env):
+        khz = tier.env.get("tsc_khz", "")
+        if tier.unit in (UNIT_TSC, UNIT_GUEST) and khz.isdecimal() and int(khz):
+            found[tier.tier, tier.kernel] = 1e6 / int(khz)
     return found
 
 
