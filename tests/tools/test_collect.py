@@ -435,13 +435,14 @@ def test_tiers_are_sorted_in_the_order_of_tables() -> None:
 
 
 def test_missing_tiers_are_named_once_for_each_reason() -> None:
-    """Warnings about one tier have neither missing tiers nor the command that resumes the run."""
+    """Warnings about one tier have neither missing tiers nor the command that resumes the run. An
+    older run has no such command."""
     missing: list[Any] = [
         {"tier": tier, "why": why} for tier, why in (("vm", "no"), ("native", "x"))
     ]
     missing += [{"tier": "icount", "why": "no"}]
     entry = {"tier": "metal", "kernel": "k", "env": {"planned_processes": "4"}}
-    env = {
+    env: dict[str, Any] = {
         "run": {"quick": True, "missing": missing, "resume": "make bench RESUME=y"},
         "tiers": [
             {**entry, "processes": 4},
@@ -462,6 +463,8 @@ def test_missing_tiers_are_named_once_for_each_reason() -> None:
         "Not measured: native, because x.",
         "To resume the run: make bench RESUME=y",
     ]
+    del env["run"]["resume"]
+    assert rundir.list_warnings(env)[-1] == "Not measured: native, because x."
     assert rundir.list_warnings(env, "native") == [rundir.QUICK, late]
     assert rundir.list_warnings(env, "metal") == [rundir.QUICK]
     assert not rundir.is_quick_run({"run": None}) and not rundir.is_quick_run({})

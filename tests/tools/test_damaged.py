@@ -12,7 +12,10 @@ from pathlib import Path
 
 import pytest
 import rawdata
+from kmtools.base.errors import FailedError
 from kmtools.cli import main
+from kmtools.measure import rundir
+from kmtools.report import reference
 
 RUNS = 200
 WORDS = (b"nan", b"-1", b"1e99", b"9" * 40, b"<script>alert(1)</script>", b"", b'"', b"\0", b"\xff",
@@ -74,6 +77,54 @@ def test_a_damaged_run_is_refused_or_escaped(
             assert "<script" not in page, seed
         shutil.rmtree(run)
     assert min(ends.values()) > 10
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "said"),
+    [
+        ("kernel", {"config": 5}, "kernel.config is 5, not an object or null"),
+        ("run", {"missing": [], "resume": None}, "run.resume is null, not a string"),
+        ("tiers", {"processes": "x"}, 'tiers[0].processes is "x", not a whole number or null'),
+        ("tiers", {"counters": 5}, "tiers[0].counters is 5, not an array"),
+    ],
+)
+def test_damaged_field_of_env_json_is_named(
+    sound_run: Path, tmp_path: Path, part: str, value: dict[str, object], said: str
+) -> None:
+    env = json.loads((sound_run / "env.json").read_text())
+    env[part] = [{**env[part][0], **value}] if part == "tiers" else value
+    file = tmp_path / "env.json"
+    file.write_text(json.dumps(env))
+    with pytest.raises(FailedError, match=re.escape(f"{file}: {said}")):
+        rundir.read_env(file)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [({"source": {}}, "env.json lacks 'dirty'"), ({}, "env.json lacks 'source'"),
+     ({"source": {"dirty": False, "commit": None}, "date": None}, "results, 1 figures")],
+)  # fmt: skip
+def test_run_without_its_sources_or_date_is_published_or_refused(
+    sound_run: Path,
+    tmp_path: Path,
+    changed: dict[str, object],
+    said: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(sound_run, run)
+    env = json.loads((run / "env.json").read_text())
+    del env["source"]
+    (run / "env.json").write_text(json.dumps({**env, **changed}))
+    assert main(["report", str(run), "--no-figures"]) == 0
+    (run / "figures").mkdir(exist_ok=True)
+    (run / "figures" / "headline.svg").touch()
+    monkeypatch.setattr(reference, "require_no_private_data", lambda _: None)
+    main(["publish", "reference", str(run), "--out", str(tmp_path / "out")])
+    found = capsys.readouterr()
+    assert said in found.out + found.err
+    assert (tmp_path / "out").exists() == ("figures" in said)
 
 
 @pytest.mark.parametrize("part", ["machine", "kernel", "source", "date"])

@@ -227,9 +227,9 @@ def describe_machine_of_run(run: benchrun.Run) -> dict[str, Any]:
                 f"{file}: no such file, and the run was measured on another machine, or before this"
                 " machine changed"
             )
-        env = {key: value for key, value in read_json(file, dict).items() if key not in OF_SAMPLES}
+        env = {key: value for key, value in rundir.read_env(file).items() if key not in OF_SAMPLES}
     if plan.source:
-        env["source"] = {**env["source"], "commit": plan.source["commit"]}
+        env["source"] = {**env.get("source", {}), "commit": plan.source["commit"]}
     return env
 
 

@@ -122,10 +122,11 @@ ENV = {
         {
             "tier": TIERS, "kernel": str, "env?": {"*": str}, "vm?": OBJECT,
             "windows?": (int, None), "cycle_fields_dropped?": (int, None),
+            "processes?": (int, None), "counters?": [list],
         }
     ],
-    "machine?": {"cpu": dict}, "kernel?": dict, "source?": dict,
-    "run?": {"missing?": [{"tier": str, "why": str}]},
+    "machine?": {"cpu": dict}, "kernel?": {"config?": OBJECT}, "source?": dict,
+    "run?": {"missing?": [{"tier": str, "why": str}], "resume?": str},
 }  # fmt: skip
 
 
@@ -207,7 +208,8 @@ def list_warnings(env: Mapping[str, Any], tier: str | None = None) -> list[str]:
     if tier or not (missing := describe_missing_tiers(env)):
         return lines
     lines += [f"{line[:1].upper()}{line[1:]}." for line in missing]
-    return [*lines, f"To resume the run: {env['run']['resume']}"]
+    resume = env["run"].get("resume")
+    return [*lines, f"To resume the run: {resume}"] if resume else lines
 
 
 def make_tiers(env: Mapping[str, Any]) -> list[Tier]:

@@ -154,7 +154,7 @@ def describe_conditions(env: dict[str, Any]) -> Iterator[str]:
     cpu = machine["cpu"]
     virtual = "a virtual machine" if cpu["hypervisor"] else "a real machine"
     state = ", with local changes" if source["dirty"] else ""
-    yield f"Measured on {env['date'][:10]} on {virtual} with {cpu['online']} CPUs:"
+    yield f"Measured on {str(env['date'])[:10]} on {virtual} with {cpu['online']} CPUs:"
     yield f"{cpu['model_name']}, family {cpu['cpu_family']}, model {cpu['model']}, stepping"
     yield f"{cpu['stepping']}, microcode {cpu['microcode']}; kernel {env['kernel']['release']};"
     yield f"sources at {str(source['commit'])[:12]}{state}. [env.json](env.json) has the rest."
@@ -236,13 +236,13 @@ def write_reference_run(run: Path, out: Path) -> None:
     for needed in (run / "samples.csv", run / "figures" / f"{HEADLINE}.svg"):
         if not needed.is_file():
             raise RunError(f"{needed} is missing; run scripts/kmarkers report {run}")
-    if env["source"]["dirty"]:
-        print("reference: the run was made from sources with local changes", file=sys.stderr)
     packed, stored = compress_samples(run), estimates.load_estimates(run)
     try:
         text = render_readme(env, summary, list_reference_figures(run))
     except KeyError as error:
         raise RunError(f"{run}: env.json lacks {error}") from error
+    if env["source"]["dirty"]:
+        print("reference: the run was made from sources with local changes", file=sys.stderr)
     out.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(run / "env.json", out / "env.json")
     shutil.copyfile(run / "summary.json", out / "summary.json")
