@@ -12,6 +12,7 @@ import shutil
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,12 @@ def cache_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def list_paths_below(directory: Path) -> set[str]:
     """Return the paths of all files and directories below a directory."""
     return {str(path.relative_to(directory)) for path in directory.rglob("*")}
+
+
+def test_different_paths_have_different_file_names() -> None:
+    assert cache.flatten_path(Path("/work/main")) == "work-main"
+    paths = {Path(f"/x{''.join(part)}y").resolve() for part in product("a-_/", repeat=4)}
+    assert len({cache.flatten_path(path) for path in paths}) == len(paths)
 
 
 @pytest.mark.parametrize("tag", ["", FOREIGN_TAG])

@@ -40,8 +40,10 @@ CACHE_FILES = (".accel.json.*.partial", f"{TAG}.[0-9]*", "accel.json")
 
 
 def flatten_path(path: Path) -> str:
-    """Return an absolute path with dashes for its slashes, for use in a file name."""
-    return str(path.resolve()).strip("/").replace("/", "-")
+    """Return an absolute path with dashes for its slashes, for use in a file name. A dash becomes
+    _- and an underscore __, so that different paths have different names."""
+    escaped = str(path.resolve()).strip("/").replace("_", "__").replace("-", "_-")
+    return escaped.replace("/", "-")
 
 
 def is_cache_tagged() -> bool:
