@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from kmtools.analyse.summary import read_summary
 from kmtools.analyse.verdicts import VERDICTS
 from kmtools.lint import layers
 from kmtools.runner import registry
@@ -190,6 +191,21 @@ def test_readme_has_at_most_130_lines_and_1000_words() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert len(text.splitlines()) <= 130
     assert len(text.split()) <= 1000
+
+
+def test_instructions_of_a_hit_in_tracing_md_are_those_of_the_reference_run() -> None:
+    page = " ".join((ROOT / "Documentation" / "tracing.md").read_text(encoding="utf-8").split())
+    quoted = re.findall(r"they add (\d+) and (\d+) instructions in kernel ([\d.]+\d)\.", page)
+    ((marker, event, kernel),) = quoted
+    results = read_summary(ROOT / "results" / "reference")["results"]
+    added = {
+        result["variant"]: f"{result['delta']:.0f}"
+        for result in results
+        if (result["tier"], result["benchmark"]) == ("icount", "marker-enabled")
+        and result["kernel"].startswith(f"{kernel}.")
+        and result["variant"] in ("marker-event", "trace-event")
+    }
+    assert added == {"marker-event": marker, "trace-event": event}
 
 
 def test_every_debugfs_file_is_documented() -> None:
