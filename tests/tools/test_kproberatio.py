@@ -58,6 +58,13 @@ def test_kprobe_ratio_needs_all_of_its_rows(lost: int) -> None:
     assert bool(kproberatio.describe_kprobe_ratios(rest)) == (lost == 0)
 
 
+@pytest.mark.parametrize("row", [1, 2])
+def test_withheld_rows_give_no_kprobe_ratio(row: int) -> None:
+    """They were measured too poorly for a verdict."""
+    run = [{**one, "verdict": "withheld" if one is RUN[row] else "slower"} for one in RUN]
+    assert kproberatio.describe_kprobe_ratios(run) == []
+
+
 def test_emulated_ticks_and_unbounded_rows_give_no_kprobe_ratio() -> None:
     ticks = [{**row, "tier": "vm", "unit": UNIT_EMULATED} for row in RUN]
     assert not list(kproberatio.render_kprobe_section(ticks))

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from kmtools.analyse.published import PUBLISHED, parse_published_value, read_csv_table
+from kmtools.analyse.verdicts import WITHHELD
 from kmtools.measure.rundir import UNIT_EMULATED, UNIT_INSTRUCTIONS
 
 # The benchmark, its variant with a marker, and its variant with a kprobe on the marker's probe.
@@ -33,8 +34,10 @@ def compute_kprobe_ratios(
     entries: Iterable[Mapping[str, Any]],
 ) -> Iterator[tuple[Mapping[str, Any], float]]:
     """Yield each result of the variant with a kprobe, together with the cost of the kprobe as a
-    multiple of the cost of the marker. Results in ticks of an emulator are skipped."""
+    multiple of the cost of the marker. Results in ticks of an emulator, and results that were
+    measured too poorly for a verdict, are skipped."""
     own = [e for e in entries if e["benchmark"] == BENCHMARK and e["unit"] != UNIT_EMULATED]
+    own = [e for e in own if e.get("verdict") != WITHHELD]
     added = {(e["tier"], e["kernel"], e["variant"]): e["delta"] for e in own}
     for entry in (e for e in own if e["variant"] == KPROBE):
         marker = added.get((entry["tier"], entry["kernel"], MARKER))
