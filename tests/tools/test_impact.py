@@ -18,6 +18,7 @@ def make_summary_entry(
     `delta` ± 1."""
     return {
         "tier": "native",
+        "kernel": "k",
         "benchmark": benchmark,
         "variant": variant,
         "median": median,
@@ -95,6 +96,27 @@ def test_withheld_rows_are_left_out(verdict: str) -> None:
     """They were measured too poorly for a verdict."""
     run = [{**row, "verdict": verdict} for row in RUN]
     assert bool(list(impact.compute_marker_shares(run))) is (verdict == "slower")
+
+
+def test_impact_is_computed_in_each_kernel_alone() -> None:
+    """In kernel j, the call and the branch in memory take twice as long, and nothing else was
+    measured."""
+    other = [{**row, "kernel": "j", "median": 2 * row["median"]} for row in RUN[:3:2]]
+    (computed, measured) = impact.compute_marker_shares([*RUN, *other])
+    assert (computed.kernel, computed.percent.value) == ("k", pytest.approx(79.8))
+    assert (measured.kernel, measured.percent.value) == ("k", pytest.approx(5.0))
+    other.append({**RUN[3], "kernel": "j"})
+    lines = [*impact.render_impact_section([*RUN, *other])]
+    assert [line.split("|")[1:3] for line in lines if line.startswith("| native")] == [
+        [" native, kernel k ", " computed from cold-branch "],
+        [" native, kernel k ", " measured, generic "],
+        [" native, kernel j ", " measured, generic "],
+    ]
+
+
+def test_call_that_takes_no_longer_than_the_clock_has_no_shares() -> None:
+    clock = make_summary_entry("getppid-pressure", "clock", 1000, 0)
+    assert not list(impact.compute_marker_shares([*RUN, clock]))
 
 
 def test_impact_leaves_out_emulated_cycles() -> None:

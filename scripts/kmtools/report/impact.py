@@ -45,6 +45,7 @@ class CallShare:
     cost was measured or computed, and from which variant or benchmark."""
 
     tier: str
+    kernel: str
     how: str
     percent: Estimate
 
@@ -103,34 +104,40 @@ def parse_median(entry: dict[str, Any]) -> Estimate:
 
 def compute_marker_shares(entries: Sequence[dict[str, Any]]) -> Iterator[CallShare]:
     """Yield each share of the markers in the time of a call that can be computed from `entries`,
-    the results in summary.json. As in 2008, the time of reading the clock is subtracted from the
-    time of the call, except in old runs, which lack the variant `clock`."""
+    the results in summary.json, each from one tier and kernel. As in 2008, the time of reading the
+    clock is subtracted from the time of the call, except in old runs, which lack the variant
+    `clock`."""
     known = [row for row in entries if row["ci_lo"] is not None and row["ci_hi"] is not None]
     known = [row for row in known if row.get("delta") is None or row["delta_ci_lo"] is not None]
     known = [row for row in known if row.get("verdict") != WITHHELD]
-    rows = {(row["tier"], row["benchmark"], row["variant"]): row for row in known}
-    for tier in REAL_TIERS:
-        plain = rows.get((tier, CALL, "compiled-out"))
+    rows = {(row["tier"], row["kernel"], row["benchmark"], row["variant"]): row for row in known}
+    places = dict.fromkeys(key[:2] for key in rows if key[0] in REAL_TIERS)
+    for tier, kernel in sorted(places, key=lambda place: REAL_TIERS.index(place[0])):
+        plain = rows.get((tier, kernel, CALL, "compiled-out"))
         if plain is None:
             continue
-        clock = rows.get((tier, CALL, "clock"))
+        clock = rows.get((tier, kernel, CALL, "clock"))
         call = parse_median(plain) - parse_median(clock) if clock else parse_median(plain)
+        if call.value <= 0:
+            continue
         for benchmark in BRANCHES:
-            memory = rows.get((tier, benchmark, "memory"))
-            l1_hit = rows.get((tier, benchmark, "l1-hit"))
+            memory = rows.get((tier, kernel, benchmark, "memory"))
+            l1_hit = rows.get((tier, kernel, benchmark, "l1-hit"))
             if memory and l1_hit and None not in (memory["delta"], l1_hit["delta"]):
                 yield CallShare(
                     tier,
+                    kernel,
                     f"computed from {benchmark}",
                     compute_share_from_branches(
                         parse_added_cost(memory), parse_added_cost(l1_hit), call
                     ),
                 )
         for variant in ("generic", "immediate", "jump"):
-            entry = rows.get((tier, CALL, variant))
+            entry = rows.get((tier, kernel, CALL, variant))
             if entry and entry["delta"] is not None:
                 yield CallShare(
                     tier,
+                    kernel,
                     f"measured, {variant}",
                     compute_percent_of_call(parse_added_cost(entry), call),
                 )
@@ -151,7 +158,10 @@ def render_impact_section(entries: Sequence[dict[str, Any]]) -> Iterator[str]:
     yield "| where | how | added |"
     yield "|---|---|---:|"
     yield f"| published, 2008 | computed, generic | {then.value:.2f} ± {then.half:.2f} |"
+    places = {(row.tier, row.kernel) for row in found}
     for row in found:
+        several = sum(tier == row.tier for tier, _ in places) > 1
+        where = f"{row.tier}, kernel {row.kernel}" if several else row.tier
         percent = f"{row.percent.value:.2f} ± {row.percent.half:.2f}"
-        yield f"| {row.tier} | {row.how} | {percent.replace('-', chr(0x2212))} |"
+        yield f"| {where} | {row.how} | {percent.replace('-', chr(0x2212))} |"
     yield ""
