@@ -1108,6 +1108,22 @@ def test_rows_that_one_run_lacks_are_counted_by_tier_and_kernel() -> None:
     ]
 
 
+def test_rows_of_several_kernels_are_told_apart_in_all_formats() -> None:
+    rows = [replace(make_timed_row([1.0] * 3), kernel=kernel) for kernel in ("6.1", "6.2")]
+    changed = [replace(row, values=np.full(3, 1.5)) for row in rows]
+    found = changes.compare_rows(rows, changed)
+    pair = RunPair(*(ComparedRun(name, {}, ()) for name in "ab"), found)
+    comparison = Comparison([pair], 0.1, frozenset())
+    terminal = changetext.render_comparison_for_terminal(comparison)
+    for said in (terminal, changetext.render_comparison_markdown(comparison),
+                 changepage.render_comparison_page(comparison)):  # fmt: skip
+        assert "v (kernel 6.1)" in said and "v (kernel 6.2)" in said
+    suite = ElementTree.fromstring(changefiles.render_comparison_junit(comparison))
+    names = [case.get("name") for case in suite.iter("testcase")]
+    assert names == ["v kernel 6.1", "v kernel 6.2"]
+    assert [change.kernel for change in changes.compare_rows(rows[:1], changed[1:])] == [""]
+
+
 def test_rows_without_a_verdict_are_counted_with_their_reasons() -> None:
     notes = [("withheld", "loud"), ("not comparable", "units"), ("withheld", "loud"), (SLOWER, "x")]
     rows = [replace(make_row_change("v", 1.0, verdict), note=note) for verdict, note in notes]

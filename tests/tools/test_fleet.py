@@ -425,6 +425,8 @@ def test_shifts_in_a_history_belong_to_the_row_of_their_kernel() -> None:
         make_fleet_row("v", kernel=kernel, values=np.array([1.0])) for kernel in ("6.1", "6.2")
     )
     shift = Shift(new, 0, 2.0, Interval(1.0, 3.0), "slower")
+    said = history.render_history_text(make_history(rows=[old, new], shifts=[shift]))
+    assert "  v (kernel 6.2)  " in said
     both = replace(old, kernel=rows.SEVERAL_KERNELS)
     text = history.render_history_json(make_history(rows=[old, new, both], shifts=[shift]))
     assert [(row["kernel"], len(row["shifts"])) for row in json.loads(text)["rows"]] == [

@@ -26,8 +26,9 @@ only if the user asks for one.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -55,7 +56,8 @@ FAMILY_WISE_ERROR = 0.01
 @dataclass(frozen=True)
 class Change:
     """A row of a comparison of runs A and B. `percent` is the change from A to B, None if it cannot
-    be computed; `interval`, `floor` and `margin` are in percent, too."""
+    be computed; `interval`, `floor` and `margin` are in percent, too. `kernel` is the kernel of the
+    row if a run has rows of this name in several kernels, else empty."""
 
     name: RowName
     unit: str
@@ -68,6 +70,7 @@ class Change:
     margin: float
     verdict: str
     note: str = ""
+    kernel: str = ""
 
     @property
     def is_comparable(self) -> bool:
@@ -288,6 +291,7 @@ def compare_rows(
     count = comparisons * sum(1 for x, _ in both if x.kind in kinds)
     outside = FAMILY_WISE_ERROR / max(1, count)
     reach = compute_noise_floors(both)
+    counts = [Counter(row.name for row in rows) for rows in (a, b)]
     found = []
     for x, y in pairs:
         change = make_incomparable_change(x, y, margin)
@@ -305,7 +309,9 @@ def compare_rows(
                     x, y, level, margin, floor if x.kind == SHARE else None, judged
                 )
         if change is not None:
-            found.append(change)
+            several = any(names[change.name] > 1 for names in counts)
+            row = x or y
+            found.append(replace(change, kernel=row.kernel) if several and row else change)
     return found
 
 

@@ -99,7 +99,9 @@ def render_comparison_junit(comparison: Comparison) -> str:
         for change in pair.changes:
             name = change.name
             sites = f" {name.measured} {name.sites}" if name.sites else ""
-            where = {"classname": f"{name.tier}.{name.benchmark}", "name": name.variant + sites}
+            kernel = f" kernel {change.kernel}" if change.kernel else ""
+            row_name = name.variant + sites + kernel
+            where = {"classname": f"{name.tier}.{name.benchmark}", "name": row_name}
             case = ElementTree.SubElement(suite, "testcase", where)
             numbers = f"{format_percent(change.percent)} {format_change_interval(change)}"
             said = f"{change.verdict}: {numbers} {change.note}"

@@ -63,7 +63,8 @@ def make_row_cells(change: Change) -> tuple[str, ...]:
     sites = f" ({name.measured}, {name.sites} sites)" if name.sites else ""
     costs = (format_amount(row.cost) if row else "-" for row in (change.a, change.b))
     verdict = change.verdict + (f" ({change.note})" if change.note else "")
-    where = (name.tier, name.benchmark, name.variant + sites)
+    kernel = f" (kernel {change.kernel})" if change.kernel else ""
+    where = (name.tier, name.benchmark, name.variant + sites + kernel)
     return (
         *where,
         *costs,
