@@ -260,13 +260,34 @@ def test_shift_begins_with_the_first_run_after_it(
     from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
 
     row = make_fleet_row(values=np.array(values), resolution=0.0)
-    found = trends.find_all_shifts(
-        [replace(row, name=make_fleet_row("none-clone").name), replace(row, kind=rows.WHOLE), row]
-    )
+    clone = replace(row, name=rows.RowName("native", "c", "none-clone"))
+    found = trends.find_all_shifts([clone, replace(row, kind=rows.WHOLE), row])
     assert [shift.at for shift in found] == at
     for shift in found:
         assert shift.row is row and shift.percent == pytest.approx(percent)
         assert shift.verdict == ("slower" if shift.percent > 0 else "faster")
+
+
+def test_shift_exceeds_the_change_of_the_clone() -> None:
+    """The clone of the same kernel costs 3 % more from run 7 on. A value that is left out of a row
+    or of the clone does not count."""
+    pytest.importorskip("ruptures", reason=f"Python's ruptures is missing: {REMEDY}")
+    from kmtools.analyse import trends  # noqa: PLC0415  trends needs ruptures
+
+    def make_series(variant: str, after: float, gap: int, kernel: str = "6.1") -> rows.Row:
+        values = np.array([1.0] * 7 + [after] * 8)
+        values[gap] = np.nan
+        return make_fleet_row(variant, values=values, resolution=0.0, kernel=kernel)
+
+    clone = make_series("none-clone", 1.03, 2)
+    less, more, other = (
+        make_series(name, after, 4, kernel)
+        for name, after, kernel in (("v", 1.02, "6.1"), ("w", 1.04, "6.1"), ("v", 1.02, "6.2"))
+    )
+    found = trends.find_all_shifts([clone, less, more, other])
+    assert [(shift.row is more, shift.row is other, shift.at) for shift in found] == [
+        (True, False, 7), (False, True, 7),
+    ]  # fmt: skip
 
 
 def test_spread_of_runs_is_estimated_from_the_median_difference() -> None:

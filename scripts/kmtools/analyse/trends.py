@@ -4,8 +4,8 @@
 ruptures' PELT proposes change points: shifts of the mean of the series, which is scaled by the
 spread of neighbouring runs. The proposed points divide the runs into segments. A proposed change
 point is reported if, by the rule of changes.py, the segment after the point is slower or faster
-than the segment before the point. The error probability is divided by the number of rows and of
-runs.
+than the segment before the point. The noise floor is the change of the A/A clone between these
+segments. The error probability is divided by the number of rows and of runs.
 """
 
 from __future__ import annotations
@@ -63,27 +63,52 @@ def propose_shifts(values: NDArray[np.float64]) -> list[int]:
     return list(finder.predict(pen=PENALTY * math.log(len(values))))[:-1]
 
 
-def find_shifts(row: Row, tested_rows: int = 1, margin: float = changes.MARGIN) -> list[Shift]:
+def cut_row(row: Row, indices: NDArray[np.int64]) -> Row:
+    """Return a row with the values of the runs with these indices alone, without values that are
+    left out (NaN)."""
+    values = row.values[indices]
+    values = values[~np.isnan(values)]
+    return replace(row, values=values, processes=len(values))
+
+
+def find_shifts(
+    row: Row, tested_rows: int = 1, margin: float = changes.MARGIN, clone: Row | None = None
+) -> list[Shift]:
     """Return the shifts of one row, which has one value for each run, in the order of the runs; the
     value is NaN if the row of a run is left out. `tested_rows` is the number of rows that are
-    tested, `margin` is in percent."""
+    tested, `margin` is in percent. `clone` is the A/A clone of the benchmark, None without a clone:
+    its change between the same runs is the noise floor."""
     indices = np.flatnonzero(~np.isnan(row.values))
     values = row.values[indices]
     found, outside = [], FAMILY_WISE_ERROR / (tested_rows * max(1, len(values)))
     ends = [0, *propose_shifts(values), len(values)]
     for before, at, end in zip(ends, ends[1:], ends[2:], strict=False):
-        parts = [
-            replace(row, values=values[a:b], processes=b - a) for a, b in ((before, at), (at, end))
-        ]
-        percent, interval, _ = changes.compute_relative_change(parts[0], parts[1], outside)
-        verdict = decide_verdict(percent, interval, margin, None)
+        runs = indices[before:at], indices[at:end]
+        old, new = (cut_row(row, part) for part in runs)
+        percent, interval, _ = changes.compute_relative_change(old, new, outside)
+        floor = None
+        if clone is not None:
+            old, new = (cut_row(clone, part) for part in runs)
+            change = abs(changes.compute_relative_change(old, new, outside)[0])
+            floor = None if math.isnan(change) else change
+        verdict = decide_verdict(percent, interval, margin, floor)
         if verdict in (SLOWER, FASTER):
             found.append(Shift(row, int(indices[at]), percent, interval, verdict))
     return found
+
+
+def make_benchmark_key(row: Row) -> tuple[str, str, str]:
+    """Return the tier, the kernel and the benchmark of a row."""
+    return row.name.tier, row.kernel, row.name.benchmark
 
 
 def find_all_shifts(rows: Sequence[Row], margin: float = changes.MARGIN) -> list[Shift]:
     """Return the shifts of all rows whose costs are divided by the cost of a baseline. A/A clones
     are left out."""
     judged = [row for row in rows if row.kind == SHARE and not row.is_clone]
-    return [shift for row in judged for shift in find_shifts(row, len(judged), margin)]
+    clones = {make_benchmark_key(row): row for row in rows if row.kind == SHARE and row.is_clone}
+    return [
+        shift
+        for row in judged
+        for shift in find_shifts(row, len(judged), margin, clones.get(make_benchmark_key(row)))
+    ]
