@@ -77,7 +77,7 @@ struct kmarkers_event {
  * @offsets: offsets of the fields in that record, in bytes
  * @connected: true if the source calls write() or probe() for the user
  * @failed: true if the user is not connected because connecting its batch failed
- * @warned: true if the log says that the user could not be connected
+ * @err: error of the last attempt to connect the user for a trigger, which was logged; or 0
  */
 struct event_user {
 	struct list_head node;
@@ -90,7 +90,7 @@ struct event_user {
 	u16 offsets[EVENT_REGISTERS];
 	bool connected;
 	bool failed;
-	bool warned;
+	int err;
 };
 
 /* Return an offer (a request for a trace event) with the system, name and format of an event. */

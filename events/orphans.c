@@ -70,7 +70,7 @@ void kmarkers_events_remove_orphans_and_connect_users(struct work_struct *work)
 	kmarkers_event_lock_all();
 	for_each_event_safe(event, next, bucket) {
 		if (!event->orphan)
-			kmarkers_event_connect_users(event);
+			kmarkers_event_connect_users(event, false);
 		else if (!remove_orphan_if_unused(event))
 			more = true;
 	}

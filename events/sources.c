@@ -60,7 +60,7 @@ static void connect_waiting_users(void)
 
 	for_each_event_safe(event, next, bucket)
 		if (!event->orphan && !event->is_removed)
-			kmarkers_event_connect_users(event);
+			kmarkers_event_connect_users(event, true);
 }
 
 static void add_offered_events(struct kmarkers_event_source *source, struct module *module)

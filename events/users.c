@@ -62,23 +62,38 @@ static int disconnect_user(struct event_user *user)
 }
 
 /*
+ * Return true if connecting a user failed for a reason that time does not remove: -EINVAL, such as
+ * for an event of which all sites are SDT notes that cannot be armed, or -EPERM, for a marker name
+ * with probes of another format.  Each attempt would log the reason again.
+ */
+static bool is_user_refused(const struct event_user *user)
+{
+	return user->err == -EINVAL || user->err == -EPERM;
+}
+
+/*
  * Connect a user that the trace core adds for a trigger or an event probe.  If this fails, the
- * event stays enabled, and a work item tries once a second to connect the user.  If the source of
- * the event was unregistered, or the event is being removed, the user is not connected before the
- * event is offered again.
+ * event stays enabled, and a work item tries once a second to connect the user.  A refused user, see
+ * is_user_refused(), is tried again only when a module is loaded or a source changes its offers.  If
+ * the source of the event was unregistered, or the event is being removed, the user is not connected
+ * before the event is offered again.
  */
 static void try_connect_user(struct event_user *user)
 {
 	const struct kmarkers_event *event = user->event;
 	int err = event->source && !event->is_removed ? connect_user(user) : 0;
+	bool is_new = err != user->err;
 
+	user->err = err;
 	if (!err)
 		return;
-	if (!user->warned)
-		pr_warn("trace event %s: enabled for a trigger, but cannot record hits: error %d; retried every second\n",
-			event->name, err);
-	user->warned = true;
-	kmarkers_event_queue_check();
+	if (is_new)
+		pr_warn("trace event %s: enabled for a trigger, but cannot record hits: error %d; %s\n",
+			event->name, err, is_user_refused(user) ?
+			"the reason was logged; retried when a module is loaded" :
+			"retried every second");
+	if (!is_user_refused(user))
+		kmarkers_event_queue_check();
 }
 
 /*
@@ -278,13 +293,17 @@ void kmarkers_event_batch_disconnect(struct kmarkers_event_source *source,
 	free_disconnected_users(links, nr);
 }
 
-/* Connect those users of an event that could not be connected when they were added. */
-void kmarkers_event_connect_users(struct kmarkers_event *event)
+/*
+ * Connect those users of an event that could not be connected when they were added; skip refused
+ * users unless @refused is true.
+ */
+void kmarkers_event_connect_users(struct kmarkers_event *event, bool refused)
 {
 	struct event_user *user;
 
 	list_for_each_entry(user, &event->users, node)
-		if (!user->connected && list_empty(&user->batch))
+		if (!user->connected && list_empty(&user->batch) &&
+		    (refused || !is_user_refused(user)))
 			try_connect_user(user);
 }
 
