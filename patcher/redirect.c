@@ -9,9 +9,7 @@
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/pgtable.h>
-#include <linux/rcupdate.h>
 #include <linux/string.h>
-#include <linux/workqueue.h>
 
 #include <kmarkers/opcodes.h>
 #include <kmarkers/redirect.h>
@@ -28,33 +26,18 @@ static const char owner[] = "redirect";
 static DEFINE_MUTEX(lock);
 static LIST_HEAD(redirects);
 
-static void do_nothing(struct work_struct *work)
-{
-}
-
 /**
  * patcher_wait_for_tasks() - wait until no task is in code that is not called any more
  *
- * The code must not sleep.  A task that was preempted in it has left it after a tasks-RCU grace
- * period.  Such a period does not wait for idle tasks, so run a work item on each online CPU, too:
- * an idle task is not preempted, and calls the scheduler only in the idle loop.
+ * The code must not sleep.  See patcher_text_wait_for_tasks().
  *
  * Context: may sleep.
  */
 void patcher_wait_for_tasks(void)
 {
-	struct work_struct work;
-	unsigned int cpu;
-
-	synchronize_rcu_tasks();
-	INIT_WORK_ONSTACK(&work, do_nothing);
 	cpus_read_lock();
-	for_each_online_cpu(cpu) {
-		schedule_work_on(cpu, &work);
-		flush_work(&work);
-	}
+	patcher_text_wait_for_tasks();
 	cpus_read_unlock();
-	destroy_work_on_stack(&work);
 }
 EXPORT_SYMBOL_GPL(patcher_wait_for_tasks);
 

@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/vmalloc.h>
+#include <linux/workqueue.h>
 #include <asm/page.h>
 #include <asm/processor.h>
 #include <asm/sync_core.h>
@@ -173,9 +174,27 @@ bool patcher_text_can_wait_for_tasks(void)
 	return true;
 }
 
+static void do_nothing(struct work_struct *work)
+{
+}
+
+/*
+ * A task that was preempted in the text has left it after a tasks-RCU grace period.  Such a period
+ * does not wait for idle tasks, so run a work item on each online CPU, too: an idle task is not
+ * preempted, and calls the scheduler only in the idle loop.
+ */
 void patcher_text_wait_for_tasks(void)
 {
+	struct work_struct work;
+	unsigned int cpu;
+
 	synchronize_rcu_tasks();
+	INIT_WORK_ONSTACK(&work, do_nothing);
+	for_each_online_cpu(cpu) {
+		schedule_work_on(cpu, &work);
+		flush_work(&work);
+	}
+	destroy_work_on_stack(&work);
 }
 
 bool patcher_is_one_cpu_online(void)

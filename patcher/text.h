@@ -79,7 +79,8 @@ void patcher_text_remove_unneeded_guards(void);
 void patcher_text_sync(void);
 
 /*
- * Wait until no task is preempted inside a site of several instructions (PATCHER_SITE_RUN).
+ * Wait until no task, idle tasks included, is inside a site of several instructions
+ * (PATCHER_SITE_RUN), or in code that is not called any more.  The caller holds cpus_read_lock().
  * patcher_text_can_wait_for_tasks() returns true if the platform supports this.
  */
 void patcher_text_wait_for_tasks(void);
