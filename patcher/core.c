@@ -16,6 +16,7 @@
 #include "claim_check.h"
 #include "register.h"
 #include "sites.h"
+#include "text.h"
 
 static int register_core_site(struct patcher_core_site *core)
 {
@@ -31,6 +32,8 @@ static int register_core_site(struct patcher_core_site *core)
 	if (core->offset >= extent.size || core->len > extent.size - core->offset)
 		return -EINVAL;
 	addr = extent.start + core->offset;
+	/* The check would take a guard that is left of a removed kprobe for a kprobe. */
+	patcher_text_remove_unneeded_guards();
 	err = patcher_check_core_write(addr, core->len);
 	if (err)
 		return err;
@@ -138,6 +141,8 @@ int patcher_check_core_site(const struct patcher_core_site *core)
 	int err;
 
 	patcher_lock();
+	/* As in register_core_site(). */
+	patcher_text_remove_unneeded_guards();
 	err = patcher_check_core_write((unsigned long)core->addr, core->len);
 	patcher_unlock();
 	return err;
