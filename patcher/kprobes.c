@@ -269,6 +269,8 @@ void patcher_find_probed_pokes(const struct patcher_poke *pokes, unsigned int nr
 
 	/* patcher_lock() excludes patcher_check_core_write(), which registers its own kprobes. */
 	patcher_lock();
+	/* patcher_apply() removes these guards, too, before it looks for kprobes. */
+	patcher_kprobes_remove_unneeded_guards();
 	patcher_kprobes_lock();
 	for (i = 0; i < BUCKETS; i++)
 		hlist_for_each_entry(kp, &kprobes.table[i], hlist)
