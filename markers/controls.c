@@ -7,6 +7,7 @@
 #include <linux/kernel.h>
 #include <linux/list.h>
 #include <linux/lockdep.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/printk.h>
@@ -224,6 +225,25 @@ int marker_controls_run_for_pattern(const char *pattern, const struct control_co
 	return err;
 }
 
+/* Return true if @marker is in the module @module or, if @module is NULL, on a function. */
+static int is_marker_of_module(void *module, const struct marker *marker)
+{
+	return module ? within_module((unsigned long)marker, module) :
+			marker->flavour == MARKER_FUNCTION;
+}
+
+/*
+ * Return true if rules are yet to be applied to the trace event of a name, and the name has a marker
+ * in @module or, if @module is NULL, on a function.  The control may have been created for another
+ * module, which is still being loaded, or whose init has failed.
+ */
+static bool is_new_name_of_module(const struct marker_control *control,
+				  const struct module *module)
+{
+	return control->is_new &&
+	       marker_visit(control->name, NULL, is_marker_of_module, (void *)module);
+}
+
 /*
  * Run @command ("trace" or "count") for each new name of @module that matches a rule with @command.
  * If @command fails for one name, @command is still run for all others.
@@ -245,7 +265,7 @@ static void apply_rules_to_new_names(const struct module *module,
 		return;
 	}
 	hash_for_each(controls.names, bucket, control, node)
-		if (control->is_new && control->module == module &&
+		if (is_new_name_of_module(control, module) &&
 		    marker_rules_get_enabled(control->name) & command->add)
 			names[nr++] = control;
 	err = nr ? apply_command_to_controls(names, nr, command) : 0;
@@ -294,14 +314,11 @@ static int add_function_marker_control(void *data, const struct marker *marker)
  */
 int marker_controls_create_missing(struct module *module, struct list_head *new)
 {
-	struct marker_control *control;
 	int err;
 
 	mutex_lock(&controls.lock);
 	err = marker_visit(NULL, module,
 			   module ? add_marker_control : add_function_marker_control, new);
-	list_for_each_entry(control, new, list)
-		control->module = module;
 	apply_rules_to_new_names(module, marker_command_find("count"));
 	mutex_unlock(&controls.lock);
 	return err;
@@ -309,7 +326,7 @@ int marker_controls_create_missing(struct module *module, struct list_head *new)
 
 /**
  * marker_controls_enable_new_events() - enable the trace events of new names that match a rule
- * @module: the live module whose load added the names; NULL for a marker attached to a function
+ * @module: the live module that has markers of the names; NULL for a marker attached to a function
  *
  * Call this after the trace events of the names were added, or while kmarkers_events adds them.
  *
@@ -323,7 +340,7 @@ void marker_controls_enable_new_events(const struct module *module)
 	mutex_lock(&controls.lock);
 	apply_rules_to_new_names(module, marker_command_find("trace"));
 	hash_for_each(controls.names, bucket, control, node)
-		if (control->module == module)
+		if (is_new_name_of_module(control, module))
 			control->is_new = false;
 	mutex_unlock(&controls.lock);
 }

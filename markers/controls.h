@@ -21,7 +21,6 @@ struct seq_file;
  * @node: link in the hash table of names; unhashed once the name has no marker
  * @list: link in a list of controls that are being added or removed
  * @dir: the name's directory, used by files.c; NULL if the name cannot be a directory
- * @module: the module that was loaded when the control was created; NULL for a function's marker
  * @is_new: true until rules have been applied to the trace event of the name
  * @counts: true while the probe "count" is connected
  * @hits: per-CPU hit counters of the probe "count"; NULL until this probe is first connected
@@ -34,7 +33,6 @@ struct marker_control {
 	struct hlist_node node;
 	struct list_head list;
 	struct dentry *dir;
-	const struct module *module;
 	bool is_new;
 	bool counts;
 	unsigned long __percpu *hits;
