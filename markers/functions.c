@@ -18,9 +18,27 @@
 #include "list.h"
 #include "tables.h"
 
-/* Lock order: attaching, then the locks of files.c and controls.c. */
+/*
+ * Held while markers and the controls of their names are added or removed.  Lock order: attaching,
+ * then the locks of files.c and controls.c.
+ */
 static DEFINE_MUTEX(attaching);
 static LIST_HEAD(attached);
+
+/*
+ * Wait until no marker is being attached or detached, and let none be until
+ * marker_functions_unlock().  Otherwise a marker could be attached between the removal of the last
+ * other marker of its name and the removal of the name's control, and inherit this control.
+ */
+void marker_functions_lock(void)
+{
+	mutex_lock(&attaching);
+}
+
+void marker_functions_unlock(void)
+{
+	mutex_unlock(&attaching);
+}
 
 /* Free a marker, and drop the marker's reference to this module. */
 static int free_function_marker(struct function_marker *function)

@@ -5,6 +5,8 @@
 
 struct module;
 
+void marker_functions_lock(void);
+void marker_functions_unlock(void);
 int marker_function_attach(const char *symbol, const char *name);
 int marker_function_detach(const char *name);
 void marker_functions_detach_from_module(const struct module *module);

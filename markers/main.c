@@ -107,19 +107,26 @@ static int register_module_markers(struct module *module)
 	/* A file with stubs has markers, too: DEFINE_MARKER() makes both. */
 	if (!markers.chunks)
 		return patcher_check_tables(module, needs);
-	return refuse_markers_in_init_text(module, &markers) ?:
-	       marker_stubs_register_module(module, &stubs) ?:
-	       marker_tables_register_module(module, &markers) ?:
-	       marker_files_add_directories(module);
+	err = refuse_markers_in_init_text(module, &markers) ?:
+	      marker_stubs_register_module(module, &stubs);
+	if (err)
+		return err;
+	marker_functions_lock();
+	err = marker_tables_register_module(module, &markers) ?:
+	      marker_files_add_directories(module);
+	marker_functions_unlock();
+	return err;
 }
 
 static void unregister_module_markers(struct module *module)
 {
 	bool marked = marker_exists(NULL, module);
 
+	marker_functions_lock();
 	marker_tables_unregister_module(module);
 	if (marked)
 		marker_files_remove_directories();
+	marker_functions_unlock();
 }
 
 static void unregister_unloading_module(struct module *module)
