@@ -10,7 +10,8 @@
 #include "observer.h"
 #include "observer_thread.h"
 
-static struct task_struct *thread;
+static struct task_struct *thread;	/* NULL while the thread is not running */
+static bool has_moved;			/* result of bench_observer_has_moved() after the end */
 
 static int read_clock_repeatedly(void *unused)
 {
@@ -26,15 +27,26 @@ static int read_clock_repeatedly(void *unused)
 	return 0;
 }
 
+bool bench_observer_has_moved(void)
+{
+	/* The scheduler lets a bound thread run on all CPUs when its CPU goes offline. */
+	bool moved = has_moved || (thread && thread->nr_cpus_allowed != 1);
+
+	has_moved = false;
+	return moved;
+}
+
 int bench_observer_start(bool realtime)
 {
 	unsigned int cpu = cpumask_any_but(cpu_online_mask, raw_smp_processor_id());
+	struct task_struct *created;
 
 	if (cpu >= nr_cpu_ids)
 		return -ENODEV;
-	thread = kthread_create(read_clock_repeatedly, NULL, "kmarkers_watch");
-	if (IS_ERR(thread))
-		return PTR_ERR(thread);
+	created = kthread_create(read_clock_repeatedly, NULL, "kmarkers_watch");
+	if (IS_ERR(created))
+		return PTR_ERR(created);
+	thread = created;
 	kthread_bind(thread, cpu);
 	/*
 	 * Set no real-time priority with PREEMPT_RT, because the thread would then also preempt the
@@ -48,5 +60,7 @@ int bench_observer_start(bool realtime)
 
 void bench_observer_stop(void)
 {
+	has_moved = bench_observer_has_moved();
 	kthread_stop(thread);
+	thread = NULL;
 }

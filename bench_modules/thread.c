@@ -17,6 +17,7 @@
 #include "control.h"
 #include "dormant.h"
 #include "groups.h"
+#include "observer_thread.h"
 #include "run.h"
 #include "thread.h"
 
@@ -26,11 +27,27 @@ struct bench_session bench_session = {
 };
 
 /*
- * Return true if the run must end: on request, after an error, or because a marker is enabled.
- * Ignore enabled markers if the running group itself enables markers.
+ * Return -ENXIO, and log the reason, if the CPU of this thread or of the observer thread went offline
+ * since the thread was bound to the CPU.  The scheduler then moves a bound thread, and lets it run on
+ * all CPUs.
+ */
+static int check_threads_stayed(void)
+{
+	if (!bench_observer_has_moved() && current->nr_cpus_allowed == 1)
+		return 0;
+	if (!bench_session.err)
+		pr_err("benchmark run failed: a CPU that was measured went offline: keep all CPUs online, and start the run again\n");
+	return -ENXIO;
+}
+
+/*
+ * Return true if the run must end: on request, after an error, because a CPU went offline, or because
+ * a marker is enabled.  Ignore enabled markers if the running group itself enables markers.
  */
 static bool must_stop_measuring(void)
 {
+	if (!bench_session.err)
+		WRITE_ONCE(bench_session.err, check_threads_stayed());
 	if (!bench_groups[bench_session.current_group]->arms &&
 	    bench_check_markers_disabled("benchmark run failed"))
 		WRITE_ONCE(bench_session.err, -EBUSY);
@@ -38,14 +55,16 @@ static bool must_stop_measuring(void)
 }
 
 /*
- * Measure group @i.  Then check that all markers are disabled, including the markers that the group
- * enabled.
+ * Measure group @i.  Then check that no CPU went offline during the last block, and that all markers
+ * are disabled, including the markers that the group enabled.
  */
 static int measure_session_group(unsigned int i)
 {
 	int err = bench_run_group(bench_groups[i], &bench_session.results[i], must_stop_measuring);
+	int moved = check_threads_stayed();
 
-	return bench_session.err ?: bench_check_markers_disabled("benchmark run failed") ?: err;
+	return bench_session.err ?: moved ?:
+	       bench_check_markers_disabled("benchmark run failed") ?: err;
 }
 
 static enum bench_state measure_session_groups(void)
