@@ -120,7 +120,7 @@ static int patch_reading_sites(struct imv_change *changes, unsigned int nr)
 /**
  * imv_set_many() - change several immediate values in one batch
  * @changes: the changed variables, each at most once, with new values; sorted in place
- * @nr: number of changes
+ * @nr: number of changes, limited only by memory: a batch needs about 48 bytes for each site
  *
  * Context: may sleep.
  * Return: 0; or an error, with all values and sites unchanged: -EINVAL if a site reads

@@ -48,6 +48,7 @@ const struct test_case test_cases[] = {
 	{ "imv_refuses_bad_changes", imv_refuses_bad_changes, NULL },
 	{ "imv_storm", imv_storm, NULL },
 	{ "imv_changes_many_sites_in_one_batch", imv_changes_many_sites_in_one_batch, NULL },
+	{ "imv_changes_many_values_in_one_batch", imv_changes_many_values_in_one_batch, NULL },
 	{ "imv_branches_follow_the_value", imv_branches_follow_the_value, NULL },
 	{ "imv_compares_like_variables", imv_compares_like_variables, NULL },
 	{ "imv_sets_values_at_every_alignment", imv_sets_values_at_every_alignment, NULL },

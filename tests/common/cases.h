@@ -44,6 +44,7 @@ const char *imv_sets_values_of_every_size(void);
 const char *imv_refuses_bad_changes(void);
 const char *imv_storm(void);
 const char *imv_changes_many_sites_in_one_batch(void);
+const char *imv_changes_many_values_in_one_batch(void);
 const char *imv_branches_follow_the_value(void);
 const char *imv_compares_like_variables(void);
 const char *imv_sets_values_at_every_alignment(void);

@@ -283,6 +283,60 @@ const char *imv_changes_many_sites_in_one_batch(void)
 	return NULL;
 }
 
+/* MANY immediate values, each with one site. */
+static DEFINE_IMV(u32 [MANY], each);
+static struct imv_change each_change[MANY];
+
+/* Return a hash of the values that the sites read, in the order of the values. */
+static noinline u32 hash_each_site(void)
+{
+	u32 value, hash = 0;
+
+	asm volatile(".set each_at, 0\n"
+		     ".rept " __stringify(MANY) "\n"
+		     __IMV_SITE("movl $0, %k0", "2 + each_at", "4", "0")
+		     "	imull $31, %k1, %k1\n"
+		     "	addl %k0, %k1\n"
+		     ".set each_at, each_at + 4\n"
+		     ".endr\n"
+		     : "=&r" (value), "+r" (hash) : "i" (&each__imv) : "cc");
+	return hash;
+}
+
+/* Fill each_change with the changes of value i to (i + 1) * @factor.  Return the hash. */
+static u32 prepare_each_change(u32 factor)
+{
+	u32 i, hash = 0;
+
+	for (i = 0; i < MANY; i++) {
+		/* imv_set_many() sorts the changes, so begin with the last value. */
+		each_change[MANY - 1 - i] = (struct imv_change){
+			.var = &each__imv[i], .value = (i + 1) * factor, .size = sizeof(u32),
+		};
+		hash = hash * 31 + (i + 1) * factor;
+	}
+	return hash;
+}
+
+const char *imv_changes_many_values_in_one_batch(void)
+{
+	struct patcher_stats before, after;
+	u32 hash = prepare_each_change(3);
+
+	patcher_read_stats(&before);
+	EXPECT(!imv_set_many(each_change, MANY));
+	patcher_read_stats(&after);
+	EXPECT(hash_each_site() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
+	EXPECT(after.sites - before.sites == MANY);
+	EXPECT(after.rounds - before.rounds == 3);
+	/* A value that is named twice at the end of the batch keeps all from being changed. */
+	prepare_each_change(5);
+	each_change[MANY - 1].var = each_change[0].var;
+	EXPECT(imv_set_many(each_change, MANY) == -EINVAL);
+	EXPECT(hash_each_site() == hash && each__imv[0] == 3 && each__imv[MANY - 1] == MANY * 3);
+	return NULL;
+}
+
 /*
  * Data of the stress test.  In generation g, every byte of every value is g % 251 + 1, so that
  * count_unexpected_value() recognises a value that mixes two generations, or that is too old.
