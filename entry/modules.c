@@ -77,3 +77,23 @@ int entry_for_each_live_module(void (*each)(struct module *module))
 	kvfree(modules);
 	return 0;
 }
+
+/*
+ * Return true if a module other than this one is in MODULE_STATE_GOING.  The kernel ends this state
+ * after the last function that sets a parameter of the module has returned.
+ */
+bool entry_is_other_module_going(void)
+{
+	struct list_head *node;
+	struct module *module;
+	bool going = false;
+
+	rcu_read_lock();
+	for (node = READ_ONCE(THIS_MODULE->list.next); node != &THIS_MODULE->list && !going;
+	     node = READ_ONCE(node->next)) {
+		module = get_module_of_node(node);
+		going = module && READ_ONCE(module->state) == MODULE_STATE_GOING;
+	}
+	rcu_read_unlock();
+	return going;
+}

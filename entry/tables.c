@@ -28,6 +28,12 @@
  */
 static bool is_unloading;
 
+/*
+ * True once a module was unregistered with a site that could not be disabled, because of a kprobe or
+ * because memory was short. Guarded by the registry's lock.
+ */
+static bool is_site_left_enabled;
+
 /* True if the whole instruction is in text of the module that is not freed after init. */
 static bool is_insn_in_permanent_text(struct module *module, unsigned long addr)
 {
@@ -206,6 +212,7 @@ void entry_unregister_module(struct module *module)
 	table = find_entry_table(module);
 	if (table) {
 		entry_disable_and_remove_table(table);
+		is_site_left_enabled |= table->changed;
 		patcher_unregister_nowait(&table->sites);
 		/* Hits of other modules' sites may still read the table. */
 		synchronize_rcu();
@@ -238,13 +245,31 @@ static void disable_all_sites(void)
 	}
 }
 
+/*
+ * Wait until no function of an unregistered module can hit a site that was left enabled, and so call
+ * entry_call(): functions that set a parameter of the module may run until its state changes.
+ */
+static void wait_for_modules_with_enabled_sites(void)
+{
+	bool logged = false;
+
+	while (is_site_left_enabled && entry_is_other_module_going()) {
+		if (!logged)
+			pr_warn("module not unloaded yet: waiting for a module that is being unloaded with a kprobe on a recorded function\n");
+		logged = true;
+		mutex_unlock(&entry_registry.lock);
+		msleep(100);
+		mutex_lock(&entry_registry.lock);
+	}
+}
+
 /**
  * entry_unregister_all_modules() - unregister all sites before this module is unloaded
  *
  * On return all sites are nops, no task is in entry_call(), and no more tables are added.
  *
  * Context: may sleep; the module notifier is still registered, because modules may be unloaded
- * while this function waits for a kprobe to be removed.
+ * while this function waits for a kprobe to be removed, or for such a module to be freed.
  */
 void entry_unregister_all_modules(void)
 {
@@ -253,6 +278,7 @@ void entry_unregister_all_modules(void)
 	mutex_lock(&entry_registry.lock);
 	is_unloading = true;
 	disable_all_sites();
+	wait_for_modules_with_enabled_sites();
 	list_for_each_entry_safe(table, next, &entry_registry.tables, node) {
 		list_del_rcu(&table->node);
 		patcher_unregister(&table->sites);
