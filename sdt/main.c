@@ -164,7 +164,7 @@ static int handle_sdt_module_state(struct notifier_block *nb, unsigned long even
 	else if (event == MODULE_STATE_GOING)
 		sdt_detach_handlers_if(is_handler_of_unloaded_module, data);
 	if (err || event == MODULE_STATE_GOING)
-		sdt_unregister_module(data);
+		sdt_unregister_module(data, !err);
 	return notifier_from_errno(err);
 }
 
@@ -180,6 +180,35 @@ static struct notifier_block module_notifier = {
 	.priority = 3,
 };
 
+static int handle_sdt_module_state_late(struct notifier_block *nb, unsigned long event, void *data)
+{
+	if (event == MODULE_STATE_GOING)
+		sdt_unregister_module(data, false);
+	return NOTIFY_OK;
+}
+
+/*
+ * This notifier runs after the kernel's notifier of kprobes, whose priority is 0.  That notifier
+ * marks the kprobes of the module as gone, so they do not keep breakpoints beside them from being
+ * removed any more.  Functions that set a parameter of the module could still hit these breakpoints.
+ */
+static struct notifier_block late_notifier = {
+	.notifier_call = handle_sdt_module_state_late,
+	.priority = -1,
+};
+
+static int register_notifiers(void)
+{
+	int err = register_module_notifier(&module_notifier);
+
+	if (err)
+		return err;
+	err = register_module_notifier(&late_notifier);
+	if (err)
+		unregister_module_notifier(&module_notifier);
+	return err;
+}
+
 /* Match every handler: when this module is unloaded, only commands have handlers attached. */
 static bool match_any_handler(void *data, const char *pattern, unsigned long handler)
 {
@@ -190,7 +219,7 @@ static int __init sdt_init(void)
 {
 	int err = patcher_check_version(THIS_MODULE, KMARKERS_VERSION);
 
-	err = err ?: register_module_notifier(&module_notifier);
+	err = err ?: register_notifiers();
 	if (err)
 		return err;
 	sdt_files_init();
@@ -204,6 +233,7 @@ static void __exit sdt_exit(void)
 	sdt_files_exit();
 	sdt_events_exit();
 	stop_promotion_work();
+	unregister_module_notifier(&late_notifier);
 	unregister_module_notifier(&module_notifier);
 	sdt_detach_handlers_if(match_any_handler, NULL);
 }

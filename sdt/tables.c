@@ -243,13 +243,27 @@ int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
 	return err;
 }
 
+/* True if a site of a table is a breakpoint, which only a registered table handles. */
+static bool has_trapped_site(const struct sdt_table *table)
+{
+	unsigned int i;
+
+	for (i = 0; i < table->sites.nr; i++)
+		if (table->states[i].mode == SDT_TRAPPED)
+			return true;
+	return false;
+}
+
 /**
  * sdt_unregister_module() - unregister the sites of a module
  * @module: a module in MODULE_STATE_GOING; the functions that set its parameters may still run
+ * @keep_trapped: true to keep a table registered, without handlers and trace events, if one of its
+ *	sites is a breakpoint that could not be removed, because of a kprobe or because memory is
+ *	short
  *
  * Context: may sleep; waits for a grace period if the module has sites.
  */
-void sdt_unregister_module(struct module *module)
+void sdt_unregister_module(struct module *module, bool keep_trapped)
 {
 	struct sdt_table *table, *next;
 
@@ -260,6 +274,9 @@ void sdt_unregister_module(struct module *module)
 		/* Disable the sites first: breakpoints of an unregistered table are not handled. */
 		sdt_detach_handlers_from_table(table);
 		sdt_disable_sites_without_handlers();
+		table->ready = false;
+		if (keep_trapped && has_trapped_site(table))
+			continue;
 		list_del(&table->node);
 		sdt_clear_sites_of_jump_targets(table);
 		if (!table->notes)

@@ -3,6 +3,8 @@
 #ifndef SDT_TABLES_H
 #define SDT_TABLES_H
 
+#include <linux/types.h>
+
 struct kmarkers_span;
 struct module;
 struct patcher_site;
@@ -14,6 +16,6 @@ void sdt_free_table(struct sdt_table *table);
 int sdt_register_table(struct sdt_table *table);
 int sdt_register_sites(struct module *module, const struct kmarkers_span *span,
 		       const struct kmarkers_span *targets);
-void sdt_unregister_module(struct module *module);
+void sdt_unregister_module(struct module *module, bool keep_trapped);
 
 #endif /* SDT_TABLES_H */

@@ -16,6 +16,7 @@
 #include <kmarkers/branch.h>
 #include <kmarkers/immediate.h>
 #include <kmarkers/marker.h>
+#include <kmarkers/opcodes.h>
 #include <kmarkers/patcher.h>
 #include <kmarkers/sdt.h>
 #include <kmarkers/typed.h>
@@ -501,7 +502,7 @@ static const char *tables_find_the_site_of_each_sdt_target(void)
 	EXPECT(!add_grouped_sites(2, 2));
 	EXPECT(has_site(&grouped_targets[0], tables_both_b));
 	EXPECT(has_site(&grouped_targets[1], tables_both_a));
-	sdt_unregister_module(MODULE);
+	sdt_unregister_module(MODULE, false);
 	EXPECT(!grouped_targets[0].state && !grouped_targets[1].state);
 
 	fill_grouped_site(0, tables_from_b);
@@ -534,9 +535,35 @@ static const char *tables_treat_lone_sdt_sites_as_originals(void)
 	return NULL;
 }
 
+static void ignore_hit(void *private, const struct sdt_hit *hit)
+{
+}
+
+/* Check that a table stays registered while a breakpoint of it could not be removed. */
+static const char *tables_with_a_breakpoint_stay_registered(void)
+{
+	u8 nop = tables_to_c[0];
+
+	fill_grouped_site(0, tables_to_c);
+	chunk.sites[0].len = 1;
+	chunk.sites[0].size = SDT_NOP;
+	chunk.sites[0].key = (long)&grouped - (long)&chunk.sites[0].key;
+	EXPECT(!add_grouped_sites(1, 0));
+	EXPECT(!sdt_attach("tables:::grouped", ignore_hit, NULL));
+	EXPECT(READ_ONCE(tables_to_c[0]) == KMARKERS_INT3);
+	test_fail_nth_allocation(1);
+	sdt_unregister_module(MODULE, true);
+	test_disable_failing_allocations();
+	EXPECT(READ_ONCE(tables_to_c[0]) == KMARKERS_INT3);
+	sdt_unregister_module(MODULE, true);
+	EXPECT(READ_ONCE(tables_to_c[0]) == nop);
+	EXPECT(!sdt_detach("tables:::grouped", ignore_hit, NULL));
+	return NULL;
+}
+
 static void drop_grouped_sites(void)
 {
-	sdt_unregister_module(MODULE);
+	sdt_unregister_module(MODULE, false);
 }
 
 #define NOTES	3
@@ -569,10 +596,6 @@ static int register_note_table(unsigned int bad)
 	return err;
 }
 
-static void ignore_hit(void *private, const struct sdt_hit *hit)
-{
-}
-
 /* Return true if a handler can be attached to a pattern.  Detach the handler again. */
 static bool can_attach(const char *pattern)
 {
@@ -596,7 +619,7 @@ static const char *tables_refuse_patterns_of_unarmable_notes(void)
 			EXPECT(can_attach(patterns[i]) == !(bad & 1 << i));
 		EXPECT(can_attach("tables:::grouped") == (bad != (1 << NOTES) - 1));
 		EXPECT(can_attach("tables:::another"));
-		sdt_unregister_module(MODULE);
+		sdt_unregister_module(MODULE, false);
 	}
 	return NULL;
 }
@@ -877,6 +900,8 @@ const struct test_case table_cases[] = {
 	{ "tables_find_the_site_of_each_sdt_target", tables_find_the_site_of_each_sdt_target,
 	  drop_grouped_sites },
 	{ "tables_treat_lone_sdt_sites_as_originals", tables_treat_lone_sdt_sites_as_originals,
+	  drop_grouped_sites },
+	{ "tables_with_a_breakpoint_stay_registered", tables_with_a_breakpoint_stay_registered,
 	  drop_grouped_sites },
 	{ "tables_refuse_patterns_of_unarmable_notes", tables_refuse_patterns_of_unarmable_notes,
 	  drop_grouped_sites },
