@@ -356,10 +356,11 @@ def test_captured_program_runs_with_its_environment_and_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OTHER", "c")
-    words = ["sh", "-c", 'echo "$A $OTHER $(pwd)"; echo wrong >&2; exit 3']
+    monkeypatch.setenv("LC_ALL", "de_DE.ISO-8859-1")
+    words = ["sh", "-c", 'echo "$A $OTHER $LC_ALL $(pwd)"; printf "é\\351" >&2; exit 3']
     done = processes.capture_output(words, tmp_path, {"A": "b"})
-    assert done.stdout == f"b c {tmp_path}\n"
-    assert (done.returncode, done.stderr) == (3, "wrong\n")
+    assert done.stdout == f"b c C {tmp_path}\n"
+    assert (done.returncode, done.stderr) == (3, "é\ufffd")
 
 
 @pytest.mark.parametrize(

@@ -278,11 +278,17 @@ def test_trees_have_a_merged_usr_and_no_documentation(mirror: FakeMirror, tmp_pa
         ("cat >/dev/null", "exit 3", "dpkg-deb: exit code 3"),
         ("cat >/dev/null; echo 'tar: a' >&2; exit 2", ":", "tar: a"),
         ("cat >/dev/null; printf 'tar: a\\nNo space left\\n' >&2; exit 2", ":", "tar: a"),
+        (
+            """cat >/dev/null; [ "$LC_ALL" = C ] && echo 'tar: No space left' >&2; exit 2""",
+            ":",
+            "tar: No space left; free some space and run the command again",
+        ),
     ],
 )
 def test_failure_of_tar_or_dpkg_deb_is_an_error(
-    folder: Path, tar: str, dpkg: str, said: str
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tar: str, dpkg: str, said: str
 ) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     for name, script in (("tar", tar), ("dpkg-deb", dpkg)):
         (folder / "bin" / name).write_text(f"#!/bin/sh\n{script}\n")
         (folder / "bin" / name).chmod(0o755)

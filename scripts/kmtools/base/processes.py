@@ -18,6 +18,8 @@ from kmtools.base.paths import ROOT
 
 # The time between SIGTERM and SIGKILL, in which a program can end by itself.
 GRACE_SECONDS = 3.0
+# The variable with which programs print English messages: kmarkers recognises only these.
+ENGLISH = {"LC_ALL": "C"}
 # The programs that run_program() has started and that have not ended.
 _running: set[subprocess.Popen[bytes]] = set()
 
@@ -63,14 +65,15 @@ def run_program(
 def capture_output(
     words: Sequence[object], cwd: Path | None = None, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run a short program, with `env` added to the environment; return its exit code and its
+    """Run a short program, with the variables in `env` and ENGLISH; return its exit code and its
     output."""
     return subprocess.run(
         [str(word) for word in words],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env={**os.environ, **ENGLISH, **(env or {})},
         capture_output=True,
-        text=True,
+        encoding="utf-8",
+        errors="replace",
         check=False,
     )
 

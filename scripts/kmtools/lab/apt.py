@@ -201,8 +201,7 @@ class PrivateApt:
     def _run_apt(self, *command: str, cwd: Path | None = None) -> str:
         program, *rest = command
         options = [f"-o{option}" for option in self._make_apt_options()]
-        # LC_ALL=C, because make_fetch_error() recognises English messages only.
-        done = capture_output([program, *options, *rest], cwd, {"LC_ALL": "C"})
+        done = capture_output([program, *options, *rest], cwd)
         if done.returncode != 0:
             words = [word for word in command if not word.startswith(("-", "APT::"))]
             raise make_fetch_error(f"{self.suite}: {' '.join(words[:4])} failed", done.stderr)

@@ -24,7 +24,7 @@ from pathlib import Path
 from kmtools.base.errors import UnableError, require_root
 from kmtools.base.files import hold_lock
 from kmtools.base.paths import get_cache_dir
-from kmtools.base.processes import capture_output
+from kmtools.base.processes import ENGLISH, capture_output
 from kmtools.lab import sources
 from kmtools.lab.apt import (
     Candidate,
@@ -313,7 +313,13 @@ def unpack_package(deb: Path, tree: Path) -> None:
     command = ["tar", "-x", "--keep-directory-symlink", "-C", str(tree), *left_out]
     with subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE) as source:
         done = subprocess.run(
-            command, stdin=source.stdout, capture_output=True, text=True, check=False
+            command,
+            env={**os.environ, **ENGLISH},
+            stdin=source.stdout,
+            capture_output=True,
+            encoding="utf-8",
+            errors="replace",
+            check=False,
         )
     if source.returncode != 0 or done.returncode != 0:
         # Do not remove the package file: the next download verifies its size and digest.
